@@ -1,0 +1,21 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** Where downloads, the Python environment and test models are kept between runs; never inside the clone. */
+export const cacheFolder: string =
+  process.env["HEARTH_AND_KEEP_CACHE"] ??
+  join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "hearth-and-keep");
+
+/** When set, screens that a test photographs are saved here; otherwise nothing is written. */
+export const screenshotFolder: string | undefined = process.env["SCREENSHOTS"];
+
+/** What a part started by a test sees of our environment: enough to find programs, nothing to leak. */
+export function partEnvironment(): Record<string, string> {
+  const passed = ["PATH", "HOME", "LANG", "TMPDIR", "HEARTH_AND_KEEP_CACHE", "HEARTH_AND_KEEP_RUN"];
+  return Object.fromEntries(
+    passed.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

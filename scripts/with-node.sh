@@ -1,0 +1,62 @@
+#!/bin/sh
+# Runs one of this repository's programs under the pinned Node, whatever Node the machine has:
+#   sh scripts/with-node.sh FILE.ts [ARGUMENT ...]
+# Brings Node and npm into the cache folder, installs the locked packages, then hands over.
+# Written for a plain POSIX shell, because it runs before anything is installed.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+HEARTH_AND_KEEP_CACHE=${HEARTH_AND_KEEP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hearth-and-keep}
+export HEARTH_AND_KEEP_CACHE
+mkdir -p "$HEARTH_AND_KEEP_CACHE"
+
+fingerprint() { cat "$@" | sha256sum | cut -c1-16; }
+say() { printf '%s\n' "$1" >&2; }
+
+use_pinned_node() {
+  toolchain="$HEARTH_AND_KEEP_CACHE/toolchain-$(fingerprint "$root/scripts/toolchain/package-lock.json")"
+  if [ ! -d "$toolchain" ]; then
+    command -v npm >/dev/null || { say "Cannot bring Node: install npm first (apt-get install npm)"; exit 1; }
+    say "Bringing the pinned Node into $toolchain"
+    # Installed beside and renamed, so that a cut-off or a second run never sees half of it.
+    fresh=$(mktemp -d "$HEARTH_AND_KEEP_CACHE/toolchain.XXXXXX")
+    cp "$root/.npmrc" "$root/scripts/toolchain/package.json" "$root/scripts/toolchain/package-lock.json" "$fresh/"
+    (cd "$fresh" && npm ci --ignore-scripts --loglevel=error >&2)
+    mv -T "$fresh" "$toolchain" 2>/dev/null || rm -rf "$fresh"
+  fi
+  PATH="$toolchain/node_modules/.bin:$PATH"
+  export PATH
+}
+
+require_node_24() {
+  if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 24 || (a == 24 && b >= 15) ? 0 : 1)' 2>/dev/null; then
+    say "Cannot run: Node 24.15 or newer is needed, and for this platform it must be installed by hand"
+    exit 1
+  fi
+}
+
+install_packages() {
+  stamp="$root/node_modules/.installed-from"
+  wanted=$(fingerprint "$root/package-lock.json")
+  if [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
+    say "Installing the locked packages"
+    (cd "$root" && npm ci --loglevel=error >&2)
+    printf '%s' "$wanted" > "$stamp"
+  fi
+}
+
+if [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ]; then use_pinned_node; else require_node_24; fi
+if command -v flock >/dev/null; then
+  # Two commands started at once in one clone must not install over each other.
+  lock="$HEARTH_AND_KEEP_CACHE/install-$(printf '%s' "$root" | sha256sum | cut -c1-16).lock"
+  exec 9>"$lock"
+  flock 9
+  install_packages
+  exec 9>&-
+else
+  install_packages
+fi
+
+program=$1
+shift
+exec node "$root/$program" "$@"
