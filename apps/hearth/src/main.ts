@@ -1,0 +1,29 @@
+/**
+ * @module
+ * Hearth, the model server. A request's way: `routes.ts` says which handler, `dialects/` translates,
+ * `server.ts` answers what goes wrong. `main.ts` reads words, builds the parts and runs one command of
+ * `commands/`; nothing imports it.
+ */
+import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/command-line";
+import { createLogger } from "@hearth-and-keep/logging";
+import { serve } from "./commands/serve.ts";
+import { readServeConfig, serveSettings } from "./config.ts";
+import { explainFailure } from "./failures.ts";
+import { logFields } from "./server.ts";
+
+const program = new Command("hearth").description(
+  "Serve language models from this machine in three protocols",
+);
+
+addSettings(program.command("serve").description("Start the server"), serveSettings).action(
+  async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
+    const config = readServeConfig(flags, filePath);
+    await serve(config, {
+      logger: createLogger({ level: config.logLevel, allowedFields: logFields }),
+      print: (line) => process.stdout.write(`${line}\n`),
+      signal: endSignal(),
+    });
+  },
+);
+
+await runProgram(program, explainFailure);

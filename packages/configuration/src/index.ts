@@ -1,0 +1,9 @@
+/**
+ * @module
+ * What a person can set, declared once per program and read once at start: flags over environment over file.
+ * All mistakes are reported together; the result is frozen. Help text and the settings page come from the same
+ * declaration. Imported by each program's `config.ts` and `main.ts`.
+ */
+export { describeFlags, renderSettingsTable } from "./describe-settings.ts";
+export { readSettings, type Settings, SettingsError, type ValuesOf } from "./read-settings.ts";
+export { choiceSetting, secretSetting, switchSetting, textSetting, wholeNumberSetting } from "./setting.ts";

@@ -1,0 +1,17 @@
+/**
+ * @module
+ * A listening HTTP server made from a table of routes: limits on everything a caller can send or withhold,
+ * a request id on every answer, one record per request, and an orderly end.
+ * It knows no program: failures are answered by a function the program passes in.
+ * Imported by each program's `server.ts`, `routes.ts` and handlers; use cases never see it.
+ */
+export { type Answer, jsonAnswer, textAnswer } from "./answer.ts";
+export type { Call, Route } from "./route.ts";
+export { serveUntil } from "./serve-until.ts";
+export {
+  AddressError,
+  createHttpService,
+  type HttpService,
+  NoSuchRoute,
+  type RequestRecord,
+} from "./service.ts";

@@ -1,0 +1,62 @@
+/**
+ * @module
+ * Programs that maintain the repository: building a tarball, preparing test parts, running CI.
+ * Run through `scripts/with-node.sh`; nothing in `apps/` or `packages/` imports them.
+ */
+import { cp, readFile, rm } from "node:fs/promises";
+import { builtinModules } from "node:module";
+import { join } from "node:path";
+import { rolldown } from "rolldown";
+
+/**
+ * Emits one program as JavaScript into its `dist/`, with the workspace packages inside and every third-party
+ * package left outside, because Node does not strip types under node_modules. Runs as `prepack`, in the
+ * program's own folder.
+ */
+async function buildProgram(folder: string): Promise<void> {
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  const declared = new Set(Object.keys(manifest.dependencies ?? {}));
+  const output = join(folder, "dist");
+  await rm(output, { recursive: true, force: true });
+  const bundle = await rolldown({
+    input: { main: join(folder, "src/main.ts") },
+    platform: "node",
+    external: (name) =>
+      !name.startsWith(".") && !name.startsWith("/") && !name.startsWith("@hearth-and-keep/"),
+  });
+  const { output: chunks } = await bundle.write({ dir: output, format: "esm", sourcemap: true });
+  await bundle.close();
+  const imported = new Set(
+    chunks.flatMap((chunk) => (chunk.type === "chunk" ? chunk.imports : [])).map(packageOf),
+  );
+  compareDependencies(declared, new Set([...imported].filter((name) => !isOwnOrNode(name))));
+  await cp(join(folder, "src/database/migrations"), join(output, "migrations"), { recursive: true }).catch(
+    ignoreMissing,
+  );
+}
+
+function packageOf(specifier: string): string {
+  const [first = "", second = ""] = specifier.split("/");
+  return first.startsWith("@") ? `${first}/${second}` : first;
+}
+
+function isOwnOrNode(name: string): boolean {
+  return name.endsWith(".js") || name.startsWith("node:") || builtinModules.includes(name);
+}
+
+/** A missing dependency breaks the installed program; a surplus one is downloaded for nothing. */
+function compareDependencies(declared: ReadonlySet<string>, imported: ReadonlySet<string>): void {
+  const missing = [...imported.difference(declared)];
+  const surplus = [...declared.difference(imported)];
+  if (missing.length + surplus.length > 0) {
+    throw new Error(
+      `Cannot build: dependencies missing [${missing.join(", ")}], surplus [${surplus.join(", ")}]`,
+    );
+  }
+}
+
+function ignoreMissing(problem: NodeJS.ErrnoException): void {
+  if (problem.code !== "ENOENT") throw problem;
+}
+
+await buildProgram(process.cwd());

@@ -1,0 +1,111 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+/**
+ * Makes package-lock.json anew: `npm run relock`, after any change of a dependency.
+ *
+ * Two faults of npm are worked around. An install over existing node_modules drops other platforms' packages from
+ * the lock, so the lock is made in an empty folder. And `npm ci` refuses a lock without the optional packages of
+ * other platforms that a partial registry mirror does not serve, so those are entered by name and version; they
+ * carry no checksum and are never installed where their platform does not match.
+ */
+const root = resolve(import.meta.dirname, "..");
+
+type Entry = {
+  version?: string;
+  optional?: boolean;
+  dev?: boolean;
+  os?: string[];
+  cpu?: string[];
+  libc?: string[];
+  optionalDependencies?: Record<string, string>;
+};
+type Lock = { packages: Record<string, Entry> };
+
+function relock(): void {
+  const folder = mkdtempSync(join(tmpdir(), "relock-"));
+  try {
+    for (const path of globSync(["package.json", ".npmrc", "{apps,packages}/*/{package.json,bin}"], {
+      cwd: root,
+    })) {
+      cpSync(join(root, path), join(folder, path), { recursive: true });
+    }
+    npm(folder, ["install", "--package-lock-only"]);
+    const path = join(folder, "package-lock.json");
+    // The file was just written by npm, in the layout of lockfile version 3.
+    const lock = JSON.parse(readFileSync(path, "utf8")) as Lock;
+    const added = addOtherPlatforms(lock);
+    writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
+    npm(folder, ["ci", "--dry-run"]);
+    cpSync(path, join(root, "package-lock.json"));
+    process.stdout.write(
+      `${Object.keys(lock.packages).length} entries, ${added} of them for other platforms by name only\n`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function npm(folder: string, words: readonly string[]): void {
+  execFileSync("npm", [...words, "--loglevel=error"], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}
+
+function addOtherPlatforms(lock: Lock): number {
+  const missing = Object.values(lock.packages).flatMap((entry) =>
+    Object.entries(entry.optionalDependencies ?? {})
+      .filter(([name]) => lock.packages[`node_modules/${name}`] === undefined)
+      .map(([name, version]) => ({ name, version, isDev: entry.dev === true })),
+  );
+  for (const { name, version, isDev } of missing) {
+    lock.packages[`node_modules/${name}`] = {
+      version,
+      ...platformOf(name),
+      ...(isDev ? { dev: true } : {}),
+      optional: true,
+    };
+  }
+  lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return missing.length;
+}
+
+/** These packages say their platform in their name, as in `@rolldown/binding-linux-arm64-musl`. */
+function platformOf(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
+  const systems = [
+    "android",
+    "darwin",
+    "freebsd",
+    "linux",
+    "openharmony",
+    "win32",
+    "aix",
+    "netbsd",
+    "openbsd",
+    "sunos",
+    "wasi",
+  ];
+  const processors = [
+    "arm64",
+    "arm",
+    "x64",
+    "ia32",
+    "ppc64",
+    "riscv64",
+    "s390x",
+    "loong64",
+    "mips64el",
+    "wasm32",
+  ];
+  const words = name.split(/[-/]/);
+  const system = systems.find((each) => words.includes(each));
+  const processor = processors.find((each) => words.includes(each));
+  if (system === undefined || processor === undefined)
+    throw new Error(`Cannot tell the platform of "${name}"`);
+  return { os: [system], cpu: [processor], ...(name.includes("musl") ? { libc: ["musl"] } : {}) };
+}
+
+relock();
