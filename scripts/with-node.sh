@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs one of this repository's programs under the pinned Node, whatever Node the machine has:
-#   sh scripts/with-node.sh FILE.ts [ARGUMENT ...]
-# Brings Node and npm into the cache folder, installs the locked packages, then hands over.
+#   sh scripts/with-node.sh [FILE.ts [ARGUMENT ...]]
+# Brings Node and npm into the cache folder, installs the locked packages, then hands over; without a file it
+# only prepares.
 # Written for a plain POSIX shell, because it runs before anything is installed.
 set -eu
 
@@ -57,6 +58,7 @@ else
   install_packages
 fi
 
+[ $# -gt 0 ] || exit 0
 program=$1
 shift
 exec node "$root/$program" "$@"

@@ -109,8 +109,9 @@ function describeCall(request: FastifyRequest, reply: FastifyReply): Call {
   });
   return {
     requestId: request.id,
-    // Fastify types these as unknown because they depend on the path; both are flat records of strings.
+    // Fastify types it as unknown because it depends on the path; it is a flat record of strings.
     parameters: request.params as Record<string, string>,
+    // Fastify's parser gives a flat record; a repeated name has a list of strings.
     query: request.query as Record<string, unknown>,
     headers: request.headers,
     body: request.body,

@@ -5,6 +5,51 @@
  * Every start function gives an AsyncDisposable: `await using postgres = await startPostgres()`.
  * Imported by tests, benchmarks and `show` only; production code never sees it.
  */
+
+export { photograph } from "./browser/photograph.ts";
+export { type BrowserOptions, startBrowser, type TestBrowser } from "./browser/start-browser.ts";
+export type { Fault } from "./fault-proxy/fault.ts";
+export { type FaultProxy, type FaultProxyPlan, startFaultProxy } from "./fault-proxy/start-fault-proxy.ts";
+export type { AccountEmail, CodeHostingAccount } from "./identity/code-hosting/accounts.ts";
+export type { CodeHostingApplication } from "./identity/code-hosting/applications.ts";
+export {
+  type CodeHostingOptions,
+  type CodeHostingProvider,
+  startCodeHostingProvider,
+} from "./identity/code-hosting/start-code-hosting-provider.ts";
+export type { GeneralAccount } from "./identity/general/accounts.ts";
+export {
+  type GeneralClient,
+  type GeneralIdentityProvider,
+  type GeneralProviderOptions,
+  startGeneralIdentityProvider,
+} from "./identity/general/start-general-provider.ts";
+export type { Behaviour, Forgery } from "./identity/hostile/forgeries.ts";
+export {
+  type HostileAccount,
+  type HostileIdentityProvider,
+  startHostileIdentityProvider,
+} from "./identity/hostile/start-hostile-provider.ts";
+export type { SignInAnswer } from "./identity/walk-sign-in.ts";
+export { findLeftovers } from "./leftovers.ts";
+export {
+  type LlamaServer,
+  type LlamaServerPlan,
+  startLlamaServer,
+} from "./llama-server/start-llama-server.ts";
 export { findFreePort } from "./loopback-port.ts";
+export { corpusModels, type TestModelName, testModel } from "./models/test-model.ts";
 export { type OwnedProcess, type ProcessPlan, startProcess } from "./owned-process.ts";
+export { cloneFromTemplate, type DatabaseTemplate } from "./postgres/database-template.ts";
+export type { PostgresAddress, PostgresDatabase } from "./postgres/databases.ts";
+export { lendDatabase } from "./postgres/lend-database.ts";
+export { type Postgres, type PostgresOptions, startPostgres } from "./postgres/start-postgres.ts";
+export { preparePython } from "./python/prepare-python.ts";
+export { runPython } from "./python/run-python.ts";
+export { type ModelHub, type ModelHubOptions, startModelHub } from "./registries/hub/start-model-hub.ts";
+export {
+  type ModelRegistry,
+  type ModelRegistryOptions,
+  startModelRegistry,
+} from "./registries/start-model-registry.ts";
 export { makeTemporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";

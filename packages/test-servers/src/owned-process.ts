@@ -26,6 +26,11 @@ export type ProcessPlan = {
 
 const keptOutputCharacters = 64 * 1024;
 const stopGraceSeconds = 10;
+/** Ended with this process when a test forgets to, or is stopped before it can. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
 
 /** Starts a real program for a test, waits until it answers, and ends it by its id. */
 export async function startProcess(plan: ProcessPlan): Promise<OwnedProcess> {
@@ -35,6 +40,7 @@ export async function startProcess(plan: ProcessPlan): Promise<OwnedProcess> {
     ...(plan.folder === undefined ? {} : { cwd: plan.folder }),
     ...(plan.user === undefined ? {} : plan.user),
   });
+  running.add(child);
   const exited = whenExited(child);
   const owned = own(child, { exited, stopSignal: plan.stopSignal ?? "SIGTERM" });
   try {
@@ -50,7 +56,10 @@ function whenExited(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     // "close" comes after the last output, "exit" may come before it.
-    child.once("close", (code) => resolve(code));
+    child.once("close", (code) => {
+      running.delete(child);
+      resolve(code);
+    });
   });
 }
 

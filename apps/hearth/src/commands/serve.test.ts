@@ -1,0 +1,88 @@
+import { fileURLToPath } from "node:url";
+import { type OwnedProcess, startProcess } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+
+const program = fileURLToPath(new URL("../../bin/hearth.js", import.meta.url));
+
+function startHearth(
+  words: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<OwnedProcess> {
+  return startProcess({
+    command: process.execPath,
+    arguments: [program, "serve", ...words],
+    environment,
+    isReady: (output) => output.includes("Hearth listens on"),
+  });
+}
+
+function addressOf(hearth: OwnedProcess): string {
+  return /Hearth listens on (\S+)/.exec(hearth.output())?.[1] ?? "";
+}
+
+/** The start fails by design; what it printed is in the message. */
+async function refusalOf(
+  words: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<string> {
+  return startHearth(words, environment).then(
+    async (hearth) => {
+      await hearth.stop();
+      return "it started";
+    },
+    (problem: Error) => problem.message,
+  );
+}
+
+test("serve answers the version with the API level clients ask for", async () => {
+  await using hearth = await startHearth(["--port", "0"]);
+  const response = await fetch(`${addressOf(hearth)}/api/version`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(await response.text()).toBe('{"version":"0.32.1"}');
+});
+
+test("GET and HEAD on the root answer as local-runner clients expect", async () => {
+  await using hearth = await startHearth(["--port", "0"]);
+  const head = await fetch(addressOf(hearth), { method: "HEAD" });
+  expect([head.status, head.headers.get("content-type"), await head.text()]).toEqual([
+    200,
+    "text/plain; charset=utf-8",
+    "",
+  ]);
+  expect(await (await fetch(addressOf(hearth))).text()).toBe("Ollama is running");
+});
+
+test("SIGTERM ends the server with exit code 0 and closes its port", async () => {
+  const hearth = await startHearth(["--port", "0"]);
+  await (await fetch(addressOf(hearth))).text();
+  process.kill(hearth.pid, "SIGTERM");
+  expect(await hearth.exited).toBe(0);
+  await expect(fetch(addressOf(hearth))).rejects.toThrow("fetch failed");
+});
+
+test("the port may come from the environment, and a flag wins over it", async () => {
+  await using hearth = await startHearth(["--port", "0"], { HEARTH_PORT: "99999" });
+  expect(addressOf(hearth)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect(await refusalOf([], { HEARTH_PORT: "99999" })).toContain(
+    "HEARTH_PORT must be a whole number from 0 to 65535",
+  );
+});
+
+test("a port that is taken is named in a plain sentence, with exit code 3 and no stack", async () => {
+  await using hearth = await startHearth(["--port", "0"]);
+  const port = new URL(addressOf(hearth)).port;
+  const refusal = await refusalOf(["--port", port]);
+  expect(refusal).toContain(`it ended with 3`);
+  expect(refusal).toContain(`Cannot listen on 127.0.0.1 port ${port}: another program is using it`);
+  expect(refusal).not.toContain("    at ");
+});
+
+test("an address that other machines reach is refused unless it is asked for in words", async () => {
+  expect(await refusalOf(["--host", "0.0.0.0", "--port", "0"])).toContain(
+    "Cannot listen on 0.0.0.0: other machines",
+  );
+  // 127.0.0.2 stays on this machine; the flag is accepted beside it without opening anything.
+  await using hearth = await startHearth(["--host", "127.0.0.2", "--port", "0", "--allow-insecure-bind"]);
+  expect((await fetch(addressOf(hearth))).status).toBe(200);
+});

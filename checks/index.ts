@@ -1,0 +1,41 @@
+/**
+ * @module
+ * The checks that keep the architecture true: our own rules, the import rules and unused code, as one list.
+ * A check takes a folder laid out like this repository and gives findings; on a sound tree it gives none.
+ * Each has a tree that breaks it and one that does not in fixtures/, and `tryChecks` shows that it fires.
+ * Imported by the tests here, by `show` and by scripts; a test of an app may import unbounded-places.ts.
+ */
+import type { Check, Finding, Rule } from "./finding.ts";
+import { findForbiddenImports, importRuleNames } from "./import-rules.ts";
+import { rules } from "./rules/index.ts";
+import { readTree } from "./source-tree.ts";
+import { findUnusedCode, unusedCodeRuleNames } from "./unused-code.ts";
+
+export { type Check, describeFinding, type Finding } from "./finding.ts";
+export { repositoryFolder } from "./source-tree.ts";
+export { type Trial, tryCheck, tryChecks } from "./trial.ts";
+
+export const checks: readonly Check[] = [
+  ...rules.map(checkOfRule),
+  ...importRuleNames.map((name) => ({
+    name,
+    fixture: `imports/${name}`,
+    find: async (folder: string) => (await findForbiddenImports(folder)).findings,
+  })),
+  ...unusedCodeRuleNames.map((name) => ({ name, fixture: `unused/${name}`, find: findUnusedCode })),
+];
+
+/** Everything wrong with a tree; each tool runs once, however many of the checks it serves. */
+export async function findEverything(folder: string): Promise<readonly Finding[]> {
+  const files = await readTree(folder);
+  const { findings: imports } = await findForbiddenImports(folder);
+  return [...rules.flatMap((rule) => rule.find(files)), ...imports, ...(await findUnusedCode(folder))];
+}
+
+function checkOfRule(rule: Rule): Check {
+  return {
+    name: rule.name,
+    fixture: rule.name,
+    find: async (folder) => rule.find(await readTree(folder)),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * @module
+ * The rules of the house that no ready-made tool knows, one per file.
+ * Each is a pure function from the files of a tree to findings; none reads the disk, so a fixture and the
+ * repository go through the same code. A rule added here must have a broken and a fine tree in fixtures/.
+ * Imported by the files of checks/ only.
+ */
+import type { Rule } from "../finding.ts";
+import { boundedSchemas } from "./bounded-schemas.ts";
+import { documentedDependencies } from "./documented-dependencies.ts";
+import { documentedRoutes } from "./documented-routes.ts";
+import { environmentInConfig } from "./environment-in-config.ts";
+import { explainedAssertions } from "./explained-assertions.ts";
+import { fileLength } from "./file-length.ts";
+import { fileNames } from "./file-names.ts";
+import { functionSize } from "./function-size.ts";
+import { installScripts } from "./install-scripts.ts";
+import { lockfileAddresses } from "./lockfile-addresses.ts";
+import { markdownLinks } from "./markdown-links.ts";
+import { moduleNotes } from "./module-notes.ts";
+import { noAny } from "./no-any.ts";
+import { noDeveloperPaths } from "./no-developer-paths.ts";
+import { noHiddenTests } from "./no-hidden-tests.ts";
+import { noRegistryHosts } from "./no-registry-hosts.ts";
+import { noTypeSuppression } from "./no-type-suppression.ts";
+import { oneDigestPath } from "./one-digest-path.ts";
+import { productionLicences } from "./production-licences.ts";
+import { variableNames } from "./variable-names.ts";
+
+export const rules: readonly Rule[] = [
+  moduleNotes,
+  fileLength,
+  functionSize,
+  fileNames,
+  variableNames,
+  environmentInConfig,
+  explainedAssertions,
+  noAny,
+  noTypeSuppression,
+  noHiddenTests,
+  boundedSchemas,
+  oneDigestPath,
+  documentedRoutes,
+  noDeveloperPaths,
+  noRegistryHosts,
+  lockfileAddresses,
+  markdownLinks,
+  productionLicences,
+  documentedDependencies,
+  installScripts,
+];

@@ -1,0 +1,63 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { TextFile } from "./finding.ts";
+
+/** The clone these checks belong to. */
+export const repositoryFolder: string = dirname(import.meta.dirname);
+
+const largestTextBytes = 8 * 1024 * 1024;
+
+/** Every file that is or could be committed; in a folder without git, every file. */
+export async function readTree(folder: string): Promise<readonly TextFile[]> {
+  const paths = existsSync(join(folder, ".git")) ? await listCommittable(folder) : await listAll(folder);
+  const files = await Promise.all(paths.toSorted().map((path) => readText(folder, path)));
+  return files.filter((file) => file !== undefined);
+}
+
+/** TypeScript and JavaScript that we wrote; fixtures are broken on purpose and are left out. */
+export function codeFiles(files: readonly TextFile[]): readonly TextFile[] {
+  return files.filter(({ path }) => /\.(?:[cm]?[jt]s|tsx)$/u.test(path) && !isFixture(path));
+}
+
+export function typeScriptFiles(files: readonly TextFile[]): readonly TextFile[] {
+  return codeFiles(files).filter(({ path }) => /\.tsx?$/u.test(path));
+}
+
+export function isTest(path: string): boolean {
+  return /\.test\.tsx?$/u.test(path);
+}
+
+export function isFixture(path: string): boolean {
+  return path.split("/").includes("fixtures");
+}
+
+export function isNamed(path: string, name: string): boolean {
+  return basename(path) === name;
+}
+
+async function listCommittable(folder: string): Promise<string[]> {
+  const list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+  const { stdout } = await promisify(execFile)("git", list, { cwd: folder, maxBuffer: 64 * 1024 * 1024 });
+  return [...new Set(stdout.split("\0"))].filter((path) => path !== "");
+}
+
+async function listAll(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter((path) => !path.split("/").includes("node_modules"));
+}
+
+async function readText(folder: string, path: string): Promise<TextFile | undefined> {
+  const place = join(folder, path);
+  // Git lists a file that was deleted but not yet committed, and another run may take one away meanwhile.
+  const found = await stat(place).catch(() => undefined);
+  if (found === undefined || !found.isFile()) return undefined;
+  if (found.size > largestTextBytes) return { path, text: "" };
+  const text = await readFile(place, "utf8");
+  return { path, text: text.includes("\0") ? "" : text };
+}

@@ -1,0 +1,17 @@
+import type { Ending } from "./fault.ts";
+
+/** Bytes on their way, with what they are to the protocol. */
+export type Piece = {
+  readonly type: "forward";
+  readonly bytes: Buffer;
+  readonly part: "head" | "body";
+  readonly startsTurn: boolean;
+};
+
+/** What a connection does next; deciding is apart from doing, so faults stay pure. */
+export type Step =
+  | Piece
+  | { readonly type: "wait"; readonly milliseconds: number }
+  /** Nothing more until the faults change. */
+  | { readonly type: "hold" }
+  | { readonly type: "end"; readonly how: Ending };

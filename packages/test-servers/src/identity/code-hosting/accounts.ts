@@ -1,0 +1,53 @@
+export type AccountEmail = {
+  readonly email: string;
+  readonly primary: boolean;
+  readonly verified: boolean;
+  readonly visibility: "public" | "private" | null;
+};
+
+export type CodeHostingAccount = {
+  /** Stable for ever; the login is not: its owner may give it up and another person take it. */
+  readonly id: number;
+  readonly login: string;
+  readonly name: string | null;
+  readonly emails: readonly AccountEmail[];
+};
+
+export type CodeHostingAccounts = {
+  put(account: CodeHostingAccount): void;
+  findById(id: number): CodeHostingAccount | undefined;
+  /** By what a person types at the sign-in page: the login or one of their addresses. */
+  findByEntry(entry: string): CodeHostingAccount | undefined;
+};
+
+export function keepAccounts(initial: readonly CodeHostingAccount[]): CodeHostingAccounts {
+  const accounts = new Map(initial.map((account) => [account.id, account]));
+  return {
+    put: (account) => void accounts.set(account.id, account),
+    findById: (id) => accounts.get(id),
+    findByEntry: (entry) =>
+      [...accounts.values()].find(
+        ({ login, emails }) => login === entry || emails.some(({ email }) => email === entry),
+      ),
+  };
+}
+
+export function hasVerifiedPrimaryEmail(account: CodeHostingAccount): boolean {
+  return account.emails.some(({ primary, verified }) => primary && verified);
+}
+
+/** The person as `GET /user` shows them: the address only when they made it public. */
+export function describeUser(account: CodeHostingAccount, origin: string): Readonly<Record<string, unknown>> {
+  return {
+    login: account.login,
+    id: account.id,
+    node_id: Buffer.from(`04:User${account.id}`).toString("base64"),
+    url: `${origin}/users/${account.login}`,
+    html_url: `${origin}/${account.login}`,
+    type: "User",
+    site_admin: false,
+    name: account.name,
+    company: null,
+    email: account.emails.find(({ visibility }) => visibility === "public")?.email ?? null,
+  };
+}

@@ -1,0 +1,52 @@
+import { createHash, randomBytes } from "node:crypto";
+
+export type Authorization = {
+  readonly clientId: string;
+  readonly accountId: number;
+  readonly scopes: readonly string[];
+  readonly redirectUri: string;
+  /** Present when the application asked with PKCE; then the exchange must prove it. */
+  readonly codeChallenge: string | undefined;
+};
+
+export type Grants = {
+  issueCode(authorization: Authorization): string;
+  /** Undefined for a code that is unknown, used or expired, which the outside cannot tell apart. */
+  findCode(code: string): Authorization | undefined;
+  /** Turns a code, which is then used up, into an access token. */
+  issueToken(code: string, authorization: Authorization): string;
+  findToken(token: string): Authorization | undefined;
+  revokeTokensOf(accountId: number): void;
+};
+
+export function keepGrants(codeLifetimeSeconds: number): Grants {
+  const codes = new Map<string, { authorization: Authorization; expiresAt: number }>();
+  const tokens = new Map<string, Authorization>();
+  return {
+    issueCode(authorization) {
+      const code = randomBytes(10).toString("hex");
+      codes.set(code, { authorization, expiresAt: Date.now() + codeLifetimeSeconds * 1000 });
+      return code;
+    },
+    findCode(code) {
+      const found = codes.get(code);
+      return found === undefined || found.expiresAt <= Date.now() ? undefined : found.authorization;
+    },
+    issueToken(code, authorization) {
+      codes.delete(code);
+      const token = `gho_${randomBytes(18).toString("hex")}`;
+      tokens.set(token, authorization);
+      return token;
+    },
+    findToken: (token) => tokens.get(token),
+    revokeTokensOf(accountId) {
+      for (const [token, authorization] of tokens)
+        if (authorization.accountId === accountId) tokens.delete(token);
+    },
+  };
+}
+
+/** RFC 7636 S256; the real one knows no other method. */
+export function provesChallenge(codeChallenge: string, codeVerifier: string): boolean {
+  return createHash("sha256").update(codeVerifier).digest("base64url") === codeChallenge;
+}

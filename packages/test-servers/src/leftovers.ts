@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+export type RunTrace = {
+  /** The value of HEARTH_AND_KEEP_RUN that every process of the run carries in its environment. */
+  readonly runId: string;
+  /** The folder that was the run's TMPDIR. */
+  readonly folder: string;
+};
+
+/** What a run left behind, one sentence each: processes still alive, ports they hold, files in its folder. */
+export function findLeftovers({ runId, folder }: RunTrace): readonly string[] {
+  const own = ancestors(process.pid);
+  const processes = processIds().filter((pid) => !own.has(pid) && carries(pid, runId));
+  return [
+    ...processes.map((pid) => `process ${pid} still runs: ${commandOf(pid)}`),
+    ...listeningPorts(processes).map((port) => `port ${port} is still open`),
+    ...readdirSync(folder).map((name) => `"${name}" is still in the temporary folder`),
+  ];
+}
+
+function processIds(): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+function ancestors(pid: number): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (let next = pid; next > 1; next = parentOf(next)) found.add(next);
+  return found;
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(readProcessFile(pid, "status"))?.[1] ?? 0);
+}
+
+function carries(pid: number, runId: string): boolean {
+  return readProcessFile(pid, "environ").split("\0").includes(`HEARTH_AND_KEEP_RUN=${runId}`);
+}
+
+function commandOf(pid: number): string {
+  return readProcessFile(pid, "cmdline").replaceAll("\0", " ").slice(0, 200);
+}
+
+/** A process may end, or belong to somebody else, between listing and reading: then it has nothing to tell. */
+function readProcessFile(pid: number, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function listeningPorts(processes: readonly number[]): readonly number[] {
+  const sockets = new Set(processes.flatMap(socketsOf));
+  return ["tcp", "tcp6"].flatMap((table) =>
+    readFileSync(`/proc/net/${table}`, "utf8")
+      .split("\n")
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      // Columns: 1 local address as hex host:port, 3 state (0A is listening), 9 the socket's inode.
+      .filter((columns) => columns[3] === "0A" && sockets.has(columns[9] ?? ""))
+      .map((columns) => Number.parseInt(columns[1]?.split(":")[1] ?? "0", 16)),
+  );
+}
+
+function socketsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).flatMap((descriptor) => {
+      const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${descriptor}`))?.[1];
+      return inode === undefined ? [] : [inode];
+    });
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,14 @@
+import { readFile } from "node:fs/promises";
+
+export type UnprivilegedAccount = { readonly uid: number; readonly gid: number };
+
+/** Whom PostgreSQL runs as when we are root, which it refuses to be; undefined when we are somebody else. */
+export async function findUnprivilegedAccount(): Promise<UnprivilegedAccount | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const lines = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
+  for (const name of ["postgres", "nobody"]) {
+    const line = lines.find(([account]) => account === name);
+    if (line !== undefined) return { uid: Number(line[2]), gid: Number(line[3]) };
+  }
+  throw new Error('Cannot start PostgreSQL as root: neither the account "postgres" nor "nobody" exists');
+}

@@ -1,0 +1,59 @@
+import type { StoredRepository } from "./repository.ts";
+
+/** Names of the repositories that a token opens, by token. */
+export type HubGrants = Readonly<Record<string, readonly string[]>>;
+
+export type Refusal = {
+  readonly status: 400 | 401 | 403 | 404;
+  /** The Hub's X-Error-Code, which its clients read. */
+  readonly code?: "GatedRepo" | "RepoNotFound" | "RevisionNotFound" | "EntryNotFound";
+  readonly message: string;
+};
+
+export type HubQuestion = {
+  readonly authorization: string | undefined;
+  readonly name: string;
+  readonly revision: string;
+  /** Whether the answer holds content of files, or only their names and sizes. */
+  readonly readsFiles: boolean;
+};
+
+export type HubContents = {
+  readonly repositories: ReadonlyMap<string, StoredRepository>;
+  readonly grants: HubGrants;
+};
+
+/** The repository the caller may use for this, or why not; a hidden one looks like one that does not exist. */
+export function openRepository(question: HubQuestion, contents: HubContents): StoredRepository | Refusal {
+  const token = /^Bearer (.+)$/.exec(question.authorization ?? "")?.[1];
+  if (
+    question.authorization !== undefined &&
+    (token === undefined || !Object.hasOwn(contents.grants, token))
+  ) {
+    return { status: 401, message: "Invalid credentials in Authorization header" };
+  }
+  const repository = contents.repositories.get(question.name);
+  const isGranted = token !== undefined && (contents.grants[token] ?? []).includes(question.name);
+  if (repository === undefined || (repository.access === "private" && !isGranted)) {
+    return token === undefined
+      ? { status: 401, message: "Invalid username or password." }
+      : { status: 404, code: "RepoNotFound", message: "Repository not found" };
+  }
+  if (repository.access === "gated" && question.readsFiles && !isGranted)
+    return refuseGated(repository, token);
+  if (question.revision !== "main" && question.revision !== repository.commit) {
+    return { status: 404, code: "RevisionNotFound", message: `Invalid rev id: ${question.revision}` };
+  }
+  return repository;
+}
+
+export function isRefusal<Value extends object>(value: Value | Refusal): value is Refusal {
+  return "status" in value;
+}
+
+function refuseGated({ name }: StoredRepository, token: string | undefined): Refusal {
+  const restricted = `Access to model ${name} is restricted`;
+  return token === undefined
+    ? { status: 401, code: "GatedRepo", message: `${restricted} and needs authentication` }
+    : { status: 403, code: "GatedRepo", message: `${restricted} and you are not in the authorized list` };
+}

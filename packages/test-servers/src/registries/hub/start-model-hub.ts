@@ -1,0 +1,117 @@
+/**
+ * @module
+ * A server that behaves like the Hugging Face Hub towards a client that downloads models: listing by pages,
+ * resolve with a redirect to a second host that serves byte ranges behind signed, expiring links, gated and
+ * private repositories, and the manifests the Hub makes up for Ollama's clients.
+ * It promises the Hub's statuses and headers, not its wording. Reached through the package's index.
+ */
+import { serveOnLoopback } from "../../identity/loopback-server.ts";
+import type { HubGrants } from "./access.ts";
+import {
+  answerBlob,
+  answerCachedFile,
+  answerManifest,
+  answerResolve,
+  answerTree,
+  type HubAnswer,
+  type HubParts,
+} from "./answers.ts";
+import { startContentServer } from "./content-server.ts";
+import { type HubRepository, storeRepository } from "./repository.ts";
+import type { Exchange } from "./send-file.ts";
+
+export type ModelHubOptions = {
+  /** Names of the repositories that each token opens. */
+  readonly grants?: HubGrants;
+  /** Entries on one page of a listing; the Hub's own figure unless told. */
+  readonly pageSize?: number;
+  /** How long a link to the content server works. */
+  readonly linkSeconds?: number;
+};
+
+type HubRequest = {
+  readonly server: "hub" | "content";
+  readonly method: string;
+  readonly path: string;
+  readonly range: string | undefined;
+  readonly isAuthorized: boolean;
+};
+
+export type ModelHub = AsyncDisposable & {
+  readonly url: string;
+  readonly contentUrl: string;
+  /** Sends later redirects to another address, for example a fault proxy in front of the content server. */
+  redirectTo(contentUrl: string): void;
+  /** Moves the hub's clock ahead, so that links expire without waiting. */
+  passTime(seconds: number): void;
+  /** Every request so far, in the order of arrival. */
+  requests(): readonly HubRequest[];
+};
+
+export async function startModelHub(
+  repositories: readonly HubRepository[],
+  { grants = {}, pageSize = 1000, linkSeconds = 3600 }: ModelHubOptions = {},
+): Promise<ModelHub> {
+  const stored = await Promise.all(repositories.map(storeRepository));
+  const files = new Map(stored.flatMap((each) => each.files).map((file) => [file.sha256, file]));
+  const requests: HubRequest[] = [];
+  let passedSeconds = 0;
+  await using servers = new AsyncDisposableStack();
+  const content = servers.use(
+    await startContentServer({
+      findBySha256: (sha256) => files.get(sha256),
+      nowSeconds: () => Date.now() / 1000 + passedSeconds,
+      linkSeconds,
+      note: (exchange) => requests.push(describe("content", exchange)),
+    }),
+  );
+  let contentUrl = content.url;
+  const parts: HubParts = {
+    contents: { repositories: new Map(stored.map((each) => [each.name, each])), grants },
+    pageSize,
+    linkTo: (sha256) => `${contentUrl}${content.signLink(sha256)}`,
+  };
+  const hub = servers.use(
+    await serveOnLoopback((request, response) => {
+      requests.push(describe("hub", { request, response }));
+      return route({ request, response }, parts);
+    }),
+  );
+  const owned = servers.move();
+  return {
+    url: hub.origin,
+    contentUrl: content.url,
+    redirectTo: (next) => (contentUrl = next),
+    passTime: (seconds) => (passedSeconds += seconds),
+    requests: () => requests,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function describe(server: "hub" | "content", { request }: Exchange): HubRequest {
+  const { method = "", url = "", headers } = request;
+  const isAuthorized = headers.authorization !== undefined;
+  return { server, method, path: url, range: headers.range, isAuthorized };
+}
+
+const name = "(?<name>[^/]+/[^/]+)";
+const routes: readonly (readonly [pattern: RegExp, answer: HubAnswer])[] = [
+  [new RegExp(`^/api/models/${name}/tree/(?<revision>[^/]+)(/(?<rest>.+))?$`), answerTree],
+  [new RegExp(`^/api/resolve-cache/models/${name}/(?<revision>[0-9a-f]{40})/(?<rest>.+)$`), answerCachedFile],
+  [new RegExp(`^/v2/${name}/manifests/(?<rest>.+)$`), answerManifest],
+  [new RegExp(`^/v2/${name}/blobs/sha256:(?<rest>[0-9a-f]{64})$`), answerBlob],
+  [new RegExp(`^/${name}/resolve/(?<revision>[^/]+)/(?<rest>.+)$`), answerResolve],
+];
+
+function route({ request, response }: Exchange, parts: HubParts): Promise<void> | void {
+  const { pathname } = new URL(request.url ?? "/", "http://127.0.0.1");
+  const path = decodeURIComponent(pathname);
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  for (const [pattern, answer] of isRead ? routes : []) {
+    const found = pattern.exec(path)?.groups;
+    if (found === undefined) continue;
+    const words = { name: found["name"] ?? "", revision: found["revision"] ?? "", rest: found["rest"] ?? "" };
+    return answer({ request, response }, words, parts);
+  }
+  response.writeHead(isRead ? 404 : 405).end();
+}

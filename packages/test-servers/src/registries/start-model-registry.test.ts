@@ -1,0 +1,136 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { digestOf, pullBlob, pullManifest, pushBlob, pushManifest } from "./registry-client.ts";
+import { type ModelRegistry, startModelRegistry } from "./start-model-registry.ts";
+
+const content = randomBytes(300_000);
+
+test("a pushed model is pulled back byte for byte", async () => {
+  await using registry = await startModelRegistry();
+  const repository = repositoryOf(registry);
+  const config = await pushBlob(repository, Buffer.from('{"model_format":"gguf"}'));
+  const layer = await pushBlob(repository, content, "application/vnd.ollama.image.model");
+  const pushed = await pushManifest(repository, "latest", { config, layers: [layer] });
+
+  expect(await pullManifest(repository, "latest")).toEqual(pushed);
+  expect((await pullBlob(repository, layer.digest)).equals(content)).toBe(true);
+});
+
+test("a part of a blob is served by Range", async () => {
+  await using registry = await startModelRegistry();
+  const { digest } = await pushBlob(repositoryOf(registry), content);
+
+  const answer = await fetch(`${repositoryOf(registry).address}/blobs/${digest}`, {
+    headers: { range: "bytes=100-199" },
+  });
+
+  expect(answer.status).toBe(206);
+  expect(Buffer.from(await answer.arrayBuffer())).toEqual(content.subarray(100, 200));
+});
+
+test("a blob under a wrong digest is refused, under its own it is taken", async () => {
+  await using registry = await startModelRegistry();
+  const { address } = repositoryOf(registry);
+
+  expect(await putBlob(address, digestOf(Buffer.from("something else")))).toBe(400);
+  expect(await putBlob(address, digestOf(content))).toBe(201);
+});
+
+test("a deleted blob is gone, another stays", async () => {
+  await using registry = await startModelRegistry();
+  const repository = repositoryOf(registry);
+  const deleted = await pushBlob(repository, content);
+  const kept = await pushBlob(repository, Buffer.from("kept"));
+
+  const answer = await fetch(`${repository.address}/blobs/${deleted.digest}`, { method: "DELETE" });
+
+  expect(answer.status).toBe(202);
+  await expect(pullBlob(repository, deleted.digest)).rejects.toThrow("404");
+  expect((await pullBlob(repository, kept.digest)).toString()).toBe("kept");
+});
+
+test("a registry with a password asks for it and takes only the right one", async () => {
+  await using registry = await startModelRegistry({ authentication: "basic" });
+  const { address } = repositoryOf(registry);
+
+  const unnamed = await fetch(`${address}/tags/list`);
+  expect(unnamed.status).toBe(401);
+  expect(unnamed.headers.get("www-authenticate")).toBe('Basic realm="test-registry"');
+  await expect(
+    pushBlob({ address, authorization: basic(registry.account.name, "wrong") }, content),
+  ).rejects.toThrow("401");
+
+  const repository = { address, authorization: basic(registry.account.name, registry.account.password) };
+  const { digest } = await pushBlob(repository, content);
+  expect((await pullBlob(repository, digest)).equals(content)).toBe(true);
+});
+
+test("a registry with tokens lets anybody pull and only the account push", async () => {
+  await using registry = await startModelRegistry({ authentication: "token" });
+  const { address } = repositoryOf(registry);
+  const account = basic(registry.account.name, registry.account.password);
+
+  const mayPush = { address, authorization: await fetchToken(address, "pull,push", account) };
+  const { digest } = await pushBlob(mayPush, content);
+
+  const mayPull = { address, authorization: await fetchToken(address, "pull") };
+  expect((await pullBlob(mayPull, digest)).equals(content)).toBe(true);
+  const asked = { address, authorization: await fetchToken(address, "pull,push") };
+  await expect(pushBlob(asked, content)).rejects.toThrow("401");
+  await expect(fetchToken(address, "pull", basic(registry.account.name, "wrong"))).rejects.toThrow("401");
+});
+
+test("a token for one repository does not open another", async () => {
+  await using registry = await startModelRegistry({ authentication: "token" });
+  const authorization = await fetchToken(repositoryOf(registry).address, "pull");
+
+  const own = await fetch(`${registry.url}/v2/test/model/tags/list`, { headers: { authorization } });
+  const other = await fetch(`${registry.url}/v2/test/other/tags/list`, { headers: { authorization } });
+
+  // 404: the token is accepted and the repository does not exist yet.
+  expect([own.status, other.status]).toEqual([404, 401]);
+});
+
+test("a stopped registry leaves no process, port or folder", async () => {
+  const registry = await startModelRegistry({ authentication: "token" });
+  const { realm } = await readChallenge(repositoryOf(registry).address);
+  await registry[Symbol.asyncDispose]();
+
+  await expect(fetch(registry.url)).rejects.toThrow("fetch failed");
+  await expect(fetch(realm)).rejects.toThrow("fetch failed");
+  expect(existsSync(registry.folder)).toBe(false);
+});
+
+function repositoryOf(registry: ModelRegistry): { address: string } {
+  return { address: `${registry.url}/v2/test/model` };
+}
+
+function basic(name: string, password: string): string {
+  return `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
+}
+
+async function putBlob(address: string, digest: string): Promise<number> {
+  const begun = await fetch(`${address}/blobs/uploads/`, { method: "POST" });
+  const location = `${begun.headers.get("location")}&digest=${digest}`;
+  return (await fetch(location, { method: "PUT", body: content })).status;
+}
+
+type Challenge = { readonly realm: string; readonly service: string };
+
+async function readChallenge(address: string): Promise<Challenge> {
+  const refused = await fetch(`${address}/tags/list`);
+  const [, realm = "", service = ""] =
+    /^Bearer realm="([^"]+)",service="([^"]+)"/.exec(refused.headers.get("www-authenticate") ?? "") ?? [];
+  return { realm, service };
+}
+
+async function fetchToken(address: string, actions: string, authorization?: string): Promise<string> {
+  const { realm, service } = await readChallenge(address);
+  const url = `${realm}?service=${service}&scope=repository:test/model:${actions}`;
+  const answer = await fetch(url, { headers: authorization === undefined ? {} : { authorization } });
+  if (!answer.ok) throw new Error(`Cannot get a token: ${answer.status}`);
+  // The token server is ours and always answers with a token.
+  const { token } = (await answer.json()) as { token: string };
+  return `Bearer ${token}`;
+}

@@ -1,0 +1,64 @@
+/**
+ * @module
+ * What `.ci/run` does once Node is there: every stage in order, each timed and counted, whatever the others did;
+ * then a table of the stages, the figures of all claims, and the closing line `N passed, N failed`.
+ * The record of the run is kept for `npm run show -- ground 1`.
+ */
+
+import { describeTree, writeLastRun } from "../../show/last-run.ts";
+import { shellStages } from "./config.ts";
+import { type StageResult, stages } from "./stages.ts";
+
+type FinishedStage = StageResult & { readonly name: string; readonly seconds: number };
+
+async function main(): Promise<number> {
+  const tree = describeTree();
+  const finished: FinishedStage[] = [
+    { name: "Debian packages", seconds: shellStages.debianSeconds, passed: 1, failed: 0, figures: [] },
+    { name: "Node and npm packages", seconds: shellStages.nodeSeconds, passed: 1, failed: 0, figures: [] },
+  ];
+  for (const { name, run } of stages) {
+    print(`\n== ${name}`);
+    const startedAt = Date.now();
+    const result = await run().catch(asFailedStage);
+    finished.push({ ...result, name, seconds: Math.round((Date.now() - startedAt) / 1000) });
+  }
+  const totals = {
+    passed: finished.reduce((sum, stage) => sum + stage.passed, 0),
+    failed: finished.reduce((sum, stage) => sum + stage.failed, 0),
+    seconds: Math.round(Date.now() / 1000 - shellStages.startedAtSeconds),
+  };
+  await writeLastRun({
+    tree,
+    ...totals,
+    finishedAt: new Date().toISOString(),
+    caches: shellStages.caches,
+    stages: finished.map(({ name, seconds, failed }) => ({ name, seconds, isPassed: failed === 0 })),
+  });
+  printTable(finished, totals.seconds);
+  print(`${totals.passed} passed, ${totals.failed} failed`);
+  return totals.failed === 0 ? 0 : 1;
+}
+
+function asFailedStage(problem: unknown): StageResult {
+  print(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
+  return { passed: 0, failed: 1, figures: [] };
+}
+
+function printTable(finished: readonly FinishedStage[], totalSeconds: number): void {
+  print("\n== Figures");
+  for (const { claim, text } of finished.flatMap((stage) => stage.figures)) print(`${claim}: ${text}`);
+  print("\n== Stages");
+  for (const { name, seconds, passed, failed } of finished) {
+    print(
+      `${name.padEnd(36)} ${String(seconds).padStart(5)} s ${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed`,
+    );
+  }
+  print(`${"In all".padEnd(36)} ${String(totalSeconds).padStart(5)} s`);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+process.exitCode = await main();

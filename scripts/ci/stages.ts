@@ -1,0 +1,41 @@
+import type { Figure } from "@hearth-and-keep/figures";
+import { corpusModels, findLeftovers, preparePython } from "@hearth-and-keep/test-servers";
+import { runTests } from "../../show/prove-by-tests.ts";
+import { runToEnd } from "../../show/run-to-end.ts";
+import { runTrace } from "./config.ts";
+
+export type StageResult = {
+  readonly passed: number;
+  readonly failed: number;
+  readonly figures: readonly Figure[];
+};
+export type Stage = { readonly name: string; readonly run: () => Promise<StageResult> };
+
+export const stages: readonly Stage[] = [
+  { name: "Python environment", run: () => preparation(preparePython()) },
+  { name: "Test models", run: () => preparation(corpusModels()) },
+  { name: "Format", run: () => command("biome", ["ci", "."]) },
+  { name: "Lint", run: () => command("oxlint", ["--type-aware"]) },
+  { name: "Types", run: () => command("tsc", ["--noEmit"]) },
+  { name: "Unused code", run: () => command("knip", []) },
+  { name: "Checks", run: () => runTests(["checks/"]) },
+  { name: "Tests", run: () => runTests(["apps/", "packages/", "scripts/"]) },
+  { name: "Claims", run: () => runTests(["show/"]) },
+  { name: "Nothing left behind", run: nothingLeftBehind },
+];
+
+async function preparation(work: Promise<unknown>): Promise<StageResult> {
+  await work;
+  return { passed: 1, failed: 0, figures: [] };
+}
+
+async function command(name: string, words: readonly string[]): Promise<StageResult> {
+  const isFine = (await runToEnd(`node_modules/.bin/${name}`, words)) === 0;
+  return { passed: isFine ? 1 : 0, failed: isFine ? 0 : 1, figures: [] };
+}
+
+async function nothingLeftBehind(): Promise<StageResult> {
+  const leftovers = findLeftovers(runTrace);
+  for (const leftover of leftovers) process.stdout.write(`${leftover}\n`);
+  return { passed: leftovers.length === 0 ? 1 : 0, failed: leftovers.length, figures: [] };
+}

@@ -1,0 +1,22 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+export const cacheFolder: string =
+  process.env["HEARTH_AND_KEEP_CACHE"] ?? join(homedir(), ".cache", "hearth-and-keep");
+
+export const searchPath: string = process.env["PATH"] ?? "";
+
+/** Everything we were started with; the programs a claim runs need the same surroundings. */
+export function childEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, FORCE_COLOR: "0" };
+}
+
+/** The same without what an enclosing npm, Node or test runner adds, as a person's own shell would have it. */
+export function cleanEnvironment(): NodeJS.ProcessEnv {
+  const isForeign =
+    /^(npm_(?!config_cache$)|NODE|VITEST|FIGURES_FILE|TEST$|DEV$|PROD$|MODE$|SSR$|BASE_URL$|INIT_CWD)/i;
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !isForeign.test(name) || name === "NODE_EXTRA_CA_CERTS",
+  );
+  return { ...Object.fromEntries(kept), FORCE_COLOR: "0" };
+}

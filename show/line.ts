@@ -1,0 +1,13 @@
+/** One line of an issue's "must show" list: a claim about the product, and the way to prove it. */
+export type ShowLine = {
+  readonly topic: string;
+  readonly line: number;
+  readonly title: string;
+  readonly needs: readonly Need[];
+  readonly prove: () => Promise<Outcome>;
+};
+
+/** What a claim needs on the machine before it can be proven. */
+export type Need = "debian packages" | "python" | "test models";
+
+export type Outcome = { readonly isProven: boolean; readonly figure: string };

@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Figure, readFigures } from "@hearth-and-keep/figures";
+import type { Outcome } from "./line.ts";
+import { root, runToEnd } from "./run-to-end.ts";
+
+export type TestRun = {
+  readonly passed: number;
+  readonly failed: number;
+  readonly files: readonly string[];
+  readonly figures: readonly Figure[];
+};
+
+/** Runs exactly these tests; the claim holds when all pass and they recorded its figure, counts reached. */
+export function proveByTests(claim: string, paths: readonly string[]): () => Promise<Outcome> {
+  return async () => {
+    const run = await runTests(paths);
+    const figures = run.figures.filter((figure) => figure.claim === claim);
+    return judgeTests(run, figures);
+  };
+}
+
+export function judgeTests(run: TestRun, figures: readonly Figure[]): Outcome {
+  const tests = `${run.passed} of ${run.passed + run.failed} tests passed`;
+  if (run.failed > 0 || run.passed === 0) return { isProven: false, figure: tests };
+  if (figures.length === 0) return { isProven: false, figure: `${tests}, but no figure was measured` };
+  const short = figures.filter(({ counted }) => counted !== undefined && counted.reached < counted.needed);
+  const texts = (short.length > 0 ? short : figures).map((figure) => figure.text);
+  return { isProven: short.length === 0, figure: [...texts, tests].join("; ") };
+}
+
+/** Runs the test runner on some paths (all tests when none are given), in the words a person would type. */
+export async function runTests(
+  paths: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestRun> {
+  const folder = await mkdtemp(join(tmpdir(), "show-"));
+  const report = join(folder, "report.json");
+  const figuresFile = join(folder, "figures.jsonl");
+  try {
+    const words = ["run", ...paths, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+    await runToEnd(join(root, "node_modules/.bin/vitest"), words, {
+      ...environment,
+      FIGURES_FILE: figuresFile,
+    });
+    return {
+      ...(existsSync(report) ? await readReport(report) : { passed: 0, failed: 1, files: [] }),
+      figures: existsSync(figuresFile) ? readFigures(figuresFile) : [],
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** What we read of the runner's JSON report. */
+type Report = {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  testResults: { name: string; status: string; assertionResults: unknown[] }[];
+};
+
+async function readReport(path: string): Promise<Pick<TestRun, "passed" | "failed" | "files">> {
+  // Written by the test runner, whose version is pinned.
+  const report = JSON.parse(await readFile(path, "utf8")) as Report;
+  // A file that could not be loaded has no test to fail, so it counts by itself; so does a test nobody ran.
+  const broken = report.testResults.filter(
+    (file) => file.status === "failed" && file.assertionResults.length === 0,
+  );
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + report.numPendingTests + broken.length,
+    files: report.testResults.map((file) => file.name),
+  };
+}

@@ -1,0 +1,22 @@
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+import { childEnvironment } from "./config.ts";
+
+export const root: string = resolve(import.meta.dirname, "..");
+
+/** Runs a program in the clone. Its output goes to standard error: standard output belongs to the figure. */
+export function runToEnd(
+  command: string,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  return new Promise((done, fail) => {
+    const child = spawn(command, [...words], {
+      cwd: root,
+      stdio: ["ignore", 2, 2],
+      env: { ...childEnvironment(), ...environment },
+    });
+    child.once("error", fail);
+    child.once("close", (code) => done(code ?? 1));
+  });
+}
