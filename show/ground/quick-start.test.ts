@@ -31,6 +31,7 @@ function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, he
     env: here.environment,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
+    timeout: 180_000,
   }).split("\0");
   here.folder = folder;
   for (const [name, ...value] of variables.map((variable) => variable.split("="))) {
@@ -49,6 +50,7 @@ function startServer(
     environment: here.environment,
     folder: here.folder,
     isReady: (output) => output.includes("listens on"),
+    stopsDescendants: true,
   });
 }
 

@@ -21,7 +21,7 @@ const parts: readonly { readonly start: string; readonly tests: string }[] = [
 
 /** Runs all parts' tests under a mark and a temporary folder of their own, then looks for what is left of them. */
 export async function proveTestParts(): Promise<Outcome> {
-  await using folder = await testServers.makeTemporaryFolder("test-parts");
+  await using folder = await testServers.makeTemporaryFolder("parts");
   // PostgreSQL runs as another user, who must be able to pass through.
   await chmod(folder.path, 0o755);
   const runId = randomUUID();

@@ -20,6 +20,8 @@ export type ProcessPlan = {
   isReady(output: string): boolean | Promise<boolean>;
   readonly readyWithinSeconds?: number;
   readonly stopSignal?: NodeJS.Signals;
+  /** For a shell or npm, which do not pass signals on: what they started is ended with them. */
+  readonly stopsDescendants?: boolean;
   /** Run as this user when we are root (PostgreSQL refuses to run as root). */
   readonly user?: { readonly uid: number; readonly gid: number };
 };
@@ -27,22 +29,30 @@ export type ProcessPlan = {
 const keptOutputCharacters = 64 * 1024;
 const stopGraceSeconds = 10;
 /** Ended with this process when a test forgets to, or is stopped before it can. */
-const running = new Set<ChildProcess>();
+const running = new Map<ChildProcess, SendSignal>();
 process.once("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
+  for (const send of running.values()) send("SIGKILL");
 });
+
+type SendSignal = (signal: NodeJS.Signals) => void;
 
 /** Starts a real program for a test, waits until it answers, and ends it by its id. */
 export async function startProcess(plan: ProcessPlan): Promise<OwnedProcess> {
   const child = spawn(plan.command, [...plan.arguments], {
     env: { ...partEnvironment(), ...plan.environment },
     stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own can be signalled as a whole.
+    detached: plan.stopsDescendants === true,
     ...(plan.folder === undefined ? {} : { cwd: plan.folder }),
     ...(plan.user === undefined ? {} : plan.user),
   });
-  running.add(child);
-  const exited = whenExited(child);
-  const owned = own(child, { exited, stopSignal: plan.stopSignal ?? "SIGTERM" });
+  const send = signalSender(child, plan);
+  running.set(child, send);
+  const owned = own(child, {
+    exited: whenExited(child),
+    stop: () => send(plan.stopSignal ?? "SIGTERM"),
+    kill: () => send("SIGKILL"),
+  });
   try {
     await waitUntilReady(owned, plan);
   } catch (problem) {
@@ -50,6 +60,17 @@ export async function startProcess(plan: ProcessPlan): Promise<OwnedProcess> {
     throw problem;
   }
   return owned;
+}
+
+function signalSender(child: ChildProcess, { stopsDescendants }: ProcessPlan): SendSignal {
+  return (signal) => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(stopsDescendants === true ? -child.pid : child.pid, signal);
+    } catch {
+      // It has ended meanwhile, which is what was wanted.
+    }
+  };
 }
 
 function whenExited(child: ChildProcess): Promise<number | null> {
@@ -63,10 +84,13 @@ function whenExited(child: ChildProcess): Promise<number | null> {
   });
 }
 
-function own(
-  child: ChildProcess,
-  end: { exited: Promise<number | null>; stopSignal: NodeJS.Signals },
-): OwnedProcess {
+type Ending = {
+  readonly exited: Promise<number | null>;
+  readonly stop: () => void;
+  readonly kill: () => void;
+};
+
+function own(child: ChildProcess, ending: Ending): OwnedProcess {
   let output = "";
   const keep = (chunk: Buffer): void => {
     output = (output + chunk.toString("utf8")).slice(-keptOutputCharacters);
@@ -75,15 +99,15 @@ function own(
   child.stderr?.on("data", keep);
   const stop = async (): Promise<void> => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill(end.stopSignal);
-    const impatience = setTimeout(() => child.kill("SIGKILL"), stopGraceSeconds * 1000);
+    ending.stop();
+    const impatience = setTimeout(ending.kill, stopGraceSeconds * 1000);
     await once(child, "close");
     clearTimeout(impatience);
   };
   return {
     pid: child.pid ?? -1,
     output: () => output,
-    exited: end.exited,
+    exited: ending.exited,
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { partEnvironment, screenshotFolder } from "../config.ts";
-import { type LoopbackServer, serveOnLoopback } from "../identity/loopback-server.ts";
+import { findProgram } from "../find-program.ts";
+import { type LoopbackServer, serveOnLoopback } from "../loopback-server.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
-import { findProgram } from "./find-program.ts";
 import { photograph } from "./photograph.ts";
 import { startBrowser, type TestBrowser } from "./start-browser.ts";
 
@@ -78,7 +78,7 @@ test("a photograph's name cannot leave its folder", async () => {
 });
 
 test("a closed browser leaves no process and no folder", async () => {
-  await using folder = await makeTemporaryFolder("browser-traces");
+  await using folder = await makeTemporaryFolder("traces");
   const program = `{
     await using browser = await startBrowser();
     await browser.openPage("${site.origin}");
@@ -92,7 +92,7 @@ test("a closed browser leaves no process and no folder", async () => {
 });
 
 test("a browser that cannot start leaves no process and no folder", async () => {
-  await using folder = await makeTemporaryFolder("browser-traces");
+  await using folder = await makeTemporaryFolder("traces");
   // Chromium only prints its version and ends.
   const program = `await startBrowser({ arguments: ["--version"] }).catch((problem) => print(problem));`;
 

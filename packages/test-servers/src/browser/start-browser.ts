@@ -9,8 +9,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { partEnvironment } from "../config.ts";
+import { findProgram } from "../find-program.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
-import { findProgram } from "./find-program.ts";
 
 export type BrowserOptions = {
   /** Further flags of Chromium. */
@@ -76,7 +76,8 @@ async function makeFolders(
 ): Promise<{ environment: Record<string, string>; artifactsDir: string }> {
   const environment = {
     HOME: join(folder, "home"),
-    TMPDIR: join(folder, "temporary"),
+    // Short: Chromium puts a socket several folders below it, and a socket's path has at most 107 bytes.
+    TMPDIR: join(folder, "t"),
     XDG_CONFIG_HOME: join(folder, "configuration"),
     XDG_CACHE_HOME: join(folder, "cache"),
     XDG_RUNTIME_DIR: join(folder, "runtime"),

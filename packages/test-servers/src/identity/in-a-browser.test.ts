@@ -1,10 +1,10 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBrowser, type TestBrowser } from "../browser/start-browser.ts";
+import { type LoopbackServer, serveOnLoopback } from "../loopback-server.ts";
 import { privatePerson } from "./code-hosting/example-accounts.ts";
 import { startCodeHostingProvider } from "./code-hosting/start-code-hosting-provider.ts";
 import { startGeneralIdentityProvider } from "./general/start-general-provider.ts";
-import { type LoopbackServer, serveOnLoopback } from "./loopback-server.ts";
 import { application, beginSignIn, discoverProvider } from "./relying-application.ts";
 
 let browser: TestBrowser;

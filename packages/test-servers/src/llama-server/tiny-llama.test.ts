@@ -45,6 +45,7 @@ test("the tiny llama writes the same text twice and ends where the limit says", 
 test("any text goes through the tiny llama's tokens and back unchanged", async () => {
   await using server = await startTinyLlama();
   const text = "Grüße, 東京! \u{1f600}\u200d \0\u0001\t\r\n  two spaces, e\u0301, <think> and \u{10ffff}";
+  // The shape llama.cpp documents for this address.
   const { tokens } = (await post(server, "/tokenize", { content: text })) as { tokens: number[] };
   expect(await post(server, "/detokenize", { tokens })).toEqual({ content: text });
   expect(tokens.length).toBeLessThan(Buffer.byteLength(text));
@@ -86,6 +87,7 @@ test("switching thinking off closes the thoughts before the answer, leaving it o
 test("llama.cpp reads a tool call out of the tiny llama's answer", async () => {
   await using server = await startTinyLlama();
   // Random weights never begin a call by themselves; once the mark is forced, the grammar writes the rest.
+  // The shape llama.cpp documents for this address.
   const { tokens } = (await post(server, "/tokenize", { content: "<tool_call>" })) as { tokens: number[] };
   const forced = { tool_choice: "required", logit_bias: tokens.map((token) => [token, 50]) };
   const answer = await chat(server, { messages: [question], tools: [weather], max_tokens: 200, ...forced });

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { recordFigure } from "@hearth-and-keep/figures";
 import { beforeAll, expect, test } from "vitest";
 import { type LlamaServer, startLlamaServer } from "../llama-server/start-llama-server.ts";
 import { preparePython } from "../python/prepare-python.ts";
@@ -31,11 +32,13 @@ test("llama.cpp gives the MiniLM GGUF the similarities of the float32 reference"
   const differences = await measureDifferences(server);
   const close = differences.filter((difference) => difference <= largestDifferenceAllowed).length;
   const largest = Math.max(...differences).toFixed(5);
-  process.stdout.write(
-    `MiniLM: largest difference ${largest}, ${close} of ${pairsNeeded} pairs within 0.01\n`,
-  );
   expect(differences).toHaveLength(pairsNeeded);
   expect(close).toBe(pairsNeeded);
+  recordFigure({
+    claim: "ground 5",
+    text: `${close} of ${pairsNeeded} pairs within ${largestDifferenceAllowed}, largest difference ${largest}`,
+    counted: { reached: close, needed: pairsNeeded },
+  });
 });
 
 test("a GGUF with the vocabulary as BERT writes it is noticed", async () => {

@@ -11,8 +11,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../config.ts";
+import { makeOnce } from "../make-once.ts";
 import { downloadEnvironment } from "../python/config.ts";
-import { makeOnce } from "../python/make-once.ts";
 import { runPython } from "../python/run-python.ts";
 import { refuseOtherContent } from "./refuse-other-content.ts";
 

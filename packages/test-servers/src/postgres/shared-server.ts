@@ -1,4 +1,4 @@
-import { serveOnLoopback } from "../identity/loopback-server.ts";
+import { serveOnLoopback } from "../loopback-server.ts";
 import type { PostgresAddress } from "./databases.ts";
 import { type Postgres, startPostgres } from "./start-postgres.ts";
 

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
@@ -32,13 +32,15 @@ test("every locked requirement carries a hash", async () => {
   expect(blocks.filter((block) => !block.includes("--hash=sha256:"))).toEqual([]);
 });
 
-test("a package with the locked hash is installed, once, when two ask at the same time", async () => {
+test("a package with the locked hash is installed once for two askers, until its Python is gone", async () => {
   await using folder = await makeTemporaryFolder("python");
   const plan = await writePlan(folder.path, await lockedBlock("iniconfig"));
   const [first, second] = await Promise.all([preparePython(plan), preparePython(plan)]);
   expect(second).toEqual(first);
   expect(await readdir(plan.cache)).toHaveLength(1);
   expect(await readdir(await sitePackages(first.folder))).toContain("iniconfig");
+  await rm(first.interpreter);
+  await expect(preparePython(plan)).rejects.toThrow("its Python is gone; delete the folder to make it again");
 });
 
 test("a package with another hash is refused and leaves no environment", async () => {

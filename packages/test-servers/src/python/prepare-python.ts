@@ -8,13 +8,13 @@
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { cacheFolder } from "../config.ts";
+import { makeOnce } from "../make-once.ts";
 import { downloadEnvironment } from "./config.ts";
-import { makeOnce } from "./make-once.ts";
 
 export type PythonEnvironment = { readonly folder: string; readonly interpreter: string };
 
@@ -43,7 +43,14 @@ export async function preparePython(plan: PythonPlan = {}): Promise<PythonEnviro
     path: join(plan.cache ?? cacheFolder, `python-${version}-${fingerprint.slice(0, 16)}`),
     make: (unfinished) => makeEnvironment({ command, requirements, folder: unfinished }),
   });
-  return { folder, interpreter: join(folder, "bin", "python") };
+  const interpreter = join(folder, "bin", "python");
+  // It is a link to the Python it was made with, which may be gone since.
+  await access(interpreter).catch((cause) => {
+    throw new Error(`Cannot use "${folder}": its Python is gone; delete the folder to make it again`, {
+      cause,
+    });
+  });
+  return { folder, interpreter };
 }
 
 async function askVersion(command: string): Promise<string> {

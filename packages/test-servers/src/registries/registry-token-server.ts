@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type JsonWebKey, randomUUID, sign } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { serveOnLoopback } from "../identity/loopback-server.ts";
+import { serveOnLoopback } from "../loopback-server.ts";
 import { testAccount } from "./registry-account.ts";
 import { type KeyPair, makeSelfSignedCertificate } from "./self-signed-certificate.ts";
 

@@ -5,7 +5,7 @@
  * Every registry listens on loopback, keeps its files in a temporary folder and leaves nothing behind.
  * Imported through the package's index by tests, benchmarks and `show`.
  */
-import { findProgram } from "../browser/find-program.ts";
+import { findProgram } from "../find-program.ts";
 import { startProcess } from "../owned-process.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { testAccount } from "./registry-account.ts";

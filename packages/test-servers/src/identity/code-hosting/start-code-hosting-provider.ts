@@ -5,7 +5,7 @@
  * page of their own. Accounts and applications come from the test and may change while it runs.
  * Nothing is kept when its scope ends. Imported by the package's index and tests beside it.
  */
-import { serveOnLoopback } from "../loopback-server.ts";
+import { serveOnLoopback } from "../../loopback-server.ts";
 import { type SignInAnswer, walkSignIn } from "../walk-sign-in.ts";
 import { type CodeHostingAccount, keepAccounts } from "./accounts.ts";
 import { type CodeHostingApplication, keepApplications } from "./applications.ts";

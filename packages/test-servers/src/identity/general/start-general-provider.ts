@@ -7,7 +7,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { type ClientMetadata, type Configuration, type JWK, Provider } from "oidc-provider";
-import { serveOnLoopback } from "../loopback-server.ts";
+import { serveOnLoopback } from "../../loopback-server.ts";
 import { escapeHtml } from "../sign-in-page.ts";
 import { makeSigningKey } from "../signing-keys.ts";
 import { type SignInAnswer, walkSignIn } from "../walk-sign-in.ts";

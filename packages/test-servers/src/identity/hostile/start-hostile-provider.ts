@@ -13,7 +13,7 @@ import {
   OAuth2Issuer,
   OAuth2Service,
 } from "oauth2-mock-server";
-import { serveOnLoopback } from "../loopback-server.ts";
+import { serveOnLoopback } from "../../loopback-server.ts";
 import { makeSigningKey } from "../signing-keys.ts";
 import { walkSignIn } from "../walk-sign-in.ts";
 import { type Behaviour, type Departure, departures } from "./forgeries.ts";

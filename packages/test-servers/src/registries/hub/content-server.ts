@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { serveOnLoopback } from "../../identity/loopback-server.ts";
+import { serveOnLoopback } from "../../loopback-server.ts";
 import type { StoredFile } from "./repository.ts";
 import { type Exchange, sendFile } from "./send-file.ts";
 

@@ -5,7 +5,7 @@
  * private repositories, and the manifests the Hub makes up for Ollama's clients.
  * It promises the Hub's statuses and headers, not its wording. Reached through the package's index.
  */
-import { serveOnLoopback } from "../../identity/loopback-server.ts";
+import { serveOnLoopback } from "../../loopback-server.ts";
 import type { HubGrants } from "./access.ts";
 import {
   answerBlob,

@@ -1,6 +1,6 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { partEnvironment } from "../config.ts";
+import { partEnvironment } from "./config.ts";
 
 type ProgramSearch = {
   /** Where Debian puts it; looked at before PATH. */

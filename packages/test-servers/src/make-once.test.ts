@@ -2,9 +2,9 @@ import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { startProcess } from "../owned-process.ts";
-import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { makeOnce } from "./make-once.ts";
+import { startProcess } from "./owned-process.ts";
+import { makeTemporaryFolder } from "./temporary-folder.ts";
 
 const fill = (folder: string): Promise<void> => writeFile(join(folder, "content"), "whole");
 
