@@ -14,9 +14,7 @@ export function childEnvironment(): NodeJS.ProcessEnv {
 /** The same without what an enclosing npm, Node or test runner adds, as a person's own shell would have it. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const isForeign =
-    /^(npm_(?!config_cache$)|NODE|VITEST|FIGURES_FILE|TEST$|DEV$|PROD$|MODE$|SSR$|BASE_URL$|INIT_CWD)/i;
-  const kept = Object.entries(process.env).filter(
-    ([name]) => !isForeign.test(name) || name === "NODE_EXTRA_CA_CERTS",
-  );
+    /^(npm_(?!config_cache$)|NODE$|NODE_(ENV|OPTIONS|PATH)$|VITEST|FIGURES_FILE$|TEST$|DEV$|PROD$|MODE$|SSR$|BASE_URL$|INIT_CWD$)/i;
+  const kept = Object.entries(process.env).filter(([name]) => !isForeign.test(name));
   return { ...Object.fromEntries(kept), FORCE_COLOR: "0" };
 }
