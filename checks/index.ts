@@ -1,6 +1,6 @@
 /**
  * @module
- * The checks that keep the architecture true: our own rules, the import rules and unused code, as one list.
+ * The checks that keep the architecture true: our own rules, import rules, unused code and tools, as one list.
  * A check takes a folder laid out like this repository and gives findings; on a sound tree it gives none.
  * Each has a tree that breaks it and one that does not in fixtures/, and `tryChecks` shows that it fires.
  * Imported by the tests here, by `show` and by scripts; a test of an app may import unbounded-places.ts.
@@ -9,6 +9,7 @@ import type { Check, Finding, Rule } from "./finding.ts";
 import { findForbiddenImports, importRuleNames } from "./import-rules.ts";
 import { rules } from "./rules/index.ts";
 import { readTree } from "./source-tree.ts";
+import { toolChecks } from "./tools.ts";
 import { findUnusedCode, unusedCodeRuleNames } from "./unused-code.ts";
 
 export { type Check, describeFinding, type Finding } from "./finding.ts";
@@ -23,6 +24,7 @@ export const checks: readonly Check[] = [
     find: async (folder: string) => (await findForbiddenImports(folder)).findings,
   })),
   ...unusedCodeRuleNames.map((name) => ({ name, fixture: `unused/${name}`, find: findUnusedCode })),
+  ...toolChecks,
 ];
 
 /** Everything wrong with a tree; each tool runs once, however many of the checks it serves. */

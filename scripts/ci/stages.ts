@@ -14,7 +14,7 @@ export type Stage = { readonly name: string; readonly run: () => Promise<StageRe
 export const stages: readonly Stage[] = [
   { name: "Python environment", run: () => preparation(preparePython()) },
   { name: "Test models", run: () => preparation(corpusModels()) },
-  { name: "Format", run: () => command("biome", ["ci", "."]) },
+  { name: "Format", run: () => command("biome", ["ci", "--colors=off", "."]) },
   { name: "Lint", run: () => command("oxlint", ["--type-aware"]) },
   { name: "Types", run: () => command("tsc", ["--noEmit"]) },
   { name: "Unused code", run: () => command("knip", []) },
