@@ -35,8 +35,10 @@ function askGit(...words: readonly string[]): string {
 export async function writeLastRun(run: RunRecord): Promise<void> {
   await mkdir(runsFolder(), { recursive: true });
   const path = recordPath(run.tree);
-  await writeFile(`${path}.new`, JSON.stringify(run, null, 2));
-  await rename(`${path}.new`, path);
+  // Two clones of one tree may finish at once; each writes a file of its own and the later one stays.
+  const fresh = `${path}.${process.pid}`;
+  await writeFile(fresh, JSON.stringify(run, null, 2));
+  await rename(fresh, path);
 }
 
 /** The last run of this tree, in whichever clone it was; runs of other trees are no evidence. */
