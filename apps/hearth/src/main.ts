@@ -6,14 +6,15 @@
  */
 import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/command-line";
 import { createLogger } from "@hearth-and-keep/logging";
+import manifest from "../package.json" with { type: "json" };
 import { serve } from "./commands/serve.ts";
 import { readServeConfig, serveSettings } from "./config.ts";
 import { explainFailure } from "./failures.ts";
 import { logFields } from "./server.ts";
 
-const program = new Command("hearth").description(
-  "Serve language models from this machine in three protocols",
-);
+const program = new Command("hearth")
+  .description("Serve language models from this machine in three protocols")
+  .version(manifest.version);
 
 addSettings(program.command("serve").description("Start the server"), serveSettings).action(
   async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {

@@ -6,6 +6,7 @@
  */
 import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/command-line";
 import { createLogger } from "@hearth-and-keep/logging";
+import manifest from "../package.json" with { type: "json" };
 import { serve } from "./commands/serve.ts";
 import { readServeConfig, serveSettings } from "./config.ts";
 import { openDatabase } from "./database/open-database.ts";
@@ -15,7 +16,9 @@ import { makeKeyText } from "./keys/key-encryption-key.ts";
 import { readOrRecordActiveKey } from "./keys/queries.ts";
 import { logFields } from "./server.ts";
 
-const program = new Command("keep").description("Keep the secrets of people and programs");
+const program = new Command("keep")
+  .description("Keep the secrets of people and programs")
+  .version(manifest.version);
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 addSettings(program.command("serve").description("Start the server"), serveSettings).action(
