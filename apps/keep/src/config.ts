@@ -1,28 +1,8 @@
-import {
-  choiceSetting,
-  readSettings,
-  secretSetting,
-  textSetting,
-  type ValuesOf,
-  wholeNumberSetting,
-} from "@hearth-and-keep/configuration";
-import { logLevels } from "@hearth-and-keep/logging";
+import { readSettings, secretSetting, serverSettings, type ValuesOf } from "@hearth-and-keep/configuration";
 
 /** Everything that can be set on `keep serve`. Its help text and the settings page are made from this. */
 export const serveSettings = {
-  host: textSetting({
-    placeholder: "host",
-    fallback: "127.0.0.1",
-    mostCharacters: 255,
-    meaning: "address to bind",
-  }),
-  port: wholeNumberSetting({
-    placeholder: "port",
-    fallback: 8300,
-    least: 0,
-    most: 65_535,
-    meaning: "port to listen on; 0 takes any free one",
-  }),
+  ...serverSettings(8300),
   databaseUrl: secretSetting({
     placeholder: "url",
     mostCharacters: 2048,
@@ -32,12 +12,6 @@ export const serveSettings = {
     placeholder: "key",
     mostCharacters: 128,
     meaning: "key that seals every vault's data key: 32 bytes in base64, from keep make-key",
-  }),
-  logLevel: choiceSetting({
-    placeholder: "level",
-    fallback: "info",
-    choices: ["silent", ...logLevels],
-    meaning: "how much is logged: silent, error, warn, info or debug",
   }),
 } as const;
 

@@ -6,4 +6,5 @@
  */
 export { describeFlags, renderSettingsTable } from "./describe-settings.ts";
 export { readSettings, type Settings, SettingsError, type ValuesOf } from "./read-settings.ts";
+export { serverSettings } from "./server-settings.ts";
 export { choiceSetting, secretSetting, switchSetting, textSetting, wholeNumberSetting } from "./setting.ts";
