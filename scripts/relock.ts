@@ -37,6 +37,7 @@ function relock(): void {
     // The file was just written by npm, in the layout of lockfile version 3.
     const lock = JSON.parse(readFileSync(path, "utf8")) as Lock;
     const added = addOtherPlatforms(lock);
+    leaveOutGpuPackages(lock);
     writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
     npm(folder, ["ci", "--dry-run"]);
     cpSync(path, join(root, "package-lock.json"));
@@ -73,6 +74,13 @@ function addOtherPlatforms(lock: Lock): number {
   return missing.length;
 }
 
+/** npm cannot see a graphics card; marked for no system at all, these are locked but never fetched into a clone. */
+function leaveOutGpuPackages(lock: Lock): void {
+  for (const [place, entry] of Object.entries(lock.packages)) {
+    if (/^node_modules\/@node-llama-cpp\/.*(cuda|vulkan)/.test(place)) entry.os = ["none"];
+  }
+}
+
 /** These packages say their platform in their name, as in `@rolldown/binding-linux-arm64-musl`. */
 function platformOf(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
   const systems = [
@@ -100,7 +108,8 @@ function platformOf(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
     "mips64el",
     "wasm32",
   ];
-  const words = name.split(/[-/]/);
+  const shortNames: Readonly<Record<string, string>> = { mac: "darwin", win: "win32" };
+  const words = name.split(/[-/]/).map((word) => shortNames[word] ?? word);
   const system = systems.find((each) => words.includes(each));
   const processor = processors.find((each) => words.includes(each));
   if (system === undefined || processor === undefined)

@@ -1,0 +1,100 @@
+/**
+ * @module
+ * The engine port: what Hearth asks of anything that runs a model, at the level of a conversation.
+ * Nothing here assumes a local process or llama.cpp; a driver says in `describe` what it does itself.
+ * Promises of every driver: events in order, a signal that is obeyed between steps, failures as EngineFailure.
+ * Imported by the drivers, by `scheduling/` which loads, and by `generation/` which feeds.
+ */
+import type { FailureError } from "@hearth-and-keep/failures";
+import type { Conversation, JsonObject } from "./conversation.ts";
+import type { EngineEvent } from "./events.ts";
+import type { OutputConstraint, Sampling } from "./sampling.ts";
+
+export type LoadPlan = {
+  readonly modelPath: string;
+  /** Tokens of context for each sequence. */
+  readonly contextTokens: number;
+  /** How many conversations can be under way at once. */
+  readonly sequences: number;
+  /** Layers on the GPU; absent lets the driver choose. */
+  readonly gpuLayers?: number;
+  readonly cacheType?: "f16" | "q8_0" | "q4_0";
+  readonly flashAttention?: boolean;
+  readonly memoryMap?: boolean;
+  readonly adapters?: readonly { readonly path: string; readonly scale: number }[];
+  readonly projectorPath?: string;
+  readonly threads?: number;
+  readonly purpose: "generate" | "embed" | "rank";
+};
+
+export type LoadParts = {
+  readonly signal: AbortSignal;
+  /** From 0 to 1. */
+  readonly onProgress: (share: number) => void;
+};
+
+export type EngineDriver = { load(plan: LoadPlan, parts: LoadParts): Promise<Engine> };
+
+export type Engine = AsyncDisposable & {
+  describe(): EngineDescription;
+  generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<EngineEvent>;
+  embed(texts: readonly string[], signal: AbortSignal): Promise<Embeddings>;
+  /** How well each document answers the query, higher is better. */
+  rank(query: string, documents: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
+  tokenize(text: string): Promise<readonly number[]>;
+  /** The prompt the model's own template makes of a conversation. */
+  render(conversation: Conversation): Promise<string>;
+  count(conversation: Conversation): Promise<number>;
+  /** Resolves when it is gone, or rejects callers that wait on it with `engine-unloaded`. */
+  unload(): Promise<void>;
+  /** Resolves when the engine has ended, by `unload` or by dying. */
+  readonly ended: Promise<EngineFailure | undefined>;
+};
+
+export type GenerateRequest = {
+  readonly input:
+    | { readonly type: "conversation"; readonly conversation: Conversation }
+    | { readonly type: "raw"; readonly prompt: string }
+    | { readonly type: "fill-in-the-middle"; readonly prefix: string; readonly suffix: string };
+  readonly sampling: Sampling;
+  readonly mostTokens: number;
+  readonly constraint?: OutputConstraint;
+  /** How many alternatives to report for each token; absent reports no probabilities. */
+  readonly logProbabilities?: number;
+  /** Requests share cached prompts only within one partition: an API key, or one for all when so configured. */
+  readonly cachePartition: string;
+};
+
+export type Embeddings = { readonly vectors: readonly Float32Array[]; readonly tokens: number };
+
+export type EngineDescription = {
+  readonly driver: string;
+  readonly metadata: JsonObject;
+  readonly chatTemplate: string | null;
+  readonly trainedContextTokens: number;
+  readonly contextTokens: number;
+  readonly sequences: number;
+  readonly threads: number;
+  readonly memoryBytes: { readonly model: number; readonly context: number };
+  /** Whether `generate` already splits thinking and tool calls; otherwise `generation/` does. */
+  readonly splitsEvents: boolean;
+  readonly canFillInTheMiddle: boolean;
+  readonly canSeeImages: boolean;
+};
+
+/** Everything that can be expected to go wrong in an engine, thrown inside a FailureError. */
+export type EngineFailure =
+  | { readonly kind: "model-invalid"; readonly reason: string }
+  | { readonly kind: "memory-lacking"; readonly neededBytes: number | null }
+  | { readonly kind: "load-timed-out"; readonly seconds: number }
+  | { readonly kind: "engine-died"; readonly exitCode: number | null; readonly signal: string | null }
+  | { readonly kind: "engine-hung"; readonly seconds: number }
+  | { readonly kind: "engine-unloaded" }
+  | { readonly kind: "model-quarantined"; readonly reason: string; readonly retryAfterSeconds: number }
+  | { readonly kind: "prompt-too-long"; readonly promptTokens: number; readonly contextTokens: number }
+  | { readonly kind: "template-failed"; readonly reason: string }
+  | { readonly kind: "schema-unsupported"; readonly keyword: string; readonly place: string }
+  | { readonly kind: "grammar-invalid"; readonly reason: string }
+  | { readonly kind: "not-supported"; readonly feature: string };
+
+export type EngineError = FailureError<EngineFailure>;
