@@ -1,0 +1,50 @@
+import { FailureError } from "@hearth-and-keep/failures";
+import type { EngineFailure } from "../port/engine.ts";
+
+const mostDeaths = 3;
+const windowSeconds = 60;
+
+/**
+ * Keeps a model that brings its worker down again and again from being loaded again and again: three deaths within
+ * a minute put it in quarantine until the oldest of them is a minute old.
+ */
+export class CrashBreaker {
+  readonly #deaths = new Map<string, { readonly at: number; readonly reason: string }[]>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  refuseQuarantined(modelPath: string): void {
+    const deaths = this.#recent(modelPath);
+    const oldest = deaths.at(-mostDeaths);
+    if (oldest === undefined) return;
+    const retryAfterSeconds = Math.ceil((oldest.at + windowSeconds * 1000 - this.#now()) / 1000);
+    const reason = deaths.at(-1)?.reason ?? "";
+    throw new FailureError<EngineFailure>({ kind: "model-quarantined", reason, retryAfterSeconds });
+  }
+
+  recordDeath(modelPath: string, failure: EngineFailure): void {
+    this.#deaths.set(modelPath, [
+      ...this.#recent(modelPath),
+      { at: this.#now(), reason: describeDeath(failure) },
+    ]);
+  }
+
+  #recent(modelPath: string): { readonly at: number; readonly reason: string }[] {
+    const since = this.#now() - windowSeconds * 1000;
+    return (this.#deaths.get(modelPath) ?? []).filter(({ at }) => at > since);
+  }
+}
+
+function describeDeath(failure: EngineFailure): string {
+  switch (failure.kind) {
+    case "engine-died":
+      return `it ended with ${failure.signal ?? `exit code ${failure.exitCode}`}`;
+    case "engine-hung":
+      return `it was silent for ${failure.seconds} seconds`;
+    default:
+      return failure.kind;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * @module
+ * The server's side of a model in a child process: it starts the worker, watches it, and is the Engine that callers
+ * see. A worker that dies, hangs or is unloaded costs its callers one typed failure each and the server nothing.
+ * Entered through the package's index.
+ */
+import { FailureError } from "@hearth-and-keep/failures";
+import type { Conversation } from "../port/conversation.ts";
+import type {
+  Embeddings,
+  Engine,
+  EngineDriver,
+  EngineFailure,
+  GenerateRequest,
+  LoadPlan,
+} from "../port/engine.ts";
+import type { EngineEvent } from "../port/events.ts";
+import type { ToWorker } from "../worker/messages.ts";
+import { CrashBreaker } from "./crash-breaker.ts";
+import { EventQueue } from "./event-queue.ts";
+import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
+
+/** llama.cpp, one child process for each model that is loaded. */
+export function createLlamaDriver(breaker: CrashBreaker = new CrashBreaker()): EngineDriver {
+  return {
+    async load(plan, parts) {
+      breaker.refuseQuarantined(plan.modelPath);
+      const worker = await superviseWorker(plan, parts).catch((problem: unknown) => {
+        // The supervisor throws the port's failures only.
+        if (problem instanceof FailureError) recordDeath(breaker, plan, problem.failure as EngineFailure);
+        throw problem;
+      });
+      void worker.ended.then((failure) => recordDeath(breaker, plan, failure));
+      return engineOver(worker);
+    },
+  };
+}
+
+/** Only a worker that came to a bad end counts: an invalid file or missing memory was answered in words. */
+function recordDeath(
+  breaker: CrashBreaker,
+  { modelPath }: LoadPlan,
+  failure: EngineFailure | undefined,
+): void {
+  if (failure?.kind === "engine-died" || failure?.kind === "engine-hung")
+    breaker.recordDeath(modelPath, failure);
+}
+
+function engineOver(worker: SupervisedWorker): Engine {
+  const never = new AbortController().signal;
+  return {
+    describe: () => worker.description,
+    generate: (request, signal) => generate(worker, request, signal),
+    // Each answer's shape is fixed by the worker's messages.
+    embed: async (texts, signal) => (await ask(worker, { type: "embed", texts }, signal)) as Embeddings,
+    rank: async (query, documents, signal) =>
+      (await ask(worker, { type: "rank", query, documents }, signal)) as number[], // as above
+    tokenize: async (text) => (await ask(worker, { type: "tokenize", text }, never)) as number[], // as above
+    render: async (conversation: Conversation) =>
+      (await ask(worker, { type: "render", conversation }, never)) as string, // as above
+    count: async (conversation: Conversation) =>
+      (await ask(worker, { type: "count", conversation }, never)) as number, // as above
+    unload: () => worker.stop(),
+    ended: worker.ended,
+    [Symbol.asyncDispose]: () => worker.stop(),
+  };
+}
+
+/** Leaving the loop or firing the signal tells the worker to stop; both free the sequence. */
+async function* generate(
+  worker: SupervisedWorker,
+  request: GenerateRequest,
+  signal: AbortSignal,
+): AsyncGenerator<EngineEvent> {
+  signal.throwIfAborted();
+  const queue = new EventQueue<EngineEvent>();
+  const id = worker.ledger.open({
+    onEvents: (events) => queue.push(events),
+    onAnswer: () => queue.close(),
+    onProblem: (problem) => queue.close(problem),
+  });
+  const hangUp = (): void => {
+    worker.send({ type: "abort", id });
+    queue.close(signal.reason);
+  };
+  signal.addEventListener("abort", hangUp, { once: true });
+  worker.send({ type: "generate", id, request });
+  let isFinished = false;
+  try {
+    yield* queue;
+    isFinished = true;
+  } finally {
+    signal.removeEventListener("abort", hangUp);
+    if (!isFinished) worker.send({ type: "abort", id });
+  }
+}
+
+type Question = DistributiveOmit<Extract<ToWorker, { id: number }>, "id">;
+type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
+
+function ask(worker: SupervisedWorker, question: Question, signal: AbortSignal): Promise<unknown> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const id = worker.ledger.open({ onEvents: () => undefined, onAnswer: resolve, onProblem: reject });
+  const hangUp = (): void => {
+    worker.send({ type: "abort", id });
+    reject(signal.reason);
+  };
+  signal.addEventListener("abort", hangUp, { once: true });
+  worker.send({ ...question, id } as ToWorker); // a question with its id is a message
+  return promise.finally(() => signal.removeEventListener("abort", hangUp));
+}

@@ -1,0 +1,86 @@
+import { testModel } from "@hearth-and-keep/test-servers";
+import { beforeAll, expect, test } from "vitest";
+import type { LoadPlan } from "../port/engine.ts";
+import { CrashBreaker } from "./crash-breaker.ts";
+import { createLlamaDriver } from "./llama-driver.ts";
+import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
+
+const never = new AbortController().signal;
+let plan: LoadPlan;
+
+beforeAll(async () => {
+  const modelPath = await testModel("tiny-llama.gguf");
+  plan = { modelPath, contextTokens: 512, sequences: 1, threads: 1, gpuLayers: 0, purpose: "generate" };
+}, 900_000);
+
+function start(): Promise<SupervisedWorker> {
+  return superviseWorker(plan, { signal: never, onProgress: () => undefined });
+}
+
+function waitOn(worker: SupervisedWorker): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    worker.ledger.open({ onEvents: () => undefined, onAnswer: resolve, onProblem: reject });
+  });
+}
+
+test.each(["SIGKILL", "SIGSEGV", "SIGABRT"] as const)(
+  "a worker ended by %s gives every waiting caller the one reason within half a second",
+  async (signal) => {
+    const worker = await start();
+    const callers = [1, 2, 3].map(() => waitOn(worker).catch((problem: unknown) => problem));
+    const startedAt = performance.now();
+    process.kill(worker.pid, signal);
+    for (const problem of await Promise.all(callers)) {
+      expect(problem).toMatchObject({ failure: { kind: "engine-died", signal } });
+    }
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(await worker.ended).toEqual({ kind: "engine-died", exitCode: null, signal });
+    await expect(waitOn(worker)).rejects.toMatchObject({ failure: { kind: "engine-died" } });
+  },
+);
+
+test("a worker that hangs is found out within fifteen seconds and ended", async () => {
+  const worker = await start();
+  const caller = waitOn(worker).catch((problem: unknown) => problem);
+  const startedAt = performance.now();
+  process.kill(worker.pid, "SIGSTOP");
+  expect(await caller).toMatchObject({ failure: { kind: "engine-hung" } });
+  expect(performance.now() - startedAt).toBeLessThan(15_000);
+  expect(() => process.kill(worker.pid, 0)).toThrow("ESRCH");
+});
+
+test("a worker sees nothing of our environment", async () => {
+  const worker = await start();
+  const { readFileSync } = await import("node:fs");
+  const names = readFileSync(`/proc/${worker.pid}/environ`, "utf8")
+    .split("\0")
+    .filter((entry) => entry !== "")
+    .map((entry) => entry.split("=")[0]);
+  await worker.stop();
+  expect(names.toSorted()).toEqual([
+    "NODE_CHANNEL_FD",
+    "NODE_CHANNEL_SERIALIZATION_MODE",
+    "UV_THREADPOOL_SIZE",
+  ]);
+});
+
+test("three deaths within a minute put a model in quarantine, and a minute later it is free again", async () => {
+  let now = 0;
+  const breaker = new CrashBreaker(() => now);
+  const driver = createLlamaDriver(breaker);
+  for (const signal of ["SIGKILL", "SIGKILL", "SIGSEGV"]) {
+    breaker.recordDeath(plan.modelPath, { kind: "engine-died", exitCode: null, signal });
+    now += 1000;
+  }
+  const load = () => driver.load(plan, { signal: never, onProgress: () => undefined });
+  await expect(load()).rejects.toMatchObject({
+    failure: { kind: "model-quarantined", reason: "it ended with SIGSEGV", retryAfterSeconds: 57 },
+  });
+  await using other = await driver.load(
+    { ...plan, modelPath: await testModel("smollm2-135m-instruct-q4_1.gguf") },
+    { signal: never, onProgress: () => undefined },
+  );
+  expect(other.describe().contextTokens).toBe(512);
+  now += 57_001;
+  await (await load()).unload();
+});

@@ -1,0 +1,6 @@
+export {
+  createScriptedEngine,
+  type Script,
+  type ScriptedEngine,
+  type ScriptStep,
+} from "./scripted/scripted-engine.ts";

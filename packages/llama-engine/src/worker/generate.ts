@@ -1,0 +1,80 @@
+import { FailureError } from "@hearth-and-keep/failures";
+import type { LlamaContext, Token } from "node-llama-cpp";
+import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
+import type { EngineEvent } from "../port/events.ts";
+import { choiceOptions } from "./choose-token.ts";
+import type { HostedModel } from "./hosted-model.ts";
+import { ReadingSpeed, readPrompt } from "./read-prompt.ts";
+import { SequencePool } from "./sequence-pool.ts";
+import { writeAnswer } from "./write-answer.ts";
+
+export type Generator = {
+  generate(
+    request: PreparedRequest,
+    parts: { signal: AbortSignal; post: (event: EngineEvent) => void },
+  ): Promise<void>;
+};
+
+export type PreparedRequest = Omit<GenerateRequest, "input" | "constraint"> & {
+  readonly prompt: readonly Token[];
+  readonly grammar: string | undefined;
+};
+
+/** Serves many requests over the sequences of one context; each posts its events and ends with `generation-end`. */
+export function createGenerator({ llama, model }: HostedModel, context: LlamaContext): Generator {
+  const sequences = Array.from({ length: context.totalSequences }, () => context.getSequence());
+  const pool = new SequencePool(sequences);
+  const speed = new ReadingSpeed();
+  let running = 0;
+  return {
+    async generate(request, { signal, post }) {
+      refuseTooLong(request.prompt.length, sequences[0]?.contextSize ?? 0);
+      const { prompt } = request;
+      using place = await pool.lend({ prompt, partition: request.cachePartition, signal });
+      const { sequence, cachedTokens } = place;
+      running += 1;
+      try {
+        const startedAt = performance.now();
+        await readPrompt(sequence, prompt.slice(cachedTokens, -1), {
+          speed,
+          signal,
+          isAlone: () => running === 1 && pool.waitingRequests === 0,
+          onProgress: (read) =>
+            post({
+              type: "prompt-progress",
+              evaluated: cachedTokens + read,
+              total: prompt.length,
+              cached: cachedTokens,
+            }),
+        });
+        const history = [...prompt];
+        const readAt = performance.now();
+        const { reason, outputTokens } = await writeAnswer({
+          sequence,
+          model,
+          history,
+          options: choiceOptions(request.sampling, { llama, model, grammar: request.grammar, history }),
+          mostTokens: request.mostTokens,
+          logProbabilities: request.logProbabilities,
+          signal,
+          post,
+        });
+        post({
+          type: "generation-end",
+          reason,
+          usage: { promptTokens: prompt.length, cachedTokens, outputTokens },
+          timings: { promptMilliseconds: readAt - startedAt, outputMilliseconds: performance.now() - readAt },
+        });
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+function refuseTooLong(promptTokens: number, contextTokens: number): void {
+  if (promptTokens === 0) throw new Error("Cannot generate from an empty prompt");
+  if (promptTokens >= contextTokens) {
+    throw new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });
+  }
+}

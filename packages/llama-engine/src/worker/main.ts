@@ -1,0 +1,119 @@
+/**
+ * @module
+ * The program of a model's child process: it loads one model file, answers calls over the channel to the server,
+ * and ends when the channel closes. Everything that comes from a model file or a caller's grammar runs here.
+ * It says a heartbeat while its event loop turns, and sends events gathered.
+ * Nothing imports it: the driver starts it by its path.
+ */
+import { FailureError } from "@hearth-and-keep/failures";
+import type { Token } from "node-llama-cpp";
+import type { EngineFailure, GenerateRequest, LoadPlan } from "../port/engine.ts";
+import { openOutbox } from "./event-outbox.ts";
+import { createGenerator, type Generator, type PreparedRequest } from "./generate.ts";
+import { type HostedModel, loadModel } from "./hosted-model.ts";
+import { type FromWorker, heartbeatSeconds, type ToWorker } from "./messages.ts";
+import { grammarFor, renderConversation, tokenizeInput } from "./prepare-request.ts";
+
+type Call = Exclude<ToWorker, { type: "load" | "abort" }>;
+
+let hosted: HostedModel | undefined;
+let generator: Generator | undefined;
+const underWay = new Map<number, AbortController>();
+
+function send(message: FromWorker): void {
+  process.send?.(message);
+}
+
+async function load(plan: LoadPlan): Promise<void> {
+  try {
+    hosted = await loadModel(plan, (share) => send({ type: "load-progress", share }));
+    if (hosted.context.purpose === "generate") generator = createGenerator(hosted, hosted.context.context);
+    send({ type: "loaded", description: hosted.description });
+  } catch (problem) {
+    send({
+      type: "load-failed",
+      failure: asFailure(problem) ?? { kind: "model-invalid", reason: String(problem) },
+    });
+  }
+}
+
+async function answer(call: Call): Promise<void> {
+  const hangUp = new AbortController();
+  underWay.set(call.id, hangUp);
+  try {
+    if (hosted === undefined) throw new Error("Cannot answer before a model is loaded");
+    const value = await perform(call, { hosted, signal: hangUp.signal });
+    send({ type: "answer", id: call.id, value });
+  } catch (problem) {
+    const failure = asFailure(problem);
+    if (failure !== undefined) send({ type: "failed", id: call.id, failure });
+    // A caller that hung up expects no answer, but its id must be released on the other side.
+    else if (hangUp.signal.aborted) send({ type: "answer", id: call.id, value: null });
+    else
+      send({
+        type: "broken",
+        id: call.id,
+        reason: problem instanceof Error ? (problem.stack ?? "") : String(problem),
+      });
+  } finally {
+    underWay.delete(call.id);
+  }
+}
+
+type Surroundings = { readonly hosted: HostedModel; readonly signal: AbortSignal };
+
+async function perform(call: Call, { hosted: { model, context }, signal }: Surroundings): Promise<unknown> {
+  switch (call.type) {
+    case "tokenize":
+      return [...model.tokenize(call.text, true)];
+    case "render":
+      return renderConversation(model, call.conversation);
+    case "count":
+      return model.tokenize(await renderConversation(model, call.conversation), true).length;
+    case "generate":
+      return generate(call.id, call.request, signal);
+    case "embed": {
+      if (context.purpose !== "embed") throw notSupported("embeddings");
+      const inputs = call.texts.map((text) => model.tokenize(text));
+      const vectors: Float32Array[] = [];
+      for (const input of inputs) {
+        signal.throwIfAborted();
+        vectors.push(Float32Array.from((await context.context.getEmbeddingFor(input)).vector));
+      }
+      return { vectors, tokens: inputs.reduce((sum, input) => sum + input.length, 0) };
+    }
+    case "rank":
+      if (context.purpose !== "rank") throw notSupported("ranking");
+      return context.context.rankAll(call.query, [...call.documents]);
+  }
+}
+
+async function generate(id: number, request: GenerateRequest, signal: AbortSignal): Promise<null> {
+  if (hosted === undefined || generator === undefined) throw notSupported("generation");
+  const prompt: readonly Token[] = await tokenizeInput(hosted.model, request.input);
+  const prepared: PreparedRequest = { ...request, prompt, grammar: grammarFor(request.constraint) };
+  const outbox = openOutbox((events) => send({ type: "events", id, events }));
+  try {
+    await generator.generate(prepared, { signal, post: (event) => outbox.post(event) });
+  } finally {
+    outbox.close();
+  }
+  return null;
+}
+
+function notSupported(feature: string): FailureError<EngineFailure> {
+  return new FailureError<EngineFailure>({ kind: "not-supported", feature });
+}
+
+function asFailure(problem: unknown): EngineFailure | undefined {
+  // Everything this process throws in a FailureError is of the port's union.
+  return problem instanceof FailureError ? (problem.failure as EngineFailure) : undefined;
+}
+
+process.on("message", (message: ToWorker) => {
+  if (message.type === "load") void load(message.plan);
+  else if (message.type === "abort") underWay.get(message.id)?.abort();
+  else void answer(message);
+});
+process.on("disconnect", () => process.exit(0));
+setInterval(() => send({ type: "heartbeat" }), heartbeatSeconds * 1000);

@@ -1,0 +1,33 @@
+import type { Conversation } from "../port/conversation.ts";
+import type { EngineDescription, EngineFailure, GenerateRequest, LoadPlan } from "../port/engine.ts";
+import type { EngineEvent } from "../port/events.ts";
+
+/** What the server says to a worker. Each call has an id of its own; its answers carry it. */
+export type ToWorker =
+  | { readonly type: "load"; readonly plan: LoadPlan }
+  | { readonly type: "generate"; readonly id: number; readonly request: GenerateRequest }
+  | { readonly type: "abort"; readonly id: number }
+  | { readonly type: "embed"; readonly id: number; readonly texts: readonly string[] }
+  | {
+      readonly type: "rank";
+      readonly id: number;
+      readonly query: string;
+      readonly documents: readonly string[];
+    }
+  | { readonly type: "tokenize"; readonly id: number; readonly text: string }
+  | { readonly type: "render"; readonly id: number; readonly conversation: Conversation }
+  | { readonly type: "count"; readonly id: number; readonly conversation: Conversation };
+
+/** What a worker says to the server. `heartbeat` comes while its event loop turns, whatever else it does. */
+export type FromWorker =
+  | { readonly type: "load-progress"; readonly share: number }
+  | { readonly type: "loaded"; readonly description: EngineDescription }
+  | { readonly type: "load-failed"; readonly failure: EngineFailure }
+  | { readonly type: "events"; readonly id: number; readonly events: readonly EngineEvent[] }
+  | { readonly type: "answer"; readonly id: number; readonly value: unknown }
+  | { readonly type: "failed"; readonly id: number; readonly failure: EngineFailure }
+  /** Something that should not happen; the text stays in the server's log. */
+  | { readonly type: "broken"; readonly id: number; readonly reason: string }
+  | { readonly type: "heartbeat" };
+
+export const heartbeatSeconds = 1;

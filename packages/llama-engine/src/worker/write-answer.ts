@@ -1,0 +1,68 @@
+import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token } from "node-llama-cpp";
+import type { EndReason, EngineEvent, TokenProbability } from "../port/events.ts";
+import { openTokenText } from "./token-text.ts";
+
+export type AnswerPlan = {
+  readonly sequence: LlamaContextSequence;
+  readonly model: LlamaModel;
+  /** Prompt and answer so far; every token written is added to it. */
+  readonly history: Token[];
+  readonly options: SequenceEvaluateOptions;
+  readonly mostTokens: number;
+  readonly logProbabilities: number | undefined;
+  readonly signal: AbortSignal;
+  readonly post: (event: EngineEvent) => void;
+};
+
+export type WrittenAnswer = { readonly reason: EndReason; readonly outputTokens: number };
+
+/** Writes token after token until the model ends its turn, a limit is reached, or nobody listens any more. */
+export async function writeAnswer(plan: AnswerPlan): Promise<WrittenAnswer> {
+  const { sequence, model, history, signal, post } = plan;
+  const text = openTokenText(model, history);
+  const lastToken = history.slice(-1);
+  // The binding types its output by this literal; when it is not asked for, the map is absent.
+  const metadata = { probabilities: plan.logProbabilities !== undefined } as { readonly probabilities: true };
+  let outputTokens = 0;
+  let reason: EndReason = "stop";
+  for await (const { token, probabilities } of sequence.evaluateWithMetadata(
+    lastToken,
+    metadata,
+    plan.options,
+  )) {
+    signal.throwIfAborted();
+    history.push(token);
+    outputTokens += 1;
+    const written = text.add(token);
+    const tokens = reportProbability(token, { probabilities, plan });
+    if (written !== "" || tokens !== undefined) {
+      post({ type: "text-delta", text: written, ...(tokens === undefined ? {} : { tokens }) });
+    }
+    // The next token would have no room: ending here is the only way that never shifts the context.
+    if (outputTokens >= plan.mostTokens || sequence.nextTokenIndex + 1 >= sequence.contextSize) {
+      reason = "length";
+      break;
+    }
+  }
+  const rest = text.end();
+  if (rest !== "") post({ type: "text-delta", text: rest });
+  return { reason, outputTokens };
+}
+
+type Reported = { readonly probabilities: Map<Token, number> | undefined; readonly plan: AnswerPlan };
+
+function reportProbability(
+  token: Token,
+  { probabilities, plan }: Reported,
+): readonly TokenProbability[] | undefined {
+  if (probabilities === undefined || plan.logProbabilities === undefined) return undefined;
+  const describe = (each: Token, probability: number) => ({
+    token: each,
+    text: plan.model.detokenize([each], true),
+    logProbability: Math.log(probability),
+  });
+  const alternatives = [...probabilities.entries()]
+    .slice(0, plan.logProbabilities)
+    .map(([each, probability]) => describe(each, probability));
+  return [{ ...describe(token, probabilities.get(token) ?? 0), alternatives }];
+}
