@@ -1,5 +1,6 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineDescription, EngineFailure, LoadParts, LoadPlan } from "../port/engine.ts";
+import { lookAtMachine, type Machine } from "../sandbox/plan-launch.ts";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { startWorker } from "./worker-process.ts";
@@ -27,7 +28,7 @@ const silenceSeconds = 10;
  */
 export async function superviseWorker(
   plan: LoadPlan,
-  { signal, onProgress }: LoadParts,
+  { signal, onProgress, machine = lookAtMachine() }: LoadParts & { readonly machine?: Machine },
 ): Promise<SupervisedWorker> {
   signal.throwIfAborted();
   const ledger = new CallLedger();
@@ -50,7 +51,7 @@ export async function superviseWorker(
     else if (message.type === "load-failed") failWith(message.failure);
     else ledger.hear(message);
   };
-  const worker = startWorker(hear);
+  const worker = startWorker({ modelFiles: filesOf(plan), machine }, hear);
   const giveUp = (): void => worker.kill();
   signal.addEventListener("abort", giveUp);
   const ended = worker.ended.then(({ exitCode, signal: by }) => {
@@ -78,6 +79,19 @@ export async function superviseWorker(
     },
     ended,
   };
+}
+
+/** Parts of a split model lie beside its first file. */
+function filesOf({ modelPath, adapters = [], projectorPath }: LoadPlan): readonly string[] {
+  const [, stem, count] = /^(.*-)\d{5}-of-(\d{5})\.gguf$/.exec(modelPath) ?? [];
+  const parts = Array.from({ length: Number(count ?? 0) }, (_none, index) => {
+    return `${stem}${String(index + 1).padStart(5, "0")}-of-${count}.gguf`;
+  });
+  const others = [
+    ...adapters.map(({ path }) => path),
+    ...(projectorPath === undefined ? [] : [projectorPath]),
+  ];
+  return [...(parts.length > 0 ? parts : [modelPath]), ...others];
 }
 
 function watchSilence(onSilence: (seconds: number) => void): { heard(): void; stop(): void } {

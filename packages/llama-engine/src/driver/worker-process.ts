@@ -1,5 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
+import { foldersOfProgram, type Machine, planLaunch } from "../sandbox/plan-launch.ts";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 
 export type WorkerEnd = { readonly exitCode: number | null; readonly signal: string | null };
@@ -18,14 +20,23 @@ const program = fileURLToPath(
     : new URL("./engine-worker.js", import.meta.url),
 );
 
-/** Starts a worker with nothing of the server's environment in it. */
-export function startWorker(onMessage: (message: FromWorker) => void): WorkerProcess {
-  const child = fork(program, [], {
+export type WorkerPlan = { readonly modelFiles: readonly string[]; readonly machine: Machine };
+
+/** Starts a worker locked in as far as the machine allows, with nothing of the server's environment in it. */
+export function startWorker(plan: WorkerPlan, onMessage: (message: FromWorker) => void): WorkerProcess {
+  const launch = planLaunch(
+    {
+      nodeProgram: process.execPath,
+      workerProgram: program,
+      modelFiles: plan.modelFiles,
+      programFolders: foldersOfProgram(program),
+    },
+    plan.machine,
+  );
+  const child = spawn(launch.command, [...launch.words], {
     serialization: "advanced",
     stdio: ["ignore", "ignore", "ignore", "ipc"],
-    // One pool thread: decoding then always runs on the same thread, whose compute threads are reused.
-    env: { UV_THREADPOOL_SIZE: "1" },
-    execArgv: [],
+    env: launch.environment,
   });
   child.on("message", onMessage);
   return {
@@ -37,9 +48,20 @@ export function startWorker(onMessage: (message: FromWorker) => void): WorkerPro
   };
 }
 
+/** A shell-like launcher in between reports the signal that ended its child as an exit code above 128. */
 function whenEnded(child: ChildProcess): Promise<WorkerEnd> {
   return new Promise((resolve) => {
     child.once("error", () => resolve({ exitCode: null, signal: null }));
-    child.once("exit", (exitCode, signal) => resolve({ exitCode, signal }));
+    child.once("exit", (exitCode, signal) => {
+      const passedOn = exitCode !== null && exitCode > 128 ? signalNumbers.get(exitCode - 128) : undefined;
+      resolve(passedOn === undefined ? { exitCode, signal } : { exitCode: null, signal: passedOn });
+    });
   });
 }
+
+/** Some numbers have two names; the first one is the one everybody knows. */
+const signalNumbers = new Map(
+  Object.entries(constants.signals)
+    .toReversed()
+    .map(([name, number]) => [number, name]),
+);

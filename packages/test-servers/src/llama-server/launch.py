@@ -44,6 +44,8 @@ def read_parameters(plan: dict) -> xllamacpp.CommonParams:
     parameters.embedding = plan["embeddings"]
     if plan["pooling"] is not None:
         parameters.pooling_type = POOLINGS[plan["pooling"]]
+    if plan["chatTemplate"] is not None:
+        parameters.chat_template = plan["chatTemplate"]
     if plan["projector"] is not None:
         parameters.mmproj.path = plan["projector"]
         parameters.mmproj_use_gpu = False

@@ -17,6 +17,8 @@ export type LlamaServerPlan = {
   readonly model: string;
   /** The path of an image projector for the model. */
   readonly projector?: string;
+  /** The text of a Jinja template to use instead of the model's own. */
+  readonly chatTemplate?: string;
   /** For each slot. */
   readonly contextTokens?: number;
   readonly parallelSlots?: number;
@@ -65,6 +67,7 @@ function writeOut(plan: LlamaServerPlan, alias: string): Record<string, unknown>
     model: plan.model,
     alias,
     projector: plan.projector ?? null,
+    chatTemplate: plan.chatTemplate ?? null,
     contextTokens: plan.contextTokens ?? 2048,
     parallelSlots: plan.parallelSlots ?? 1,
     threads: plan.threads ?? 1,

@@ -1,0 +1,15 @@
+/**
+ * @module
+ * The gate for model files: a GGUF file's header, metadata and tensor table, read and checked in TypeScript
+ * before native code sees the file. Promises that no file, however broken, costs more than bounded time and
+ * memory, and that a refusal says what is wrong and where. It needs nothing but Node.
+ * Imported by the engine before it loads, and by `models/` to show and import files.
+ */
+export type { Capabilities } from "./describing/guess-capabilities.ts";
+export type { ModelFile, TensorSummary } from "./describing/model-file.ts";
+export { inspectModelFile } from "./inspect-model-file.ts";
+export { ModelFileError, type ModelFileProblem, type Place } from "./problem.ts";
+export type { Metadata } from "./reading/read-header.ts";
+export type { Tensor } from "./reading/read-tensors.ts";
+export type { MetadataList, MetadataValue, NumberList, StringList } from "./reading/value-kinds.ts";
+export type { Split } from "./sanity/check-split.ts";

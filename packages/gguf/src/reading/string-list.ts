@@ -1,0 +1,61 @@
+import type { ByteCursor } from "./byte-cursor.ts";
+import type { StringList } from "./value-kinds.ts";
+
+/** Checks every length of an array of strings and leaves the strings where they are. */
+export function readStringList(cursor: ByteCursor, length: number): StringList {
+  const start = cursor.position;
+  let longestBytes = 0;
+  for (let index = 0; index < length; index += 1) {
+    const bytes = cursor.count("the length of a string in an array", 1);
+    cursor.skip(bytes);
+    if (bytes > longestBytes) longestBytes = bytes;
+  }
+  return stringsIn(cursor.bytes.subarray(start, cursor.position), length, longestBytes);
+}
+
+function stringsIn(bytes: Buffer, length: number, longestBytes: number): StringList {
+  let starts: Uint32Array | undefined;
+  function at(index: number): string | undefined {
+    starts ??= findStarts(bytes, length);
+    const start = starts[index];
+    return start === undefined ? undefined : stringAt(bytes, start);
+  }
+  return {
+    kind: "strings",
+    length,
+    longestBytes,
+    at,
+    has: (text) => hasString(bytes, text),
+    *[Symbol.iterator]() {
+      for (let start = 0; start < bytes.length; start += 8 + lengthAt(bytes, start))
+        yield stringAt(bytes, start);
+    },
+  };
+}
+
+function findStarts(bytes: Buffer, length: number): Uint32Array {
+  const starts = new Uint32Array(length);
+  let start = 0;
+  for (let index = 0; index < length; index += 1) {
+    starts[index] = start;
+    start += 8 + lengthAt(bytes, start);
+  }
+  return starts;
+}
+
+/** Lengths were checked when the list was read, and the header is shorter than 2^32 bytes. */
+function lengthAt(bytes: Buffer, start: number): number {
+  return bytes.readUInt32LE(start);
+}
+
+function stringAt(bytes: Buffer, start: number): string {
+  return bytes.toString("utf8", start + 8, start + 8 + lengthAt(bytes, start));
+}
+
+/** Looks for the length and the text together; a match inside another string needs eight odd bytes in it. */
+function hasString(bytes: Buffer, text: string): boolean {
+  const wanted = Buffer.from(text, "utf8");
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(wanted.length));
+  return bytes.includes(Buffer.concat([length, wanted]));
+}

@@ -1,0 +1,8 @@
+export type { MutantFamily } from "./mutation/change-field.ts";
+export {
+  type Mutant,
+  makeByteFlips,
+  makeStructuralMutants,
+  makeTruncations,
+  type SeedFile,
+} from "./mutation/mutate.ts";

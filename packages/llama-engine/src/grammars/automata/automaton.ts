@@ -1,0 +1,140 @@
+/**
+ * @module
+ * Sets of texts as deterministic automata: patterns, formats, ranges of numbers, names that are taken. Two sets are
+ * intersected exactly, so a pattern beside a length, or two patterns, never have to be guessed at.
+ * Promises exactness or a CannotExpressError: what lies beyond the bounds here is refused, never approximated.
+ * Imported by the rest of `grammars/` only.
+ */
+import { codePointOf } from "./character-set.ts";
+
+export type Edge = { readonly first: number; readonly last: number; readonly target: number };
+/** Edges are sorted and apart from each other; a character without an edge is refused. */
+export type State = { readonly accepts: boolean; readonly edges: readonly Edge[] };
+/** State 0 is the start. */
+export type Automaton = readonly State[];
+
+/** Thrown for a set of texts that cannot be told exactly within the bounds. */
+export class CannotExpressError extends Error {
+  override readonly name = "CannotExpressError";
+}
+
+/** A state becomes a rule of the grammar, so this bounds the grammar too. */
+const mostStates = 3000;
+
+/** The texts that are in both sets. */
+export function intersect(one: Automaton, other: Automaton): Automaton {
+  const numbers = new Map<number, number>();
+  const pairs: [number, number][] = [];
+  const numberOf = (left: number, right: number): number => {
+    const key = left * other.length + right;
+    const known = numbers.get(key);
+    if (known !== undefined) return known;
+    refuseMoreStates(pairs.length + 1, mostStates * 4);
+    pairs.push([left, right]);
+    numbers.set(key, pairs.length - 1);
+    return pairs.length - 1;
+  };
+  numberOf(0, 0);
+  const states: State[] = [];
+  for (let index = 0; index < pairs.length; index += 1) {
+    const [left, right] = pairs[index] ?? [0, 0];
+    const edges = (one[left]?.edges ?? []).flatMap((edge) =>
+      (other[right]?.edges ?? [])
+        .filter(({ first, last }) => first <= edge.last && last >= edge.first)
+        .map(({ first, last, target }) => ({
+          first: Math.max(first, edge.first),
+          last: Math.min(last, edge.last),
+          target: numberOf(edge.target, target),
+        })),
+    );
+    states.push({ accepts: (one[left]?.accepts ?? false) && (other[right]?.accepts ?? false), edges });
+  }
+  return minimize(states);
+}
+
+/** The same texts with the fewest states; an empty set keeps only a start that accepts nothing. */
+export function minimize(automaton: Automaton): Automaton {
+  const alive = withoutDeadEnds(automaton);
+  let classes = alive.map(({ accepts }) => (accepts ? 1 : 0));
+  let count = new Set(classes).size;
+  for (;;) {
+    const numbers = new Map<string, number>();
+    const current = classes;
+    classes = alive.map((state, index) => {
+      const signature = `${current[index]};${describeEdges(state, current)}`;
+      const known = numbers.get(signature) ?? numbers.size;
+      numbers.set(signature, known);
+      return known;
+    });
+    if (numbers.size === count) break;
+    count = numbers.size;
+  }
+  refuseMoreStates(count, mostStates);
+  // The start is the first state seen, so its class is number 0.
+  const states: State[] = [];
+  for (const [index, state] of alive.entries()) {
+    states[classes[index] ?? 0] ??= { accepts: state.accepts, edges: mergeEdges(state, classes) };
+  }
+  return states;
+}
+
+export function refuseMoreStates(count: number, most: number): void {
+  if (count > most) throw new CannotExpressError(`it needs more than ${most} states`);
+}
+
+function withoutDeadEnds(automaton: Automaton): Automaton {
+  const alive = new Set(automaton.flatMap((state, index) => (state.accepts ? [index] : [])));
+  const sources: number[][] = automaton.map(() => []);
+  for (const [index, { edges }] of automaton.entries()) {
+    for (const { target } of edges) sources[target]?.push(index);
+  }
+  for (const index of alive) for (const source of sources[index] ?? []) alive.add(source);
+  const kept = [0];
+  const numbers = new Map([[0, 0]]);
+  for (const index of kept) {
+    for (const { target } of automaton[index]?.edges ?? []) {
+      if (!alive.has(target) || numbers.has(target)) continue;
+      numbers.set(target, kept.length);
+      kept.push(target);
+    }
+  }
+  return kept.map((index) => {
+    const { accepts = false, edges = [] } = automaton[index] ?? {};
+    const renumbered = edges
+      .filter(({ target }) => alive.has(target))
+      .map((edge) => ({ ...edge, target: numbers.get(edge.target) ?? 0 }));
+    return { accepts, edges: renumbered };
+  });
+}
+
+function describeEdges(state: State, classes: readonly number[]): string {
+  return mergeEdges(state, classes)
+    .map(({ first, last, target }) => `${first}-${last}>${target}`)
+    .join();
+}
+
+function mergeEdges({ edges }: State, classes: readonly number[]): Edge[] {
+  const merged: { first: number; last: number; target: number }[] = [];
+  for (const edge of edges) {
+    const target = classes[edge.target] ?? 0;
+    const previous = merged.at(-1);
+    if (previous?.target === target && previous.last + 1 === edge.first) previous.last = edge.last;
+    else merged.push({ ...edge, target });
+  }
+  return merged;
+}
+
+export function isEmpty(automaton: Automaton): boolean {
+  return automaton.every(({ accepts }) => !accepts);
+}
+
+export function matches(automaton: Automaton, text: string): boolean {
+  let state = automaton[0];
+  for (const character of text) {
+    const code = codePointOf(character);
+    const edge = state?.edges.find(({ first, last }) => first <= code && code <= last);
+    if (edge === undefined) return false;
+    state = automaton[edge.target];
+  }
+  return state?.accepts ?? false;
+}

@@ -1,0 +1,108 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { lookAtMachine, type Machine, planLaunch } from "./plan-launch.ts";
+
+const hostile = fileURLToPath(new URL("fixtures/hostile-worker.ts", import.meta.url));
+const machine = lookAtMachine();
+const withoutWalls: Machine = {
+  isRoot: machine.isRoot,
+  bubblewrap: undefined,
+  setpriv: undefined,
+  prlimit: undefined,
+};
+
+type Report = {
+  readonly uid: number;
+  readonly read: readonly string[];
+  readonly environment: string;
+  readonly execute: string;
+  readonly write: string;
+  readonly connect: string;
+  readonly processes: number;
+  readonly ownFile: string;
+};
+
+/** Lets the hostile program try everything, locked in as far as this machine allows. */
+async function letItTry(on: Machine): Promise<Report> {
+  await using folder = await makeTemporaryFolder("hostile");
+  await chmod(folder.path, 0o755);
+  const secret = join(folder.path, "secret");
+  await writeFile(secret, "canary");
+  const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const launch = planLaunch(
+    {
+      nodeProgram: process.execPath,
+      workerProgram: hostile,
+      modelFiles: [],
+      programFolders: [dirname(hostile)],
+    },
+    on,
+  );
+  const child = spawn(launch.command, [...launch.words], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    serialization: "advanced",
+    env: launch.environment,
+  });
+  try {
+    child.send({
+      files: [secret, "/etc/passwd", "/proc/1/environ"],
+      port: typeof address === "object" ? address?.port : 0,
+      parent: process.pid,
+      writable: join(dirname(hostile), "written"),
+    });
+    const [report] = await once(child, "message");
+    return report;
+  } finally {
+    child.kill("SIGKILL");
+    server.close();
+    const { rm } = await import("node:fs/promises");
+    await rm(join(dirname(hostile), "written"), { force: true });
+  }
+}
+
+test("a worker that is locked in reads, writes, executes and reaches nothing, as another user", async () => {
+  expect(machine.bubblewrap, "bubblewrap is installed").toBeDefined();
+  const report = await letItTry(machine);
+  const failed = [...report.read, report.environment, report.execute, report.write, report.connect];
+  expect(failed.filter((result) => result === "succeeded")).toEqual([]);
+  expect(report.processes).toBeLessThan(6);
+  expect(report.ownFile).toBe("succeeded");
+  if (machine.isRoot) expect(report.uid).toBe(65_534);
+  recordFigure({
+    claim: "engine 16",
+    text: `${failed.length} of ${failed.length} attempts from inside failed, user ${report.uid} instead of ${process.getuid?.()}`,
+    counted: { reached: failed.length, needed: 7 },
+  });
+});
+
+test("the same tries succeed without the walls, so they are real", async () => {
+  const report = await letItTry(withoutWalls);
+  expect([report.read[0], report.execute, report.write, report.connect]).toEqual(Array(4).fill("succeeded"));
+});
+
+test("each protection a machine lacks is named in a sentence", () => {
+  const wish = { nodeProgram: process.execPath, workerProgram: hostile, modelFiles: [], programFolders: [] };
+  const bare = planLaunch(wish, { ...withoutWalls, isRoot: true });
+  expect(bare.missing).toEqual([
+    expect.stringContaining("install bubblewrap"),
+    expect.stringContaining("runs as root"),
+    expect.stringContaining("core dump"),
+  ]);
+  expect(bare.command).toBe(process.execPath);
+  const whole = {
+    isRoot: true,
+    bubblewrap: "/usr/bin/bwrap",
+    setpriv: "/usr/bin/setpriv",
+    prlimit: "/usr/bin/prlimit",
+  };
+  expect(planLaunch(wish, whole).missing).toEqual([]);
+});

@@ -1,0 +1,89 @@
+/**
+ * @module
+ * Chat templates: the Jinja program of a model file makes a prompt of a conversation, byte for byte the one
+ * llama.cpp's own server makes. The parser is `@huggingface/jinja`; evaluation is ours, because templates come
+ * from untrusted files and every step, item and byte is counted, and because llama.cpp adapts messages by what
+ * a template was seen to use. Promises: a prompt, or `template-failed` within a second.
+ * Imported by the worker, which reads a template once and renders it for each conversation.
+ */
+import type { Conversation, JsonObject } from "../port/conversation.ts";
+import { type TemplateLimits, usualTemplateLimits } from "./budget.ts";
+import { type ChatTemplate, failingAsOne, type ReadTemplate } from "./chat-template.ts";
+import { formatDate } from "./format-date.ts";
+import { makeVariables, runTemplate } from "./run-template.ts";
+import { writeMessages, writeTools } from "./template-messages.ts";
+
+/** The tokens a template may print, as text; empty where the model has none. */
+export type SpecialTokens = {
+  readonly beginning: string;
+  readonly end: string;
+  /** The tokenizer adds it by itself, so the prompt must not open with it too. */
+  readonly addsBeginning: boolean;
+  readonly addsEnd: boolean;
+};
+
+export type RenderParts = {
+  readonly specialTokens: SpecialTokens;
+  /** Some templates tell the model today's date. */
+  readonly now: Date;
+  readonly limits?: TemplateLimits;
+};
+
+export function renderChatTemplate(
+  template: ChatTemplate,
+  conversation: Conversation,
+  parts: RenderParts,
+): string {
+  const limits = parts.limits ?? usualTemplateLimits;
+  const hasTools = (conversation.tools ?? []).length > 0;
+  const chosen = (hasTools ? template.forTools : undefined) ?? template.usual;
+  const prompt = failingAsOne(limits.milliseconds, () => {
+    const variables = makeVariables(listVariables(chosen, conversation, parts));
+    return runTemplate(chosen.body, variables, { limits, now: parts.now });
+  });
+  return withoutDoubled(finishTurn(prompt, chosen.source), parts.specialTokens);
+}
+
+function listVariables(template: ReadTemplate, conversation: Conversation, parts: RenderParts): JsonObject {
+  const { tools = [], templateVariables = {} } = conversation;
+  return {
+    messages: writeMessages(conversation, template),
+    bos_token: parts.specialTokens.beginning,
+    eos_token: parts.specialTokens.end,
+    enable_thinking: conversation.thinking ?? true,
+    ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
+    datetime: formatDate(parts.now, "%b %d %Y"),
+    date_string: formatDate(parts.now, "%d %b %Y"),
+    ...spreadSwitches(templateVariables),
+    ...templateVariables,
+    add_generation_prompt: true,
+  };
+}
+
+/** One wish, under the different names that families have for it. */
+function spreadSwitches(variables: JsonObject): JsonObject {
+  const { preserve_reasoning: isPreserved, reasoning_effort: effort } = variables;
+  return {
+    ...(typeof isPreserved === "boolean"
+      ? {
+          preserve_thinking: isPreserved,
+          clear_thinking: !isPreserved,
+          truncate_history_thinking: !isPreserved,
+          drop_thinking: !isPreserved,
+        }
+      : {}),
+    ...(typeof effort === "string" && effort !== "" ? { reasoning_strength: effort } : {}),
+  };
+}
+
+/** Gemma 4's template opens no turn for the model after some calls; without it the model loses its thoughts. */
+function finishTurn(prompt: string, source: string): string {
+  return source.includes("'<|tool_call>call:'") && prompt.endsWith("<turn|>\n")
+    ? `${prompt}<|turn>model\n`
+    : prompt;
+}
+
+function withoutDoubled(prompt: string, { beginning, end, addsBeginning, addsEnd }: SpecialTokens): string {
+  const opened = addsBeginning && prompt.startsWith(beginning) ? prompt.slice(beginning.length) : prompt;
+  return addsEnd && end !== "" && opened.endsWith(end) ? opened.slice(0, -end.length) : opened;
+}

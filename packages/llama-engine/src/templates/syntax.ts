@@ -1,0 +1,139 @@
+import { parse, tokenize } from "@huggingface/jinja";
+import { toByteText } from "./byte-text.ts";
+import { TemplateError } from "./template-error.ts";
+
+/** The parsed template, in the parser's words. */
+export type Statement =
+  | { readonly type: "If"; readonly test: Expression; readonly body: Body; readonly alternate: Body }
+  | ForStatement
+  | {
+      readonly type: "Set";
+      readonly assignee: Expression;
+      readonly value: Expression | null;
+      readonly body: Body;
+    }
+  | {
+      readonly type: "Macro";
+      readonly name: Identifier;
+      readonly args: readonly Expression[];
+      readonly body: Body;
+    }
+  | CallStatement
+  | { readonly type: "FilterStatement"; readonly filter: Filter; readonly body: Body }
+  | { readonly type: "Break" | "Continue" | "Comment" }
+  | Expression;
+
+export type Expression =
+  | Identifier
+  | CallExpression
+  | { readonly type: "IntegerLiteral" | "FloatLiteral"; readonly value: number }
+  | { readonly type: "StringLiteral"; readonly value: string }
+  | { readonly type: "ArrayLiteral" | "TupleLiteral"; readonly value: readonly Expression[] }
+  | { readonly type: "ObjectLiteral"; readonly value: ReadonlyMap<Expression, Expression> }
+  | BinaryExpression
+  | MemberExpression
+  | SliceExpression
+  | { readonly type: "UnaryExpression"; readonly operator: Operator; readonly argument: Expression }
+  | { readonly type: "FilterExpression"; readonly operand: Expression; readonly filter: Filter }
+  | TestExpression
+  | { readonly type: "SelectExpression"; readonly lhs: Expression; readonly test: Expression }
+  | TernaryExpression
+  | { readonly type: "KeywordArgumentExpression"; readonly key: Identifier; readonly value: Expression }
+  | { readonly type: "SpreadExpression" | "KeywordSpreadExpression"; readonly argument: Expression };
+
+export type Body = readonly Statement[];
+export type Identifier = { readonly type: "Identifier"; readonly value: string };
+export type Filter = Identifier | CallExpression;
+export type CallExpression = {
+  readonly type: "CallExpression";
+  readonly callee: Expression;
+  readonly args: readonly Expression[];
+};
+export type ForStatement = {
+  readonly type: "For";
+  readonly loopvar: Expression;
+  readonly iterable: Expression;
+  readonly body: Body;
+  readonly defaultBlock: Body;
+};
+export type CallStatement = {
+  readonly type: "CallStatement";
+  readonly call: CallExpression;
+  readonly callerArgs: readonly Expression[] | null;
+  readonly body: Body;
+};
+export type BinaryExpression = {
+  readonly type: "BinaryExpression";
+  readonly operator: Operator;
+  readonly left: Expression;
+  readonly right: Expression;
+};
+export type MemberExpression = {
+  readonly type: "MemberExpression";
+  readonly object: Expression;
+  readonly property: Expression;
+  readonly computed: boolean;
+};
+export type SliceExpression = {
+  readonly type: "SliceExpression";
+  readonly start?: Expression;
+  readonly stop?: Expression;
+  readonly step?: Expression;
+};
+export type TestExpression = {
+  readonly type: "TestExpression";
+  readonly operand: Expression;
+  readonly negate: boolean;
+  readonly test: Identifier;
+};
+export type TernaryExpression = {
+  readonly type: "Ternary";
+  readonly condition: Expression;
+  readonly trueExpr: Expression;
+  readonly falseExpr: Expression;
+};
+type Operator = { readonly value: string };
+type Token = ReturnType<typeof tokenize>[number];
+
+/** The parser takes no arguments for tests, so `x is name(…)` reaches it as a filter of this name. */
+export const testWithArguments = /^is (?<not>not )?(?<name>\w+)$/u;
+
+export function parseTemplate(source: string): Body {
+  try {
+    const unified = source.replaceAll(/\r\n?/gu, "\n");
+    const tokens = tokenize(unified, { lstrip_blocks: true, trim_blocks: true });
+    const program = parse(rewriteTests(tokens.map(toBytes)));
+    // The parser's classes are these shapes; it does not export their types.
+    return program.body as unknown as Body;
+  } catch (cause) {
+    // Broken syntax makes the parser throw anything: its own errors, TypeError, RangeError when nested too deep.
+    throw new TemplateError(`its syntax is wrong: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+}
+
+function toBytes(token: Token): Token {
+  if (token.type === "Text" || token.type === "StringLiteral") token.value = toByteText(token.value);
+  return token;
+}
+
+function rewriteTests(tokens: readonly Token[]): Token[] {
+  const rewritten: Token[] = [];
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at];
+    if (token === undefined) break;
+    const length = isWord(token, "is") ? (isWord(tokens[at + 1], "not") ? 3 : 2) : 0;
+    const name = tokens[at + length - 1];
+    if (length === 0 || name?.type !== "Identifier" || tokens[at + length]?.type !== "OpenParen") {
+      rewritten.push(token);
+      continue;
+    }
+    rewritten.push({ type: "Pipe", value: "|" });
+    rewritten.push({ type: "Identifier", value: `is ${length === 3 ? "not " : ""}${name.value}` });
+    at += length - 1;
+  }
+  return rewritten;
+}
+
+function isWord(token: Token | undefined, word: string): boolean {
+  return token?.type === "Identifier" && token.value === word;
+}

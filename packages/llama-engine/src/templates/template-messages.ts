@@ -1,0 +1,78 @@
+import { FailureError } from "@hearth-and-keep/failures";
+import type { Conversation, JsonObject, Message, Tool } from "../port/conversation.ts";
+import type { EngineFailure } from "../port/engine.ts";
+import type { TemplateCapabilities } from "./capabilities.ts";
+import { adjustForFamily } from "./families.ts";
+
+export type TemplateTraits = { readonly source: string; readonly capabilities: TemplateCapabilities };
+
+/** A conversation in the shape templates expect: OpenAI's, adapted to what this template can take. */
+export function writeMessages(
+  { messages }: Conversation,
+  { source, capabilities }: TemplateTraits,
+): JsonObject[] {
+  let written = messages.map((message) => writeMessage(message, capabilities));
+  if (!capabilities.takesSystem) written = joinSystem(written);
+  if (!capabilities.takesText && capabilities.takesParts) written = written.map(toParts);
+  return adjustForFamily(written, source);
+}
+
+function writeMessage(message: Message, capabilities: TemplateCapabilities): JsonObject {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.content };
+    case "user":
+      if ((message.images ?? []).length > 0)
+        throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "images" });
+      return { role: "user", content: message.content };
+    case "assistant":
+      return writeAssistant(message, capabilities);
+    case "tool":
+      return {
+        role: "tool",
+        content: message.content,
+        ...(message.toolName === undefined ? {} : { name: message.toolName }),
+        ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
+      };
+  }
+}
+
+function writeAssistant(
+  { content, reasoning = "", toolCalls = [] }: Extract<Message, { role: "assistant" }>,
+  { takesArgumentsAsObject }: TemplateCapabilities,
+): JsonObject {
+  const calls = toolCalls.map((call) => ({
+    type: "function",
+    function: {
+      name: call.name,
+      arguments: takesArgumentsAsObject ? call.arguments : JSON.stringify(call.arguments),
+    },
+    ...(call.id === "" ? {} : { id: call.id }),
+  }));
+  return {
+    role: "assistant",
+    content: content ?? "",
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** For templates without a system role: it opens the next message. */
+function joinSystem(messages: JsonObject[]): JsonObject[] {
+  const [first, second, ...rest] = messages;
+  if (first?.["role"] !== "system") return messages;
+  if (second === undefined) return [];
+  return [{ ...second, content: `${String(first["content"])}\n${String(second["content"])}` }, ...rest];
+}
+
+function toParts(message: JsonObject): JsonObject {
+  const { content } = message;
+  return typeof content === "string" ? { ...message, content: [{ type: "text", text: content }] } : message;
+}
+
+export function writeTools(tools: readonly Tool[]): JsonObject[] {
+  return tools.map(({ name, description = "", parameters = {} }) => ({
+    type: "function",
+    function: { name, description, parameters },
+  }));
+}

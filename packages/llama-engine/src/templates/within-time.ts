@@ -1,0 +1,20 @@
+import { createContext, Script } from "node:vm";
+import { TemplateError } from "./template-error.ts";
+
+const script = new Script("work()");
+
+/**
+ * Runs the work and stops it when its time is over, wherever it is, inside a regular expression too.
+ * Nothing of the work may be kept when it throws: it may have been stopped half-way.
+ */
+export function withinTime<Result>(milliseconds: number, work: () => Result): Result {
+  try {
+    // The script gives back what our own function returned.
+    return script.runInContext(createContext({ work }), { timeout: milliseconds }) as Result;
+  } catch (problem) {
+    if (problem instanceof Error && "code" in problem && problem.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
+      throw new TemplateError(`it takes longer than ${milliseconds} ms`, true);
+    }
+    throw problem;
+  }
+}
