@@ -5,6 +5,7 @@
  * in the child, never in the server.
  * Imported by `scheduling/`, which loads engines, and `generation/`, which feeds them; by others for types only.
  */
+export { createLlamaDriver } from "./driver/llama-driver.ts";
 export type {
   Conversation,
   Image,

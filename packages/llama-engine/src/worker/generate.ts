@@ -4,7 +4,7 @@ import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
 import type { EngineEvent } from "../port/events.ts";
 import { choiceOptions } from "./choose-token.ts";
 import type { HostedModel } from "./hosted-model.ts";
-import { ReadingSpeed, readPrompt } from "./read-prompt.ts";
+import { readPrompt } from "./read-prompt.ts";
 import { SequencePool } from "./sequence-pool.ts";
 import { writeAnswer } from "./write-answer.ts";
 
@@ -21,10 +21,9 @@ export type PreparedRequest = Omit<GenerateRequest, "input" | "constraint"> & {
 };
 
 /** Serves many requests over the sequences of one context; each posts its events and ends with `generation-end`. */
-export function createGenerator({ llama, model }: HostedModel, context: LlamaContext): Generator {
+export function createGenerator({ llama, model, speed }: HostedModel, context: LlamaContext): Generator {
   const sequences = Array.from({ length: context.totalSequences }, () => context.getSequence());
   const pool = new SequencePool(sequences);
-  const speed = new ReadingSpeed();
   let running = 0;
   return {
     async generate(request, { signal, post }) {

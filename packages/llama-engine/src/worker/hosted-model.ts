@@ -12,12 +12,16 @@ import {
 } from "node-llama-cpp";
 import type { EngineDescription, EngineFailure, LoadPlan } from "../port/engine.ts";
 import { plainMetadata } from "./plain-metadata.ts";
+import { ReadingSpeed } from "./read-prompt.ts";
+import { shareBatch } from "./share-batch.ts";
 
 /** A model in memory with the one kind of context its purpose needs. */
 export type HostedModel = {
   readonly llama: Llama;
   readonly model: LlamaModel;
   readonly description: EngineDescription;
+  /** Learned while prompts are read, used when batches are shared. */
+  readonly speed: ReadingSpeed;
   readonly context:
     | { readonly purpose: "generate"; readonly context: LlamaContext }
     | { readonly purpose: "embed"; readonly context: LlamaEmbeddingContext }
@@ -41,8 +45,9 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
       ...(plan.gpuLayers === undefined ? {} : { gpuLayers: plan.gpuLayers }),
     });
     const threads = plan.threads ?? llama.cpuMathCores;
-    const context = await createContext(model, { ...plan, threads });
-    return { llama, model, context, description: describe(model, { plan, context, threads }) };
+    const speed = new ReadingSpeed();
+    const context = await createContext(model, { ...plan, threads, speed });
+    return { llama, model, context, speed, description: describe(model, { plan, context, threads }) };
   } catch (problem) {
     throw nameLoadProblem(problem);
   }
@@ -50,7 +55,7 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
 
 async function createContext(
   model: LlamaModel,
-  plan: LoadPlan & { threads: number },
+  plan: LoadPlan & { threads: number; speed: ReadingSpeed },
 ): Promise<HostedModel["context"]> {
   const size = { contextSize: plan.contextTokens, threads: plan.threads };
   switch (plan.purpose) {
@@ -61,18 +66,19 @@ async function createContext(
     case "generate":
       return {
         purpose: "generate",
-        context: await model.createContext({ ...size, ...generationOptions(plan) }),
+        context: await model.createContext({ ...size, ...generationOptions(plan, plan.speed) }),
       };
   }
 }
 
-function generationOptions(plan: LoadPlan) {
+function generationOptions(plan: LoadPlan, speed: ReadingSpeed) {
   const cacheType = plan.cacheType === undefined ? undefined : cacheTypeNames[plan.cacheType];
   return {
     sequences: plan.sequences,
     batchSize: Math.min(512, plan.contextTokens),
     flashAttention: plan.flashAttention ?? ("auto" as const),
     failedCreationRemedy: false as const,
+    batching: { itemPrioritizationStrategy: shareBatch(() => speed.sharedTokens) },
     ...(cacheType === undefined
       ? {}
       : { experimentalKvCacheKeyType: cacheType, experimentalKvCacheValueType: cacheType }),

@@ -1,27 +1,38 @@
 import type { LlamaContextSequence, Token } from "node-llama-cpp";
 
-/** While somebody else waits for a token, a step may hold them up no longer than this. */
-const sharedStepMilliseconds = 100;
-/** Alone, a step is longer, because large batches read faster; a hang-up is still noticed soon. */
-const aloneStepMilliseconds = 400;
-const smallestStep = 16;
+/** While somebody else waits for a token, a batch may hold them up no longer than about this. */
+const sharedMilliseconds = 50;
+/** Alone, a step is longer, because large batches read faster; a newcomer or a hang-up is still noticed soon. */
+const aloneMilliseconds = 150;
+const smallestSharedStep = 16;
+/** Below this many tokens the kernels of llama.cpp read at little more than half their speed. */
+const smallestAloneStep = 64;
 const largestStep = 512;
 
 /** How fast prompts are read here, learned from every step of every request. */
 export class ReadingSpeed {
-  #tokensPerMillisecond = 0.3;
+  #tokensPerMillisecond = 0.4;
 
-  stepFor(isAlone: boolean): number {
-    const milliseconds = isAlone ? aloneStepMilliseconds : sharedStepMilliseconds;
-    const tokens = Math.floor(this.#tokensPerMillisecond * milliseconds);
-    return Math.min(largestStep, Math.max(smallestStep, tokens));
+  /** How many tokens of long prompts a batch may carry while others are in it. */
+  get sharedTokens(): number {
+    return clamp(this.#tokensPerMillisecond * sharedMilliseconds, smallestSharedStep);
   }
 
+  get aloneTokens(): number {
+    const wholeBlocks = Math.round((this.#tokensPerMillisecond * aloneMilliseconds) / smallestAloneStep);
+    return clamp(wholeBlocks * smallestAloneStep, smallestAloneStep);
+  }
+
+  /** Only undisturbed steps tell how fast the machine reads. */
   learn(tokens: number, milliseconds: number): void {
-    if (tokens < smallestStep) return;
-    const measured = tokens / Math.max(0.1, milliseconds);
-    this.#tokensPerMillisecond = 0.5 * this.#tokensPerMillisecond + 0.5 * measured;
+    if (tokens < smallestAloneStep) return;
+    this.#tokensPerMillisecond =
+      0.5 * this.#tokensPerMillisecond + (0.5 * tokens) / Math.max(0.1, milliseconds);
   }
+}
+
+function clamp(tokens: number, smallest: number): number {
+  return Math.min(largestStep, Math.max(smallest, Math.floor(tokens)));
 }
 
 export type ReadingParts = {
@@ -33,7 +44,7 @@ export type ReadingParts = {
 
 /**
  * Reads a prompt in steps, looking at the signal between them. Steps of several sequences travel in one batch with
- * the next tokens of running streams, so everybody gets a turn.
+ * the next tokens of running streams; how they share it is decided in share-batch.ts.
  */
 export async function readPrompt(
   sequence: LlamaContextSequence,
@@ -42,10 +53,11 @@ export async function readPrompt(
 ): Promise<void> {
   for (let start = 0; start < tokens.length; ) {
     signal.throwIfAborted();
-    const step = tokens.slice(start, start + speed.stepFor(isAlone()));
+    const wasAlone = isAlone();
+    const step = tokens.slice(start, start + speed.aloneTokens);
     const startedAt = performance.now();
     await sequence.evaluateWithoutGeneratingNewTokens(step);
-    speed.learn(step.length, performance.now() - startedAt);
+    if (wasAlone && isAlone()) speed.learn(step.length, performance.now() - startedAt);
     start += step.length;
     onProgress(start);
   }

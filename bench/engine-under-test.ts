@@ -1,0 +1,86 @@
+import {
+  createLlamaDriver,
+  type Engine,
+  type GenerateRequest,
+  type LoadPlan,
+} from "@hearth-and-keep/llama-engine";
+import { testModel } from "@hearth-and-keep/test-servers";
+
+export const never: AbortSignal = new AbortController().signal;
+
+export async function loadSmolLm(changes: Partial<LoadPlan> = {}): Promise<Engine> {
+  const modelPath = await testModel("smollm2-135m-instruct-q4_1.gguf");
+  const plan: LoadPlan = {
+    modelPath,
+    contextTokens: 2048,
+    sequences: 8,
+    threads: 1,
+    gpuLayers: 0,
+    purpose: "generate",
+    ...changes,
+  };
+  return createLlamaDriver().load(plan, { signal: never, onProgress: () => undefined });
+}
+
+/** SmolLM2's own end markers; forbidding them makes every answer as long as it is asked to be. */
+const endTokens = [0, 2];
+
+export function greedy(prompt: string, changes: Partial<GenerateRequest> = {}): GenerateRequest {
+  return {
+    input: { type: "raw", prompt },
+    sampling: {
+      temperature: 0,
+      topK: 40,
+      topP: 1,
+      minP: 0,
+      typicalP: 1,
+      repeatPenalty: 1,
+      repeatLastTokens: 0,
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      seed: 1,
+      logitBias: new Map(endTokens.map((token) => [token, Number.NEGATIVE_INFINITY])),
+    },
+    mostTokens: 64,
+    cachePartition: "bench",
+    ...changes,
+  };
+}
+
+export type Timed = {
+  readonly firstMilliseconds: number;
+  readonly allMilliseconds: number;
+  readonly outputTokens: number;
+};
+
+/** Runs one request to its end and says when its first text came. */
+export async function time(
+  engine: Engine,
+  request: GenerateRequest,
+  signal: AbortSignal = never,
+): Promise<Timed> {
+  const startedAt = performance.now();
+  let firstMilliseconds = Number.NaN;
+  let outputTokens = 0;
+  for await (const event of engine.generate(request, signal)) {
+    if (event.type === "text-delta" && Number.isNaN(firstMilliseconds))
+      firstMilliseconds = performance.now() - startedAt;
+    if (event.type === "generation-end") outputTokens = event.usage.outputTokens;
+  }
+  return { firstMilliseconds, allMilliseconds: performance.now() - startedAt, outputTokens };
+}
+
+/** Tokens per second of several answers side by side, from the start of the first to the end of the last. */
+export async function throughput(engine: Engine, requests: readonly GenerateRequest[]): Promise<number> {
+  const startedAt = performance.now();
+  const timed = await Promise.all(requests.map((request) => time(engine, request)));
+  const tokens = timed.reduce((sum, each) => sum + each.outputTokens, 0);
+  return (tokens * 1000) / (performance.now() - startedAt);
+}
+
+export function storyPrompts(count: number): readonly string[] {
+  return Array.from(
+    { length: count },
+    (_none, index) => `<|im_start|>user\nTell story number ${index + 1}.<|im_end|>\n<|im_start|>assistant\n`,
+  );
+}

@@ -1,0 +1,71 @@
+/**
+ * @module
+ * Benchmarks, one question per file. Every figure is a ratio taken in one run: the two sides take turns, round after
+ * round, and the median of five rounds counts, because machines are shared and noisy. Each also writes its rounds
+ * as JSON and a plot into build/bench. Nothing imports them; `show` and CI run them as tests.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { isJudgedLoosely } from "@hearth-and-keep/figures";
+import { drawBars } from "./draw-bars.ts";
+
+export type Side = { readonly name: string; readonly measure: () => Promise<number> };
+
+export type Comparison = {
+  readonly ratio: number;
+  readonly medians: readonly [number, number];
+  readonly rounds: readonly (readonly [number, number])[];
+};
+
+const roundCount = 5;
+const outputFolder = resolve(import.meta.dirname, "../build/bench");
+
+/** Ours over theirs, interleaved; one round before the first is thrown away because caches are cold. */
+export async function compare(question: string, ours: Side, theirs: Side): Promise<Comparison> {
+  const rounds: [number, number][] = [];
+  for (let round = -1; round < roundCount; round += 1) {
+    // Who goes first changes, so that neither always finds the machine as the other left it.
+    const isOursFirst = round % 2 === 0;
+    const first = await (isOursFirst ? ours : theirs).measure();
+    const second = await (isOursFirst ? theirs : ours).measure();
+    if (round >= 0) rounds.push(isOursFirst ? [first, second] : [second, first]);
+  }
+  const ratio = median(rounds.map(([our, their]) => our / their));
+  const medians = [median(rounds.map(([our]) => our)), median(rounds.map(([, their]) => their))] as const;
+  keep(question, { ratio, medians, rounds, sides: [ours.name, theirs.name] });
+  return { ratio, medians, rounds };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+/** Inside CI a bound is loosened, so that only a real regression turns it red; `show` judges it exactly. */
+export function atLeast(bound: number): number {
+  return isJudgedLoosely ? bound * 0.6 : bound;
+}
+
+export function atMost(bound: number): number {
+  return isJudgedLoosely ? bound * 2.5 : bound;
+}
+
+type Kept = Comparison & { readonly sides: readonly [string, string] };
+
+function keep(question: string, kept: Kept): void {
+  mkdirSync(outputFolder, { recursive: true });
+  writeFileSync(join(outputFolder, `${question}.json`), `${JSON.stringify(kept, null, 2)}\n`);
+  const bars = kept.rounds.flatMap(([our, their], round) => [
+    { label: `${kept.sides[0]} ${round + 1}`, value: our, isOurs: true },
+    { label: `${kept.sides[1]} ${round + 1}`, value: their, isOurs: false },
+  ]);
+  writeFileSync(
+    join(outputFolder, `${question}.svg`),
+    drawBars(`${question}: ratio ${kept.ratio.toFixed(3)}`, bars),
+  );
+}

@@ -1,0 +1,89 @@
+import { recordFigure } from "@hearth-and-keep/figures";
+import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { startBareBinding } from "./bare-binding.ts";
+import { greedy, loadSmolLm, storyPrompts, throughput } from "./engine-under-test.ts";
+import { atLeast, compare } from "./rounds.ts";
+
+const tokens = 48;
+let partition = 0;
+
+/** A new partition each time, so that no round finds the last one's prompts in the cache. */
+function requests(streams: number) {
+  partition += 1;
+  return storyPrompts(streams).map((prompt) =>
+    greedy(prompt, { mostTokens: tokens, cachePartition: String(partition) }),
+  );
+}
+
+test.each([
+  { line: 1, streams: 1, bound: 0.97 },
+  { line: 2, streams: 8, bound: 0.95 },
+])(
+  "$streams streams through the port are as fast as the bare binding",
+  { timeout: 300_000 },
+  async ({ line, streams, bound }) => {
+    await using engine = await loadSmolLm();
+    await using bare = await startBareBinding({ sequences: 8, threads: 1 });
+    const { ratio, medians } = await compare(
+      `port-against-binding-${streams}`,
+      { name: "port", measure: () => throughput(engine, requests(streams)) },
+      { name: "binding", measure: () => bare.throughput(storyPrompts(streams), tokens) },
+    );
+    recordFigure({
+      claim: `engine ${line}`,
+      text: `${ratio.toFixed(3)} of the bare binding, ${streams} streams (${medians.map((each) => each.toFixed(1)).join(" against ")} tokens/s), needed ${bound}`,
+    });
+    expect(ratio).toBeGreaterThanOrEqual(atLeast(bound));
+  },
+);
+
+async function serverThroughput(server: LlamaServer, streams: number): Promise<number> {
+  const startedAt = performance.now();
+  await Promise.all(
+    storyPrompts(streams).map(async (prompt) => {
+      const body = {
+        prompt,
+        n_predict: tokens,
+        temperature: 0,
+        ignore_eos: true,
+        cache_prompt: false,
+        repeat_penalty: 1,
+        stream: true,
+      };
+      const response = await fetch(`${server.url}/completion`, {
+        method: "POST",
+        body: JSON.stringify(body),
+      });
+      await response.text();
+    }),
+  );
+  return (streams * tokens * 1000) / (performance.now() - startedAt);
+}
+
+const cores = 2;
+
+test.each([
+  { streams: 1, threads: 1 },
+  { streams: 8, threads: 1 },
+  { streams: 1, threads: cores },
+  { streams: 8, threads: cores },
+])(
+  "$streams streams on $threads threads against llama.cpp's own server",
+  { timeout: 300_000 },
+  async ({ streams, threads }) => {
+    await using engine = await loadSmolLm({ threads });
+    const model = await testModel("smollm2-135m-instruct-q4_1.gguf");
+    await using server = await startLlamaServer({ model, parallelSlots: 8, contextTokens: 2048, threads });
+    const { ratio, medians } = await compare(
+      `port-against-llama-server-${streams}-${threads}`,
+      { name: "port", measure: () => throughput(engine, requests(streams)) },
+      { name: "llama-server", measure: () => serverThroughput(server, streams) },
+    );
+    recordFigure({
+      claim: "engine 3",
+      text: `${ratio.toFixed(3)} of llama.cpp's own server, ${streams} streams, ${threads} threads (${medians.map((each) => each.toFixed(1)).join(" against ")} tokens/s), needed 0.95`,
+    });
+    expect(ratio).toBeGreaterThanOrEqual(atLeast(0.95));
+  },
+);
