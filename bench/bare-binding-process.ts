@@ -30,12 +30,13 @@ async function setUp({ modelPath, sequences, threads }: Setup): Promise<(ask: As
 }
 
 let measure: ((ask: Ask) => Promise<number>) | undefined;
-process.on("message", async (message: Setup | Ask) => {
-  if ("modelPath" in message) {
-    measure = await setUp(message);
-    process.send?.("ready");
-  } else {
-    process.send?.(await measure?.(message));
-  }
+async function answer(message: Setup | Ask): Promise<unknown> {
+  if (!("modelPath" in message)) return measure?.(message);
+  measure = await setUp(message);
+  return "ready";
+}
+
+process.on("message", (message: Setup | Ask) => {
+  void answer(message).then((value) => process.send?.(value));
 });
 process.on("disconnect", () => process.exit(0));

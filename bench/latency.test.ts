@@ -34,13 +34,15 @@ test("the second turn of a long conversation starts in a tenth of the time of th
   expect(ratio).toBeLessThanOrEqual(atMost(0.1));
 });
 
+function short(round: number) {
+  return greedy(turn(`Say hello to visitor ${round}, please.`), { mostTokens: 4, cachePartition: fresh() });
+}
+
 test("a short request is answered soon although a long prompt is being read", {
   timeout: 300_000,
 }, async () => {
   await using engine = await loadSmolLm({ contextTokens: 8192, sequences: 2 });
   const long = sentence.repeat(400);
-  const short = (round: number) =>
-    greedy(turn(`Say hello to visitor ${round}, please.`), { mostTokens: 4, cachePartition: fresh() });
   let round = 0;
   const { ratio, medians } = await compare(
     "first-token-while-reading",

@@ -82,7 +82,9 @@ test("embeddings of MiniLM equal those of llama.cpp's own server", { timeout: 30
 });
 
 function cosine(first: ArrayLike<number>, second: readonly number[]): number {
-  const dot = (a: ArrayLike<number>, b: ArrayLike<number>) =>
-    Array.from(a).reduce((sum, each, index) => sum + each * (b[index] ?? 0), 0);
   return dot(first, second) / Math.sqrt(dot(first, first) * dot(second, second));
+}
+
+function dot(first: ArrayLike<number>, second: ArrayLike<number>): number {
+  return Array.from(first).reduce((sum, each, index) => sum + each * (second[index] ?? 0), 0);
 }

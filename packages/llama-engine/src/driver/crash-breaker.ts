@@ -39,12 +39,7 @@ export class CrashBreaker {
 }
 
 function describeDeath(failure: EngineFailure): string {
-  switch (failure.kind) {
-    case "engine-died":
-      return `it ended with ${failure.signal ?? `exit code ${failure.exitCode}`}`;
-    case "engine-hung":
-      return `it was silent for ${failure.seconds} seconds`;
-    default:
-      return failure.kind;
-  }
+  if (failure.kind === "engine-died")
+    return `it ended with ${failure.signal ?? `exit code ${failure.exitCode}`}`;
+  return failure.kind === "engine-hung" ? `it was silent for ${failure.seconds} seconds` : failure.kind;
 }

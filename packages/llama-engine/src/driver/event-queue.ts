@@ -1,7 +1,7 @@
 /** Events on their way from a callback to a loop: pushed by one side, iterated by the other. */
 export class EventQueue<Event> {
   #waiting: Event[] = [];
-  #end: { readonly problem: unknown } | undefined;
+  #end: { readonly problem: Error | undefined } | undefined;
   #wake: (() => void) | undefined;
 
   push(events: readonly Event[]): void {
@@ -10,7 +10,7 @@ export class EventQueue<Event> {
   }
 
   /** With a problem the loop throws it, after everything pushed before. */
-  close(problem?: unknown): void {
+  close(problem?: Error): void {
     this.#end ??= { problem };
     this.#wake?.();
   }

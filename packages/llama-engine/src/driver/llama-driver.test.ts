@@ -75,13 +75,15 @@ test("an answer ends at its limit with length, and counts its tokens", async () 
   expect(end.usage.promptTokens).toBe((await engine.tokenize("Once upon a time")).length + beginningTokens());
 });
 
+function warm(seed: number): GenerateRequest {
+  return request("Tell me", { sampling: { ...request("").sampling, temperature: 1, seed } });
+}
+
 function beginningTokens(): number {
   return engine.describe().metadata["tokenizer.ggml.add_bos_token"] === true ? 1 : 0;
 }
 
 test("the same request and seed give the same text, another seed another", async () => {
-  const warm = (seed: number) =>
-    request("Tell me", { sampling: { ...request("").sampling, temperature: 1, seed } });
   const first = await run(warm(7));
   expect((await run(warm(7))).text).toBe(first.text);
   expect((await run(warm(8))).text).not.toBe(first.text);
@@ -96,7 +98,7 @@ test("the second request with the same beginning finds it in the cache", async (
 
 test("what one partition left in the cache is never used by another", async () => {
   const secret = "The words of somebody else, long enough to be worth reusing. ".repeat(6);
-  for (const _place of [1, 2]) await run(request(secret, { cachePartition: "theirs" }));
+  await Promise.all([1, 2].map(() => run(request(secret, { cachePartition: "theirs" }))));
   const other = await run(request(secret, { cachePartition: "mine" }));
   expect(other.end.usage.cachedTokens).toBe(0);
   const own = await run(request(secret, { cachePartition: "mine" }));
@@ -141,7 +143,8 @@ test("leaving the loop is a hang-up too", async () => {
   for await (const event of engine.generate(request("Go on", { mostTokens: 900 }), never)) {
     if (event.type === "text-delta") break;
   }
-  await Promise.all([1, 2].map((each) => run(request(`After ${each}`))));
+  const after = await Promise.all([1, 2].map((each) => run(request(`After ${each}`))));
+  expect(after.map(({ end }) => end.reason)).toEqual(["length", "length"]);
 });
 
 test("a token that is forbidden by bias is never written", async () => {
@@ -193,4 +196,45 @@ test("loading shows its progress up to the end", async () => {
   await using other = await driver.load(plan, { signal: never, onProgress: (share) => shares.push(share) });
   expect(other.describe().sequences).toBe(2);
   expect(shares.at(-1)).toBe(1);
+});
+
+test("the model's own template renders a conversation, and its tokens are counted", async () => {
+  const conversation = {
+    messages: [{ role: "user", content: "Hello" }],
+    tools: [
+      { name: "look_up", description: "Looks things up", parameters: { type: "object", properties: {} } },
+    ],
+    thinking: false,
+  } as const;
+  const prompt = await engine.render(conversation);
+  expect(prompt).toContain("Hello");
+  expect(prompt).toContain("look_up");
+  expect(await engine.count(conversation)).toBe((await engine.tokenize(prompt)).length);
+  const { end } = await run(request("", { input: { type: "conversation", conversation } }));
+  expect(end.usage.promptTokens).toBe((await engine.count(conversation)) + beginningTokens());
+});
+
+test("an answer keeps the schema it is given", async () => {
+  const schema = {
+    type: "object",
+    properties: { ok: { type: "boolean" } },
+    required: ["ok"],
+    additionalProperties: false,
+  };
+  const { text, end } = await run(
+    request("Say", { constraint: { type: "json-schema", schema }, mostTokens: 64 }),
+  );
+  expect(JSON.parse(text)).toEqual({ ok: expect.any(Boolean) });
+  expect(end.reason).toBe("stop");
+});
+
+test("a keyword of a schema that is not supported is refused by name, and a grammar that is none with its reason", async () => {
+  const schema = { type: "number", multipleOf: 3 };
+  await expect(run(request("Say", { constraint: { type: "json-schema", schema } }))).rejects.toMatchObject({
+    failure: { kind: "schema-unsupported", keyword: "multipleOf" },
+  });
+  const grammar = "root ::= nowhere";
+  await expect(run(request("Say", { constraint: { type: "gbnf", grammar } }))).rejects.toMatchObject({
+    failure: { kind: "grammar-invalid" },
+  });
 });

@@ -81,7 +81,7 @@ async function* generate(
   });
   const hangUp = (): void => {
     worker.send({ type: "abort", id });
-    queue.close(signal.reason);
+    queue.close(asError(signal.reason));
   };
   signal.addEventListener("abort", hangUp, { once: true });
   worker.send({ type: "generate", id, request });
@@ -93,6 +93,11 @@ async function* generate(
     signal.removeEventListener("abort", hangUp);
     if (!isFinished) worker.send({ type: "abort", id });
   }
+}
+
+/** A signal's reason may be anything a caller passed. */
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 type Question = DistributiveOmit<Extract<ToWorker, { id: number }>, "id">;
@@ -107,6 +112,6 @@ function ask(worker: SupervisedWorker, question: Question, signal: AbortSignal):
     reject(signal.reason);
   };
   signal.addEventListener("abort", hangUp, { once: true });
-  worker.send({ ...question, id } as ToWorker); // a question with its id is a message
+  worker.send({ ...question, id });
   return promise.finally(() => signal.removeEventListener("abort", hangUp));
 }

@@ -73,13 +73,9 @@ test("a worker sees nothing of our environment", async () => {
     .filter((entry) => entry !== "")
     .map((entry) => entry.split("=")[0]);
   await worker.stop();
-  expect(names.toSorted()).toEqual([
-    "HOME",
-    "NODE_CHANNEL_FD",
-    "NODE_CHANNEL_SERIALIZATION_MODE",
-    "PWD",
-    "UV_THREADPOOL_SIZE",
-  ]);
+  expect(new Set(names)).toEqual(
+    new Set(["HOME", "NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE", "PWD", "UV_THREADPOOL_SIZE"]),
+  );
 });
 
 test("three deaths within a minute put a model in quarantine, and a minute later it is free again", async () => {

@@ -40,13 +40,16 @@ const channelEnvironment = { NODE_CHANNEL_FD: "3", NODE_CHANNEL_SERIALIZATION_MO
 const nobody = "65534";
 
 export function lookAtMachine(): Machine {
-  const find = (name: string) => [`/usr/bin/${name}`, `/bin/${name}`].find((path) => existsSync(path));
   return {
     isRoot: process.getuid?.() === 0,
-    bubblewrap: find("bwrap"),
-    setpriv: find("setpriv"),
-    prlimit: find("prlimit"),
+    bubblewrap: findTool("bwrap"),
+    setpriv: findTool("setpriv"),
+    prlimit: findTool("prlimit"),
   };
+}
+
+function findTool(name: string): string | undefined {
+  return [`/usr/bin/${name}`, `/bin/${name}`].find((path) => existsSync(path));
 }
 
 export function planLaunch(wish: LaunchWish, machine: Machine): LaunchPlan {
@@ -64,13 +67,34 @@ function walls(wish: LaunchWish, machine: Machine): readonly string[] {
   const environment = { ...workerEnvironment, ...channelEnvironment, HOME: "/tmp" };
   return [
     machine.bubblewrap,
-    ...["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"],
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
     ...(machine.isRoot ? ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] : ["--unshare-user"]),
-    ...["--die-with-parent", "--new-session", "--clearenv"],
+    "--die-with-parent",
+    "--new-session",
+    "--clearenv",
     ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]),
-    ...["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp"],
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--perms",
+    "1777",
+    "--tmpfs",
+    "/tmp",
     ...showReadOnly(visibleFiles(wish, machine)),
-    ...["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--chdir", "/tmp", "--"],
+    "--symlink",
+    "usr/lib",
+    "/lib",
+    "--symlink",
+    "usr/lib64",
+    "/lib64",
+    "--chdir",
+    "/tmp",
+    "--",
     ...otherUser(machine),
   ];
 }

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { FailureError } from "@hearth-and-keep/failures";
+import { inspectModelFile, type ModelFile } from "@hearth-and-keep/gguf";
 import {
   getLlama,
   InsufficientMemoryError,
@@ -11,6 +12,7 @@ import {
   type LlamaRankingContext,
 } from "node-llama-cpp";
 import type { EngineDescription, EngineFailure, LoadPlan } from "../port/engine.ts";
+import type { TemplateSources } from "../templates/chat-template.ts";
 import { plainMetadata } from "./plain-metadata.ts";
 import { ReadingSpeed } from "./read-prompt.ts";
 import { shareBatch } from "./share-batch.ts";
@@ -20,6 +22,7 @@ export type HostedModel = {
   readonly llama: Llama;
   readonly model: LlamaModel;
   readonly description: EngineDescription;
+  readonly templates: TemplateSources;
   /** Learned while prompts are read, used when batches are shared. */
   readonly speed: ReadingSpeed;
   readonly context:
@@ -30,6 +33,8 @@ export type HostedModel = {
 
 export async function loadModel(plan: LoadPlan, onProgress: (share: number) => void): Promise<HostedModel> {
   try {
+    // Native code opens the file only after its whole table of contents was found sound.
+    const file = await inspectModelFile(plan.modelPath);
     const llama = await getLlama({
       gpu: plan.gpuLayers === 0 ? false : "auto",
       build: "never",
@@ -47,7 +52,14 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
     const threads = plan.threads ?? llama.cpuMathCores;
     const speed = new ReadingSpeed();
     const context = await createContext(model, { ...plan, threads, speed });
-    return { llama, model, context, speed, description: describe(model, { plan, context, threads }) };
+    return {
+      llama,
+      model,
+      context,
+      speed,
+      templates: templatesOf(file),
+      description: describe(model, { plan, context, threads }),
+    };
   } catch (problem) {
     throw nameLoadProblem(problem);
   }
@@ -108,6 +120,11 @@ function describe(model: LlamaModel, { plan, context, threads }: Loaded): Engine
     canFillInTheMiddle: infill.prefix !== null && infill.suffix !== null && infill.middle !== null,
     canSeeImages: false,
   };
+}
+
+function templatesOf({ chatTemplate, metadata }: ModelFile): TemplateSources {
+  const forTools = metadata.get("tokenizer.chat_template.tool_use");
+  return { usual: chatTemplate, ...(typeof forTools === "string" ? { forTools } : {}) };
 }
 
 function nameLoadProblem(problem: unknown): FailureError<EngineFailure> {

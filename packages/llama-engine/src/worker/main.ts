@@ -6,18 +6,18 @@
  * Nothing imports it: the driver starts it by its path.
  */
 import { FailureError } from "@hearth-and-keep/failures";
-import type { Token } from "node-llama-cpp";
 import type { EngineFailure, GenerateRequest, LoadPlan } from "../port/engine.ts";
 import { openOutbox } from "./event-outbox.ts";
 import { createGenerator, type Generator, type PreparedRequest } from "./generate.ts";
 import { type HostedModel, loadModel } from "./hosted-model.ts";
 import { type FromWorker, heartbeatSeconds, type ToWorker } from "./messages.ts";
-import { grammarFor, renderConversation, tokenizeInput } from "./prepare-request.ts";
+import { createPreparer, grammarFor, type Preparer } from "./prepare-request.ts";
 
 type Call = Exclude<ToWorker, { type: "load" | "abort" }>;
 
 let hosted: HostedModel | undefined;
 let generator: Generator | undefined;
+let preparer: Preparer | undefined;
 const underWay = new Map<number, AbortController>();
 
 function send(message: FromWorker): void {
@@ -27,6 +27,7 @@ function send(message: FromWorker): void {
 async function load(plan: LoadPlan): Promise<void> {
   try {
     hosted = await loadModel(plan, (share) => send({ type: "load-progress", share }));
+    preparer = createPreparer(hosted);
     if (hosted.context.purpose === "generate") generator = createGenerator(hosted, hosted.context.context);
     send({ type: "loaded", description: hosted.description });
   } catch (problem) {
@@ -41,8 +42,9 @@ async function answer(call: Call): Promise<void> {
   const hangUp = new AbortController();
   underWay.set(call.id, hangUp);
   try {
-    if (hosted === undefined) throw new Error("Cannot answer before a model is loaded");
-    const value = await perform(call, { hosted, signal: hangUp.signal });
+    if (hosted === undefined || preparer === undefined)
+      throw new Error("Cannot answer before a model is loaded");
+    const value = await perform(call, { hosted, preparer, signal: hangUp.signal });
     send({ type: "answer", id: call.id, value });
   } catch (problem) {
     const failure = asFailure(problem);
@@ -60,18 +62,27 @@ async function answer(call: Call): Promise<void> {
   }
 }
 
-type Surroundings = { readonly hosted: HostedModel; readonly signal: AbortSignal };
+type Surroundings = {
+  readonly hosted: HostedModel;
+  readonly preparer: Preparer;
+  readonly signal: AbortSignal;
+};
 
-async function perform(call: Call, { hosted: { model, context }, signal }: Surroundings): Promise<unknown> {
+async function perform(call: Call, surroundings: Surroundings): Promise<unknown> {
+  const {
+    hosted: { model, context },
+    preparer: { render },
+    signal,
+  } = surroundings;
   switch (call.type) {
     case "tokenize":
       return [...model.tokenize(call.text, true)];
     case "render":
-      return renderConversation(model, call.conversation);
+      return render(call.conversation);
     case "count":
-      return model.tokenize(await renderConversation(model, call.conversation), true).length;
+      return model.tokenize(render(call.conversation), true).length;
     case "generate":
-      return generate(call.id, call.request, signal);
+      return generate(call.id, call.request, surroundings);
     case "embed": {
       if (context.purpose !== "embed") throw notSupported("embeddings");
       const inputs = call.texts.map((text) => model.tokenize(text));
@@ -88,10 +99,17 @@ async function perform(call: Call, { hosted: { model, context }, signal }: Surro
   }
 }
 
-async function generate(id: number, request: GenerateRequest, signal: AbortSignal): Promise<null> {
-  if (hosted === undefined || generator === undefined) throw notSupported("generation");
-  const prompt: readonly Token[] = await tokenizeInput(hosted.model, request.input);
-  const prepared: PreparedRequest = { ...request, prompt, grammar: grammarFor(request.constraint) };
+async function generate(
+  id: number,
+  request: GenerateRequest,
+  { preparer: { tokenizeInput }, signal }: Surroundings,
+): Promise<null> {
+  if (generator === undefined) throw notSupported("generation");
+  const prepared: PreparedRequest = {
+    ...request,
+    prompt: tokenizeInput(request.input),
+    grammar: grammarFor(request.constraint),
+  };
   const outbox = openOutbox((events) => send({ type: "events", id, events }));
   try {
     await generator.generate(prepared, { signal, post: (event) => outbox.post(event) });

@@ -1,34 +1,65 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
+import { checkGrammar } from "../grammars/check-grammar.ts";
+import { grammarForJson, grammarForSchema } from "../grammars/schema-grammar.ts";
 import type { Conversation } from "../port/conversation.ts";
 import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
 import type { OutputConstraint } from "../port/sampling.ts";
+import { type ChatTemplate, readChatTemplate } from "../templates/chat-template.ts";
+import { renderChatTemplate, type SpecialTokens } from "../templates/render-chat-template.ts";
+import type { HostedModel } from "./hosted-model.ts";
 
-/** The tokens a request starts from, whatever form its input has. */
-export async function tokenizeInput(
-  model: LlamaModel,
-  input: GenerateRequest["input"],
-): Promise<readonly Token[]> {
-  switch (input.type) {
-    case "raw":
-      return withBeginning(model, model.tokenize(input.prompt, true));
-    case "conversation":
-      return withBeginning(model, model.tokenize(await renderConversation(model, input.conversation), true));
-    case "fill-in-the-middle":
-      return fillInTheMiddle(model, input);
-  }
-}
+export type Preparer = {
+  readonly render: (conversation: Conversation) => string;
+  /** The tokens a request starts from, whatever form its input has. */
+  readonly tokenizeInput: (input: GenerateRequest["input"]) => readonly Token[];
+};
 
-export async function renderConversation(model: LlamaModel, conversation: Conversation): Promise<string> {
-  void model;
-  void conversation;
-  throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "chat templates" });
+/** What a model needs to make prompts; its template is read when the first conversation comes. */
+export function createPreparer({ model, templates }: Pick<HostedModel, "model" | "templates">): Preparer {
+  let template: ChatTemplate | undefined;
+  const specialTokens = specialTokensOf(model);
+  const render = (conversation: Conversation): string => {
+    template ??= readChatTemplate(templates);
+    return renderChatTemplate(template, conversation, { specialTokens, now: new Date() });
+  };
+  return {
+    render,
+    tokenizeInput(input) {
+      switch (input.type) {
+        case "raw":
+          return withBeginning(model, model.tokenize(input.prompt, true));
+        case "conversation":
+          return withBeginning(model, model.tokenize(render(input.conversation), true));
+        case "fill-in-the-middle":
+          return fillInTheMiddle(model, input);
+      }
+    },
+  };
 }
 
 /** GBNF for what the answer must look like; undefined when anything goes. */
 export function grammarFor(constraint: OutputConstraint | undefined): string | undefined {
-  if (constraint === undefined) return undefined;
-  throw new FailureError<EngineFailure>({ kind: "not-supported", feature: constraint.type });
+  switch (constraint?.type) {
+    case undefined:
+      return undefined;
+    case "json":
+      return grammarForJson();
+    case "json-schema":
+      return grammarForSchema(constraint.schema);
+    case "gbnf":
+      checkGrammar(constraint.grammar);
+      return constraint.grammar;
+  }
+}
+
+function specialTokensOf({ tokens, fileInfo }: LlamaModel): SpecialTokens {
+  return {
+    beginning: tokens.bosString ?? "",
+    end: tokens.eosString ?? "",
+    addsBeginning: tokens.shouldPrependBosToken,
+    addsEnd: fileInfo.metadata.tokenizer?.ggml?.add_eos_token === true,
+  };
 }
 
 /** Some models expect a first token that templates may or may not have written. */
@@ -45,14 +76,11 @@ function fillInTheMiddle(
   if (prefix === null || suffix === null || middle === null) {
     throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "fill-in-the-middle" });
   }
-  const { bos, shouldPrependBosToken } = model.tokens;
-  const beginning = shouldPrependBosToken && bos !== null ? [bos] : [];
-  return [
-    ...beginning,
+  return withBeginning(model, [
     prefix,
     ...model.tokenize(input.prefix, false),
     suffix,
     ...model.tokenize(input.suffix, false),
     middle,
-  ];
+  ]);
 }
