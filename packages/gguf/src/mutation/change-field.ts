@@ -52,9 +52,8 @@ function isText({ role }: Field): boolean {
 
 function changeText(bytes: Uint8Array, { field, fields }: Place, random: SeededRandom): string {
   const { offset, bytes: length } = field;
-  const twins = fields.filter((other) => other.bytes === length && other.offset !== offset);
-  if (twins.length > 0 && random.below(2) === 0) {
-    const twin = random.pick(twins);
+  const twin = random.pick(fields);
+  if (twin.bytes === length && twin.offset !== offset) {
     bytes.copyWithin(offset, twin.offset, twin.offset + length);
     return `becomes that at ${twin.offset}`;
   }

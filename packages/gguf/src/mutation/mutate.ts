@@ -1,6 +1,7 @@
 /**
  * @module
- * Broken model files for tests: valid files in, mutants out, the same ones for the same seed on every machine.
+ * Model files for tests: small ones written to order, and mutants of valid ones, the same for the same seed on
+ * every machine.
  * A structural mutant changes one field of the header in a way its role suggests; a byte flip changes any byte.
  * A mutant may still be a legal file, as when a name changes; who counts refusals must ask llama.cpp's reader.
  * Used by tests only, through the package's `testing.ts`.

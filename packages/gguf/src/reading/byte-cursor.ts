@@ -69,6 +69,7 @@ export class ByteCursor {
       const sentence = `The file says ${what} is ${this.bytes.readBigUInt64LE(at)}, and has ${this.remainingBytes} bytes left`;
       throw this.refuse("count-impossible", sentence);
     }
+    if (this.#position + count * bytesEach > mostHeaderBytes) throw this.#refuseLength();
     return count;
   }
 
@@ -97,6 +98,24 @@ export class ByteCursor {
     return text;
   }
 
+  /**
+   * Moves over strings with their lengths and gives the longest length. A vocabulary has hundreds of thousands,
+   * so what is plainly inside the bytes at hand is stepped over here; `count` and `skip` refuse all the rest.
+   */
+  skipStrings(strings: number): number {
+    const { bytes } = this;
+    let longest = 0;
+    for (let index = 0; index < strings; index += 1) {
+      const at = this.#position;
+      const isAtHand = at + 8 <= bytes.length && bytes.readUInt32LE(at + 4) === 0;
+      const length = isAtHand ? bytes.readUInt32LE(at) : Number.POSITIVE_INFINITY;
+      if (at + 8 + length <= bytes.length) this.#position = at + 8 + length;
+      else this.skip(this.count("the length of a string in an array", 1));
+      if (length > longest) longest = length;
+    }
+    return longest;
+  }
+
   /** Moves over bytes that must exist and gives where they start. */
   skip(length: number): number {
     const start = this.#position;
@@ -111,9 +130,11 @@ export class ByteCursor {
       const sentence = `The file ends at byte ${this.fileBytes}, and its header goes on to byte ${end} at least`;
       throw this.refuse("cut-short", sentence);
     }
-    if (end > mostHeaderBytes) {
-      throw this.refuse("too-large", `The header is longer than ${mostHeaderBytes} bytes`);
-    }
+    if (end > mostHeaderBytes) throw this.#refuseLength();
     throw new MoreBytesNeeded(end);
+  }
+
+  #refuseLength(): ModelFileError {
+    return this.refuse("too-large", `The header is longer than ${mostHeaderBytes} bytes`);
   }
 }

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { ModelFileError } from "../problem.ts";
 import { MoreBytesNeeded, mostHeaderBytes } from "./byte-cursor.ts";
@@ -5,7 +6,8 @@ import { type Header, readHeader } from "./read-header.ts";
 
 export type FileHeader = { readonly header: Header; readonly fileBytes: number };
 
-const firstBytes = 1024 * 1024;
+/** Holds the headers of most models, so that they are parsed once. */
+const firstBytes = 4 * 1024 * 1024;
 const growth = 4;
 
 /** Reads as much of the file as its header needs. The parse starts over with more bytes, each time four times as many. */
@@ -30,14 +32,15 @@ export async function readFileHeader(path: string): Promise<FileHeader> {
 
 async function openModel(path: string): Promise<FileHandle> {
   try {
-    return await open(path, "r");
+    // Opening a pipe would wait for its other end; without blocking it is opened and then refused.
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     throw unreadable(cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 
 async function readStart(file: FileHandle, length: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
+  const bytes = Buffer.allocUnsafeSlow(length);
   let filled = 0;
   while (filled < length) {
     const { bytesRead } = await file.read(bytes, filled, length - filled, filled);

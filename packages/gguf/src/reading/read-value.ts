@@ -60,7 +60,7 @@ function readList(
 
 function readBooleans(cursor: ByteCursor, length: number): Uint8Array {
   const start = cursor.skip(length);
-  const values = cursor.bytes.subarray(start, start + length);
+  const values = Uint8Array.from(cursor.bytes.subarray(start, start + length));
   const wrong = values.find((value) => value > 1);
   if (wrong !== undefined) throw cursor.refuse("value-invalid", `A truth value is ${wrong}, neither 0 nor 1`);
   return values;

@@ -4,13 +4,9 @@ import type { StringList } from "./value-kinds.ts";
 /** Checks every length of an array of strings and leaves the strings where they are. */
 export function readStringList(cursor: ByteCursor, length: number): StringList {
   const start = cursor.position;
-  let longestBytes = 0;
-  for (let index = 0; index < length; index += 1) {
-    const bytes = cursor.count("the length of a string in an array", 1);
-    cursor.skip(bytes);
-    if (bytes > longestBytes) longestBytes = bytes;
-  }
-  return stringsIn(cursor.bytes.subarray(start, cursor.position), length, longestBytes);
+  const longestBytes = cursor.skipStrings(length);
+  // Copied, so that the strings alone are kept and not all the bytes that were read.
+  return stringsIn(Buffer.from(cursor.bytes.subarray(start, cursor.position)), length, longestBytes);
 }
 
 function stringsIn(bytes: Buffer, length: number, longestBytes: number): StringList {

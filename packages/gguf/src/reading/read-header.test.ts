@@ -1,0 +1,264 @@
+import { describe, expect, test } from "vitest";
+import { type Entry, type EntryValue, type WrittenModel, writeModel } from "../mutation/write-model.ts";
+import { ModelFileError } from "../problem.ts";
+import { MoreBytesNeeded, mostHeaderBytes } from "./byte-cursor.ts";
+import { readHeader } from "./read-header.ts";
+
+const architecture: Entry = { key: "general.architecture", type: "string", value: "llama" };
+const floats = (count: number) => new Uint8Array(count * 4);
+const one = { name: "one", shape: [8], offset: 0 };
+const two = { name: "two", shape: [4, 2], offset: 32 };
+
+describe("start of the file", () => {
+  test("versions 2 and 3 are read, all others refused", () => {
+    expect(kindOf(writeModel({ version: 2, entries: [architecture] }))).toBe("accepted");
+    expect(kindOf(writeModel({ version: 3, entries: [architecture] }))).toBe("accepted");
+    for (const version of [0, 1, 4, 255]) {
+      expect(kindOf(writeModel({ version, entries: [architecture] }))).toBe("version-unsupported");
+    }
+  });
+
+  test("a big-endian file is refused by that name", () => {
+    expect(kindOf(writeModel({ version: 0x0300_0000 }))).toBe("big-endian");
+  });
+
+  test("another kind of file is refused by its first bytes", () => {
+    expect(kindOf(Buffer.from("GGJT with some more bytes behind"))).toBe("not-gguf");
+  });
+
+  test("a file of four bytes is refused", () => {
+    expect(kindOf(Buffer.from("GGUF"))).toBe("cut-short");
+  });
+
+  test("counts beyond what the file can hold are refused before anything is made for them", () => {
+    for (const offset of [8, 16]) {
+      for (const count of [100n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n]) {
+        const bytes = writeModel({ entries: [architecture], tensors: [one], content: floats(8) });
+        expect(kindOf(bytes)).toBe("accepted");
+        bytes.writeBigUInt64LE(count, offset);
+        expect(kindOf(bytes)).toBe("count-impossible");
+      }
+    }
+  });
+
+  test("16,384 keys are read, one more is refused", () => {
+    expect(kindOf(writeModel({ entries: manyEntries(16_384) }))).toBe("accepted");
+    expect(kindOf(writeModel({ entries: manyEntries(16_385) }))).toBe("too-large");
+  });
+});
+
+describe("keys and values", () => {
+  test("a key that appears twice is refused, two different keys are not", () => {
+    expect(kindOf(withEntries(architecture, { ...architecture, key: "general.name" }))).toBe("accepted");
+    expect(kindOf(withEntries(architecture, architecture))).toBe("key-repeated");
+  });
+
+  test("a key is plain text: not empty, no control character, not broken UTF-8", () => {
+    expect(kindOf(withEntries({ ...architecture, key: "größe" }))).toBe("accepted");
+    expect(kindOf(withEntries({ ...architecture, key: "" }))).toBe("key-invalid");
+    expect(kindOf(withEntries({ ...architecture, key: "general\0name" }))).toBe("key-invalid");
+    const broken = withEntries({ ...architecture, key: "abc" });
+    broken[32] = 0xff;
+    expect(kindOf(broken)).toBe("key-invalid");
+  });
+
+  test("a truth value is 0 or 1", () => {
+    for (const value of [0, 1])
+      expect(kindOf(withEntries({ key: "k", type: "bool", value }))).toBe("accepted");
+    expect(kindOf(withEntries({ key: "k", type: "bool", value: 2 }))).toBe("value-invalid");
+    expect(kindOf(withEntries({ key: "k", type: "array", value: { of: "bool", values: [0, 1, 3] } }))).toBe(
+      "value-invalid",
+    );
+  });
+
+  test("arrays nest four deep and no deeper", () => {
+    const nest = (depth: number): EntryValue =>
+      depth === 1 ? { of: "uint8", values: [7] } : { of: "array", values: [nest(depth - 1)] };
+    expect(kindOf(withEntries({ key: "k", type: "array", value: nest(4) }))).toBe("accepted");
+    expect(kindOf(withEntries({ key: "k", type: "array", value: nest(5) }))).toBe("nesting-too-deep");
+  });
+
+  test("10,000 inner arrays are read, one more is refused", () => {
+    expect(kindOf(withEntries(innerLists(10_000)))).toBe("accepted");
+    expect(kindOf(withEntries(innerLists(10_001)))).toBe("too-large");
+  });
+
+  test("an unknown value type is refused", () => {
+    const bytes = withEntries({ key: "k", type: "uint8", value: 1 });
+    bytes.writeUInt32LE(13, 24 + 8 + 1);
+    expect(kindOf(bytes)).toBe("value-type-unknown");
+  });
+
+  test("values come out as they went in, and 64-bit integers unrounded", () => {
+    const { metadata } = readWhole(
+      withEntries(
+        { key: "huge", type: "uint64", value: 2n ** 64n - 1n },
+        { key: "low", type: "int32", value: -5 },
+        { key: "half", type: "float32", value: 0.5 },
+        { key: "words", type: "array", value: { of: "string", values: ["", "two", "größe"] } },
+        { key: "numbers", type: "array", value: { of: "int16", values: [-1, 2] } },
+      ),
+    );
+    expect(metadata.get("huge")?.value).toBe(2n ** 64n - 1n);
+    expect(metadata.get("low")?.value).toBe(-5);
+    expect(metadata.get("half")?.value).toBe(0.5);
+    expect(metadata.get("numbers")?.value).toMatchObject({ type: "int16", values: Int16Array.of(-1, 2) });
+    const words = metadata.get("words")?.value;
+    if (typeof words !== "object" || words.kind !== "strings") throw new Error("Expected a list of strings");
+    expect([...words]).toEqual(["", "two", "größe"]);
+    expect([words.at(2), words.at(3), words.has("two"), words.has("tw")]).toEqual([
+      "größe",
+      undefined,
+      true,
+      false,
+    ]);
+  });
+
+  test("a header that goes on is asked for, up to 128 MiB", () => {
+    const bytes = withEntries({ key: "k", type: "string", value: "x".repeat(5000) });
+    expect(() => readHeader(bytes.subarray(0, 1000), bytes.length)).toThrow(MoreBytesNeeded);
+    const list = withEntries({ key: "k", type: "array", value: { of: "uint8", values: [1, 2, 3] } });
+    list.writeBigUInt64LE(BigInt(mostHeaderBytes), 24 + 9 + 4 + 4);
+    expect(kindOf(list, mostHeaderBytes * 2)).toBe("too-large");
+  });
+});
+
+describe("alignment", () => {
+  test("a power of two up to 65,536 in 32 bits is taken, anything else refused", () => {
+    for (const value of [1, 8, 32, 4096, 65_536]) expect(kindOfAligned(value)).toBe("accepted");
+    for (const value of [3, 24, 131_072]) expect(kindOfAligned(value)).toBe("alignment-invalid");
+    expect(kindOf(withEntries({ key: "general.alignment", type: "uint32", value: 0 }))).toBe(
+      "alignment-invalid",
+    );
+    for (const type of ["uint16", "uint64"] as const)
+      expect(kindOfAligned(32, type)).toBe("alignment-invalid");
+  });
+});
+
+describe("tensors", () => {
+  test("two tensors one after the other are accepted", () => {
+    expect(kindOf(withTensors({ tensors: [one, two], content: floats(16) }))).toBe("accepted");
+  });
+
+  test("a name of 63 bytes is accepted, a longer, empty or repeated one refused", () => {
+    const named = (name: string) => kindOf(withTensors({ tensors: [{ ...one, name }], content: floats(8) }));
+    expect(named("n".repeat(63))).toBe("accepted");
+    expect(named("n".repeat(64))).toBe("too-large");
+    expect(named("")).toBe("tensor-name-invalid");
+    expect(kindOf(withTensors({ tensors: [one, { ...two, name: "one" }], content: floats(16) }))).toBe(
+      "tensor-repeated",
+    );
+  });
+
+  test("one to four dimensions of at least one are accepted, all others refused", () => {
+    for (const shape of [[8], [4, 2], [2, 2, 2], [2, 2, 2, 1]]) expect(kindOfShape(shape)).toBe("accepted");
+    for (const shape of [[], [8, 1, 1, 1, 1], [8, 0]])
+      expect(kindOfShape(shape)).toBe("tensor-shape-invalid");
+  });
+
+  test("dimensions whose product passes 63 bits are refused, however it wraps", () => {
+    for (const shape of [
+      [2n ** 32n, 2n ** 32n],
+      [2n ** 63n, 2n],
+      [2n ** 16n, 2n ** 16n, 2n ** 16n, 2n ** 16n],
+    ]) {
+      expect(kindOf(withTensors({ tensors: [{ ...one, shape }], content: floats(8) }))).toBe(
+        "tensor-shape-invalid",
+      );
+    }
+  });
+
+  test("the first dimension fills whole blocks of the type", () => {
+    expect(kindOfType(2, 32)).toBe("accepted");
+    expect(kindOfType(2, 33)).toBe("tensor-shape-invalid");
+  });
+
+  test("types that never were or were withdrawn are refused", () => {
+    for (const type of [4, 5, 31, 36, 43, 2 ** 32 - 1]) {
+      expect(kindOf(withTensors({ tensors: [{ ...one, type }], content: floats(8) }))).toBe(
+        "tensor-type-unknown",
+      );
+    }
+  });
+
+  test("a tensor that is not where the one before it ends is refused", () => {
+    for (const offset of [0, 16, 64]) {
+      expect(kindOf(withTensors({ tensors: [one, { ...two, offset }], content: floats(64) }))).toBe(
+        "tensor-misplaced",
+      );
+    }
+  });
+
+  test("a tensor that reaches past the end of the file is refused", () => {
+    expect(kindOf(withTensors({ tensors: [one, two], content: floats(15) }))).toBe("tensor-outside");
+    expect(kindOf(withTensors({ tensors: [{ ...one, offset: 2n ** 64n - 32n }], content: floats(8) }))).toBe(
+      "tensor-outside",
+    );
+    expect(kindOf(withTensors({ tensors: [one] }))).toBe("tensor-outside");
+  });
+
+  test("padding after the last tensor is accepted, further bytes are refused", () => {
+    const five = { ...one, shape: [5] };
+    expect(kindOf(withTensors({ tensors: [five], content: new Uint8Array(20) }))).toBe("accepted");
+    expect(kindOf(withTensors({ tensors: [five], content: new Uint8Array(32) }))).toBe("accepted");
+    expect(kindOf(withTensors({ tensors: [five], content: new Uint8Array(33) }))).toBe("trailing-bytes");
+  });
+
+  test("bytes between the header and the tensors are zero", () => {
+    const bytes = withTensors({ tensors: [one], content: floats(8) });
+    bytes[bytes.length - 33] = 1;
+    expect(kindOf(bytes)).toBe("padding-invalid");
+  });
+
+  test("a refusal names the tensor, the byte and the reason", () => {
+    const bytes = withTensors({ tensors: [one, { ...two, offset: 64 }], content: floats(64) });
+    expect(() => readWhole(bytes)).toThrow('The tensor "two" is at 64 of the data, and 32 is expected');
+    const place = { tensor: "two", offset: bytes.length - 256 + 64 };
+    expect(() => readWhole(bytes)).toThrow(
+      expect.objectContaining({ problem: expect.objectContaining({ place }) }),
+    );
+  });
+});
+
+function manyEntries(length: number): readonly Entry[] {
+  return Array.from({ length }, (_, index): Entry => ({ key: `k${index}`, type: "uint8", value: 1 }));
+}
+
+function innerLists(length: number): Entry {
+  const values = Array.from({ length }, () => ({ of: "uint8" as const, values: [] }));
+  return { key: "k", type: "array", value: { of: "array", values } };
+}
+
+function kindOfAligned(value: number, type: Entry["type"] = "uint32"): string {
+  return kindOf(writeModel({ alignment: value, entries: [{ key: "general.alignment", type, value }] }));
+}
+
+function kindOfShape(shape: readonly number[]): string {
+  return kindOf(withTensors({ tensors: [{ ...one, shape }], content: floats(8) }));
+}
+
+function kindOfType(type: number, width: number): string {
+  return kindOf(withTensors({ tensors: [{ ...one, type, shape: [width] }], content: new Uint8Array(18) }));
+}
+
+function withEntries(...entries: readonly Entry[]): Buffer {
+  return writeModel({ entries });
+}
+
+function withTensors(model: WrittenModel): Buffer {
+  return writeModel({ ...model, entries: [architecture] });
+}
+
+function readWhole(bytes: Buffer) {
+  return readHeader(bytes, bytes.length);
+}
+
+function kindOf(bytes: Buffer, fileBytes = bytes.length): string {
+  try {
+    readHeader(bytes, fileBytes);
+    return "accepted";
+  } catch (problem) {
+    if (problem instanceof ModelFileError) return problem.problem.kind;
+    throw problem;
+  }
+}

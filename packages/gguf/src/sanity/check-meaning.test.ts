@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { type Entry, type EntryValue, writeModel } from "../mutation/write-model.ts";
+import { ModelFileError } from "../problem.ts";
+import { readHeader } from "../reading/read-header.ts";
+import { checkMeaning } from "./check-meaning.ts";
+
+const architecture: Entry = { key: "general.architecture", type: "string", value: "llama" };
+const clip: Entry = { ...architecture, value: "clip" };
+const tokens = texts("tokenizer.ggml.tokens", ["a", "b", "c"]);
+
+describe("architecture", () => {
+  test("a model says which architecture it has, in a plain word", () => {
+    expect(kindOf(architecture)).toBe("accepted");
+    expect(kindOf()).toBe("key-missing");
+    expect(kindOf({ ...architecture, value: "llama\0" })).toBe("value-unusable");
+    expect(kindOf({ ...architecture, type: "uint32", value: 7 })).toBe("value-unusable");
+  });
+
+  test("a later part of a split model need not repeat it", () => {
+    expect(kindOf({ key: "split.no", type: "uint16", value: 1 })).toBe("accepted");
+    expect(kindOf({ key: "split.no", type: "uint16", value: 0 })).toBe("key-missing");
+  });
+});
+
+describe("what native code multiplies", () => {
+  test.for([
+    ["context_length", 131_072, 2 ** 31],
+    ["embedding_length", 16_384, 2 ** 24],
+    ["block_count", 126, 513],
+    ["attention.head_count", 128, 2 ** 20],
+    ["attention.head_count_kv", 8, 2 ** 20],
+    ["feed_forward_length", 53_248, 2 ** 30],
+    ["vocab_size", 262_144, 2 ** 30],
+    ["expert_count", 512, 5000],
+    ["pooling_type", 4, 5],
+  ] as const)("%s of %i is accepted, of %i refused", ([name, usual, excessive]) => {
+    const key = `llama.${name}`;
+    expect(kindOf(architecture, { key, type: "uint32", value: usual })).toBe("accepted");
+    expect(kindOf(architecture, { key, type: "uint64", value: usual })).toBe("accepted");
+    expect(kindOf(architecture, { key, type: "uint32", value: excessive })).toBe("value-unusable");
+    expect(kindOf(architecture, { key, type: "int32", value: -1 })).toBe("value-unusable");
+    expect(kindOf(architecture, { key, type: "uint64", value: 2n ** 63n })).toBe("value-unusable");
+    expect(kindOf(architecture, { key, type: "string", value: "8" })).toBe("value-unusable");
+  });
+
+  test("a value of none is refused where something is divided by it", () => {
+    for (const name of ["context_length", "embedding_length", "block_count"]) {
+      expect(kindOf(architecture, { key: `llama.${name}`, type: "uint32", value: 0 })).toBe("value-unusable");
+    }
+  });
+
+  test("a number for each layer is accepted, and each is checked", () => {
+    const key = "llama.attention.head_count_kv";
+    expect(kindOf(architecture, numbers(key, "uint32", [8, 0, 4]))).toBe("accepted");
+    expect(kindOf(architecture, numbers(key, "uint32", [8, 0, 2 ** 20]))).toBe("value-unusable");
+    expect(kindOf(architecture, numbers(key, "float32", [8, 0.5]))).toBe("value-unusable");
+    expect(
+      kindOf(
+        architecture,
+        numbers(
+          key,
+          "uint32",
+          Array.from({ length: 513 }, () => 8),
+        ),
+      ),
+    ).toBe("value-unusable");
+  });
+});
+
+describe("vocabulary", () => {
+  test("scores and token types have one value of their type for each token", () => {
+    const scores = "tokenizer.ggml.scores";
+    const types = "tokenizer.ggml.token_type";
+    expect(kindOf(architecture, tokens, numbers(scores, "float32", [0, -1, -2]))).toBe("accepted");
+    expect(kindOf(architecture, tokens, numbers(types, "int32", [1, 1, 3]))).toBe("accepted");
+    expect(kindOf(architecture, tokens, numbers(scores, "float32", [0, -1]))).toBe("vocabulary-inconsistent");
+    expect(kindOf(architecture, tokens, numbers(types, "int32", [1, 1, 3, 1]))).toBe(
+      "vocabulary-inconsistent",
+    );
+    expect(kindOf(architecture, tokens, numbers(scores, "uint8", [0, 1, 2]))).toBe("value-unusable");
+    expect(kindOf(architecture, tokens, texts(types, ["1", "1", "3"]))).toBe("value-unusable");
+  });
+
+  test("tokens and merges are texts, at least one token and none over 65,535 bytes", () => {
+    const key = "tokenizer.ggml.tokens";
+    expect(kindOf(architecture, texts(key, ["t".repeat(65_535)]))).toBe("accepted");
+    expect(kindOf(architecture, texts(key, ["t".repeat(65_536)]))).toBe("too-large");
+    expect(kindOf(architecture, texts(key, []))).toBe("value-unusable");
+    expect(kindOf(architecture, numbers(key, "uint32", [1, 2]))).toBe("value-unusable");
+    expect(kindOf(architecture, numbers("tokenizer.ggml.merges", "uint32", [1, 2]))).toBe("value-unusable");
+  });
+
+  test.for(["bos", "eos", "eot", "unknown", "padding", "fim_pre"])(
+    "the %s token is one of the vocabulary, or none",
+    (name) => {
+      const key = `tokenizer.ggml.${name}_token_id`;
+      for (const value of [0, 2, 2 ** 32 - 1]) {
+        expect(kindOf(architecture, tokens, { key, type: "uint32", value })).toBe("accepted");
+      }
+      expect(kindOf(architecture, tokens, { key, type: "uint32", value: 3 })).toBe("vocabulary-inconsistent");
+    },
+  );
+});
+
+describe("image projector", () => {
+  test("an image is cut into patches: at least one, at most 1,024 on a side", () => {
+    expect(kindOf(clip, vision("image_size", 336), vision("patch_size", 14))).toBe("accepted");
+    expect(kindOf(clip, vision("image_size", 336), vision("patch_size", 0))).toBe("value-unusable");
+    expect(kindOf(clip, vision("image_size", 10), vision("patch_size", 14))).toBe("value-unusable");
+    expect(kindOf(clip, vision("image_size", 14_350), vision("patch_size", 14))).toBe("value-unusable");
+  });
+
+  test("mean and deviation have three numbers", () => {
+    const key = "clip.vision.image_mean";
+    expect(kindOf(clip, numbers(key, "float32", [0.5, 0.5, 0.5]))).toBe("accepted");
+    expect(kindOf(clip, numbers(key, "float32", [0.5, 0.5]))).toBe("value-unusable");
+  });
+
+  test("heads, layers and widths have bounds", () => {
+    expect(kindOf(clip, vision("attention.head_count", 16), vision("projection_dim", 4096))).toBe("accepted");
+    expect(kindOf(clip, vision("attention.head_count", 0))).toBe("value-unusable");
+    expect(kindOf(clip, vision("projection_dim", 2 ** 30))).toBe("value-unusable");
+    expect(kindOf(clip, vision("block_count", 600))).toBe("value-unusable");
+  });
+});
+
+function vision(name: string, value: number): Entry {
+  return { key: `clip.vision.${name}`, type: "uint32", value };
+}
+
+function texts(key: string, values: readonly string[]): Entry {
+  return { key, type: "array", value: { of: "string", values } };
+}
+
+function numbers(
+  key: string,
+  of: "uint8" | "uint32" | "int32" | "float32",
+  values: readonly EntryValue[],
+): Entry {
+  return { key, type: "array", value: { of, values } };
+}
+
+function kindOf(...entries: readonly Entry[]): string {
+  const bytes = writeModel({ entries });
+  try {
+    checkMeaning(readHeader(bytes, bytes.length).metadata);
+    return "accepted";
+  } catch (problem) {
+    if (problem instanceof ModelFileError) return problem.problem.kind;
+    throw problem;
+  }
+}
