@@ -35,7 +35,7 @@ export function rule(name: string): Expression {
 }
 
 export function sequence(...parts: readonly Expression[]): Expression {
-  return { kind: "sequence", parts };
+  return { kind: "sequence", parts: parts.filter((part) => part !== nothing) };
 }
 
 export function choice(...options: readonly Expression[]): Expression {

@@ -9,17 +9,17 @@ export type TemplateLimits = {
   /** Bytes of the prompt, and of any text on the way to it. */
   readonly textBytes: number;
   readonly sourceCharacters: number;
-  /** The clock has the last word, over the parser too. */
+  /** The clock has the last word, over the parser too; on a busy machine it runs faster than the work. */
   readonly milliseconds: number;
 };
 
-/** Honest templates stay a hundred times below; hostile ones end within a second and about 200 MB. */
+/** Honest templates stay a hundred times below; hostile ones use up their steps within a second and 200 MB. */
 export const usualTemplateLimits: TemplateLimits = {
-  steps: 10_000_000,
-  depth: 200,
+  steps: 4_000_000,
+  depth: 500,
   textBytes: 16 * 1024 * 1024,
-  sourceCharacters: 1024 * 1024,
-  milliseconds: 800,
+  sourceCharacters: 256 * 1024,
+  milliseconds: 2_000,
 };
 
 const stepsPerItem = 8;

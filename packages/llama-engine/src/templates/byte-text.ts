@@ -25,7 +25,7 @@ export type Stripping = { readonly start: boolean; readonly end: boolean; readon
 export function strip(text: string, { start, end, characters = " \t\n\v\f\r" }: Stripping): string {
   let from = 0;
   let to = text.length;
-  while (start && from < to && characters.includes(text.charAt(from))) from += 1;
-  while (end && to > from && characters.includes(text.charAt(to - 1))) to -= 1;
+  if (start) while (from < to && characters.includes(text.charAt(from))) from += 1;
+  if (end) while (to > from && characters.includes(text.charAt(to - 1))) to -= 1;
   return text.slice(from, to);
 }

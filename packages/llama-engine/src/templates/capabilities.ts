@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "../port/conversation.ts";
-import type { TemplateLimits } from "./budget.ts";
+import type { Budget } from "./budget.ts";
 import { makeVariables, runTemplate } from "./run-template.ts";
 import type { Body } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
-import type { Value } from "./values.ts";
+import { observe, type Value } from "./values.ts";
 
 /** What a template can be given, found out by trying it, because no template says. */
 export type TemplateCapabilities = {
@@ -13,16 +13,19 @@ export type TemplateCapabilities = {
   readonly takesSystem: boolean;
   readonly takesToolCalls: boolean;
   readonly takesArgumentsAsObject: boolean;
+  /** Thoughts of earlier turns are shown, or the answer opens differently with and without thinking. */
+  readonly thinks: boolean;
 };
 
 /** The same trials as llama.cpp's, because it adapts the messages by their outcome. */
-export function findCapabilities(body: Body, limits: TemplateLimits): TemplateCapabilities {
-  const attempt = (messages: readonly JsonObject[], tools: readonly JsonObject[] = []): Trial =>
-    tryTemplate(body, { messages, tools }, limits);
+export function findCapabilities(body: Body, budget: Budget): TemplateCapabilities {
+  const attempt: Attempt = (messages, tools = [], variables = {}) =>
+    tryTemplate(body, { messages, tools, ...variables }, budget);
   return {
     ...findContentForms(attempt),
     takesSystem: isUsed(attempt([system, user]).at("messages", 0, "content")),
     ...findToolForms(attempt),
+    thinks: findThinking(attempt),
   };
 }
 
@@ -31,17 +34,22 @@ type Trial = {
   readonly text: string | undefined;
   readonly at: (...path: (string | number)[]) => Value | undefined;
 };
-type Attempt = (messages: readonly JsonObject[], tools?: readonly JsonObject[]) => Trial;
+type Attempt = (
+  messages: readonly JsonObject[],
+  tools?: readonly JsonObject[],
+  variables?: JsonObject,
+) => Trial;
 
-const marker = "STRING_MARKER";
-const system = { role: "system", content: "System message" };
-const user = { role: "user", content: "User message" };
+const marker = "marked-by-the-probe";
+const system = { role: "system", content: "Answer in one line." };
+const user = { role: "user", content: "What time is it?" };
 
-function tryTemplate(body: Body, tried: JsonObject, limits: TemplateLimits): Trial {
+function tryTemplate(body: Body, tried: JsonObject, budget: Budget): Trial {
   const variables = makeVariables({ ...tried, bos_token: "", eos_token: "", add_generation_prompt: true });
+  for (const value of variables.values()) observe(value);
   const at = (...path: (string | number)[]): Value | undefined => follow(variables, path);
   try {
-    return { text: runTemplate(body, variables, { limits, now: new Date(0) }), at };
+    return { text: runTemplate(body, variables, { budget, now: new Date(0) }), at };
   } catch (problem) {
     if (problem instanceof TemplateError && !problem.isOverLimit) return { text: undefined, at };
     throw problem;
@@ -85,40 +93,54 @@ function findToolForms(
   attempt: Attempt,
 ): Pick<TemplateCapabilities, "takesToolCalls" | "takesArgumentsAsObject"> {
   const calls = ["messages", 1, "tool_calls"] as const;
-  const asObject = attempt(conversationWithCall({ arg: "value" }), [probeTool]);
+  const asObject = attempt(conversationWithCall({ zone: "UTC" }), [probeTool]);
   if (asObject.text !== undefined && !isUsed(asObject.at(...calls)))
     return { takesToolCalls: false, takesArgumentsAsObject: false };
-  const isObjectRead = isUsed(asObject.at(...calls, 0, "function", "arguments", "arg"));
+  const isObjectRead = isUsed(asObject.at(...calls, 0, "function", "arguments", "zone"));
   if (asObject.text !== undefined && isObjectRead)
     return { takesToolCalls: true, takesArgumentsAsObject: true };
-  const asText = attempt(conversationWithCall('{"arg": "value"}'), [probeTool]);
+  const asText = attempt(conversationWithCall('{"zone": "value"}'), [probeTool]);
   return {
     takesToolCalls: asText.text !== undefined && isUsed(asText.at(...calls)),
     takesArgumentsAsObject: false,
   };
 }
 
+function findThinking(attempt: Attempt): boolean {
+  const answer = { role: "assistant", content: "It is noon.", reasoning_content: marker };
+  const shown = [
+    [user, answer],
+    [user, answer, user],
+  ].some((messages) => attempt(messages, [], { enable_thinking: true }).text?.includes(marker));
+  const opening = (isOn: boolean): string | undefined =>
+    attempt([{ role: "user", content: marker }], [], { enable_thinking: isOn })
+      .text?.split(marker)
+      .at(-1);
+  return shown || opening(true) !== opening(false);
+}
+
 function conversationWithCall(callArguments: JsonValue): JsonObject[] {
-  const call = { id: "call00001", type: "function", function: { name: "tool1", arguments: callArguments } };
+  // Nine letters and digits: one family refuses ids of any other form.
+  const call = { id: "probe0001", type: "function", function: { name: "clock", arguments: callArguments } };
   return [
     user,
     { role: "assistant", content: "", tool_calls: [call] },
-    { role: "tool", content: "Tool response", tool_call_id: "call00001" },
-    { role: "assistant", content: "The tool response was 'tool response'" },
+    { role: "tool", content: "12:00", tool_call_id: "probe0001" },
+    { role: "assistant", content: "It is 12:00." },
     user,
   ];
 }
 
 const probeTool = {
-  name: "tool",
+  name: "clock",
   type: "function",
   function: {
-    name: "tool1",
-    description: "Tool description",
+    name: "clock",
+    description: "Tells the time",
     parameters: {
       type: "object",
-      properties: { arg: { type: "string", description: "Arg description" } },
-      required: ["arg"],
+      properties: { zone: { type: "string", description: "The time zone" } },
+      required: ["zone"],
     },
   },
 };

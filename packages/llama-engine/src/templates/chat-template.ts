@@ -1,6 +1,6 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineFailure } from "../port/engine.ts";
-import { type TemplateLimits, usualTemplateLimits } from "./budget.ts";
+import { Budget, type TemplateLimits, usualTemplateLimits } from "./budget.ts";
 import { findCapabilities, type TemplateCapabilities } from "./capabilities.ts";
 import { type Body, parseTemplate } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
@@ -41,9 +41,15 @@ function readTemplate(written: string, limits: TemplateLimits): ReadTemplate {
   if (written.length > limits.sourceCharacters) {
     throw new TemplateError(`it is longer than ${limits.sourceCharacters} characters`, true);
   }
+  if (costOfSpaces(written) > limits.steps) throw new TemplateError("it holds too much white space", true);
   const source = mend(written);
   const body = parseTemplate(source);
-  return { source, body, capabilities: findCapabilities(body, limits) };
+  return { source, body, capabilities: findCapabilities(body, new Budget(limits)) };
+}
+
+/** The lexer looks at every space of a run from every other one. */
+function costOfSpaces(source: string): number {
+  return [...source.matchAll(/\s{64,}/gu)].reduce((cost, [run]) => cost + run.length ** 2, 0);
 }
 
 // Two families refuse messages that their own models write; llama.cpp takes the refusals out as well.

@@ -49,8 +49,19 @@ export function evaluate(node: Expression, run: Run): Value {
       return evaluateObject(node.value, run);
     case "KeywordArgumentExpression":
       return { kind: "keyword", name: node.key.value, value: evaluate(node.value, run) };
-    default:
+    case "BinaryExpression":
+    case "MemberExpression":
+    case "CallExpression":
+    case "FilterExpression":
+    case "TestExpression":
+    case "UnaryExpression":
+    case "Ternary":
+    case "SelectExpression":
       return run.budget.nest(() => evaluateOperation(node, run));
+    case "SliceExpression":
+    case "SpreadExpression":
+    case "KeywordSpreadExpression":
+      throw new TemplateError(`a "${node.type}" cannot stand here`);
   }
 }
 
@@ -72,7 +83,22 @@ function evaluateObject(pairs: ReadonlyMap<Expression, Expression>, run: Run): V
   return made;
 }
 
-function evaluateOperation(node: Expression, run: Run): Value {
+type Operation = Extract<
+  Expression,
+  {
+    readonly type:
+      | "BinaryExpression"
+      | "MemberExpression"
+      | "CallExpression"
+      | "FilterExpression"
+      | "TestExpression"
+      | "UnaryExpression"
+      | "Ternary"
+      | "SelectExpression";
+  }
+>;
+
+function evaluateOperation(node: Operation, run: Run): Value {
   switch (node.type) {
     case "BinaryExpression":
       return evaluateBinary(node, run);
@@ -93,8 +119,6 @@ function evaluateOperation(node: Expression, run: Run): Value {
       return evaluate(isTrue(evaluate(node.condition, run)) ? node.trueExpr : node.falseExpr, run);
     case "SelectExpression":
       return isTrue(evaluate(node.test, run)) ? evaluate(node.lhs, run) : makeUndefined();
-    default:
-      throw new TemplateError(`a "${node.type}" cannot stand here`);
   }
 }
 

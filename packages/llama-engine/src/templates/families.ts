@@ -81,7 +81,7 @@ function sortResults(messages: readonly JsonObject[]): JsonObject[] {
     const placeOf = (message: JsonObject): number => order.get(message["tool_call_id"]) ?? 0;
     const results = run
       .filter(({ role }) => role === "tool")
-      .sort((one, other) => placeOf(one) - placeOf(other));
+      .toSorted((one, other) => placeOf(one) - placeOf(other));
     sorted.push(
       ...run.map((message) => (message["role"] === "tool" ? (results.shift() ?? message) : message)),
     );
@@ -92,14 +92,16 @@ function sortResults(messages: readonly JsonObject[]): JsonObject[] {
 /** Neighbouring user and tool messages make one turn of the prompt; every other message is its own. */
 function groupByTurn(messages: readonly JsonObject[]): JsonObject[][] {
   const runs: JsonObject[][] = [];
-  const isAsking = (message: JsonObject | undefined): boolean =>
-    message?.["role"] === "user" || message?.["role"] === "tool";
   for (const message of messages) {
     const last = runs.at(-1);
     if (last !== undefined && isAsking(message) && isAsking(last[0])) last.push(message);
     else runs.push([message]);
   }
   return runs;
+}
+
+function isAsking(message: JsonObject | undefined): boolean {
+  return message?.["role"] === "user" || message?.["role"] === "tool";
 }
 
 /** Calls, their results and the answer that follows become one message. */
@@ -139,7 +141,9 @@ function isFilled(content: JsonValue | undefined): boolean {
 function writeResult(message: JsonObject, call: JsonObject | undefined): JsonObject {
   const called = call?.["function"];
   const name =
-    typeof called === "object" && called !== null && "name" in called ? called["name"] : message["tool_call_id"];
+    typeof called === "object" && called !== null && "name" in called
+      ? called["name"]
+      : message["tool_call_id"];
   return { name: name ?? "", response: readJsonOr(message["content"] ?? null) };
 }
 

@@ -1,8 +1,7 @@
 const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const months = [
-  ...["January", "February", "March", "April", "May", "June"],
-  ...["July", "August", "September", "October", "November", "December"],
-];
+const months = "January February March April May June July August September October November December".split(
+  " ",
+);
 
 const fields: Readonly<Record<string, (date: Date) => string>> = {
   a: (date) => dayOf(date).slice(0, 3),
@@ -52,6 +51,6 @@ function hourOf(date: Date): number {
 }
 
 function dayOfYear(date: Date): number {
-  const day = (moment: Date): number => Date.UTC(moment.getFullYear(), moment.getMonth(), moment.getDate());
-  return (day(date) - Date.UTC(date.getFullYear(), 0, 1)) / 86_400_000 + 1;
+  const midnight = Date.UTC(date.getFullYear(), date.getMonth(), date.getDate());
+  return (midnight - Date.UTC(date.getFullYear(), 0, 1)) / 86_400_000 + 1;
 }

@@ -35,13 +35,20 @@ const literals: Readonly<Record<string, () => Value>> = {
   None: makeNone,
 };
 
+const longestDateFormat = 100;
+
 const functions: Readonly<Record<string, Callee>> = {
   raise_exception: ([reason = makeText("")]) => {
     throw new TemplateError(asText(reason));
   },
   dict: (values) => makeFromArguments(values, makeObject([])),
   namespace: (values) => makeFromArguments(values, makeObject([])),
-  strftime_now: ([format = makeText("")], { now }) => makeText(toByteText(formatDate(now, asText(format)))),
+  strftime_now: ([format = makeText("")], { now }) => {
+    const written = asText(format);
+    if (written.length > longestDateFormat)
+      throw new TemplateError("strftime_now is given no format of a date");
+    return makeText(toByteText(formatDate(now, written)));
+  },
   range,
   tojson: ([value = makeUndefined(), ...values], run) => toJson(value, { values, run }),
 };

@@ -21,6 +21,7 @@ import {
   makeText,
   makeUndefined,
   markDeeply,
+  spendWalk,
   type Value,
 } from "./values.ts";
 import { asText } from "./write-value.ts";
@@ -41,7 +42,7 @@ const ofLists: Readonly<Record<string, ListMethod>> = {
   join,
   map,
   sort,
-  reverse: ({ items, isTuple }) => makeList([...items].reverse(), isTuple),
+  reverse: ({ items, isTuple }) => makeList(items.toReversed(), isTuple),
   min: (self, call) => extreme(self, call, "lt"),
   max: (self, call) => extreme(self, call, "gt"),
   append: (self, { values: [value], run }) => {
@@ -55,7 +56,8 @@ const ofLists: Readonly<Record<string, ListMethod>> = {
     if (taken === undefined) throw new TemplateError("pop finds nothing in that place");
     return taken;
   },
-  string: (self) => {
+  string: (self, { run }) => {
+    spendWalk(self, run.budget);
     markDeeply(self);
     return makeText(asText(self));
   },

@@ -16,6 +16,7 @@ import {
   makeUndefined,
   markDeeply,
   type ObjectValue,
+  spendWalk,
   type Value,
 } from "./values.ts";
 import { asText, oneLine, writeJson } from "./write-value.ts";
@@ -37,7 +38,8 @@ const orDefault: Method = (self, call) => {
 };
 
 const asJsonText: Method = (self) => makeText(writeJson(self, oneLine));
-const asPythonText: Method = (self) => {
+const asPythonText: Method = (self, { run }) => {
+  spendWalk(self, run.budget);
   markDeeply(self);
   return makeText(asText(self));
 };
@@ -99,7 +101,7 @@ function sortEntries(self: ObjectValue, call: Call): Value {
   const by = argument(call, "by", 1);
   const isByValue = by.kind === "string" && by.text === "value";
   const comparison = isTrue(argument(call, "reverse", 2)) ? "gt" : "lt";
-  const sorted = [...self.entries].sort(([, one], [, other]) => {
+  const sorted = [...self.entries].toSorted(([, one], [, other]) => {
     const [first, second] = isByValue ? [one.value, other.value] : [one.key, other.key];
     return Number(compares(second, first, comparison)) - Number(compares(first, second, comparison));
   });

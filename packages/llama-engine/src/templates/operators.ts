@@ -9,6 +9,7 @@ import {
   makeInteger,
   makeList,
   makeText,
+  spendWalk,
   type Value,
 } from "./values.ts";
 import { asText } from "./write-value.ts";
@@ -17,6 +18,8 @@ export type Operands = { readonly left: Value; readonly right: Value };
 
 /** Every operator but `and` and `or`, which do not always evaluate their right side. */
 export function operate(operator: string, { left, right }: Operands, budget: Budget): Value {
+  spendWalk(left, budget);
+  spendWalk(right, budget);
   if (operator === "==") return makeBoolean(areEqual(left, right));
   if (operator === "!=") return makeBoolean(!areEqual(left, right));
   if (operator === "in") return makeBoolean(isIn(left, right));
@@ -99,7 +102,12 @@ export function isIn(needle: Value, place: Value): boolean {
     case "string":
       if (needle.kind === "string") return place.text.includes(needle.text);
       break;
-    default:
+    case "none":
+    case "boolean":
+    case "integer":
+    case "float":
+    case "function":
+    case "keyword":
   }
   throw new TemplateError(`a value of the kind "${needle.kind}" cannot be looked for in "${place.kind}"`);
 }

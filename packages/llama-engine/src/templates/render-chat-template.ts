@@ -7,7 +7,7 @@
  * Imported by the worker, which reads a template once and renders it for each conversation.
  */
 import type { Conversation, JsonObject } from "../port/conversation.ts";
-import { type TemplateLimits, usualTemplateLimits } from "./budget.ts";
+import { Budget, type TemplateLimits, usualTemplateLimits } from "./budget.ts";
 import { type ChatTemplate, failingAsOne, type ReadTemplate } from "./chat-template.ts";
 import { formatDate } from "./format-date.ts";
 import { makeVariables, runTemplate } from "./run-template.ts";
@@ -29,19 +29,27 @@ export type RenderParts = {
   readonly limits?: TemplateLimits;
 };
 
+const stepsPerMessage = 20_000;
+
 export function renderChatTemplate(
   template: ChatTemplate,
   conversation: Conversation,
   parts: RenderParts,
 ): string {
-  const limits = parts.limits ?? usualTemplateLimits;
+  const limits = growLimits(parts.limits ?? usualTemplateLimits, conversation.messages.length);
   const hasTools = (conversation.tools ?? []).length > 0;
   const chosen = (hasTools ? template.forTools : undefined) ?? template.usual;
   const prompt = failingAsOne(limits.milliseconds, () => {
     const variables = makeVariables(listVariables(chosen, conversation, parts));
-    return runTemplate(chosen.body, variables, { limits, now: parts.now });
+    return runTemplate(chosen.body, variables, { budget: new Budget(limits), now: parts.now });
   });
   return withoutDoubled(finishTurn(prompt, chosen.source), parts.specialTokens);
+}
+
+/** Some honest templates look at every message from every other, so long conversations need more. */
+function growLimits(limits: TemplateLimits, messages: number): TemplateLimits {
+  const steps = limits.steps + messages * stepsPerMessage;
+  return { ...limits, steps, milliseconds: limits.milliseconds + messages };
 }
 
 function listVariables(template: ReadTemplate, conversation: Conversation, parts: RenderParts): JsonObject {
@@ -50,7 +58,7 @@ function listVariables(template: ReadTemplate, conversation: Conversation, parts
     messages: writeMessages(conversation, template),
     bos_token: parts.specialTokens.beginning,
     eos_token: parts.specialTokens.end,
-    enable_thinking: conversation.thinking ?? true,
+    enable_thinking: conversation.thinking ?? template.capabilities.thinks,
     ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
     datetime: formatDate(parts.now, "%b %d %Y"),
     date_string: formatDate(parts.now, "%d %b %Y"),

@@ -24,7 +24,7 @@ export function runLoop(loop: ForStatement, run: Run, runBody: RunBody): Printed
   let text = "";
   let isEmpty = true;
   for (const [place, item] of items.entries()) {
-    inner.scope.set("loop", describePlace(items, place));
+    inner.scope.setLazily("loop", () => describePlace(items, place));
     setLoopVariables(loop.loopvar, item, inner.scope);
     run.budget.spend(1);
     const printed = runBody(loop.body, inner);

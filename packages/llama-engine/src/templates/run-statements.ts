@@ -1,7 +1,7 @@
 import { applyFilter } from "./apply-filter.ts";
 import { evaluate, evaluateAll, readFilter } from "./evaluate.ts";
 import { type Printed, runLoop } from "./run-loop.ts";
-import type { Body, CallStatement, Expression, Statement } from "./syntax.ts";
+import { type Body, type CallStatement, type Expression, isExpression, type Statement } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
 import {
   insert,
@@ -11,6 +11,7 @@ import {
   makeUndefined,
   type Run,
   Scope,
+  spendWalk,
   type Value,
 } from "./values.ts";
 import { print } from "./write-value.ts";
@@ -31,6 +32,7 @@ const silent: Printed = { text: "", ending: "end" };
 
 function runStatement(statement: Statement, run: Run): Printed {
   run.budget.spend(1);
+  if (isExpression(statement)) return say(evaluate(statement, run), run);
   switch (statement.type) {
     case "If":
       return runStatements(isTrue(evaluate(statement.test, run)) ? statement.body : statement.alternate, run);
@@ -43,10 +45,10 @@ function runStatement(statement: Statement, run: Run): Printed {
       run.scope.set(statement.name.value, makeMacro(statement.args, statement.body));
       return silent;
     case "CallStatement":
-      return say(runCall(statement, run));
+      return say(runCall(statement, run), run);
     case "FilterStatement": {
       const body = makeText(runStatements(statement.body, run).text);
-      return say(applyFilter(body, readFilter(statement.filter, run), run));
+      return say(applyFilter(body, readFilter(statement.filter, run), run), run);
     }
     case "Break":
       return { text: "", ending: "break" };
@@ -54,12 +56,11 @@ function runStatement(statement: Statement, run: Run): Printed {
       return { text: "", ending: "continue" };
     case "Comment":
       return silent;
-    default:
-      return say(evaluate(statement, run));
   }
 }
 
-function say(value: Value): Printed {
+function say(value: Value, { budget }: Run): Printed {
+  spendWalk(value, budget);
   return { text: print(value), ending: "end" };
 }
 

@@ -1,15 +1,11 @@
 import type { JsonObject } from "../port/conversation.ts";
-import { Budget, type TemplateLimits } from "./budget.ts";
+import type { Budget } from "./budget.ts";
 import { fromByteText } from "./byte-text.ts";
 import { runStatements } from "./run-statements.ts";
 import type { Body } from "./syntax.ts";
 import { fromJson, Scope, type Value } from "./values.ts";
 
-export type TemplateRun = {
-  readonly variables: JsonObject;
-  readonly limits: TemplateLimits;
-  readonly now: Date;
-};
+export type TemplateRun = { readonly budget: Budget; readonly now: Date };
 
 export function makeVariables(variables: JsonObject): ReadonlyMap<string, Value> {
   return new Map(Object.entries(variables).map(([name, value]) => [name, fromJson(value)]));
@@ -18,10 +14,9 @@ export function makeVariables(variables: JsonObject): ReadonlyMap<string, Value>
 export function runTemplate(
   body: Body,
   variables: ReadonlyMap<string, Value>,
-  run: Omit<TemplateRun, "variables">,
+  { budget, now }: TemplateRun,
 ): string {
   const scope = new Scope();
   for (const [name, value] of variables) scope.set(name, value);
-  const budget = new Budget(run.limits);
-  return fromByteText(runStatements(body, { scope, budget, now: run.now }).text);
+  return fromByteText(runStatements(body, { scope, budget, now }).text);
 }

@@ -93,7 +93,23 @@ export type TernaryExpression = {
   readonly falseExpr: Expression;
 };
 type Operator = { readonly value: string };
-type Token = ReturnType<typeof tokenize>[number];
+type Token = { readonly type: string; readonly value: string };
+
+const statementTypes = new Set([
+  "If",
+  "For",
+  "Set",
+  "Macro",
+  "CallStatement",
+  "FilterStatement",
+  "Break",
+  "Continue",
+  "Comment",
+]);
+
+export function isExpression(statement: Statement): statement is Expression {
+  return !statementTypes.has(statement.type);
+}
 
 /** The parser takes no arguments for tests, so `x is name(…)` reaches it as a filter of this name. */
 export const testWithArguments = /^is (?<not>not )?(?<name>\w+)$/u;
@@ -101,10 +117,11 @@ export const testWithArguments = /^is (?<not>not )?(?<name>\w+)$/u;
 export function parseTemplate(source: string): Body {
   try {
     const unified = source.replaceAll(/\r\n?/gu, "\n");
-    const tokens = tokenize(unified, { lstrip_blocks: true, trim_blocks: true });
-    const program = parse(rewriteTests(tokens.map(toBytes)));
-    // The parser's classes are these shapes; it does not export their types.
-    return program.body as unknown as Body;
+    // The package's types do not resolve, so its tokens come as `any`; this is their shape.
+    const tokens = tokenize(unified, { lstrip_blocks: true, trim_blocks: true }) as readonly Token[];
+    // The same holds for the tree.
+    const program = parse(rewriteTests(tokens.map(toBytes))) as { readonly body: Body };
+    return program.body;
   } catch (cause) {
     // Broken syntax makes the parser throw anything: its own errors, TypeError, RangeError when nested too deep.
     throw new TemplateError(`its syntax is wrong: ${cause instanceof Error ? cause.message : String(cause)}`);
@@ -112,8 +129,8 @@ export function parseTemplate(source: string): Body {
 }
 
 function toBytes(token: Token): Token {
-  if (token.type === "Text" || token.type === "StringLiteral") token.value = toByteText(token.value);
-  return token;
+  const isText = token.type === "Text" || token.type === "StringLiteral";
+  return isText ? { ...token, value: toByteText(token.value) } : token;
 }
 
 function rewriteTests(tokens: readonly Token[]): Token[] {

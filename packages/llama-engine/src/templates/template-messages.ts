@@ -1,6 +1,7 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Conversation, JsonObject, Message, Tool } from "../port/conversation.ts";
 import type { EngineFailure } from "../port/engine.ts";
+import { strip } from "./byte-text.ts";
 import type { TemplateCapabilities } from "./capabilities.ts";
 import { adjustForFamily } from "./families.ts";
 
@@ -11,10 +12,22 @@ export function writeMessages(
   { messages }: Conversation,
   { source, capabilities }: TemplateTraits,
 ): JsonObject[] {
-  let written = messages.map((message) => writeMessage(message, capabilities));
-  if (!capabilities.takesSystem) written = joinSystem(written);
+  const trimmed = isTrimmed(source) ? messages.map(trim) : messages;
+  const apart = capabilities.takesSystem ? trimmed : joinSystem(trimmed);
+  let written = apart.map((message) => writeMessage(message, capabilities));
   if (!capabilities.takesText && capabilities.takesParts) written = written.map(toParts);
   return adjustForFamily(written, source);
+}
+
+/** StepFun's models loop in their thoughts when a message begins or ends with white space. */
+function isTrimmed(source: string): boolean {
+  return source.includes("You have access to the following functions in JSONSchema format");
+}
+
+function trim(message: Message): Message {
+  const content = strip(message.content ?? "", { start: true, end: true });
+  if (message.role !== "assistant") return { ...message, content };
+  return { ...message, content, reasoning: strip(message.reasoning ?? "", { start: true, end: true }) };
 }
 
 function writeMessage(message: Message, capabilities: TemplateCapabilities): JsonObject {
@@ -58,11 +71,12 @@ function writeAssistant(
 }
 
 /** For templates without a system role: it opens the next message. */
-function joinSystem(messages: JsonObject[]): JsonObject[] {
+function joinSystem(messages: readonly Message[]): readonly Message[] {
   const [first, second, ...rest] = messages;
-  if (first?.["role"] !== "system") return messages;
-  if (second === undefined) return [];
-  return [{ ...second, content: `${String(first["content"])}\n${String(second["content"])}` }, ...rest];
+  if (first?.role !== "system") return messages;
+  return second === undefined
+    ? []
+    : [{ ...second, content: `${first.content}\n${second.content ?? ""}` }, ...rest];
 }
 
 function toParts(message: JsonObject): JsonObject {

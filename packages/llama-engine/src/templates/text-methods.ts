@@ -77,7 +77,8 @@ function split(text: string, call: Call, from: "start" | "end"): Value {
 function replace(text: string, call: Call): Value {
   const [from, to] = [textAt(call, 0), textAt(call, 1)];
   const most = integerOr(argument(call, "count", 2), -1);
-  const pieces = from === "" ? ["", ...text, ""] : text.split(from);
+  const pieces = from === "" ? ["", ...text.split(""), ""] : text.split(from);
+  call.run.budget.spendItems(pieces.length);
   const changes = most > 0 ? Math.min(most, pieces.length - 1) : pieces.length - 1;
   call.run.budget.spendText(text.length + changes * to.length);
   const kept = pieces.slice(changes).join(from);

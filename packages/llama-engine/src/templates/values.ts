@@ -36,7 +36,7 @@ export type Run = { readonly scope: Scope; readonly budget: Budget; readonly now
 type Marked = { marks?: Set<string> };
 
 export class Scope {
-  readonly #variables = new Map<string, Value>();
+  readonly #variables = new Map<string, Value | (() => Value)>();
   readonly #outer: Scope | undefined;
 
   constructor(outer?: Scope) {
@@ -44,30 +44,56 @@ export class Scope {
   }
 
   find(name: string): Value | undefined {
-    let scope: Scope | undefined = this;
-    while (scope !== undefined) {
-      const found = scope.#variables.get(name);
-      if (found !== undefined) return found;
-      scope = scope.#outer;
-    }
-    return undefined;
+    const found = this.#variables.get(name);
+    if (typeof found === "function") return this.#make(name, found);
+    return found ?? this.#outer?.find(name);
   }
 
   set(name: string, value: Value): void {
     this.#variables.set(name, value);
   }
+
+  /** For what is seldom read: it is made when it is. */
+  setLazily(name: string, make: () => Value): void {
+    this.#variables.set(name, make);
+  }
+
+  #make(name: string, make: () => Value): Value {
+    const made = make();
+    this.#variables.set(name, made);
+    return made;
+  }
 }
 
+/** Only observed values take marks, so that an ordinary run does not pay for them. */
 export function mark(value: Value, operation?: string): void {
-  value.marks ??= new Set();
-  value.marks.add("used");
-  if (operation !== undefined) value.marks.add(operation);
+  value.marks?.add("used");
+  if (operation !== undefined) value.marks?.add(operation);
+}
+
+/** From here on the value and everything in it notes what is done to it. */
+export function observe(value: Value): void {
+  value.marks = new Set();
+  if (value.kind === "list") for (const item of value.items) observe(item);
+  if (value.kind === "object") for (const entry of value.entries.values()) observe(entry.value);
 }
 
 export function markDeeply(value: Value): void {
+  if (value.marks === undefined) return;
   mark(value);
   if (value.kind === "list") for (const item of value.items) markDeeply(item);
   if (value.kind === "object") for (const entry of value.entries.values()) markDeeply(entry.value);
+}
+
+/** Pays for walking through a value. A list can hold another many times over, so its walk may be without end. */
+export function spendWalk(value: Value, budget: Budget): void {
+  if (value.kind === "list") {
+    budget.spend(value.items.length);
+    for (const item of value.items) spendWalk(item, budget);
+  } else if (value.kind === "object") {
+    budget.spend(value.entries.size);
+    for (const entry of value.entries.values()) spendWalk(entry.value, budget);
+  }
 }
 
 export const makeUndefined = (): Value => ({ kind: "undefined" });
@@ -109,9 +135,15 @@ function keyId(key: Value): string {
     case "none":
       return "none";
     case "list":
-      if (key.isTuple) return `t${JSON.stringify(key.items.map(keyId))}`;
+      // A tuple in a tuple could hold itself many times over, and its id would not end.
+      if (key.isTuple && key.items.every(({ kind }) => kind !== "list")) {
+        return `t${JSON.stringify(key.items.map(keyId))}`;
+      }
       break;
-    default:
+    case "undefined":
+    case "object":
+    case "function":
+    case "keyword":
   }
   throw new TemplateError(`a value of the kind "${key.kind}" cannot be a key`);
 }
@@ -146,7 +178,8 @@ export function isTrue(value: Value): boolean {
     case "undefined":
     case "none":
       return false;
-    default:
+    case "function":
+    case "keyword":
       throw new TemplateError(`a value of the kind "${value.kind}" is neither true nor false`);
   }
 }

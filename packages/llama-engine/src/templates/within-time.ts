@@ -12,7 +12,9 @@ export function withinTime<Result>(milliseconds: number, work: () => Result): Re
     // The script gives back what our own function returned.
     return script.runInContext(createContext({ work }), { timeout: milliseconds }) as Result;
   } catch (problem) {
-    if (problem instanceof Error && "code" in problem && problem.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
+    // The error is born in the other context, so it is no instance of our Error.
+    const isOver = typeof problem === "object" && problem !== null && "code" in problem;
+    if (isOver && problem.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
       throw new TemplateError(`it takes longer than ${milliseconds} ms`, true);
     }
     throw problem;

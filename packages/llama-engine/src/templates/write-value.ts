@@ -34,7 +34,10 @@ export function writeJson(value: Value, style: JsonStyle, level = 0): string {
       );
       return bracket("{}", written, { style, level });
     }
-    default:
+    case "undefined":
+    case "none":
+    case "function":
+    case "keyword":
       return "null";
   }
 }
@@ -92,7 +95,9 @@ export function asText(value: Value): string {
     }
     case "object":
       return `{${[...value.entries.values()].map(representEntry).join(", ")}}`;
-    default:
+    case "undefined":
+    case "function":
+    case "keyword":
       throw new TemplateError(`a value of the kind "${value.kind}" is no text`);
   }
 }
@@ -117,7 +122,11 @@ export function print(value: Value): string {
       return asText(value);
     case "list":
       return value.items.map(print).join("");
-    default:
+    case "undefined":
+    case "none":
+    case "object":
+    case "function":
+    case "keyword":
       return "";
   }
 }

@@ -55,7 +55,7 @@ export function intersect(one: Automaton, other: Automaton): Automaton {
 /** The same texts with the fewest states; an empty set keeps only a start that accepts nothing. */
 export function minimize(automaton: Automaton): Automaton {
   const alive = withoutDeadEnds(automaton);
-  let classes = alive.map(({ accepts }) => (accepts ? 1 : 0));
+  let classes = classesByReach(alive);
   let count = new Set(classes).size;
   for (;;) {
     const numbers = new Map<string, number>();
@@ -105,6 +105,30 @@ function withoutDeadEnds(automaton: Automaton): Automaton {
       .map((edge) => ({ ...edge, target: numbers.get(edge.target) ?? 0 }));
     return { accepts, edges: renumbered };
   });
+}
+
+/**
+ * A first guess: states that differ in their longest way to an end are different. Refining alone would need as many
+ * rounds as a text is long.
+ */
+function classesByReach(automaton: Automaton): number[] {
+  const sources: number[][] = automaton.map(() => []);
+  const waitingFor = automaton.map(({ edges }) => edges.length);
+  for (const [index, { edges }] of automaton.entries()) {
+    for (const { target } of edges) sources[target]?.push(index);
+  }
+  // A state on a circle is never reached here and keeps 0.
+  const longest = automaton.map(() => 0);
+  const settled = waitingFor.flatMap((count, index) => (count === 0 ? [index] : []));
+  for (const index of settled) {
+    const { edges = [] } = automaton[index] ?? {};
+    longest[index] = 1 + Math.max(0, ...edges.map(({ target }) => longest[target] ?? 0));
+    for (const source of sources[index] ?? []) {
+      waitingFor[source] = (waitingFor[source] ?? 0) - 1;
+      if (waitingFor[source] === 0) settled.push(source);
+    }
+  }
+  return automaton.map(({ accepts }, index) => (longest[index] ?? 0) * 2 + Number(accepts));
 }
 
 function describeEdges(state: State, classes: readonly number[]): string {

@@ -97,6 +97,7 @@ function atMost({ whole, fraction, isExclusive }: Size): string {
     if (digit === "0") continue;
     options.push(String.raw`${whole}\.${fraction.slice(0, index)}[0-${Number(digit) - 1}]\d*`);
   }
-  if (!isExclusive) options.push(fraction === "" ? String.raw`${whole}(?:\.0+)?` : String.raw`${whole}\.${fraction}0*`);
+  if (!isExclusive)
+    options.push(fraction === "" ? String.raw`${whole}(?:\.0+)?` : String.raw`${whole}\.${fraction}0*`);
   return options.length === 0 ? String.raw`^[^\s\S]$` : `^(?:${options.join("|")})$`;
 }

@@ -8,8 +8,8 @@ type Step =
   | { readonly on: "nothing" | "start" | "end"; readonly target: number };
 type Graph = { readonly steps: Step[][]; readonly final: number };
 
-const mostGraphStates = 20_000;
-const mostSubsets = 6000;
+const mostGraphStates = 5000;
+const mostSubsets = 3000;
 
 /** The texts in which the pattern is found somewhere, as JSON Schema's `pattern` has it. */
 export function automatonOfPattern(source: string): Automaton {

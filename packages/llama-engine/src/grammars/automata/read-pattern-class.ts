@@ -14,9 +14,7 @@ const namedSets = new Map<string, CharacterSet>([
   ["s", spaces],
   ["S", complementSet(spaces)],
 ]);
-const controls = new Map(
-  Object.entries({ t: "\t", n: "\n", r: "\r", f: "\f", v: "\v", "0": "\0" }),
-);
+const controls = new Map(Object.entries({ t: "\t", n: "\n", r: "\r", f: "\f", v: "\v", "0": "\0" }));
 
 /** The characters that one atom outside a class stands for. */
 export function readAtomEscape(cursor: PatternCursor, character: string): CharacterSet {

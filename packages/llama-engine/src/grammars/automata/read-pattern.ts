@@ -43,8 +43,7 @@ function readSequence(cursor: PatternCursor, depth: number): PatternNode {
   const parts: PatternNode[] = [];
   for (;;) {
     const character = cursor.characters[cursor.next];
-    if (character === undefined || character === "|" || character === ")")
-      return { kind: "sequence", parts };
+    if (character === undefined || character === "|" || character === ")") return { kind: "sequence", parts };
     const part = readAtom(cursor, depth);
     parts.push(part.kind === "edge" ? part : readQuantifier(cursor, part));
   }
@@ -64,7 +63,8 @@ function readAtom(cursor: PatternCursor, depth: number): PatternNode {
 function readGroup(cursor: PatternCursor, depth: number): PatternNode {
   const rest = cursor.characters.slice(cursor.next, cursor.next + 60).join("");
   const opening = /^\?(?::|<[A-Za-z_$][\w$]*>)/u.exec(rest)?.[0];
-  if (opening === undefined && rest.startsWith("?")) throw new CannotExpressError(`"(${rest.slice(0, 3)}" has no grammar`);
+  if (opening === undefined && rest.startsWith("?"))
+    throw new CannotExpressError(`"(${rest.slice(0, 3)}" has no grammar`);
   cursor.next += opening?.length ?? 0;
   const node = readChoice(cursor, depth + 1);
   if (cursor.characters[cursor.next] !== ")") throw new CannotExpressError('a "(" is not closed');

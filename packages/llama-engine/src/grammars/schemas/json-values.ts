@@ -9,7 +9,9 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
 export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonicalText(member)}`);
+  const members = Object.entries(value).map(
+    ([key, member]) => `${JSON.stringify(key)}:${canonicalText(member)}`,
+  );
   return `{${members.toSorted().join()}}`;
 }
 

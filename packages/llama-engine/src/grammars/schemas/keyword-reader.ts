@@ -48,7 +48,6 @@ export class KeywordReader {
   }
 
   texts(keyword: string): readonly string[] {
-    const isTexts = (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === "string");
     return this.#read<readonly string[]>(keyword, isTexts) ?? [];
   }
 
@@ -81,4 +80,8 @@ export class KeywordReader {
     // isRight has just looked at it.
     return value as Value;
   }
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }

@@ -47,7 +47,9 @@ const speakingKeywords: readonly (readonly [TypeName, readonly string[]])[] = [
 
 function impliedTypes(reader: KeywordReader): ReadonlySet<TypeName> {
   return new Set(
-    speakingKeywords.filter(([, keywords]) => keywords.some((name) => reader.has(name))).map(([type]) => type),
+    speakingKeywords
+      .filter(([, keywords]) => keywords.some((name) => reader.has(name)))
+      .map(([type]) => type),
   );
 }
 

@@ -1,6 +1,6 @@
 import { FailureError } from "@hearth-and-keep/failures";
-import { CannotExpressError } from "../automata/automaton.ts";
 import type { EngineFailure } from "../../port/engine.ts";
+import { CannotExpressError } from "../automata/automaton.ts";
 
 /** What stands in the way of a grammar: the keyword, and where in the schema, as a JSON pointer after "#". */
 export function unsupported(keyword: string, place: string, cause?: unknown): FailureError<EngineFailure> {

@@ -8,9 +8,9 @@ const date = [
 // Without leap seconds: they exist only at certain moments, and none is written by habit.
 const time = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
 const byte = String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`;
-const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-const hostname = String.raw`${label}(?:\.${label}){0,6}`;
-const mailAtom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,30}";
+const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,20}[A-Za-z0-9])?";
+const hostname = String.raw`${label}(?:\.${label}){0,3}`;
+const mailAtom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,20}";
 const hexadecimal = "[0-9a-fA-F]";
 const group = `${hexadecimal}{1,4}`;
 
