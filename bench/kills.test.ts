@@ -1,3 +1,4 @@
+import { FailureError } from "@hearth-and-keep/failures";
 import { recordFigure, scale } from "@hearth-and-keep/figures";
 import type { Engine } from "@hearth-and-keep/llama-engine";
 import { expect, test } from "vitest";
@@ -37,10 +38,7 @@ async function streamUntilFailure(engine: Engine): Promise<{ kind: string; at: n
     for await (const event of engine.generate(greedy(story, { mostTokens: 1500 }), never)) void event;
     return { kind: "finished", at: performance.now() };
   } catch (problem) {
-    const failure =
-      problem instanceof Error && "failure" in problem
-        ? (problem.failure as { kind: string })
-        : { kind: String(problem) }; // the engine's failures carry a kind
+    const failure = problem instanceof FailureError ? problem.failure : { kind: String(problem) };
     return { kind: failure.kind, at: performance.now() };
   }
 }
@@ -50,7 +48,11 @@ test("killing a worker costs its callers one failure each and the other model no
 }, async () => {
   await using other = await loadSmolLm({ sequences: 1 });
   const [otherPid] = workerProcesses();
-  const results = { failure: [] as number[], stopped: [] as number[], reload: [] as number[] };
+  const results: Record<"failure" | "stopped" | "reload", number[]> = {
+    failure: [],
+    stopped: [],
+    reload: [],
+  };
   const quiet = new AbortController();
   const baseline = noteGaps(other, quiet.signal);
   await using neighbour = await loadSmolLm({ sequences: 1 });

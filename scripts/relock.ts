@@ -15,6 +15,7 @@ const root = resolve(import.meta.dirname, "..");
 
 type Entry = {
   version?: string;
+  license?: string;
   optional?: boolean;
   dev?: boolean;
   os?: string[];
@@ -60,13 +61,15 @@ function addOtherPlatforms(lock: Lock): number {
   const missing = Object.values(lock.packages).flatMap((entry) =>
     Object.entries(entry.optionalDependencies ?? {})
       .filter(([name]) => lock.packages[`node_modules/${name}`] === undefined)
-      .map(([name, version]) => ({ name, version, isDev: entry.dev === true })),
+      .map(([name, version]) => ({ name, version, parent: entry })),
   );
-  for (const { name, version, isDev } of missing) {
+  for (const { name, version, parent } of missing) {
     lock.packages[`node_modules/${name}`] = {
       version,
       ...platformOf(name),
-      ...(isDev ? { dev: true } : {}),
+      ...(parent.dev === true ? { dev: true } : {}),
+      // Builds of one project for other platforms are published under its licence.
+      ...(parent.license === undefined ? {} : { license: parent.license }),
       optional: true,
     };
   }
