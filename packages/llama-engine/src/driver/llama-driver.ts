@@ -15,6 +15,7 @@ import type {
   LoadPlan,
 } from "../port/engine.ts";
 import type { EngineEvent } from "../port/events.ts";
+import { lookAtMachine } from "../sandbox/plan-launch.ts";
 import type { ToWorker } from "../worker/messages.ts";
 import { CrashBreaker } from "./crash-breaker.ts";
 import { EventQueue } from "./event-queue.ts";
@@ -22,10 +23,11 @@ import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
 
 /** llama.cpp, one child process for each model that is loaded. */
 export function createLlamaDriver(breaker: CrashBreaker = new CrashBreaker()): EngineDriver {
+  const machine = lookAtMachine();
   return {
     async load(plan, parts) {
       breaker.refuseQuarantined(plan.modelPath);
-      const worker = await superviseWorker(plan, parts).catch((problem: unknown) => {
+      const worker = await superviseWorker(plan, { ...parts, machine }).catch((problem: unknown) => {
         // The supervisor throws the port's failures only.
         if (problem instanceof FailureError) recordDeath(breaker, plan, problem.failure as EngineFailure);
         throw problem;

@@ -5,6 +5,7 @@
  * it is missing, so that nobody believes in a wall that is not there.
  * Imported by the driver; it knows nothing of models beyond the paths of their files.
  */
+import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -42,7 +43,7 @@ const nobody = "65534";
 export function lookAtMachine(): Machine {
   return {
     isRoot: process.getuid?.() === 0,
-    bubblewrap: findTool("bwrap"),
+    bubblewrap: findWorkingBubblewrap(),
     setpriv: findTool("setpriv"),
     prlimit: findTool("prlimit"),
   };
@@ -50,6 +51,25 @@ export function lookAtMachine(): Machine {
 
 function findTool(name: string): string | undefined {
   return [`/usr/bin/${name}`, `/bin/${name}`].find((path) => existsSync(path));
+}
+
+/** Inside some containers it is installed but not allowed to do anything; then it counts as missing. */
+function findWorkingBubblewrap(): string | undefined {
+  const path = findTool("bwrap");
+  if (path === undefined) return undefined;
+  const trial = [
+    "--unshare-net",
+    "--unshare-pid",
+    "--ro-bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "true",
+  ];
+  return spawnSync(path, trial, { stdio: "ignore", timeout: 5000 }).status === 0 ? path : undefined;
 }
 
 export function planLaunch(wish: LaunchWish, machine: Machine): LaunchPlan {
@@ -136,7 +156,7 @@ function otherUser({ isRoot, setpriv }: Machine): readonly string[] {
 function missingProtections({ isRoot, bubblewrap, setpriv, prlimit }: Machine): readonly string[] {
   return [
     ...(bubblewrap === undefined
-      ? ["The worker can read files and use the network: install bubblewrap to lock it in"]
+      ? ["The worker can read files and use the network: install bubblewrap, or allow it, to lock it in"]
       : []),
     ...(isRoot && (bubblewrap === undefined || setpriv === undefined)
       ? ["The worker runs as root: install bubblewrap and setpriv, or start the server as another user"]
