@@ -36,7 +36,7 @@ export type ToolCallFailure = {
   readonly text: string;
 };
 
-export type GenerationUsage = Usage & {
+type GenerationUsage = Usage & {
   /** Of the output's tokens, those that were thinking. */
   readonly reasoningTokens: number;
 };

@@ -1,4 +1,4 @@
-export type ReasoningFormatName =
+type ReasoningFormatName =
   | "think"
   | "seed-think"
   | "minimax-think"

@@ -7,10 +7,10 @@ export type Entry = {
   readonly value: EntryValue;
 };
 export type EntryValue = number | bigint | boolean | string | Uint8Array | EntryList;
-export type EntryList = { readonly of: ValueName; readonly values: readonly EntryValue[] };
+type EntryList = { readonly of: ValueName; readonly values: readonly EntryValue[] };
 type ValueName = (typeof valueKinds)[number]["name"];
 
-export type WrittenTensor = {
+type WrittenTensor = {
   readonly name: string;
   /** ggml's number; 0 is F32. */
   readonly type?: number;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { foldersOfProgram, type Machine, planLaunch } from "../sandbox/plan-launch.ts";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 
-export type WorkerEnd = { readonly exitCode: number | null; readonly signal: string | null };
+type WorkerEnd = { readonly exitCode: number | null; readonly signal: string | null };
 
 export type WorkerProcess = {
   readonly pid: number;

@@ -42,8 +42,8 @@ export type Expression =
   | { readonly type: "SpreadExpression" | "KeywordSpreadExpression"; readonly argument: Expression };
 
 export type Body = readonly Statement[];
-export type Identifier = { readonly type: "Identifier"; readonly value: string };
-export type Filter = Identifier | CallExpression;
+type Identifier = { readonly type: "Identifier"; readonly value: string };
+type Filter = Identifier | CallExpression;
 export type CallExpression = {
   readonly type: "CallExpression";
   readonly callee: Expression;
@@ -80,13 +80,13 @@ export type SliceExpression = {
   readonly stop?: Expression;
   readonly step?: Expression;
 };
-export type TestExpression = {
+type TestExpression = {
   readonly type: "TestExpression";
   readonly operand: Expression;
   readonly negate: boolean;
   readonly test: Identifier;
 };
-export type TernaryExpression = {
+type TernaryExpression = {
   readonly type: "Ternary";
   readonly condition: Expression;
   readonly trueExpr: Expression;

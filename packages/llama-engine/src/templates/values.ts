@@ -26,7 +26,7 @@ export type ObjectValue = {
   /** The `loop` of a for has none, so that its own names win. */
   readonly hasMethods: boolean;
 } & Marked;
-export type FunctionValue = { readonly kind: "function"; readonly call: Callee } & Marked;
+type FunctionValue = { readonly kind: "function"; readonly call: Callee } & Marked;
 export type Entry = { readonly key: Value; value: Value };
 export type Callee = (values: readonly Value[], run: Run) => Value;
 

@@ -12,7 +12,7 @@ export type RenderedFamily = {
   readonly answers: readonly (RenderedAnswer | null)[];
 };
 
-export type RenderedAnswer = {
+type RenderedAnswer = {
   /** What the model reads before it answers. */
   readonly prompt: string;
   /** What the model then says, without the token that ends its turn. */

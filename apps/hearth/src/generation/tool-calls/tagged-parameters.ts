@@ -18,7 +18,7 @@ export type TagShape = {
   readonly callEnd: string;
 };
 
-export type ValueKind = "text" | "json" | "by-schema";
+type ValueKind = "text" | "json" | "by-schema";
 
 type Reading = { readonly shape: TagShape; readonly writer: CallWriter; readonly name: string };
 

@@ -1,6 +1,8 @@
 import { CannotExpressError } from "./automaton.ts";
 import { type CharacterSet, complementSet, joinSets, setOf } from "./character-set.ts";
-import type { PatternCursor } from "./read-pattern.ts";
+
+/** Where reading stands: the pattern's characters and the next of them. */
+export type PatternCursor = { readonly characters: readonly string[]; next: number };
 
 const digits: CharacterSet = [[0x30, 0x39]];
 const wordCharacters = joinSets(digits, [[0x41, 0x5a]], setOf("_"), [[0x61, 0x7a]]);

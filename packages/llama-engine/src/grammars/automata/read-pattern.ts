@@ -1,6 +1,6 @@
 import { CannotExpressError } from "./automaton.ts";
 import type { CharacterSet } from "./character-set.ts";
-import { readAtomEscape, readClass } from "./read-pattern-class.ts";
+import { type PatternCursor, readAtomEscape, readClass } from "./read-pattern-class.ts";
 
 export type PatternNode =
   | { readonly kind: "characters"; readonly set: CharacterSet }
@@ -8,9 +8,6 @@ export type PatternNode =
   | { readonly kind: "choice"; readonly options: readonly PatternNode[] }
   | { readonly kind: "repeat"; readonly part: PatternNode; readonly least: number; readonly most: number }
   | { readonly kind: "edge"; readonly of: "start" | "end" };
-
-/** Where reading stands: the pattern's characters and the next of them. */
-export type PatternCursor = { readonly characters: readonly string[]; next: number };
 
 const longestPattern = 4000;
 const deepestGroup = 50;

@@ -9,7 +9,9 @@ const date = [
 const time = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
 const byte = String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`;
 const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,20}[A-Za-z0-9])?";
-const hostname = String.raw`${label}(?:\.${label}){0,3}`;
+// The last label of a host name begins with a letter; one of digits would be an address of four bytes.
+const lastLabel = "[A-Za-z](?:[A-Za-z0-9-]{0,20}[A-Za-z0-9])?";
+const hostname = String.raw`(?:${label}\.){0,3}${lastLabel}`;
 const mailAtom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,20}";
 const hexadecimal = "[0-9a-fA-F]";
 const group = `${hexadecimal}{1,4}`;
@@ -22,7 +24,7 @@ const formats: ReadonlyMap<string, string> = new Map(
     "date-time": `(?:${date})T(?:${time})`,
     duration: String.raw`P(?:\d{1,9}W|\d{1,9}Y(?:\d{1,9}M)?(?:\d{1,9}D)?|\d{1,9}M(?:\d{1,9}D)?|\d{1,9}D|(?:\d{1,9}D)?T(?:\d{1,9}H(?:\d{1,9}M(?:\d{1,9}S)?)?|\d{1,9}M(?:\d{1,9}S)?|\d{1,9}S))`,
     uuid: `${hexadecimal}{8}-${hexadecimal}{4}-${hexadecimal}{4}-${hexadecimal}{4}-${hexadecimal}{12}`,
-    email: String.raw`${mailAtom}(?:\.${mailAtom})?@${label}(?:\.${label}){1,2}`,
+    email: String.raw`${mailAtom}(?:\.${mailAtom})?@(?:${label}\.){1,2}${lastLabel}`,
     ipv4: String.raw`${byte}(?:\.${byte}){3}`,
     ipv6: `(?:${group}:){7}${group}|(?:${group}:){1,6}:${group}|(?:${group}:){1,7}:|::(?:${group}:){0,5}${group}|::`,
     hostname,

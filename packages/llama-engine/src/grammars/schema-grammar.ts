@@ -1,0 +1,38 @@
+import { type Expression, type Grammar, rule } from "./grammar.ts";
+import { jsonRules } from "./json-rules.ts";
+import { printGrammar } from "./print-grammar.ts";
+import { pruneGrammar } from "./prune-grammar.ts";
+import { RuleTable } from "./schemas/rule-table.ts";
+import { SchemaDocument } from "./schemas/schema-document.ts";
+import { unsupported } from "./schemas/schema-failure.ts";
+import { ValueRules } from "./schemas/value-rules.ts";
+
+const longestGrammar = 1_000_000;
+
+/** The grammar of every document a JSON Schema is written for; refuses a schema it cannot keep to exactly. */
+export function grammarForSchema(schema: unknown): string {
+  const table = new RuleTable();
+  return finishGrammar(table, writeSchema(schema, table));
+}
+
+/** The grammar of any JSON object, or of any JSON value. */
+export function grammarForJson(top: "object" | "value" = "object"): string {
+  const grammar: Grammar = new Map([["root", rule(`json-${top}`)], ...jsonRules]);
+  return printGrammar(pruneGrammar(grammar) ?? grammar);
+}
+
+/** Adds the rules of a schema to a table that may hold others. */
+export function writeSchema(schema: unknown, table: RuleTable): Expression {
+  const document = new SchemaDocument(schema);
+  const values = new ValueRules(document, table, "as-meant");
+  return values.writeAll([document.root]);
+}
+
+export function finishGrammar(table: RuleTable, root: Expression): string {
+  const grammar = pruneGrammar(new Map([["root", root], ...table.rules]));
+  // Nothing can be written, because the schema contradicts itself or never ends.
+  if (grammar === undefined) throw unsupported("schema", "#");
+  const printed = printGrammar(grammar);
+  if (printed.length > longestGrammar) throw unsupported("size", "#");
+  return printed;
+}
