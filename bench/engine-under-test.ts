@@ -4,6 +4,7 @@ import {
   type GenerateRequest,
   type LoadPlan,
 } from "@hearth-and-keep/llama-engine";
+import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
 import { testModel } from "@hearth-and-keep/test-servers";
 
 export const never: AbortSignal = new AbortController().signal;
@@ -29,16 +30,7 @@ export function greedy(prompt: string, changes: Partial<GenerateRequest> = {}): 
   return {
     input: { type: "raw", prompt },
     sampling: {
-      temperature: 0,
-      topK: 40,
-      topP: 1,
-      minP: 0,
-      typicalP: 1,
-      repeatPenalty: 1,
-      repeatLastTokens: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      seed: 1,
+      ...greedySampling,
       logitBias: new Map(endTokens.map((token) => [token, Number.NEGATIVE_INFINITY])),
     },
     mostTokens: 64,

@@ -1,3 +1,4 @@
+export { greedySampling } from "./scripted/greedy-sampling.ts";
 export {
   createScriptedEngine,
   type Script,

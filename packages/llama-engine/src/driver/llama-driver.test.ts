@@ -4,6 +4,7 @@ import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Engine, GenerateRequest, LoadPlan } from "../port/engine.ts";
 import type { EngineEvent, GenerationEnd } from "../port/events.ts";
+import { greedySampling } from "../scripted/greedy-sampling.ts";
 import { createLlamaDriver } from "./llama-driver.ts";
 
 const never = new AbortController().signal;
@@ -27,19 +28,7 @@ afterAll(() => engine.unload());
 function request(prompt: string, changes: Partial<GenerateRequest> = {}): GenerateRequest {
   return {
     input: { type: "raw", prompt },
-    sampling: {
-      temperature: 0,
-      topK: 40,
-      topP: 0.9,
-      minP: 0,
-      typicalP: 1,
-      repeatPenalty: 1,
-      repeatLastTokens: 64,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      seed: 1,
-      logitBias: new Map(),
-    },
+    sampling: greedySampling,
     mostTokens: 16,
     cachePartition: "one",
     ...changes,
@@ -76,7 +65,7 @@ test("an answer ends at its limit with length, and counts its tokens", async () 
 });
 
 function warm(seed: number): GenerateRequest {
-  return request("Tell me", { sampling: { ...request("").sampling, temperature: 1, seed } });
+  return request("Tell me", { sampling: { ...greedySampling, temperature: 1, seed } });
 }
 
 function beginningTokens(): number {
@@ -150,7 +139,7 @@ test("leaving the loop is a hang-up too", async () => {
 test("a token that is forbidden by bias is never written", async () => {
   const usual = await run(request("Once upon a time"));
   const [first] = await engine.tokenize(usual.text);
-  const sampling = { ...request("").sampling, logitBias: new Map([[first ?? 0, Number.NEGATIVE_INFINITY]]) };
+  const sampling = { ...greedySampling, logitBias: new Map([[first ?? 0, Number.NEGATIVE_INFINITY]]) };
   const biased = await run(request("Once upon a time", { sampling }));
   expect(await engine.tokenize(biased.text)).not.toContain(first);
 });

@@ -1,23 +1,12 @@
 import { expect, test } from "vitest";
 import type { GenerateRequest } from "../port/engine.ts";
 import type { EngineEvent } from "../port/events.ts";
+import { greedySampling } from "./greedy-sampling.ts";
 import { createScriptedEngine, type ScriptStep } from "./scripted-engine.ts";
 
 const request: GenerateRequest = {
   input: { type: "raw", prompt: "Hello" },
-  sampling: {
-    temperature: 0,
-    topK: 40,
-    topP: 0.9,
-    minP: 0,
-    typicalP: 1,
-    repeatPenalty: 1,
-    repeatLastTokens: 64,
-    frequencyPenalty: 0,
-    presencePenalty: 0,
-    seed: 1,
-    logitBias: new Map(),
-  },
+  sampling: greedySampling,
   mostTokens: 10,
   cachePartition: "",
 };
