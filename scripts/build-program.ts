@@ -33,6 +33,7 @@ async function buildProgram(folder: string): Promise<void> {
   await cp(join(folder, "src/database/migrations"), join(output, "migrations"), { recursive: true }).catch(
     ignoreMissing,
   );
+  await cp(join(import.meta.dirname, "../LICENSE"), join(output, "LICENSE"));
 }
 
 function packageOf(specifier: string): string {

@@ -10,7 +10,7 @@ import {
   rmSync,
   symlinkSync,
 } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, join } from "node:path";
 import { cacheFolder, cleanEnvironment, searchPath } from "../config.ts";
 
 const olderVersion = "20.20.2";
@@ -62,7 +62,7 @@ function findProgram(name: string): string {
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return dirname(path) !== "";
+    return true;
   } catch {
     return false;
   }
