@@ -1,9 +1,3 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
-
-export const cacheFolder: string =
-  process.env["HEARTH_AND_KEEP_CACHE"] ?? join(homedir(), ".cache", "hearth-and-keep");
-
 export const searchPath: string = process.env["PATH"] ?? "";
 
 /** Everything we were started with; the programs a claim runs need the same surroundings. */

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheFolder } from "./config.ts";
+import { cacheFolder } from "@hearth-and-keep/test-servers";
 import { root } from "./run-to-end.ts";
 
 type StageRecord = {

@@ -11,7 +11,8 @@ import {
   symlinkSync,
 } from "node:fs";
 import { delimiter, join } from "node:path";
-import { cacheFolder, cleanEnvironment, searchPath } from "../config.ts";
+import { cacheFolder } from "@hearth-and-keep/test-servers";
+import { cleanEnvironment, searchPath } from "../config.ts";
 
 const olderVersion = "20.20.2";
 

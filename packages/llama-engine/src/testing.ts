@@ -5,3 +5,4 @@ export {
   type ScriptedEngine,
   type ScriptStep,
 } from "./scripted/scripted-engine.ts";
+export { familyTemplatesFolder } from "./templates/fixtures/family-templates.ts";

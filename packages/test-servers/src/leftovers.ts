@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { parentOf, processIds, readProcessFile } from "./process-table.ts";
 
 export type RunTrace = {
   /** The value of HEARTH_AND_KEEP_RUN that every process of the run carries in its environment. */
@@ -18,20 +19,10 @@ export function findLeftovers({ runId, folder }: RunTrace): readonly string[] {
   ];
 }
 
-function processIds(): readonly number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-}
-
 function ancestors(pid: number): ReadonlySet<number> {
   const found = new Set<number>();
   for (let next = pid; next > 1; next = parentOf(next)) found.add(next);
   return found;
-}
-
-function parentOf(pid: number): number {
-  return Number(/^PPid:\s+(\d+)/m.exec(readProcessFile(pid, "status"))?.[1] ?? 0);
 }
 
 function carries(pid: number, runId: string): boolean {
@@ -40,15 +31,6 @@ function carries(pid: number, runId: string): boolean {
 
 function commandOf(pid: number): string {
   return readProcessFile(pid, "cmdline").replaceAll("\0", " ").slice(0, 200);
-}
-
-/** A process may end, or belong to somebody else, between listing and reading: then it has nothing to tell. */
-function readProcessFile(pid: number, name: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${name}`, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 function listeningPorts(processes: readonly number[]): readonly number[] {

@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile } from "@hearth-and-keep/gguf";
 import {
@@ -58,7 +57,7 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
       context,
       speed,
       templates: templatesOf(file),
-      description: describe(model, { plan, context, threads }),
+      description: describe(model, { plan, file, context, threads }),
     };
   } catch (problem) {
     throw nameLoadProblem(problem);
@@ -102,20 +101,25 @@ function generationOptions(plan: LoadPlan, speed: ReadingSpeed) {
 
 const cacheTypeNames = { f16: "F16", q8_0: "Q8_0", q4_0: "Q4_0" } as const;
 
-type Loaded = { readonly plan: LoadPlan; readonly context: HostedModel["context"]; readonly threads: number };
+type Loaded = {
+  readonly plan: LoadPlan;
+  readonly file: ModelFile;
+  readonly context: HostedModel["context"];
+  readonly threads: number;
+};
 
-function describe(model: LlamaModel, { plan, context, threads }: Loaded): EngineDescription {
+function describe(model: LlamaModel, { plan, file, context, threads }: Loaded): EngineDescription {
   const generating = context.purpose === "generate" ? context.context : undefined;
   const { infill } = model.tokens;
   return {
     driver: "llama.cpp in a child process",
     metadata: plainMetadata(model.fileInfo.metadata),
-    chatTemplate: model.fileInfo.metadata.tokenizer?.chat_template ?? null,
+    chatTemplate: file.chatTemplate,
     trainedContextTokens: model.trainContextSize,
     contextTokens: generating?.contextSize ?? plan.contextTokens,
     sequences: generating?.totalSequences ?? 1,
     threads,
-    memoryBytes: { model: statSync(plan.modelPath).size, context: generating?.stateSize ?? 0 },
+    memoryBytes: { model: file.fileBytes, context: generating?.stateSize ?? 0 },
     splitsEvents: false,
     canFillInTheMiddle: infill.prefix !== null && infill.suffix !== null && infill.middle !== null,
     canSeeImages: false,

@@ -15,9 +15,14 @@ import { createPreparer, grammarFor, type Preparer } from "./prepare-request.ts"
 
 type Call = Exclude<ToWorker, { type: "load" | "abort" }>;
 
-let hosted: HostedModel | undefined;
-let generator: Generator | undefined;
-let preparer: Preparer | undefined;
+type Loaded = {
+  readonly hosted: HostedModel;
+  readonly preparer: Preparer;
+  /** Undefined for a model that only embeds or ranks. */
+  readonly generator: Generator | undefined;
+};
+
+let loaded: Loaded | undefined;
 const underWay = new Map<number, AbortController>();
 
 function send(message: FromWorker): void {
@@ -26,9 +31,10 @@ function send(message: FromWorker): void {
 
 async function load(plan: LoadPlan): Promise<void> {
   try {
-    hosted = await loadModel(plan, (share) => send({ type: "load-progress", share }));
-    preparer = createPreparer(hosted);
-    if (hosted.context.purpose === "generate") generator = createGenerator(hosted, hosted.context.context);
+    const hosted = await loadModel(plan, (share) => send({ type: "load-progress", share }));
+    const { context } = hosted;
+    const generator = context.purpose === "generate" ? createGenerator(hosted, context.context) : undefined;
+    loaded = { hosted, preparer: createPreparer(hosted), generator };
     send({ type: "loaded", description: hosted.description });
   } catch (problem) {
     send({
@@ -42,9 +48,8 @@ async function answer(call: Call): Promise<void> {
   const hangUp = new AbortController();
   underWay.set(call.id, hangUp);
   try {
-    if (hosted === undefined || preparer === undefined)
-      throw new Error("Cannot answer before a model is loaded");
-    const value = await perform(call, { hosted, preparer, signal: hangUp.signal });
+    if (loaded === undefined) throw new Error("Cannot answer before a model is loaded");
+    const value = await perform(call, { ...loaded, signal: hangUp.signal });
     send({ type: "answer", id: call.id, value });
   } catch (problem) {
     const failure = asFailure(problem);
@@ -62,11 +67,7 @@ async function answer(call: Call): Promise<void> {
   }
 }
 
-type Surroundings = {
-  readonly hosted: HostedModel;
-  readonly preparer: Preparer;
-  readonly signal: AbortSignal;
-};
+type Surroundings = Loaded & { readonly signal: AbortSignal };
 
 async function perform(call: Call, surroundings: Surroundings): Promise<unknown> {
   const {
@@ -102,7 +103,7 @@ async function perform(call: Call, surroundings: Surroundings): Promise<unknown>
 async function generate(
   id: number,
   request: GenerateRequest,
-  { preparer: { tokenizeInput }, signal }: Surroundings,
+  { generator, preparer: { tokenizeInput }, signal }: Surroundings,
 ): Promise<null> {
   if (generator === undefined) throw notSupported("generation");
   const prepared: PreparedRequest = {

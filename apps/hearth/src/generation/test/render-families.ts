@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { JsonObject } from "@hearth-and-keep/llama-engine";
+import { familyTemplatesFolder } from "@hearth-and-keep/llama-engine/testing";
 import { runPython } from "@hearth-and-keep/test-servers";
 
 export type CallToRender = { readonly id: string; readonly name: string; readonly arguments: JsonObject };
@@ -21,18 +22,11 @@ type RenderedAnswer = {
 
 type Rendered = { readonly prompt: string; readonly whole: string };
 
-// The engine's own tests fetch the same templates, pinned by hash, into the same folder of the cache.
-const downloadScript = fileURLToPath(
-  new URL(
-    "../../../../../packages/llama-engine/src/templates/fixtures/download-templates.py",
-    import.meta.url,
-  ),
-);
 const renderScript = fileURLToPath(new URL("../tool-calls/fixtures/render-calls.py", import.meta.url));
 
 /** Every template renders every answer, by Jinja2 itself. */
 export async function renderFamilies(answers: readonly AnswerToRender[]): Promise<RenderedFamily[]> {
-  const folder = (await runPython(downloadScript, [], { withinSeconds: 600 })).trim();
+  const folder = await familyTemplatesFolder();
   const printed = await runPython(renderScript, [folder, JSON.stringify(answers)]);
   // The shape is what the script prints.
   const families = JSON.parse(printed) as {
