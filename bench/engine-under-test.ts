@@ -9,15 +9,19 @@ import { testModel } from "@hearth-and-keep/test-servers";
 
 export const never: AbortSignal = new AbortController().signal;
 
-export async function loadSmolLm(changes: Partial<LoadPlan> = {}): Promise<Engine> {
+/** One thread, because a contended core makes more of them several times slower, unless threads are the question. */
+export async function loadSmolLm(
+  changes: Partial<LoadPlan> = {},
+  threads: "one thread" | "threads by measurement" = "one thread",
+): Promise<Engine> {
   const modelPath = await testModel("smollm2-135m-instruct-q4_1.gguf");
   const plan: LoadPlan = {
     modelPath,
     contextTokens: 2048,
     sequences: 8,
-    threads: 1,
     gpuLayers: 0,
     purpose: "generate",
+    ...(threads === "one thread" ? { threads: 1 } : {}),
     ...changes,
   };
   return createLlamaDriver().load(plan, { signal: never, onProgress: () => undefined });
@@ -75,4 +79,23 @@ export function storyPrompts(count: number): readonly string[] {
     { length: count },
     (_none, index) => `<|im_start|>user\nTell story number ${index + 1}.<|im_end|>\n<|im_start|>assistant\n`,
   );
+}
+
+/** A new partition each time, so that no round finds the last one's prompts in the cache. */
+export function storyRequests(streams: number, mostTokens: number): readonly GenerateRequest[] {
+  const cachePartition = freshPartition();
+  return storyPrompts(streams).map((prompt) => greedy(prompt, { mostTokens, cachePartition }));
+}
+
+let partitions = 0;
+export function freshPartition(): string {
+  partitions += 1;
+  return `bench ${partitions}`;
+}
+
+/** About ten tokens. */
+export const sentence = "The quick brown fox jumps over the lazy dog. ";
+
+export function turn(text: string): string {
+  return `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`;
 }

@@ -4,11 +4,12 @@
  * `npm run -s show -- <topic> <line>` prepares what that one needs, proves it, prints its figure as the last line
  * and exits non-zero when it falls short. Each topic's claims are in a folder of its name. CI runs the same code.
  */
+import { engineLines } from "./engine/lines.ts";
 import { groundLines } from "./ground/lines.ts";
 import type { ShowLine } from "./line.ts";
 import { prepare } from "./prepare.ts";
 
-const lines: readonly ShowLine[] = [...groundLines];
+const lines: readonly ShowLine[] = [...groundLines, ...engineLines];
 
 async function main([topic, line]: readonly string[]): Promise<number> {
   if (topic === undefined) {

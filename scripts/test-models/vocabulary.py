@@ -6,7 +6,8 @@ import gguf
 
 # The bytes that GPT-2 writes as themselves; the others are shifted to letters from U+0100 on.
 PRINTABLE_BYTES = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
-CONTROL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+FILL_TOKENS = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+CONTROL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", *FILL_TOKENS)
 MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
 WORDS = """
 the of and to in is that it for was on are as with be at by this have from or one had not but what all were

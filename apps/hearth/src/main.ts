@@ -5,6 +5,7 @@
  * `commands/`; nothing imports it.
  */
 import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/command-line";
+import { missingProtections } from "@hearth-and-keep/llama-engine";
 import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { serve } from "./commands/serve.ts";
@@ -23,6 +24,7 @@ addSettings(program.command("serve").description("Start the server"), serveSetti
       logger: createLogger({ level: config.logLevel, allowedFields: logFields }),
       print: (line) => process.stdout.write(`${line}\n`),
       signal: endSignal(),
+      missingProtections: missingProtections(),
     });
   },
 );

@@ -4,7 +4,15 @@ import { answerOllamaFailure } from "./dialects/ollama/errors.ts";
 import { routes } from "./routes.ts";
 
 /** The only fields a log line of Hearth may carry. */
-export const logFields = ["requestId", "route", "status", "durationMilliseconds", "url", "signal"] as const;
+export const logFields = [
+  "requestId",
+  "route",
+  "status",
+  "durationMilliseconds",
+  "url",
+  "signal",
+  "protection",
+] as const;
 
 export type HearthLogger = Logger<(typeof logFields)[number]>;
 

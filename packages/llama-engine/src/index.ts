@@ -5,7 +5,7 @@
  * in the child, never in the server.
  * Imported by `scheduling/`, which loads engines, and `generation/`, which feeds them; by others for types only.
  */
-export { createLlamaDriver } from "./driver/llama-driver.ts";
+export { createLlamaDriver, type LlamaDriverParts } from "./driver/llama-driver.ts";
 export type {
   Conversation,
   Image,
@@ -25,6 +25,7 @@ export type {
   GenerateRequest,
   LoadParts,
   LoadPlan,
+  TemplateAbilities,
 } from "./port/engine.ts";
 export type {
   EndReason,
@@ -36,3 +37,4 @@ export type {
   Usage,
 } from "./port/events.ts";
 export type { OutputConstraint, Sampling } from "./port/sampling.ts";
+export { missingProtections } from "./sandbox/missing-protections.ts";

@@ -1,6 +1,11 @@
 import { fileURLToPath } from "node:url";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { createLogger } from "@hearth-and-keep/logging";
 import { type OwnedProcess, startProcess } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
+import { readServeConfig } from "../config.ts";
+import { logFields } from "../server.ts";
+import { serve } from "./serve.ts";
 
 const program = fileURLToPath(new URL("../../bin/hearth.js", import.meta.url));
 
@@ -85,4 +90,31 @@ test("an address that other machines reach is refused unless it is asked for in 
   // 127.0.0.2 stays on this machine; the flag is accepted beside it without opening anything.
   await using hearth = await startHearth(["--host", "127.0.0.2", "--port", "0", "--allow-insecure-bind"]);
   expect((await fetch(addressOf(hearth))).status).toBe(200);
+});
+
+test("each protection that is missing around models is named in a line at start, and none when none is missing", async () => {
+  const all = ["The worker runs as root", "The worker can take all memory"];
+  for (const missing of [all, []]) {
+    const lines: string[] = [];
+    const logger = createLogger({
+      level: "info",
+      allowedFields: logFields,
+      write: (line) => lines.push(line),
+    });
+    const end = new AbortController();
+    const config = readServeConfig({ port: "0" }, undefined);
+    await serve(config, {
+      logger,
+      print: () => end.abort(),
+      signal: end.signal,
+      missingProtections: missing,
+    });
+    const named = lines.map((line) => JSON.parse(line)).flatMap(({ protection }) => protection ?? []);
+    expect(named).toEqual(missing);
+  }
+  recordFigure({
+    claim: "engine 16",
+    text: `${all.length} of ${all.length} missing protections named at start`,
+    counted: { reached: all.length, needed: 2 },
+  });
 });

@@ -17,12 +17,16 @@ export type ServeParts = {
   readonly print: (line: string) => void;
   /** Fires when the server is asked to end. */
   readonly signal: AbortSignal;
+  /** One sentence for each wall around models that this machine lacks. */
+  readonly missingProtections: readonly string[];
 };
 
-export async function serve(config: ServeConfig, { logger, print, signal }: ServeParts): Promise<void> {
+export async function serve(config: ServeConfig, parts: ServeParts): Promise<void> {
+  const { logger, print, signal } = parts;
   if (!isLoopback(config.host) && !config.allowInsecureBind) {
     throw new FailureError<Failure>({ kind: "insecure-bind", host: config.host });
   }
+  for (const protection of parts.missingProtections) logger.warn("Protection missing", { protection });
   await serveUntil(createModelServer({ logger }), config, {
     signal,
     onListening: (url) => {

@@ -11,6 +11,7 @@ export class AnswerMeter {
   readonly #startedAt = performance.now();
   #firstTextAt: number | undefined;
   #written = "";
+  #outputTokens: number | undefined;
   #thought = "";
   #prompt = { promptTokens: 0, cachedTokens: 0 };
   #wholeCalls = 0;
@@ -29,6 +30,7 @@ export class AnswerMeter {
       if (event.type === "text-delta") {
         this.#firstTextAt ??= performance.now();
         this.#written += event.text;
+        this.#outputTokens = event.outputTokens ?? this.#outputTokens;
       }
       yield event;
     }
@@ -65,7 +67,7 @@ export class AnswerMeter {
   async endAtStop(stopSequence: string): Promise<GenerationEndEvent> {
     const now = performance.now();
     const firstTextAt = this.#firstTextAt ?? now;
-    const outputTokens = await this.#countTokens(this.#written);
+    const outputTokens = this.#outputTokens ?? (await this.#countTokens(this.#written));
     return {
       type: "generation-end",
       reason: "stop-sequence",

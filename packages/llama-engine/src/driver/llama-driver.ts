@@ -4,6 +4,7 @@
  * see. A worker that dies, hangs or is unloaded costs its callers one typed failure each and the server nothing.
  * Entered through the package's index.
  */
+import { basename } from "node:path";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Conversation } from "../port/conversation.ts";
 import type {
@@ -15,27 +16,48 @@ import type {
   LoadPlan,
 } from "../port/engine.ts";
 import type { EngineEvent } from "../port/events.ts";
-import { lookAtMachine } from "../sandbox/plan-launch.ts";
+import { lookAtMachine, type Machine } from "../sandbox/machine.ts";
+import { removeStaleCgroups } from "../sandbox/memory-cgroup.ts";
 import type { ToWorker } from "../worker/messages.ts";
 import { CrashBreaker } from "./crash-breaker.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
 
+export type LlamaDriverParts = {
+  readonly breaker?: CrashBreaker;
+  /** Hears, in a plain sentence, what someone should look at though the model works. */
+  readonly onWarning?: (sentence: string) => void;
+  readonly machine?: Machine;
+};
+
 /** llama.cpp, one child process for each model that is loaded. */
-export function createLlamaDriver(breaker: CrashBreaker = new CrashBreaker()): EngineDriver {
-  const machine = lookAtMachine();
+export function createLlamaDriver(parts: LlamaDriverParts = {}): EngineDriver {
+  const { breaker = new CrashBreaker(), onWarning = () => undefined, machine = lookAtMachine() } = parts;
+  if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
   return {
-    async load(plan, parts) {
+    async load(plan, loadParts) {
       breaker.refuseQuarantined(plan.modelPath);
-      const worker = await superviseWorker(plan, { ...parts, machine }).catch((problem: unknown) => {
+      const worker = await superviseWorker(plan, { ...loadParts, machine }).catch((problem: unknown) => {
         // The supervisor throws the port's failures only.
         if (problem instanceof FailureError) recordDeath(breaker, plan, problem.failure as EngineFailure);
         throw problem;
       });
+      const warning = warnOfIdleGpu(plan, { worker, machine });
+      if (warning !== undefined) onWarning(warning);
       void worker.ended.then((failure) => recordDeath(breaker, plan, failure));
       return engineOver(worker);
     },
   };
+}
+
+/** A plan that asks for the processor gets it in silence. */
+function warnOfIdleGpu(
+  { modelPath, gpuLayers }: LoadPlan,
+  { worker, machine }: { readonly worker: SupervisedWorker; readonly machine: Machine },
+): string | undefined {
+  const [device] = machine.gpuDevices;
+  if (device === undefined || gpuLayers === 0 || worker.describe().gpu !== false) return undefined;
+  return `The model "${basename(modelPath)}" runs on the processor though there is a GPU at "${device.path}"`;
 }
 
 /** Only a worker that came to a bad end counts: an invalid file or missing memory was answered in words. */
@@ -51,7 +73,7 @@ function recordDeath(
 function engineOver(worker: SupervisedWorker): Engine {
   const never = new AbortController().signal;
   return {
-    describe: () => worker.description,
+    describe: () => worker.describe(),
     generate: (request, signal) => generate(worker, request, signal),
     // Each answer's shape is fixed by the worker's messages.
     embed: async (texts, signal) => (await ask(worker, { type: "embed", texts }, signal)) as Embeddings,

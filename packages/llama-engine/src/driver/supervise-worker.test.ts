@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
-import { testModel } from "@hearth-and-keep/test-servers";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import type { LoadPlan } from "../port/engine.ts";
+import { lookAtMachine } from "../sandbox/machine.ts";
 import { CrashBreaker } from "./crash-breaker.ts";
 import { createLlamaDriver } from "./llama-driver.ts";
 import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
@@ -46,6 +48,18 @@ test.each(["SIGKILL", "SIGSEGV", "SIGABRT"] as const)(
   },
 );
 
+test("a worker the kernel ends for want of memory is told apart from one that dies of something else", async () => {
+  // An ordinary folder stands in for the kernel's.
+  await using folder = await makeTemporaryFolder("cgroup");
+  const machine = { ...lookAtMachine(), cgroup: { version: 2, folder: folder.path } as const };
+  const worker = await superviseWorker(plan, { signal: never, onProgress: () => undefined, machine });
+  const [name = ""] = readdirSync(folder.path);
+  expect(readFileSync(join(folder.path, name, "cgroup.procs"), "utf8")).toBe(`${worker.pid}\n`);
+  writeFileSync(join(folder.path, name, "memory.events"), "oom_kill 1\n");
+  process.kill(workerPid(worker), "SIGKILL");
+  expect(await worker.ended).toEqual({ kind: "memory-lacking", neededBytes: null });
+});
+
 test("a worker that hangs is found out within fifteen seconds and ended", async () => {
   const worker = await start();
   const caller = waitOn(worker).catch((problem: unknown) => problem);
@@ -81,7 +95,7 @@ test("a worker sees nothing of our environment", async () => {
 test("three deaths within a minute put a model in quarantine, and a minute later it is free again", async () => {
   let now = 0;
   const breaker = new CrashBreaker(() => now);
-  const driver = createLlamaDriver(breaker);
+  const driver = createLlamaDriver({ breaker });
   for (const signal of ["SIGKILL", "SIGKILL", "SIGSEGV"]) {
     breaker.recordDeath(plan.modelPath, { kind: "engine-died", exitCode: null, signal });
     now += 1000;

@@ -1,10 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
-import { foldersOfProgram, type Machine, planLaunch } from "../sandbox/plan-launch.ts";
+import type { Machine } from "../sandbox/machine.ts";
+import type { MemoryCgroup } from "../sandbox/memory-cgroup.ts";
+import { foldersOfProgram, planLaunch } from "../sandbox/plan-launch.ts";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 
-type WorkerEnd = { readonly exitCode: number | null; readonly signal: string | null };
+export type WorkerEnd = {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** Known only where a cgroup counts the worker's memory. */
+  readonly ranOutOfMemory: boolean;
+};
 
 export type WorkerProcess = {
   readonly pid: number;
@@ -20,18 +27,28 @@ const program = fileURLToPath(
     : new URL("./engine-worker.js", import.meta.url),
 );
 
-export type WorkerPlan = { readonly modelFiles: readonly string[]; readonly machine: Machine };
+export type WorkerPlan = {
+  readonly modelFiles: readonly string[];
+  readonly usesGpu: boolean;
+  readonly limitBytes: number;
+  /** Removed when the worker has ended. */
+  readonly cgroup: MemoryCgroup | undefined;
+  readonly machine: Machine;
+};
 
 /** Starts a worker locked in as far as the machine allows, with nothing of the server's environment in it. */
 export function startWorker(plan: WorkerPlan, onMessage: (message: FromWorker) => void): WorkerProcess {
+  const { modelFiles, usesGpu, limitBytes, cgroup, machine } = plan;
   const launch = planLaunch(
     {
       nodeProgram: process.execPath,
       workerProgram: program,
-      modelFiles: plan.modelFiles,
+      modelFiles,
       programFolders: foldersOfProgram(program),
+      usesGpu,
+      memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupEntrance: cgroup.entrance }) },
     },
-    plan.machine,
+    machine,
   );
   const child = spawn(launch.command, [...launch.words], {
     serialization: "advanced",
@@ -44,12 +61,14 @@ export function startWorker(plan: WorkerPlan, onMessage: (message: FromWorker) =
     // A message to a worker that has just died is lost; its end is told separately.
     send: (message) => void (child.connected && child.send(message)),
     kill: () => void child.kill("SIGKILL"),
-    ended: whenEnded(child),
+    ended: whenEnded(child).then((end) => leaveCgroup(cgroup, end)),
   };
 }
 
+type ProcessEnd = Omit<WorkerEnd, "ranOutOfMemory">;
+
 /** A shell-like launcher in between reports the signal that ended its child as an exit code above 128. */
-function whenEnded(child: ChildProcess): Promise<WorkerEnd> {
+function whenEnded(child: ChildProcess): Promise<ProcessEnd> {
   return new Promise((resolve) => {
     child.once("error", () => resolve({ exitCode: null, signal: null }));
     child.once("exit", (exitCode, signal) => {
@@ -57,6 +76,12 @@ function whenEnded(child: ChildProcess): Promise<WorkerEnd> {
       resolve(passedOn === undefined ? { exitCode, signal } : { exitCode: null, signal: passedOn });
     });
   });
+}
+
+function leaveCgroup(cgroup: MemoryCgroup | undefined, end: ProcessEnd): WorkerEnd {
+  const ranOutOfMemory = cgroup?.ranOut() ?? false;
+  void cgroup?.remove();
+  return { ...end, ranOutOfMemory };
 }
 
 /** Some numbers have two names; the first one is the one everybody knows. */

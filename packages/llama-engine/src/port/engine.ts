@@ -71,15 +71,26 @@ export type EngineDescription = {
   readonly driver: string;
   readonly metadata: JsonObject;
   readonly chatTemplate: string | null;
+  /** What the template can be given; undefined without one, or when it cannot be read. */
+  readonly templateAbilities: TemplateAbilities | undefined;
   readonly trainedContextTokens: number;
   readonly contextTokens: number;
   readonly sequences: number;
   readonly threads: number;
+  /** What computes beside the processor, as in "cuda" or "vulkan"; false when the processor does it alone. */
+  readonly gpu: string | false;
   readonly memoryBytes: { readonly model: number; readonly context: number };
   /** Whether `generate` already splits thinking and tool calls; otherwise `generation/` does. */
   readonly splitsEvents: boolean;
   readonly canFillInTheMiddle: boolean;
   readonly canSeeImages: boolean;
+};
+
+export type TemplateAbilities = {
+  /** Offered tools are shown to the model. */
+  readonly tools: boolean;
+  /** The model is told to think or not, or its earlier thoughts are shown to it. */
+  readonly thinking: boolean;
 };
 
 /** Everything that can be expected to go wrong in an engine, thrown inside a FailureError. */
@@ -89,6 +100,8 @@ export type EngineFailure =
   | { readonly kind: "load-timed-out"; readonly seconds: number }
   | { readonly kind: "engine-died"; readonly exitCode: number | null; readonly signal: string | null }
   | { readonly kind: "engine-hung"; readonly seconds: number }
+  /** A caller's grammar stopped the engine; the model is not to blame. */
+  | { readonly kind: "grammar-too-slow"; readonly seconds: number }
   | { readonly kind: "engine-unloaded" }
   | { readonly kind: "model-quarantined"; readonly reason: string; readonly retryAfterSeconds: number }
   | { readonly kind: "prompt-too-long"; readonly promptTokens: number; readonly contextTokens: number }

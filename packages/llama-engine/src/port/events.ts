@@ -17,6 +17,8 @@ export type TextDelta = {
   readonly type: "text-delta";
   /** Whole characters only: bytes of an unfinished one are held back. */
   readonly text: string;
+  /** How many tokens the answer has had so far, when the driver knows: an answer we end ourselves is counted by it. */
+  readonly outputTokens?: number;
   /** The tokens behind the text, when log-probabilities were asked for. */
   readonly tokens?: readonly TokenProbability[];
 };

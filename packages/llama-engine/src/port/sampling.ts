@@ -1,3 +1,5 @@
+import type { Tool } from "./conversation.ts";
+
 /** How the next token is chosen. Every field is set: defaults are decided above the port, in one place. */
 export type Sampling = {
   readonly temperature: number;
@@ -20,4 +22,6 @@ export type Sampling = {
 export type OutputConstraint =
   | { readonly type: "json-schema"; readonly schema: unknown }
   | { readonly type: "json" }
-  | { readonly type: "gbnf"; readonly grammar: string };
+  | { readonly type: "gbnf"; readonly grammar: string }
+  /** Nothing but calls of these tools, at least one, each as `<tool_call>` with a JSON object of name and arguments. */
+  | { readonly type: "tool-calls"; readonly tools: readonly Tool[]; readonly mostCalls: number };

@@ -7,15 +7,19 @@ import { fileURLToPath } from "node:url";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { lookAtMachine, type Machine, planLaunch } from "./plan-launch.ts";
+import { lookAtMachine, type Machine } from "./machine.ts";
+import { missingProtections } from "./missing-protections.ts";
+import { planLaunch } from "./plan-launch.ts";
 
 const hostile = fileURLToPath(new URL("fixtures/hostile-worker.ts", import.meta.url));
 const machine = lookAtMachine();
 const withoutWalls: Machine = {
-  isRoot: machine.isRoot,
+  ...machine,
   bubblewrap: undefined,
   setpriv: undefined,
   prlimit: undefined,
+  cgroup: undefined,
+  gpuDevices: [],
 };
 
 type Report = {
@@ -52,6 +56,9 @@ async function letItTry(on: Machine): Promise<Report> {
     serialization: "advanced",
     env: launch.environment,
   });
+  const died = new AbortController();
+  child.once("exit", () => died.abort());
+  const silent = AbortSignal.timeout(15_000);
   try {
     child.send({
       files: [secret, "/etc/passwd", "/proc/1/environ"],
@@ -59,7 +66,8 @@ async function letItTry(on: Machine): Promise<Report> {
       parent: process.pid,
       writable: join(dirname(hostile), "written"),
     });
-    const [report] = await once(child, "message");
+    // One that dies or says nothing must not keep the folder and the server from being cleaned up.
+    const [report] = await once(child, "message", { signal: AbortSignal.any([died.signal, silent]) });
     return report;
   } finally {
     child.kill("SIGKILL");
@@ -81,27 +89,33 @@ test("a worker that is locked in reads, writes, executes and reaches nothing, as
     text: `${failed.length} of ${failed.length} attempts from inside failed, user ${report.uid} instead of ${process.getuid?.()}`,
     counted: { reached: failed.length, needed: 7 },
   });
-});
+}, 30_000);
 
 test("the same tries succeed without the walls, so they are real", async () => {
   const report = await letItTry(withoutWalls);
   expect([report.read[0], report.execute, report.write, report.connect]).toEqual(Array(4).fill("succeeded"));
-});
+}, 30_000);
 
 test("each protection a machine lacks is named in a sentence", () => {
-  const wish = { nodeProgram: process.execPath, workerProgram: hostile, modelFiles: [], programFolders: [] };
-  const bare = planLaunch(wish, { ...withoutWalls, isRoot: true });
-  expect(bare.missing).toEqual([
+  const bare = { ...withoutWalls, isRoot: true };
+  expect(missingProtections(bare)).toEqual([
     expect.stringContaining("install bubblewrap"),
     expect.stringContaining("runs as root"),
     expect.stringContaining("core dump"),
+    expect.stringContaining("all memory"),
   ]);
-  expect(bare.command).toBe(process.execPath);
+  const wish = { nodeProgram: process.execPath, workerProgram: hostile, modelFiles: [], programFolders: [] };
+  expect(planLaunch({ ...wish, memory: { limitBytes: 1 } }, bare).command).toBe(process.execPath);
   const whole = {
-    isRoot: true,
+    ...bare,
     bubblewrap: "/usr/bin/bwrap",
     setpriv: "/usr/bin/setpriv",
     prlimit: "/usr/bin/prlimit",
   };
-  expect(planLaunch(wish, whole).missing).toEqual([]);
+  expect(missingProtections(whole)).toEqual([]);
+  expect(missingProtections({ ...whole, isRoot: false })).toEqual([expect.stringContaining("same user")]);
+  const onGpu = { ...whole, gpuDevices: [{ path: "/dev/nvidia0", groupId: 0 }] };
+  expect(missingProtections(onGpu)).toEqual([expect.stringContaining("worker on the GPU")]);
+  const cgroup = { version: 2, folder: "/sys/fs/cgroup/hearth" } as const;
+  expect(missingProtections({ ...onGpu, cgroup })).toEqual([]);
 });

@@ -5,9 +5,12 @@
  * it is missing, so that nobody believes in a wall that is not there.
  * Imported by the driver; it knows nothing of models beyond the paths of their files.
  */
-import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { GpuDevice } from "./gpu-devices.ts";
+import type { Machine } from "./machine.ts";
+
+export { lookAtMachine } from "./machine.ts";
 
 export type LaunchWish = {
   readonly nodeProgram: string;
@@ -16,22 +19,21 @@ export type LaunchWish = {
   readonly modelFiles: readonly string[];
   /** Folders the program itself is read from. */
   readonly programFolders: readonly string[];
+  /** Whether it may speak to the machine's GPUs. */
+  readonly usesGpu?: boolean;
+  readonly memory?: MemoryWish;
+};
+
+export type MemoryWish = {
+  readonly limitBytes: number;
+  /** The file that takes a process into the cgroup with this limit, where one was made. */
+  readonly cgroupEntrance?: string;
 };
 
 export type LaunchPlan = {
   readonly command: string;
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** One plain sentence for each protection this machine lacks. */
-  readonly missing: readonly string[];
-};
-
-export type Machine = {
-  readonly isRoot: boolean;
-  /** Paths of the programs that lock in; undefined where they are not installed. */
-  readonly bubblewrap: string | undefined;
-  readonly setpriv: string | undefined;
-  readonly prlimit: string | undefined;
 };
 
 /** One pool thread: decoding then always runs on the same thread, whose compute threads are reused. */
@@ -39,47 +41,43 @@ const workerEnvironment = { UV_THREADPOOL_SIZE: "1" };
 /** What Node puts into a child's environment to find the channel; a cleared environment needs it again. */
 const channelEnvironment = { NODE_CHANNEL_FD: "3", NODE_CHANNEL_SERIALIZATION_MODE: "advanced" };
 const nobody = "65534";
-
-export function lookAtMachine(): Machine {
-  return {
-    isRoot: process.getuid?.() === 0,
-    bubblewrap: findWorkingBubblewrap(),
-    setpriv: findTool("setpriv"),
-    prlimit: findTool("prlimit"),
-  };
-}
-
-function findTool(name: string): string | undefined {
-  return [`/usr/bin/${name}`, `/bin/${name}`].find((path) => existsSync(path));
-}
-
-/** Inside some containers it is installed but not allowed to do anything; then it counts as missing. */
-function findWorkingBubblewrap(): string | undefined {
-  const path = findTool("bwrap");
-  if (path === undefined) return undefined;
-  const trial = [
-    "--unshare-net",
-    "--unshare-pid",
-    "--ro-bind",
-    "/",
-    "/",
-    "--proc",
-    "/proc",
-    "--dev",
-    "/dev",
-    "true",
-  ];
-  return spawnSync(path, trial, { stdio: "ignore", timeout: 5000 }).status === 0 ? path : undefined;
-}
+/** Private addresses Node reserves at start for code it never writes; the data limit counts them. */
+const nodeReservedBytes = 640 * 1024 ** 2;
+/** Where drivers of GPUs look for what is there, and which library to load for it. */
+const gpuDescriptions = [
+  "/sys/bus",
+  "/sys/class",
+  "/sys/dev",
+  "/sys/devices",
+  "/etc/vulkan",
+  "/usr/share/vulkan",
+];
 
 export function planLaunch(wish: LaunchWish, machine: Machine): LaunchPlan {
-  const chain = [...coreDumpsOff(machine), ...walls(wish, machine), wish.nodeProgram, wish.workerProgram];
+  const chain = [
+    ...enterCgroup(wish.memory),
+    ...processLimits(wish, machine),
+    ...walls(wish, machine),
+    wish.nodeProgram,
+    wish.workerProgram,
+  ];
   const [command = wish.nodeProgram, ...words] = chain;
-  return { command, words, environment: workerEnvironment, missing: missingProtections(machine) };
+  return { command, words, environment: workerEnvironment };
 }
 
-function coreDumpsOff({ prlimit }: Machine): readonly string[] {
-  return prlimit === undefined ? [] : [prlimit, "--core=0:0"];
+/** It enters before it becomes the worker, so that no child is ever outside; where it cannot, nothing starts. */
+function enterCgroup(memory: MemoryWish | undefined): readonly string[] {
+  if (memory?.cgroupEntrance === undefined) return [];
+  return ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', memory.cgroupEntrance];
+}
+
+function processLimits({ memory, usesGpu = false }: LaunchWish, machine: Machine): readonly string[] {
+  if (machine.prlimit === undefined) return [];
+  // A GPU's driver reserves more private addresses than there is memory, and they would count.
+  const isCounted = memory?.cgroupEntrance !== undefined || (usesGpu && machine.gpuDevices.length > 0);
+  const dataLimit =
+    memory === undefined || isCounted ? [] : [`--data=${memory.limitBytes + nodeReservedBytes}`];
+  return [machine.prlimit, "--core=0:0", ...dataLimit];
 }
 
 function walls(wish: LaunchWish, machine: Machine): readonly string[] {
@@ -106,6 +104,7 @@ function walls(wish: LaunchWish, machine: Machine): readonly string[] {
     "--tmpfs",
     "/tmp",
     ...showReadOnly(visibleFiles(wish, machine)),
+    ...devicesOf(wish, machine).flatMap(({ path }) => ["--dev-bind", path, path]),
     "--symlink",
     "usr/lib",
     "/lib",
@@ -115,18 +114,21 @@ function walls(wish: LaunchWish, machine: Machine): readonly string[] {
     "--chdir",
     "/tmp",
     "--",
-    ...otherUser(machine),
+    ...otherUser(wish, machine),
   ];
 }
 
+function devicesOf({ usesGpu = false }: LaunchWish, { gpuDevices }: Machine): readonly GpuDevice[] {
+  return usesGpu ? gpuDevices : [];
+}
+
 /** Libraries but no programs: apart from Node itself there is nothing to execute. */
-function visibleFiles(
-  { nodeProgram, modelFiles, programFolders }: LaunchWish,
-  machine: Machine,
-): readonly string[] {
+function visibleFiles(wish: LaunchWish, machine: Machine): readonly string[] {
+  const { nodeProgram, modelFiles, programFolders } = wish;
   const libraries = ["/usr/lib", "/usr/lib64", "/etc/ld.so.cache"].filter((path) => existsSync(path));
   const setpriv = machine.isRoot && machine.setpriv !== undefined ? [machine.setpriv] : [];
-  return [...libraries, ...setpriv, realpathSync(nodeProgram), ...programFolders, ...modelFiles];
+  const gpu = devicesOf(wish, machine).length === 0 ? [] : gpuDescriptions.filter((path) => existsSync(path));
+  return [...libraries, ...setpriv, realpathSync(nodeProgram), ...programFolders, ...modelFiles, ...gpu];
 }
 
 /** Folders on the way are made first, because bubblewrap would make them for its own user only. */
@@ -140,31 +142,19 @@ function showReadOnly(paths: readonly string[]): readonly string[] {
   ];
 }
 
-function otherUser({ isRoot, setpriv }: Machine): readonly string[] {
+function otherUser(wish: LaunchWish, machine: Machine): readonly string[] {
+  const { isRoot, setpriv } = machine;
   if (!isRoot || setpriv === undefined) return [];
+  // Nodes of root's own group are open to all or to none; the group itself is never handed out.
+  const groups = new Set(devicesOf(wish, machine).flatMap(({ groupId }) => (groupId === 0 ? [] : [groupId])));
   return [
     setpriv,
     `--reuid=${nobody}`,
     `--regid=${nobody}`,
-    "--clear-groups",
+    groups.size === 0 ? "--clear-groups" : `--groups=${[...groups].join(",")}`,
     "--inh-caps=-all",
     "--no-new-privs",
     "--",
-  ];
-}
-
-function missingProtections({ isRoot, bubblewrap, setpriv, prlimit }: Machine): readonly string[] {
-  return [
-    ...(bubblewrap === undefined
-      ? ["The worker can read files and use the network: install bubblewrap, or allow it, to lock it in"]
-      : []),
-    ...(isRoot && (bubblewrap === undefined || setpriv === undefined)
-      ? ["The worker runs as root: install bubblewrap and setpriv, or start the server as another user"]
-      : []),
-    ...(isRoot
-      ? []
-      : ["The worker runs as the same user as the server: only root can give it one of its own"]),
-    ...(prlimit === undefined ? ["A crash of the worker may leave a core dump: install prlimit"] : []),
   ];
 }
 

@@ -83,7 +83,7 @@ async function* perform(
     switch (step.do) {
       case "say":
         outputTokens += 1;
-        yield { type: "text-delta", text: step.text };
+        yield { type: "text-delta", text: step.text, outputTokens };
         break;
       case "wait":
         await sleep(step.milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -111,10 +111,12 @@ const plainDescription: EngineDescription = {
   driver: "scripted",
   metadata: {},
   chatTemplate: null,
+  templateAbilities: undefined,
   trainedContextTokens: 4096,
   contextTokens: 4096,
   sequences: 1,
   threads: 1,
+  gpu: false,
   memoryBytes: { model: 0, context: 0 },
   splitsEvents: false,
   canFillInTheMiddle: false,

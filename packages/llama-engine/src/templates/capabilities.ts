@@ -11,6 +11,8 @@ export type TemplateCapabilities = {
   /** Content as a list of parts. */
   readonly takesParts: boolean;
   readonly takesSystem: boolean;
+  /** The tools a caller offers are shown to the model. */
+  readonly takesTools: boolean;
   readonly takesToolCalls: boolean;
   readonly takesArgumentsAsObject: boolean;
   /** Thoughts of earlier turns are shown, or the answer opens differently with and without thinking. */
@@ -24,6 +26,7 @@ export function findCapabilities(body: Body, budget: Budget): TemplateCapabiliti
   return {
     ...findContentForms(attempt),
     takesSystem: isUsed(attempt([system, user]).at("messages", 0, "content")),
+    takesTools: isUsed(attempt([system, user], [probeTool]).at("tools", 0)),
     ...findToolForms(attempt),
     thinks: findThinking(attempt),
   };

@@ -40,6 +40,11 @@ function append(waiting: EngineEvent[], event: EngineEvent): EngineEvent[] {
   const last = waiting.at(-1);
   if (event.type !== "text-delta" || last?.type !== "text-delta") return [...waiting, event];
   const tokens = [...(last.tokens ?? []), ...(event.tokens ?? [])];
-  const joined = { ...last, text: last.text + event.text, ...(tokens.length > 0 ? { tokens } : {}) };
+  const joined = {
+    ...last,
+    ...event,
+    text: last.text + event.text,
+    ...(tokens.length > 0 ? { tokens } : {}),
+  };
   return [...waiting.slice(0, -1), joined];
 }

@@ -1,5 +1,5 @@
 import { FailureError } from "@hearth-and-keep/failures";
-import type { LlamaContext, Token } from "node-llama-cpp";
+import type { LlamaContextSequence, Token } from "node-llama-cpp";
 import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
 import type { EngineEvent } from "../port/events.ts";
 import { choiceOptions } from "./choose-token.ts";
@@ -21,8 +21,10 @@ export type PreparedRequest = Omit<GenerateRequest, "input" | "constraint"> & {
 };
 
 /** Serves many requests over the sequences of one context; each posts its events and ends with `generation-end`. */
-export function createGenerator({ llama, model, speed }: HostedModel, context: LlamaContext): Generator {
-  const sequences = Array.from({ length: context.totalSequences }, () => context.getSequence());
+export function createGenerator(
+  { llama, model, speed }: HostedModel,
+  sequences: readonly LlamaContextSequence[],
+): Generator {
   const pool = new SequencePool(sequences);
   let running = 0;
   return {

@@ -4,30 +4,32 @@ import {
   getLlama,
   InsufficientMemoryError,
   type Llama,
-  type LlamaContext,
-  type LlamaEmbeddingContext,
   LlamaLogLevel,
   type LlamaModel,
-  type LlamaRankingContext,
 } from "node-llama-cpp";
-import type { EngineDescription, EngineFailure, LoadPlan } from "../port/engine.ts";
-import type { TemplateSources } from "../templates/chat-template.ts";
+import type { EngineDescription, EngineFailure, LoadPlan, TemplateAbilities } from "../port/engine.ts";
+import { type ChatTemplate, readChatTemplate } from "../templates/chat-template.ts";
+import { giveThreads } from "./measure-threads.ts";
+import type { ModelContext } from "./model-context.ts";
+import { reportRawLogProbabilities, watchChoosing } from "./native-context.ts";
 import { plainMetadata } from "./plain-metadata.ts";
 import { ReadingSpeed } from "./read-prompt.ts";
-import { shareBatch } from "./share-batch.ts";
+import { type SharingParts, shareBatch } from "./share-batch.ts";
 
 /** A model in memory with the one kind of context its purpose needs. */
 export type HostedModel = {
   readonly llama: Llama;
   readonly model: LlamaModel;
   readonly description: EngineDescription;
-  readonly templates: TemplateSources;
+  /** Read when it is first asked for; throws `template-failed` when the model has none that can be read. */
+  readonly chatTemplate: () => ChatTemplate;
   /** Learned while prompts are read, used when batches are shared. */
   readonly speed: ReadingSpeed;
-  readonly context:
-    | { readonly purpose: "generate"; readonly context: LlamaContext }
-    | { readonly purpose: "embed"; readonly context: LlamaEmbeddingContext }
-    | { readonly purpose: "rank"; readonly context: LlamaRankingContext };
+  /** How many threads compute now; it changes with what else the machine does. */
+  readonly threads: () => number;
+  /** How long native code has been choosing the present token. */
+  readonly choosingSeconds: () => number;
+  readonly context: ModelContext;
 };
 
 export async function loadModel(plan: LoadPlan, onProgress: (share: number) => void): Promise<HostedModel> {
@@ -48,48 +50,58 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
       onLoadProgress: onProgress,
       ...(plan.gpuLayers === undefined ? {} : { gpuLayers: plan.gpuLayers }),
     });
-    const threads = plan.threads ?? llama.cpuMathCores;
+    const chatTemplate = templateReader(file);
     const speed = new ReadingSpeed();
-    const context = await createContext(model, { ...plan, threads, speed });
+    let batchTokens = 0;
+    const context = await createContext(model, {
+      ...plan,
+      sharing: {
+        tokensWhileShared: () => speed.sharedTokens,
+        onShared: (tokens) => void (batchTokens = tokens),
+      },
+    });
+    const tuner = await giveThreads({ context, wanted: plan.threads, batchTokens: () => batchTokens });
     return {
       llama,
       model,
       context,
       speed,
-      templates: templatesOf(file),
-      description: describe(model, { plan, file, context, threads }),
+      chatTemplate,
+      threads: () => tuner.threads,
+      choosingSeconds: watchChoosing(context.context),
+      description: describe(model, { plan, file, chatTemplate, context, threads: tuner.threads }),
     };
   } catch (problem) {
     throw nameLoadProblem(problem);
   }
 }
 
-async function createContext(
-  model: LlamaModel,
-  plan: LoadPlan & { threads: number; speed: ReadingSpeed },
-): Promise<HostedModel["context"]> {
-  const size = { contextSize: plan.contextTokens, threads: plan.threads };
+type ContextPlan = LoadPlan & { readonly sharing: SharingParts };
+
+async function createContext(model: LlamaModel, plan: ContextPlan): Promise<ModelContext> {
+  const size = { contextSize: plan.contextTokens };
   switch (plan.purpose) {
     case "embed":
       return { purpose: "embed", context: await model.createEmbeddingContext(size) };
     case "rank":
       return { purpose: "rank", context: await model.createRankingContext(size) };
-    case "generate":
-      return {
-        purpose: "generate",
-        context: await model.createContext({ ...size, ...generationOptions(plan, plan.speed) }),
-      };
+    case "generate": {
+      const context = await model.createContext({ ...size, ...generationOptions(plan) });
+      reportRawLogProbabilities(context, model);
+      const sequences = Array.from({ length: context.totalSequences }, () => context.getSequence());
+      return { purpose: "generate", context, sequences };
+    }
   }
 }
 
-function generationOptions(plan: LoadPlan, speed: ReadingSpeed) {
+function generationOptions(plan: ContextPlan) {
   const cacheType = plan.cacheType === undefined ? undefined : cacheTypeNames[plan.cacheType];
   return {
     sequences: plan.sequences,
     batchSize: Math.min(512, plan.contextTokens),
     flashAttention: plan.flashAttention ?? ("auto" as const),
     failedCreationRemedy: false as const,
-    batching: { itemPrioritizationStrategy: shareBatch(() => speed.sharedTokens) },
+    batching: { itemPrioritizationStrategy: shareBatch(plan.sharing) },
     ...(cacheType === undefined
       ? {}
       : { experimentalKvCacheKeyType: cacheType, experimentalKvCacheValueType: cacheType }),
@@ -104,21 +116,27 @@ const cacheTypeNames = { f16: "F16", q8_0: "Q8_0", q4_0: "Q4_0" } as const;
 type Loaded = {
   readonly plan: LoadPlan;
   readonly file: ModelFile;
-  readonly context: HostedModel["context"];
+  readonly chatTemplate: () => ChatTemplate;
+  readonly context: ModelContext;
   readonly threads: number;
 };
 
-function describe(model: LlamaModel, { plan, file, context, threads }: Loaded): EngineDescription {
+function describe(
+  model: LlamaModel,
+  { plan, file, chatTemplate, context, threads }: Loaded,
+): EngineDescription {
   const generating = context.purpose === "generate" ? context.context : undefined;
   const { infill } = model.tokens;
   return {
     driver: "llama.cpp in a child process",
     metadata: plainMetadata(model.fileInfo.metadata),
     chatTemplate: file.chatTemplate,
+    templateAbilities: abilitiesOf(chatTemplate),
     trainedContextTokens: model.trainContextSize,
     contextTokens: generating?.contextSize ?? plan.contextTokens,
     sequences: generating?.totalSequences ?? 1,
     threads,
+    gpu: model.gpuLayers > 0 ? model.llama.gpu : false,
     memoryBytes: { model: file.fileBytes, context: generating?.stateSize ?? 0 },
     splitsEvents: false,
     canFillInTheMiddle: infill.prefix !== null && infill.suffix !== null && infill.middle !== null,
@@ -126,9 +144,23 @@ function describe(model: LlamaModel, { plan, file, context, threads }: Loaded): 
   };
 }
 
-function templatesOf({ chatTemplate, metadata }: ModelFile): TemplateSources {
-  const forTools = metadata.get("tokenizer.chat_template.tool_use");
-  return { usual: chatTemplate, ...(typeof forTools === "string" ? { forTools } : {}) };
+function templateReader({ chatTemplate, metadata }: ModelFile): () => ChatTemplate {
+  const forTools = metadata.get("tokenizer.chat_template.tool_use")?.value;
+  const sources = { usual: chatTemplate, ...(typeof forTools === "string" ? { forTools } : {}) };
+  let template: ChatTemplate | undefined;
+  return () => (template ??= readChatTemplate(sources));
+}
+
+/** A model whose template is broken still loads: raw prompts need none. */
+function abilitiesOf(chatTemplate: () => ChatTemplate): TemplateAbilities | undefined {
+  try {
+    const { usual, forTools } = chatTemplate();
+    const { takesTools, thinks } = usual.capabilities;
+    return { tools: takesTools || forTools !== undefined, thinking: thinks };
+  } catch (problem) {
+    if (problem instanceof FailureError) return undefined;
+    throw problem;
+  }
 }
 
 function nameLoadProblem(problem: unknown): FailureError<EngineFailure> {

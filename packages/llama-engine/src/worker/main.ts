@@ -33,7 +33,7 @@ async function load(plan: LoadPlan): Promise<void> {
   try {
     const hosted = await loadModel(plan, (share) => send({ type: "load-progress", share }));
     const { context } = hosted;
-    const generator = context.purpose === "generate" ? createGenerator(hosted, context.context) : undefined;
+    const generator = context.purpose === "generate" ? createGenerator(hosted, context.sequences) : undefined;
     loaded = { hosted, preparer: createPreparer(hosted), generator };
     send({ type: "loaded", description: hosted.description });
   } catch (problem) {
@@ -135,4 +135,7 @@ process.on("message", (message: ToWorker) => {
   else void answer(message);
 });
 process.on("disconnect", () => process.exit(0));
-setInterval(() => send({ type: "heartbeat" }), heartbeatSeconds * 1000);
+setInterval(() => {
+  const hosted = loaded?.hosted;
+  send({ type: "heartbeat", threads: hosted?.threads(), choosingSeconds: hosted?.choosingSeconds() ?? 0 });
+}, heartbeatSeconds * 1000);

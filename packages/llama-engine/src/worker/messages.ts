@@ -28,6 +28,14 @@ export type FromWorker =
   | { readonly type: "failed"; readonly id: number; readonly failure: EngineFailure }
   /** Something that should not happen; the text stays in the server's log. */
   | { readonly type: "broken"; readonly id: number; readonly reason: string }
-  | { readonly type: "heartbeat" };
+  | Heartbeat;
+
+export type Heartbeat = {
+  readonly type: "heartbeat";
+  /** How many threads compute now; undefined while the model is being loaded. */
+  readonly threads: number | undefined;
+  /** How long native code has been choosing the present token: a grammar can make that take for ever. */
+  readonly choosingSeconds: number;
+};
 
 export const heartbeatSeconds = 1;

@@ -2,10 +2,10 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
 import { checkGrammar } from "../grammars/check-grammar.ts";
 import { grammarForJson, grammarForSchema } from "../grammars/schema-grammar.ts";
+import { grammarForToolCalls } from "../grammars/tool-call-grammar.ts";
 import type { Conversation } from "../port/conversation.ts";
 import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
 import type { OutputConstraint } from "../port/sampling.ts";
-import { type ChatTemplate, readChatTemplate } from "../templates/chat-template.ts";
 import { renderChatTemplate, type SpecialTokens } from "../templates/render-chat-template.ts";
 import type { HostedModel } from "./hosted-model.ts";
 
@@ -15,13 +15,16 @@ export type Preparer = {
   readonly tokenizeInput: (input: GenerateRequest["input"]) => readonly Token[];
 };
 
-/** What a model needs to make prompts; its template is read when the first conversation comes. */
-export function createPreparer({ model, templates }: Pick<HostedModel, "model" | "templates">): Preparer {
-  let template: ChatTemplate | undefined;
+/** What a model needs to make prompts. */
+export function createPreparer({
+  model,
+  chatTemplate,
+}: Pick<HostedModel, "model" | "chatTemplate">): Preparer {
   const specialTokens = specialTokensOf(model);
   const render = (conversation: Conversation): string => {
-    template ??= readChatTemplate(templates);
-    return renderChatTemplate(template, conversation, { specialTokens, now: new Date() });
+    refuseImages(conversation);
+    const { shown, begun } = withoutBegunAnswer(conversation);
+    return renderChatTemplate(chatTemplate(), shown, { specialTokens, now: new Date() }) + begun;
   };
   return {
     render,
@@ -38,6 +41,16 @@ export function createPreparer({ model, templates }: Pick<HostedModel, "model" |
   };
 }
 
+/** The most common way to write calls; a forced call is written so whatever the family's own way is. */
+const plainCalls = {
+  before: "",
+  after: "",
+  callBefore: "<tool_call>\n",
+  callAfter: "\n</tool_call>",
+  separator: "\n",
+  layout: { type: "json", nameKey: "name", argumentsKey: "arguments" },
+} as const;
+
 /** GBNF for what the answer must look like; undefined when anything goes. */
 export function grammarFor(constraint: OutputConstraint | undefined): string | undefined {
   switch (constraint?.type) {
@@ -50,7 +63,26 @@ export function grammarFor(constraint: OutputConstraint | undefined): string | u
     case "gbnf":
       checkGrammar(constraint.grammar);
       return constraint.grammar;
+    case "tool-calls":
+      return grammarForToolCalls(constraint.tools, { ...plainCalls, mostCalls: constraint.mostCalls });
   }
+}
+
+/** An answer that the caller began is put behind the opening of the model's turn, so that the model goes on with it. */
+function withoutBegunAnswer(conversation: Conversation): {
+  readonly shown: Conversation;
+  readonly begun: string;
+} {
+  const last = conversation.messages.at(-1);
+  if (last?.role !== "assistant" || last.content === null || (last.toolCalls ?? []).length > 0) {
+    return { shown: conversation, begun: "" };
+  }
+  return { shown: { ...conversation, messages: conversation.messages.slice(0, -1) }, begun: last.content };
+}
+
+function refuseImages({ messages }: Conversation): void {
+  const hasImages = messages.some((message) => message.role === "user" && (message.images ?? []).length > 0);
+  if (hasImages) throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "images" });
 }
 
 function specialTokensOf({ tokens, fileInfo }: LlamaModel): SpecialTokens {

@@ -1,5 +1,6 @@
 import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token } from "node-llama-cpp";
 import type { EndReason, EngineEvent, TokenProbability } from "../port/events.ts";
+import { mostAlternatives } from "./native-context.ts";
 import { openTokenText } from "./token-text.ts";
 
 export type AnswerPlan = {
@@ -36,7 +37,7 @@ export async function writeAnswer(plan: AnswerPlan): Promise<WrittenAnswer> {
     const written = text.add(token);
     const tokens = reportProbability(token, { probabilities, plan });
     if (written !== "" || tokens !== undefined) {
-      post({ type: "text-delta", text: written, ...(tokens === undefined ? {} : { tokens }) });
+      post({ type: "text-delta", text: written, outputTokens, ...(tokens === undefined ? {} : { tokens }) });
     }
     // The next token would have no room: ending here is the only way that never shifts the context.
     if (outputTokens >= plan.mostTokens || sequence.nextTokenIndex + 1 >= sequence.contextSize) {
@@ -45,24 +46,29 @@ export async function writeAnswer(plan: AnswerPlan): Promise<WrittenAnswer> {
     }
   }
   const rest = text.end();
-  if (rest !== "") post({ type: "text-delta", text: rest });
+  if (rest !== "") post({ type: "text-delta", text: rest, outputTokens });
   return { reason, outputTokens };
 }
 
-type Reported = { readonly probabilities: Map<Token, number> | undefined; readonly plan: AnswerPlan };
+type Reported = {
+  /** The binding's name for them; what it holds is told in native-context.ts. */
+  readonly probabilities: ReadonlyMap<Token, number> | undefined;
+  readonly plan: AnswerPlan;
+};
 
 function reportProbability(
   token: Token,
   { probabilities, plan }: Reported,
 ): readonly TokenProbability[] | undefined {
   if (probabilities === undefined || plan.logProbabilities === undefined) return undefined;
-  const describe = (each: Token, probability: number) => ({
+  const describe = (each: Token, logProbability: number) => ({
     token: each,
     text: plan.model.detokenize([each], true),
-    logProbability: Math.log(probability),
+    logProbability,
   });
   const alternatives = [...probabilities.entries()]
-    .slice(0, plan.logProbabilities)
-    .map(([each, probability]) => describe(each, probability));
-  return [{ ...describe(token, probabilities.get(token) ?? 0), alternatives }];
+    .slice(0, Math.min(plan.logProbabilities, mostAlternatives))
+    .map(([each, logProbability]) => describe(each, logProbability));
+  const own = probabilities.get(token) ?? Number.NEGATIVE_INFINITY;
+  return [{ ...describe(token, own), alternatives }];
 }

@@ -1,42 +1,10 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { startBareBinding } from "./bare-binding.ts";
-import { greedy, loadSmolLm, storyPrompts, throughput } from "./engine-under-test.ts";
+import { loadSmolLm, storyPrompts, storyRequests, throughput } from "./engine-under-test.ts";
 import { atLeast, compare } from "./rounds.ts";
 
 const tokens = 48;
-let partition = 0;
-
-/** A new partition each time, so that no round finds the last one's prompts in the cache. */
-function requests(streams: number) {
-  partition += 1;
-  return storyPrompts(streams).map((prompt) =>
-    greedy(prompt, { mostTokens: tokens, cachePartition: String(partition) }),
-  );
-}
-
-test.each([
-  { line: 1, streams: 1, bound: 0.97 },
-  { line: 2, streams: 8, bound: 0.95 },
-])(
-  "$streams streams through the port are as fast as the bare binding",
-  { timeout: 300_000 },
-  async ({ line, streams, bound }) => {
-    await using engine = await loadSmolLm();
-    await using bare = await startBareBinding({ sequences: 8, threads: 1 });
-    const { ratio, medians } = await compare(
-      `port-against-binding-${streams}`,
-      { name: "port", measure: () => throughput(engine, requests(streams)) },
-      { name: "binding", measure: () => bare.throughput(storyPrompts(streams), tokens) },
-    );
-    recordFigure({
-      claim: `engine ${line}`,
-      text: `${ratio.toFixed(3)} of the bare binding, ${streams} streams (${medians.map((each) => each.toFixed(1)).join(" against ")} tokens/s), needed ${bound}`,
-    });
-    expect(ratio).toBeGreaterThanOrEqual(atLeast(bound));
-  },
-);
 
 async function serverThroughput(server: LlamaServer, streams: number): Promise<number> {
   const startedAt = performance.now();
@@ -77,7 +45,7 @@ test.each([
     await using server = await startLlamaServer({ model, parallelSlots: 8, contextTokens: 2048, threads });
     const { ratio, medians } = await compare(
       `port-against-llama-server-${streams}-${threads}`,
-      { name: "port", measure: () => throughput(engine, requests(streams)) },
+      { name: "port", measure: () => throughput(engine, storyRequests(streams, tokens)) },
       { name: "llama-server", measure: () => serverThroughput(server, streams) },
     );
     recordFigure({

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { expect, test } from "vitest";
+import { freshPartition, greedy, loadSmolLm, sentence, time, turn } from "./engine-under-test.ts";
+import { atMost, compare } from "./rounds.ts";
+
+function short(round: number) {
+  return greedy(turn(`Say hello to visitor ${round}, please.`), {
+    mostTokens: 4,
+    cachePartition: freshPartition(),
+  });
+}
+
+test("a short request is answered soon although a long prompt is being read", {
+  timeout: 300_000,
+}, async () => {
+  await using engine = await loadSmolLm({ contextTokens: 8192, sequences: 2 });
+  const long = sentence.repeat(400);
+  let round = 0;
+  const { ratio, medians } = await compare(
+    "first-token-while-reading",
+    {
+      name: "while a prompt is read",
+      measure: async () => {
+        const hangUp = new AbortController();
+        const reading = time(
+          engine,
+          greedy(`${freshPartition()} ${long}`, { cachePartition: freshPartition() }),
+          hangUp.signal,
+        ).catch(() => undefined);
+        await sleep(600);
+        const { firstMilliseconds } = await time(engine, short((round += 1)));
+        hangUp.abort(new Error("enough"));
+        await reading;
+        return firstMilliseconds;
+      },
+    },
+    { name: "alone", measure: async () => (await time(engine, short((round += 1)))).firstMilliseconds },
+  );
+  recordFigure({
+    claim: "engine 5",
+    text: `${ratio.toFixed(2)} times the time alone (${medians.map((each) => each.toFixed(0)).join(" against ")} ms), needed 3 or less`,
+  });
+  expect(ratio).toBeLessThanOrEqual(atMost(3));
+});

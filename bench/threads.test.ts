@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
+import { recordFigure } from "@hearth-and-keep/figures";
+import type { Engine } from "@hearth-and-keep/llama-engine";
+import { expect, test } from "vitest";
+import { loadSmolLm, storyRequests, throughput } from "./engine-under-test.ts";
+import { atLeast, median } from "./rounds.ts";
+
+const cores = availableParallelism();
+const rounds = 5;
+const speed = (engine: Engine): Promise<number> => throughput(engine, storyRequests(1, 32));
+
+/** Another program that takes all but one of the cores. */
+async function keepBusy(count: number): Promise<AsyncDisposable> {
+  const programs = Array.from({ length: count }, () => spawn(process.execPath, ["-e", "for (;;);"]));
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const program of programs) {
+        program.kill("SIGKILL");
+        await once(program, "exit");
+      }
+    },
+  };
+}
+
+test.each([
+  { state: "idle", busy: 0 },
+  { state: "all cores but one kept busy", busy: cores - 1 },
+])(
+  "the chosen count of threads is nearly the fastest there is: $state",
+  { timeout: 300_000 },
+  async ({ state, busy }) => {
+    await using others = await keepBusy(busy);
+    expect(others).toBeDefined();
+    const counts = Array.from({ length: cores }, (_none, index) => index + 1);
+    await using chosen = await loadSmolLm({ sequences: 1 }, "threads by measurement");
+    const fixed: { readonly threads: number; readonly engine: Engine; readonly speeds: number[] }[] = [];
+    try {
+      for (const threads of counts) {
+        fixed.push({ threads, engine: await loadSmolLm({ sequences: 1, threads }), speeds: [] });
+      }
+      const ratios: number[] = [];
+      await speed(chosen);
+      for (let round = 0; round < rounds; round += 1) {
+        const own = await speed(chosen);
+        for (const each of fixed) each.speeds.push(await speed(each.engine));
+        ratios.push(own / Math.max(...fixed.map(({ speeds }) => speeds.at(-1) ?? 0)));
+      }
+      const ratio = median(ratios);
+      const all = fixed.map(({ threads, speeds }) => `${threads}: ${median(speeds).toFixed(1)}`).join(", ");
+      recordFigure({
+        claim: "engine 10",
+        text: `${ratio.toFixed(2)} of the best count, ${state}, with ${chosen.describe().threads} threads at the end (tokens/s by count: ${all}), needed 0.9`,
+      });
+      expect(ratio).toBeGreaterThanOrEqual(atLeast(0.9));
+    } finally {
+      for (const { engine } of fixed) await engine.unload();
+    }
+  },
+);

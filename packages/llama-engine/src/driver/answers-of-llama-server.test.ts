@@ -1,0 +1,171 @@
+import { recordFigure } from "@hearth-and-keep/figures";
+import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { GenerateRequest, LoadPlan } from "../port/engine.ts";
+import type { EngineEvent } from "../port/events.ts";
+import { greedySampling } from "../scripted/greedy-sampling.ts";
+import { createLlamaDriver } from "./llama-driver.ts";
+import { answerWithPlainKernels } from "./test/answer-with-plain-kernels.ts";
+
+const tolerance = 0.01;
+
+type Yardstick = { readonly plan: LoadPlan; readonly server: LlamaServer };
+
+/** The same model for our engine and in llama.cpp's own server. */
+async function prepare(file: Parameters<typeof testModel>[0]): Promise<Yardstick> {
+  const modelPath = await testModel(file);
+  const server = await startLlamaServer({ model: modelPath, contextTokens: 1024 });
+  const size = { contextTokens: 1024, sequences: 2, threads: 1, gpuLayers: 0 };
+  return { plan: { modelPath, ...size, purpose: "generate" }, server };
+}
+
+let smol: Yardstick;
+let tiny: Yardstick;
+beforeAll(async () => {
+  smol = await prepare("smollm2-135m-instruct-q4_1.gguf");
+  tiny = await prepare("tiny-llama.gguf");
+}, 300_000);
+afterAll(async () => {
+  for (const { server } of [smol, tiny]) await server[Symbol.asyncDispose]();
+});
+
+function request(input: GenerateRequest["input"], changes: Partial<GenerateRequest> = {}): GenerateRequest {
+  return { input, sampling: greedySampling, mostTokens: 12, cachePartition: "", ...changes };
+}
+
+function raw(prompt: string, changes: Partial<GenerateRequest> = {}): GenerateRequest {
+  return request({ type: "raw", prompt }, changes);
+}
+
+function textOf(events: readonly EngineEvent[] = []): string {
+  return events.map((event) => (event.type === "text-delta" ? event.text : "")).join("");
+}
+
+function tokensOf(events: readonly EngineEvent[] = []) {
+  return events.flatMap((event) => (event.type === "text-delta" ? (event.tokens ?? []) : []));
+}
+
+type Completion = {
+  readonly content: string;
+  readonly completion_probabilities: readonly {
+    readonly top_logprobs: readonly { readonly id: number; readonly logprob: number }[];
+  }[];
+};
+
+async function ask(server: LlamaServer, path: string, body: object): Promise<Completion> {
+  const settings = { n_predict: 12, temperature: 0, repeat_penalty: 1, cache_prompt: false };
+  const response = await fetch(`${server.url}${path}`, {
+    method: "POST",
+    body: JSON.stringify({ ...settings, ...body }),
+  });
+  expect(response.status).toBe(200);
+  // The documented shape of llama.cpp's own completions.
+  return (await response.json()) as Completion;
+}
+
+async function tokenize(server: LlamaServer, content: string): Promise<readonly number[]> {
+  const response = await fetch(`${server.url}/tokenize`, {
+    method: "POST",
+    body: JSON.stringify({ content }),
+  });
+  // The documented shape of llama.cpp's own server.
+  return ((await response.json()) as { readonly tokens: readonly number[] }).tokens;
+}
+
+test("log-probabilities are the model's own, whatever the sampler made of them", {
+  timeout: 180_000,
+}, async () => {
+  const prompts = ["The capital of France is", "Once upon a time", "def add(a, b):\n"];
+  const heated = { ...greedySampling, temperature: 1.5, topK: 0, topP: 1, repeatPenalty: 1.3, seed: 7 };
+  const requests = [greedySampling, heated].flatMap((sampling) =>
+    prompts.map((prompt) => raw(prompt, { sampling, logProbabilities: 5 })),
+  );
+  const answers = await answerWithPlainKernels(smol.plan, requests);
+  let compared = 0;
+  let furthest = 0;
+  for (const [index, events] of answers.entries()) {
+    const before = [...(await tokenize(smol.server, prompts[index % prompts.length] ?? ""))];
+    for (const token of tokensOf(events)) {
+      // The server stands at the same place and tells what it would have chosen there.
+      const theirs = await ask(smol.server, "/completion", { prompt: before, n_predict: 1, n_probs: 200 });
+      const known = new Map(
+        theirs.completion_probabilities[0]?.top_logprobs.map(({ id, logprob }) => [id, logprob]),
+      );
+      for (const { token: id, logProbability } of [token, ...token.alternatives]) {
+        const expected = known.get(id);
+        if (expected === undefined) continue;
+        compared += 1;
+        furthest = Math.max(furthest, Math.abs(logProbability - expected));
+      }
+      before.push(token.token);
+    }
+  }
+  expect(furthest).toBeLessThanOrEqual(tolerance);
+  recordFigure({
+    claim: "engine 13",
+    text: `${compared} log-probabilities within ${furthest.toFixed(4)} of llama.cpp's own server (needed ${tolerance})`,
+    counted: { reached: compared, needed: requests.length * 12 * 5 },
+  });
+});
+
+test("the middle is filled in as llama.cpp's own server fills it in, where the model has the tokens", async () => {
+  const cases = [
+    { prefix: "the house of the ", suffix: " and the water" },
+    { prefix: "", suffix: " by the sea" },
+    { prefix: "one two three", suffix: "" },
+  ];
+  const requests = cases.map((both) => request({ type: "fill-in-the-middle", ...both }));
+  const answers = await answerWithPlainKernels(tiny.plan, requests);
+  for (const [index, { prefix, suffix }] of cases.entries()) {
+    const theirs = await ask(tiny.server, "/infill", { input_prefix: prefix, input_suffix: suffix });
+    expect(textOf(answers[index])).toBe(theirs.content);
+    expect(theirs.content).not.toBe("");
+  }
+  recordFigure({
+    claim: "engine 13",
+    text: `${cases.length} of ${cases.length} fillings equal those of llama.cpp's own server`,
+    counted: { reached: cases.length, needed: 3 },
+  });
+});
+
+test("a model without those tokens says so and refuses to fill in the middle", async () => {
+  const never = new AbortController().signal;
+  await using engine = await createLlamaDriver().load(smol.plan, {
+    signal: never,
+    onProgress: () => undefined,
+  });
+  expect(engine.describe().canFillInTheMiddle).toBe(false);
+  const asked = request({ type: "fill-in-the-middle", prefix: "a", suffix: "b" });
+  await expect(Array.fromAsync(engine.generate(asked, never))).rejects.toMatchObject({
+    failure: { kind: "not-supported", feature: "fill-in-the-middle" },
+  });
+});
+
+test("a bias moves, forbids and forces a token as it does in llama.cpp's own server", async () => {
+  const prompt = "The capital of France is";
+  const paris = (await tokenize(smol.server, " Paris"))[0] ?? -1;
+  const biases = [
+    new Map([[paris, Number.NEGATIVE_INFINITY]]),
+    new Map([[paris, -100]]),
+    new Map([[100, 100]]),
+  ];
+  const requests = [new Map<number, number>(), ...biases].map((logitBias) =>
+    raw(prompt, { sampling: { ...greedySampling, logitBias }, mostTokens: 6 }),
+  );
+  const [free, ...biased] = (await answerWithPlainKernels(smol.plan, requests)).map(textOf);
+  for (const [index, logitBias] of biases.entries()) {
+    const theirs = await ask(smol.server, "/completion", {
+      prompt,
+      n_predict: 6,
+      logit_bias: [...logitBias].map(([token, bias]) => [token, Number.isFinite(bias) ? bias : false]),
+    });
+    expect(biased[index]).toBe(theirs.content);
+    expect(biased[index]).not.toBe(free);
+  }
+  expect(free).toContain("Paris");
+  recordFigure({
+    claim: "engine 13",
+    text: `${biases.length} of ${biases.length} biased answers equal those of llama.cpp's own server`,
+    counted: { reached: biases.length, needed: 3 },
+  });
+});

@@ -1,0 +1,34 @@
+import { stat } from "node:fs/promises";
+import { inspectModelFile, type Metadata } from "@hearth-and-keep/gguf";
+import type { LoadPlan } from "../port/engine.ts";
+import { estimateContextBytes, memoryLimitBytes } from "../sandbox/memory-limit.ts";
+
+/** Every file a worker opens for a plan. Parts of a split model lie beside its first file. */
+export function filesOf({ modelPath, adapters = [], projectorPath }: LoadPlan): readonly string[] {
+  const [, stem, count] = /^(.*-)\d{5}-of-(\d{5})\.gguf$/.exec(modelPath) ?? [];
+  const parts = Array.from({ length: Number(count ?? 0) }, (_none, index) => {
+    return `${stem}${String(index + 1).padStart(5, "0")}-of-${count}.gguf`;
+  });
+  const others = [
+    ...adapters.map(({ path }) => path),
+    ...(projectorPath === undefined ? [] : [projectorPath]),
+  ];
+  return [...(parts.length > 0 ? parts : [modelPath]), ...others];
+}
+
+/** How much memory the worker of a plan may take on a machine with so much. */
+export async function limitOfPlan(plan: LoadPlan, machineBytes: number): Promise<number> {
+  const sizes = await Promise.all(filesOf(plan).map((path) => sizeOf(path)));
+  const modelBytes = sizes.reduce((sum, size) => sum + size, 0);
+  const contextBytes = estimateContextBytes(await metadataOf(plan.modelPath), plan);
+  return memoryLimitBytes({ modelBytes, contextBytes, machineBytes });
+}
+
+/** A missing or broken file is the worker's to tell of; for the limit it only counts as nothing known. */
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0;
+}
+
+async function metadataOf(path: string): Promise<Metadata | undefined> {
+  return (await inspectModelFile(path).catch(() => undefined))?.metadata;
+}

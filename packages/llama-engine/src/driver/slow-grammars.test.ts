@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { testModel } from "@hearth-and-keep/test-servers";
+import { beforeAll, expect, test } from "vitest";
+import { checkGrammar } from "../grammars/check-grammar.ts";
+import type { Engine, LoadPlan } from "../port/engine.ts";
+import { lookAtMachine } from "../sandbox/machine.ts";
+import { greedySampling } from "../scripted/greedy-sampling.ts";
+import { createLlamaDriver } from "./llama-driver.ts";
+import { limitOfPlan } from "./memory-of-plan.ts";
+
+const never = new AbortController().signal;
+const driver = createLlamaDriver();
+let plan: LoadPlan;
+
+beforeAll(async () => {
+  const modelPath = await testModel("smollm2-135m-instruct-q4_1.gguf");
+  plan = { modelPath, contextTokens: 512, sequences: 1, threads: 1, gpuLayers: 0, purpose: "generate" };
+}, 900_000);
+
+const load = (): Promise<Engine> => driver.load(plan, { signal: never, onProgress: () => undefined });
+
+async function write(engine: Engine, grammar: string): Promise<string> {
+  let text = "";
+  const request = {
+    input: { type: "raw", prompt: "aaaaaaaa" },
+    sampling: greedySampling,
+    mostTokens: 8,
+    cachePartition: "one",
+    constraint: { type: "gbnf", grammar },
+  } as const;
+  for await (const event of engine.generate(request, never)) {
+    if (event.type === "text-delta") text += event.text;
+  }
+  return text;
+}
+
+/** Every letter may have been written in sixteen ways, each with its own way to go on. */
+const ambiguous = `root ::= ${'"a" root root | '.repeat(16)} "a"`;
+/** There are two to the power of thirty ways to begin. */
+const branching = [
+  "root ::= r0",
+  ...Array.from({ length: 30 }, (_none, depth) => `r${depth} ::= r${depth + 1} "x" | r${depth + 1} "y"`),
+  'r30 ::= "a"',
+].join("\n");
+
+test.each([
+  { name: "choosing a token", grammar: ambiguous },
+  { name: "beginning", grammar: branching },
+])(
+  "a valid grammar for which $name takes for ever costs its caller a failure within fifteen seconds",
+  async ({ name, grammar }) => {
+    expect(() => checkGrammar(grammar)).not.toThrow();
+    const engine = await load();
+    const startedAt = performance.now();
+    const used = watchMemory();
+    const problem: unknown = await write(engine, grammar).catch((failure: unknown) => failure);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const peakBytes = used.stop();
+    expect(problem).toMatchObject({
+      failure: { kind: expect.stringMatching(/^(grammar-too-slow|engine-died)$/u) },
+    });
+    expect(seconds).toBeLessThan(15);
+    expect(peakBytes).toBeLessThan(await limitOfPlan(plan, lookAtMachine().memoryBytes));
+    await using next = await load();
+    expect(await write(next, 'root ::= "yes" | "no"')).toMatch(/^(yes|no)$/u);
+    recordFigure({
+      claim: "engine 16",
+      text: `a grammar for which ${name} takes for ever failed after ${seconds.toFixed(1)} s, the largest process held ${Math.round(peakBytes / 1e6)} MB`,
+      counted: { reached: 1, needed: 1 },
+    });
+  },
+  60_000,
+);
+
+/** The most memory that any process below this one was ever seen to hold. */
+function watchMemory(): { stop(): number } {
+  let peakBytes = 0;
+  const timer = setInterval(() => {
+    for (const pid of below(process.pid)) peakBytes = Math.max(peakBytes, residentBytes(pid));
+  }, 200);
+  return {
+    stop() {
+      clearInterval(timer);
+      return peakBytes;
+    },
+  };
+}
+
+function below(pid: number): readonly number[] {
+  const children = readOrEmpty(`/proc/${pid}/task/${pid}/children`).split(" ").filter(Boolean).map(Number);
+  return children.flatMap((child) => [child, ...below(child)]);
+}
+
+function residentBytes(pid: number): number {
+  return 1024 * Number(/^VmRSS:\s+(\d+)/mu.exec(readOrEmpty(`/proc/${pid}/status`))?.[1] ?? 0);
+}
+
+/** A process may end between being listed and being read. */
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,59 @@
+import { availableParallelism } from "node:os";
+import type { Token } from "node-llama-cpp";
+import type { ModelContext } from "./model-context.ts";
+import { watchBatches } from "./native-context.ts";
+import { countsToTry, ThreadTuner } from "./thread-tuner.ts";
+
+/** Trying counts at the start may not hold a load up for longer. */
+const mostMilliseconds = 1000;
+
+export type ThreadsParts = {
+  readonly context: ModelContext;
+  /** A count that was asked for; absent finds one. */
+  readonly wanted: number | undefined;
+  /** How many tokens the batch about to be computed carries. */
+  readonly batchTokens: () => number;
+};
+
+/** Gives a context its threads: those that were asked for, or those that are fastest now and from then on. */
+export async function giveThreads({ context, wanted, batchTokens }: ThreadsParts): Promise<ThreadTuner> {
+  const tuner = new ThreadTuner(wanted === undefined ? countsToTry(availableParallelism()) : [wanted]);
+  const isGenerating = context.purpose === "generate";
+  let isMeasuring = true;
+  watchBatches(context.context, {
+    threads: () => tuner.threads,
+    onBatch(milliseconds) {
+      // Texts to embed have all lengths, so their batches tell nothing about speed.
+      if (isMeasuring || isGenerating) tuner.observe(isMeasuring ? 1 : batchTokens(), milliseconds);
+    },
+  });
+  tuner.startTrial(1);
+  const work = workOn(context);
+  const startedAt = performance.now();
+  while (tuner.isTrying && performance.now() - startedAt < mostMilliseconds) await work.step();
+  tuner.endTrial();
+  await work.clear();
+  isMeasuring = false;
+  return tuner;
+}
+
+type Work = { readonly step: () => Promise<unknown>; readonly clear: () => Promise<void> };
+
+/** The smallest step of real work, over and over: any token will do, because nobody reads the result. */
+function workOn(context: ModelContext): Work {
+  // The binding brands its token numbers; every vocabulary has this one.
+  const anyToken = 1 as Token;
+  switch (context.purpose) {
+    case "generate": {
+      const [sequence] = context.sequences;
+      return {
+        step: async () => sequence?.evaluateWithoutGeneratingNewTokens([anyToken]),
+        clear: async () => sequence?.clearHistory(),
+      };
+    }
+    case "embed":
+      return { step: () => context.context.getEmbeddingFor([anyToken]), clear: async () => undefined };
+    case "rank":
+      return { step: () => context.context.rank("a", "b"), clear: async () => undefined };
+  }
+}
