@@ -1,0 +1,45 @@
+import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
+import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import { testModel } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import type { SchedulingEvent } from "./events.ts";
+import { createScheduler } from "./scheduler.ts";
+import { giveBack, never } from "./test/stage.ts";
+import type { Lease, ModelWish } from "./wish.ts";
+
+async function firstWords({ engine }: Lease): Promise<string> {
+  const input = { type: "raw", prompt: "Once upon a time" } as const;
+  const request = { input, sampling: greedySampling, mostTokens: 4, cachePartition: "" };
+  let text = "";
+  for await (const event of engine.generate(request, never))
+    if (event.type === "text-delta") text += event.text;
+  return text;
+}
+
+test("two real models alternate under a budget that holds one, and each answers as before", async () => {
+  const events: SchedulingEvent[] = [];
+  const size = { fileBytes: 100_000_000, layers: 30, keyValueHeads: 3, headSize: 64 };
+  const wish = { purpose: "generate", trainedContextTokens: 512, size } as const;
+  const wishes: readonly ModelWish[] = [
+    { ...wish, key: "small", modelPath: await testModel("smollm2-135m-instruct-q4_1.gguf") },
+    { ...wish, key: "tiny", modelPath: await testModel("tiny-llama.gguf") },
+  ];
+  const scheduler = createScheduler({
+    driver: createLlamaDriver(),
+    limits: { memoryBudgetBytes: 150_000_000, sequences: 2 },
+    loadSettings: { threads: 1, gpuLayers: 0 },
+    onEvent: (event) => events.push(event),
+  });
+  const answers: string[] = [];
+  for (const each of [...wishes, ...wishes]) {
+    const lease = await scheduler.lend(each, never);
+    expect(lease.contextTokens).toBe(512);
+    answers.push(await firstWords(lease));
+    giveBack(lease);
+  }
+  await scheduler.close(5);
+  expect(answers.slice(0, 2)).toEqual(answers.slice(2));
+  expect(answers.every((answer) => answer !== "")).toBe(true);
+  const unloads = events.flatMap((event) => (event.type === "model-unloaded" ? event.reason : []));
+  expect(unloads).toEqual(["evicted", "evicted", "evicted", "stopping"]);
+}, 300_000);
