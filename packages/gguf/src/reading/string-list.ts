@@ -22,11 +22,15 @@ function stringsIn(bytes: Buffer, length: number, longestBytes: number): StringL
     longestBytes,
     at,
     has: (text) => hasString(bytes, text),
-    *[Symbol.iterator]() {
-      for (let start = 0; start < bytes.length; start += 8 + lengthAt(bytes, start))
-        yield stringAt(bytes, start);
-    },
+    eachAsBytes: () => eachString(bytes, "latin1"),
+    [Symbol.iterator]: () => eachString(bytes, "utf8"),
   };
+}
+
+function* eachString(bytes: Buffer, encoding: "utf8" | "latin1"): Generator<string> {
+  for (let start = 0; start < bytes.length; start += 8 + lengthAt(bytes, start)) {
+    yield bytes.toString(encoding, start + 8, start + 8 + lengthAt(bytes, start));
+  }
 }
 
 function findStarts(bytes: Buffer, length: number): Uint32Array {

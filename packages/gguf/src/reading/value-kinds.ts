@@ -54,4 +54,6 @@ export type StringList = Iterable<string> & {
   readonly longestBytes: number;
   at(index: number): string | undefined;
   has(text: string): boolean;
+  /** Each string with one character for each of its bytes, so that two are equal exactly when their bytes are. */
+  eachAsBytes(): Iterable<string>;
 };

@@ -1,5 +1,6 @@
+import { quote } from "../problem.ts";
 import type { Metadata } from "../reading/read-header.ts";
-import { checkWholes, findWhole, type Range } from "./metadata-values.ts";
+import { checkWholes, findWhole, type Range, refuseKey } from "./metadata-values.ts";
 
 /** llama.cpp keeps its layers in arrays of this length. */
 export const mostLayers = 512;
@@ -34,5 +35,29 @@ export function checkDimensions(metadata: Metadata, architecture: string): void 
   for (const [name, range] of Object.entries(single)) findWhole(metadata, `${architecture}.${name}`, range);
   for (const [name, range] of Object.entries(perLayer)) {
     checkWholes(metadata, `${architecture}.${name}`, { ...range, longest: mostLayers });
+  }
+  refuseEmptyLayers(metadata, architecture);
+}
+
+/**
+ * Native code ends the process at a tensor without a row. Of all layers, only those of state-space and recurrent
+ * models have no heads, and only theirs and those of experts no part that feeds forward.
+ */
+function refuseEmptyLayers(metadata: Metadata, architecture: string): void {
+  const keys = [...metadata.keys()];
+  if (keys.some((key) => key.startsWith(`${architecture}.ssm.`) || key.startsWith(`${architecture}.wkv.`)))
+    return;
+  const hasExperts = Number(metadata.get(`${architecture}.expert_count`)?.value ?? 0) > 0;
+  const filled = [
+    "attention.head_count",
+    "attention.head_count_kv",
+    ...(hasExperts ? [] : ["feed_forward_length"]),
+  ];
+  for (const name of filled) {
+    const key = `${architecture}.${name}`;
+    const value = metadata.get(key)?.value;
+    if (typeof value !== "object" && value !== undefined && Number(value) === 0) {
+      refuseKey(key, `The value of ${quote(key)} is 0 for all layers, and a model of this kind needs some`);
+    }
   }
 }

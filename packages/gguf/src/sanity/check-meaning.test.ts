@@ -49,6 +49,31 @@ describe("what native code multiplies", () => {
     }
   });
 
+  test.for(["attention.head_count", "attention.head_count_kv", "feed_forward_length"])(
+    "%s of none for all layers is refused, except in a state-space or recurrent model",
+    (name) => {
+      const none: Entry = { key: `llama.${name}`, type: "uint32", value: 0 };
+      expect(kindOf(architecture, none)).toBe("value-unusable");
+      expect(kindOf(architecture, { ...none, value: 1 })).toBe("accepted");
+      expect(kindOf(architecture, numbers(none.key, "uint32", [0, 1]))).toBe("accepted");
+      for (const other of ["ssm.state_size", "wkv.head_size"]) {
+        expect(kindOf(architecture, none, { key: `llama.${other}`, type: "uint32", value: 16 })).toBe(
+          "accepted",
+        );
+      }
+    },
+  );
+
+  test("experts may stand in for the part that feeds forward, and not for heads", () => {
+    const experts: Entry = { key: "llama.expert_count", type: "uint32", value: 8 };
+    const none: Entry = { key: "llama.feed_forward_length", type: "uint32", value: 0 };
+    expect(kindOf(architecture, experts, none)).toBe("accepted");
+    expect(kindOf(architecture, { ...experts, value: 0 }, none)).toBe("value-unusable");
+    expect(kindOf(architecture, experts, { ...none, key: "llama.attention.head_count" })).toBe(
+      "value-unusable",
+    );
+  });
+
   test("a number for each layer is accepted, and each is checked", () => {
     const key = "llama.attention.head_count_kv";
     expect(kindOf(architecture, numbers(key, "uint32", [8, 0, 4]))).toBe("accepted");
@@ -102,6 +127,52 @@ describe("vocabulary", () => {
   );
 });
 
+describe("tokens", () => {
+  const key = "tokenizer.ggml.tokens";
+  const bytes = Array.from({ length: 256 }, (_, byte) => nameOfByte(byte));
+
+  test("no two tokens have the same text as native code reads it, up to a zero byte", () => {
+    expect(kindOf(architecture, texts(key, ["a", "b", "A"]))).toBe("accepted");
+    expect(kindOf(architecture, texts(key, ["a", "b", "a"]))).toBe("vocabulary-inconsistent");
+    expect(kindOf(architecture, texts(key, ["a", "b", "b\0c"]))).toBe("vocabulary-inconsistent");
+    expect(kindOf(architecture, texts(key, ["a", "bc", "b\0c"]))).toBe("accepted");
+  });
+
+  test("texts that are no valid UTF-8 are compared by their bytes", () => {
+    expect(kindOf(architecture, texts(key, [Uint8Array.of(0xfe), Uint8Array.of(0xff)]))).toBe("accepted");
+    expect(kindOf(architecture, texts(key, [Uint8Array.of(0xff), Uint8Array.of(0xff)]))).toBe(
+      "vocabulary-inconsistent",
+    );
+  });
+
+  test("empty tokens are named by their place, which no other token may have as its text", () => {
+    expect(kindOf(architecture, texts(key, ["", "a", ""]))).toBe("accepted");
+    expect(kindOf(architecture, texts(key, ["", "a", "[EMPTY_0]"]))).toBe("vocabulary-inconsistent");
+    expect(kindOf(architecture, texts(key, ["", "a", "[EMPTY_1]"]))).toBe("accepted");
+  });
+
+  test("sentence pieces have a token for every byte or for none, and a byte may stand for itself", () => {
+    const pieces: Entry = { key: "tokenizer.ggml.model", type: "string", value: "llama" };
+    const without = bytes.filter((name) => name !== nameOfByte(0x41));
+    expect(kindOf(architecture, pieces, texts(key, bytes))).toBe("accepted");
+    expect(kindOf(architecture, pieces, texts(key, ["a", "b"]))).toBe("accepted");
+    expect(kindOf(architecture, pieces, texts(key, [...without, "A"]))).toBe("accepted");
+    expect(kindOf(architecture, pieces, texts(key, without))).toBe("vocabulary-inconsistent");
+    expect(kindOf(architecture, { ...pieces, value: "gpt2" }, texts(key, without))).toBe("accepted");
+  });
+
+  test("a million tokens are accepted, one more is refused", () => {
+    expect(kindOfBytes(writeEmptyTokens(2 ** 20))).toBe("accepted");
+    expect(kindOfBytes(writeEmptyTokens(2 ** 20 + 1))).toBe("too-large");
+  });
+
+  function writeEmptyTokens(count: number): Uint8Array {
+    const none = writeModel({ alignment: 1, entries: [architecture, texts(key, [])] });
+    none.writeBigUInt64LE(BigInt(count), none.length - 8);
+    return Buffer.concat([none, Buffer.alloc(8 * count)]);
+  }
+});
+
 describe("image projector", () => {
   test("an image is cut into patches: at least one, at most 1,024 on a side", () => {
     expect(kindOf(clip, vision("image_size", 336), vision("patch_size", 14))).toBe("accepted");
@@ -128,7 +199,11 @@ function vision(name: string, value: number): Entry {
   return { key: `clip.vision.${name}`, type: "uint32", value };
 }
 
-function texts(key: string, values: readonly string[]): Entry {
+function nameOfByte(byte: number): string {
+  return `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
+}
+
+function texts(key: string, values: readonly (string | Uint8Array)[]): Entry {
   return { key, type: "array", value: { of: "string", values } };
 }
 
@@ -141,7 +216,10 @@ function numbers(
 }
 
 function kindOf(...entries: readonly Entry[]): string {
-  const bytes = writeModel({ entries });
+  return kindOfBytes(writeModel({ entries }));
+}
+
+function kindOfBytes(bytes: Uint8Array): string {
   try {
     checkMeaning(readHeader(bytes, bytes.length).metadata);
     return "accepted";

@@ -1,10 +1,13 @@
 import { quote } from "../problem.ts";
 import type { Metadata } from "../reading/read-header.ts";
 import type { MetadataList, StringList } from "../reading/value-kinds.ts";
+import { checkTokens } from "./check-tokens.ts";
 import { findList, findText, findWhole, refuseKey } from "./metadata-values.ts";
 
 const tokensKey = "tokenizer.ggml.tokens";
-const mostTokens = 2 ** 24;
+/** Four times the largest vocabulary of today. Comparing so many takes a second and 200 MB. */
+const mostTokens = 2 ** 20;
+const mostMerges = 2 ** 22;
 /** Native code keeps lengths of tokens in 32 bits with a sign, and on the stack; real ones have at most hundreds. */
 const longestTokenBytes = 65_535;
 /** How converters write that a model has no such token: -1 in 32 bits. */
@@ -12,10 +15,11 @@ const noToken = 2 ** 32 - 1;
 
 /** Native code reads scores and types by the number of tokens, without asking how many there are. */
 export function checkVocabulary(metadata: Metadata): void {
-  findText(metadata, "tokenizer.ggml.model");
+  const model = findText(metadata, "tokenizer.ggml.model");
   findText(metadata, "tokenizer.ggml.pre");
-  findStrings(metadata, "tokenizer.ggml.merges");
-  const tokens = findStrings(metadata, tokensKey);
+  findStrings(metadata, "tokenizer.ggml.merges", mostMerges);
+  const tokens = findStrings(metadata, tokensKey, mostTokens);
+  if (tokens !== undefined) checkTokens(tokens, { key: tokensKey, model });
   checkColumn(metadata, { key: "tokenizer.ggml.scores", types: ["float32"], tokens });
   checkColumn(metadata, { key: "tokenizer.ggml.token_type", types: ["int32", "uint32"], tokens });
   checkColumn(metadata, { key: "tokenizer.ggml.precompiled_charsmap", types: ["uint8", "int8"] });
@@ -24,12 +28,12 @@ export function checkVocabulary(metadata: Metadata): void {
   }
 }
 
-function findStrings(metadata: Metadata, key: string): StringList | undefined {
+function findStrings(metadata: Metadata, key: string, most: number): StringList | undefined {
   const list = findList(metadata, key);
   if (list === undefined) return undefined;
   if (list.kind !== "strings") return refuseKey(key, `The value of ${quote(key)} must be an array of texts`);
   if (list.length === 0 && key === tokensKey) return refuseKey(key, "The vocabulary has no tokens");
-  if (list.length > mostTokens || list.longestBytes > longestTokenBytes) {
+  if (list.length > most || list.longestBytes > longestTokenBytes) {
     const sentence = `${quote(key)} has ${list.length} texts of up to ${list.longestBytes} bytes, too many or too long`;
     return refuseKey(key, sentence, "too-large");
   }

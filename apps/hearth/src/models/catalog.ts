@@ -1,0 +1,44 @@
+/**
+ * @module
+ * The models on this machine: their names, what each is, and how one is made, copied and removed. They lie in
+ * stores of Ollama's layout; the first is ours, those below it are only read, and a name in ours wins.
+ * Promises that no name and no digest leads out of a store, that a broken model never hides the others, and that
+ * nothing is removed but what the caller named. Knows no protocol. Imported by dialects, `scheduling/` and `main`.
+ */
+import type { ModelFile } from "@hearth-and-keep/gguf";
+import { copyModel } from "./copy-model.ts";
+import {
+  describeModel,
+  type ModelDescription,
+  type ModelSummary,
+  openModel,
+} from "./describing/describe-model.ts";
+import { createHeaderReader, inspectModel } from "./describing/header-reader.ts";
+import { LeastRecentlyUsed } from "./describing/least-recently-used.ts";
+import { findModel } from "./find-model.ts";
+import { listModels, type ModelListing } from "./list-models.ts";
+import { type RemovedModel, removeModel } from "./remove-model.ts";
+import type { ModelStores } from "./store/model-store.ts";
+
+export type Catalog = {
+  list(): Promise<ModelListing>;
+  describe(name: string): Promise<ModelDescription>;
+  /** The whole header, tensors and vocabulary too: read anew each time, because it is large. */
+  inspect(name: string): Promise<ModelFile>;
+  copy(source: string, destination: string): Promise<void>;
+  remove(name: string): Promise<RemovedModel>;
+};
+
+const mostRemembered = 4096;
+
+export function createCatalog(stores: ModelStores): Catalog {
+  const headers = createHeaderReader(mostRemembered);
+  const summaries = new LeastRecentlyUsed<ModelSummary>(mostRemembered);
+  return {
+    list: () => listModels({ stores, headers, summaries }),
+    describe: async (name) => describeModel(await findModel(stores, name), { stores, headers }),
+    inspect: async (name) => inspectModel((await openModel(stores, await findModel(stores, name))).path),
+    copy: (source, destination) => copyModel(stores, source, destination),
+    remove: (name) => removeModel(stores, name),
+  };
+}

@@ -1,0 +1,17 @@
+import { readStoredModel, type StoredModel } from "./describing/stored-model.ts";
+import { modelFailure } from "./model-failure.ts";
+import { isCloudName, parseModelName } from "./model-name.ts";
+import { findManifest } from "./store/manifest-tree.ts";
+import type { ModelStores } from "./store/model-store.ts";
+
+/** The model of that name, however its case is spelled, from the first store that has it. */
+export async function findModel(stores: ModelStores, text: string): Promise<StoredModel> {
+  const name = parseModelName(text);
+  for (const store of stores) {
+    const place = await findManifest(store, name);
+    if (place === undefined) continue;
+    const model = await readStoredModel(place);
+    if (name.digest === null || name.digest === model.digest) return model;
+  }
+  throw modelFailure({ kind: isCloudName(name) ? "model-remote" : "model-not-found", model: text });
+}
