@@ -1,4 +1,9 @@
-import { type Answer, createHttpService, type HttpService, NoSuchRoute } from "@hearth-and-keep/http-service";
+import {
+  createHttpService,
+  type HttpService,
+  NoSuchRoute,
+  type WholeAnswer,
+} from "@hearth-and-keep/http-service";
 import type { Logger } from "@hearth-and-keep/logging";
 import { type KeepParts, routes } from "./routes.ts";
 
@@ -29,7 +34,7 @@ export function createVaultServer(parts: KeepParts & { readonly logger: KeepLogg
 }
 
 /** RFC 9457; the cause stays in our log. */
-function answerFailure(problem: unknown): Answer {
+function answerFailure(problem: unknown): WholeAnswer {
   const [status, title] =
     problem instanceof NoSuchRoute ? [404, "No such resource"] : [500, "Internal error"];
   return {

@@ -5,13 +5,16 @@
  * It knows no program: failures are answered by a function the program passes in.
  * Imported by each program's `server.ts`, `routes.ts` and handlers; use cases never see it.
  */
-export { type Answer, jsonAnswer, textAnswer } from "./answer.ts";
-export type { Call, Route } from "./route.ts";
+export { type Answer, jsonAnswer, type StreamAnswer, textAnswer, type WholeAnswer } from "./answer.ts";
+export { BodyProblem } from "./read-body.ts";
+export { type Call, type CallHead, type RequestNotes, type Route, streamBody } from "./route.ts";
 export { serveUntil } from "./serve-until.ts";
 export {
   AddressError,
+  type Certificate,
   createHttpService,
   type HttpService,
+  NoSuchMethod,
   NoSuchRoute,
   type RequestRecord,
 } from "./service.ts";

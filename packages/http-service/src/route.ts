@@ -1,20 +1,42 @@
+import type { Readable } from "node:stream";
 import type { Answer } from "./answer.ts";
 
-/** One request, as handlers see it. */
-export type Call = {
+/** What is known of a request before its body is read. */
+export type CallHead = {
   readonly requestId: string;
+  readonly method: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Who calls: the other end of the connection, or what a trusted proxy says it is. */
+  readonly address: string;
+  /** Puts something into the request's record. */
+  readonly note: (notes: RequestNotes) => void;
+};
+
+/** One request, as handlers see it. */
+export type Call = CallHead & {
+  /** Parsed JSON, or the bytes as they come for a row that asks for a stream. */
   readonly body: unknown;
   /** Fires when the caller hangs up before the answer is complete. */
   readonly signal: AbortSignal;
 };
+
+/** Short facts by name; which of them may be logged, the program's own list decides. */
+export type RequestNotes = Readonly<Record<string, string | number | boolean>>;
 
 /** One row of a program's table of URLs; programs add columns (dialect, access) by extending it. */
 export type Route = {
   /** A GET row also answers HEAD. */
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
+  /** JSON unless said otherwise; a stream has no limit but the handler's own. */
+  readonly body?: "json" | "stream";
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 };
+
+/** The body of a row that asked for a stream. */
+export function streamBody({ body }: Call): Readable {
+  // The parser of such rows passes the socket's own stream on.
+  return body as Readable;
+}

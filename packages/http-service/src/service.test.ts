@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
 import {
-  type Answer,
   createHttpService,
   jsonAnswer,
   NoSuchRoute,
   type RequestRecord,
   type Route,
+  type WholeAnswer,
 } from "./index.ts";
 
 async function startService(routes: readonly Route[]) {
   const records: RequestRecord[] = [];
   const service = createHttpService({
     routes,
-    answerFailure: (problem): Answer =>
+    answerFailure: (problem): WholeAnswer =>
       problem instanceof NoSuchRoute
         ? jsonAnswer({ problem: "no route" }, 404)
         : jsonAnswer({ problem: "other" }, 500),

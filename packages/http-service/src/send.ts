@@ -1,0 +1,77 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import type { FastifyReply } from "fastify";
+import type { Answer, StreamAnswer, WholeAnswer } from "./answer.ts";
+
+/** A failure before the first piece still has its own status; a caller does not wait longer for a head than this. */
+const longestHeadMilliseconds = 30_000;
+const fillerMilliseconds = 15_000;
+
+export async function send(reply: FastifyReply, answer: Answer): Promise<void> {
+  if ("pieces" in answer) await sendStream(reply, answer);
+  else sendWhole(reply, answer);
+}
+
+export function sendWhole(reply: FastifyReply, answer: WholeAnswer): void {
+  void reply.code(answer.status).headers(headersOf(reply, answer)).send(answer.body);
+}
+
+function headersOf(reply: FastifyReply, { headers }: Answer): Record<string, string> {
+  return { ...headers, "x-request-id": reply.request.id };
+}
+
+async function sendStream(reply: FastifyReply, answer: StreamAnswer): Promise<void> {
+  const pieces = answer.pieces[Symbol.asyncIterator]();
+  const first = pieces.next();
+  // What goes wrong before the head is thrown, and answered with its own status.
+  await Promise.race([first, wait(longestHeadMilliseconds, reply.raw)]);
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(answer.status, {
+    ...headersOf(reply, answer),
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",
+  });
+  raw.flushHeaders();
+  try {
+    await writePieces(raw, { first, pieces, filler: answer.filler });
+  } catch (problem) {
+    if (!raw.destroyed) raw.write(answer.endFailed(problem));
+  }
+  raw.end();
+}
+
+type Source = {
+  readonly first: Promise<IteratorResult<string>>;
+  readonly pieces: AsyncIterator<string>;
+  readonly filler: string;
+};
+
+async function writePieces(raw: ServerResponse, { first, pieces, filler }: Source): Promise<void> {
+  let next = await withFiller(raw, first, filler);
+  while (next.done !== true) {
+    if (raw.destroyed) {
+      await pieces.return?.();
+      return;
+    }
+    if (!raw.write(next.value)) await Promise.race([once(raw, "drain"), once(raw, "close")]);
+    next = await withFiller(raw, pieces.next(), filler);
+  }
+}
+
+async function withFiller<Value>(raw: ServerResponse, value: Promise<Value>, filler: string): Promise<Value> {
+  const timer = setInterval(() => {
+    if (!raw.destroyed && !raw.writableNeedDrain) raw.write(filler);
+  }, fillerMilliseconds);
+  try {
+    return await value;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Ends early when the caller is gone. */
+async function wait(milliseconds: number, raw: ServerResponse): Promise<void> {
+  const signal = AbortSignal.timeout(milliseconds);
+  await once(raw, "close", { signal }).catch(() => undefined);
+}
