@@ -23,7 +23,7 @@ test("embeddings of MiniLM equal those of llama.cpp's own server", { timeout: 30
     "x",
     "A much longer sentence ".repeat(20),
   ];
-  const { vectors, tokens } = await engine.embed(texts, never);
+  const { vectors, tokens } = await engine.embed({ texts, truncates: false }, never);
   expect(tokens).toBeGreaterThan(texts.length);
   const cosines = await Promise.all(
     texts.map(async (content, index) => {

@@ -5,6 +5,8 @@ import type { Answer } from "./answer.ts";
 export type CallHead = {
   readonly requestId: string;
   readonly method: string;
+  /** As it was asked for, without the query. For the look of an answer, never for a decision about access. */
+  readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -218,6 +218,7 @@ function describeHead(request: FastifyRequest, notes: WeakMap<FastifyRequest, Re
   return {
     requestId: request.id,
     method: request.method,
+    path: request.url.split("?", 1)[0] ?? "",
     // Fastify types it as unknown because it depends on the path; it is a flat record of strings.
     parameters: (request.params ?? {}) as Record<string, string>,
     // Fastify's parser gives a flat record; a repeated name has a list of strings.

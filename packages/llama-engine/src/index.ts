@@ -17,6 +17,7 @@ export type {
 } from "./port/conversation.ts";
 export type {
   Embeddings,
+  EmbedRequest,
   Engine,
   EngineDescription,
   EngineDriver,

@@ -76,7 +76,7 @@ function engineOver(worker: SupervisedWorker): Engine {
     describe: () => worker.describe(),
     generate: (request, signal) => generate(worker, request, signal),
     // Each answer's shape is fixed by the worker's messages.
-    embed: async (texts, signal) => (await ask(worker, { type: "embed", texts }, signal)) as Embeddings,
+    embed: async (request, signal) => (await ask(worker, { type: "embed", request }, signal)) as Embeddings,
     rank: async (query, documents, signal) =>
       (await ask(worker, { type: "rank", query, documents }, signal)) as number[], // as above
     tokenize: async (text) => (await ask(worker, { type: "tokenize", text }, never)) as number[], // as above

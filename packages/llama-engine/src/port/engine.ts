@@ -38,7 +38,7 @@ export type EngineDriver = { load(plan: LoadPlan, parts: LoadParts): Promise<Eng
 export type Engine = AsyncDisposable & {
   describe(): EngineDescription;
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<EngineEvent>;
-  embed(texts: readonly string[], signal: AbortSignal): Promise<Embeddings>;
+  embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
   /** How well each document answers the query, higher is better. */
   rank(query: string, documents: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
   tokenize(text: string): Promise<readonly number[]>;
@@ -63,6 +63,12 @@ export type GenerateRequest = {
   readonly logProbabilities?: number;
   /** Requests share cached prompts only within one partition: an API key, or one for all when so configured. */
   readonly cachePartition: string;
+};
+
+export type EmbedRequest = {
+  readonly texts: readonly string[];
+  /** Whether a text over the context is cut at its end; otherwise it is refused as too long. */
+  readonly truncates: boolean;
 };
 
 export type Embeddings = { readonly vectors: readonly Float32Array[]; readonly tokens: number };

@@ -56,7 +56,7 @@ export function createScriptedEngine(
     underWay: () => running,
     describe: () => ({ ...plainDescription, ...changes }),
     generate,
-    embed: async (texts) => ({
+    embed: async ({ texts }) => ({
       vectors: texts.map((text) => Float32Array.of(text.length, 1)),
       tokens: texts.reduce((sum, text) => sum + wordsOf(text).length, 0),
     }),

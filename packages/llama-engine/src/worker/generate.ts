@@ -36,17 +36,15 @@ export function createGenerator(
       running += 1;
       try {
         const startedAt = performance.now();
+        const tellProgress = (evaluated: number): void =>
+          post({ type: "prompt-progress", evaluated, total: prompt.length, cached: cachedTokens });
+        // Told before the first step, so that everybody knows the length of the prompt while it is read.
+        tellProgress(cachedTokens);
         await readPrompt(sequence, prompt.slice(cachedTokens, -1), {
           speed,
           signal,
           isAlone: () => running === 1 && pool.waitingRequests === 0,
-          onProgress: (read) =>
-            post({
-              type: "prompt-progress",
-              evaluated: cachedTokens + read,
-              total: prompt.length,
-              cached: cachedTokens,
-            }),
+          onProgress: (read) => tellProgress(cachedTokens + read),
         });
         const history = [...prompt];
         const readAt = performance.now();

@@ -7,6 +7,7 @@
  */
 import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineFailure, GenerateRequest, LoadPlan } from "../port/engine.ts";
+import { embedTexts } from "./embed-texts.ts";
 import { openOutbox } from "./event-outbox.ts";
 import { createGenerator, type Generator, type PreparedRequest } from "./generate.ts";
 import { type HostedModel, loadModel } from "./hosted-model.ts";
@@ -84,16 +85,14 @@ async function perform(call: Call, surroundings: Surroundings): Promise<unknown>
       return model.tokenize(render(call.conversation), true).length;
     case "generate":
       return generate(call.id, call.request, surroundings);
-    case "embed": {
+    case "embed":
       if (context.purpose !== "embed") throw notSupported("embeddings");
-      const inputs = call.texts.map((text) => model.tokenize(text));
-      const vectors: Float32Array[] = [];
-      for (const input of inputs) {
-        signal.throwIfAborted();
-        vectors.push(Float32Array.from((await context.context.getEmbeddingFor(input)).vector));
-      }
-      return { vectors, tokens: inputs.reduce((sum, input) => sum + input.length, 0) };
-    }
+      return embedTexts(call.request, {
+        model,
+        context: context.context,
+        contextTokens: surroundings.hosted.description.contextTokens,
+        signal,
+      });
     case "rank":
       if (context.purpose !== "rank") throw notSupported("ranking");
       return context.context.rankAll(call.query, [...call.documents]);

@@ -1,11 +1,15 @@
 import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Token } from "node-llama-cpp";
+import { FreeCores } from "./free-cores.ts";
 import type { ModelContext } from "./model-context.ts";
 import { watchBatches } from "./native-context.ts";
-import { countsToTry, ThreadTuner } from "./thread-tuner.ts";
+import { ThreadTuner } from "./thread-tuner.ts";
 
 /** Trying counts at the start may not hold a load up for longer. */
-const mostMilliseconds = 1000;
+const mostMilliseconds = 900;
+/** How long the machine is looked at before. */
+const lookMilliseconds = 100;
 
 export type ThreadsParts = {
   readonly context: ModelContext;
@@ -17,16 +21,24 @@ export type ThreadsParts = {
 
 /** Gives a context its threads: those that were asked for, or those that are fastest now and from then on. */
 export async function giveThreads({ context, wanted, batchTokens }: ThreadsParts): Promise<ThreadTuner> {
-  const tuner = new ThreadTuner(wanted === undefined ? countsToTry(availableParallelism()) : [wanted]);
+  const cores = new FreeCores();
+  const tuner = new ThreadTuner({
+    mostThreads: wanted ?? availableParallelism(),
+    freeCores: () => cores.count(),
+  });
   const isGenerating = context.purpose === "generate";
-  let isMeasuring = true;
+  let isMeasuring = wanted === undefined;
   watchBatches(context.context, {
     threads: () => tuner.threads,
     onBatch(milliseconds) {
       // Texts to embed have all lengths, so their batches tell nothing about speed.
+      if (wanted !== undefined) return;
+      cores.noteBatch(milliseconds);
       if (isMeasuring || isGenerating) tuner.observe(isMeasuring ? 1 : batchTokens(), milliseconds);
     },
   });
+  if (wanted !== undefined) return tuner;
+  await sleep(lookMilliseconds);
   tuner.startTrial(1);
   const work = workOn(context);
   const startedAt = performance.now();

@@ -1,5 +1,11 @@
 import type { Conversation } from "../port/conversation.ts";
-import type { EngineDescription, EngineFailure, GenerateRequest, LoadPlan } from "../port/engine.ts";
+import type {
+  EmbedRequest,
+  EngineDescription,
+  EngineFailure,
+  GenerateRequest,
+  LoadPlan,
+} from "../port/engine.ts";
 import type { EngineEvent } from "../port/events.ts";
 
 /** What the server says to a worker. Each call has an id of its own; its answers carry it. */
@@ -7,7 +13,7 @@ export type ToWorker =
   | { readonly type: "load"; readonly plan: LoadPlan }
   | { readonly type: "generate"; readonly id: number; readonly request: GenerateRequest }
   | { readonly type: "abort"; readonly id: number }
-  | { readonly type: "embed"; readonly id: number; readonly texts: readonly string[] }
+  | { readonly type: "embed"; readonly id: number; readonly request: EmbedRequest }
   | {
       readonly type: "rank";
       readonly id: number;

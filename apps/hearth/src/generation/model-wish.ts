@@ -1,0 +1,44 @@
+import type { LoadPlan } from "@hearth-and-keep/llama-engine";
+import type { ModelDescription } from "../models/describing/describe-model.ts";
+import type { KeepAlive } from "../scheduling/keep-alive.ts";
+import type { ModelWish } from "../scheduling/wish.ts";
+
+export type WishParts = {
+  readonly model: ModelDescription;
+  readonly contextTokens?: number;
+  readonly keepAlive?: KeepAlive;
+};
+
+/** For a file that does not say what it was trained on. */
+const unknownContextTokens = 4096;
+
+/** What a request wants of the scheduler. Its own context counts before the model's. */
+export function wishFor(
+  { model, contextTokens, keepAlive }: WishParts,
+  purpose: LoadPlan["purpose"],
+): ModelWish {
+  const { header, parameters, adapterPaths, projectorPaths } = model;
+  const wanted = contextTokens ?? parameters.values.contextTokens;
+  const [projectorPath] = projectorPaths;
+  return {
+    key: model.digest,
+    modelPath: model.modelPath,
+    purpose,
+    trainedContextTokens: model.trainedContextTokens ?? unknownContextTokens,
+    size: sizeOf(header.attention, model.bytes),
+    ...(adapterPaths.length === 0 ? {} : { adapters: adapterPaths.map((path) => ({ path, scale: 1 })) }),
+    ...(projectorPath === undefined ? {} : { projectorPath }),
+    // Zero leaves it to the server.
+    ...(wanted === undefined || wanted === 0 ? {} : { contextTokens: wanted }),
+    ...(keepAlive === undefined ? {} : { keepAlive }),
+  };
+}
+
+/** Layers may differ, so the heads of all of them are counted as one layer's. */
+function sizeOf(
+  { keyValueHeads, keyLength, valueLength }: ModelDescription["header"]["attention"],
+  fileBytes: number,
+): ModelWish["size"] {
+  const heads = keyValueHeads.reduce((sum, each) => sum + each, 0);
+  return { fileBytes, layers: 1, keyValueHeads: heads, headSize: (keyLength + valueLength) / 2 };
+}

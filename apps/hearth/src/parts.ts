@@ -1,0 +1,13 @@
+import type { Call } from "@hearth-and-keep/http-service";
+import type { Caller } from "./access/caller.ts";
+import type { Catalog } from "./models/catalog.ts";
+import type { Scheduler } from "./scheduling/scheduler.ts";
+
+/** What handlers work with, made once at start. */
+export type HearthParts = {
+  readonly models: Catalog;
+  readonly scheduler: Scheduler;
+};
+
+/** One request of somebody we know, its body already checked against the row's schema. */
+export type HearthCall<Body = unknown> = Call & { readonly caller: Caller; readonly body: Body };
