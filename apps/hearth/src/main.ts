@@ -5,7 +5,7 @@
  * `commands/`; nothing imports it.
  */
 import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/command-line";
-import { missingProtections } from "@hearth-and-keep/llama-engine";
+import { createLlamaDriver, missingProtections } from "@hearth-and-keep/llama-engine";
 import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { serve } from "./commands/serve.ts";
@@ -20,8 +20,10 @@ const program = new Command("hearth")
 addSettings(program.command("serve").description("Start the server"), serveSettings).action(
   async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
     const config = readServeConfig(flags, filePath);
+    const logger = createLogger({ level: config.logLevel, allowedFields: logFields });
     await serve(config, {
-      logger: createLogger({ level: config.logLevel, allowedFields: logFields }),
+      driver: createLlamaDriver({ onWarning: (protection) => logger.warn("Look at this", { protection }) }),
+      logger,
       print: (line) => process.stdout.write(`${line}\n`),
       signal: endSignal(),
       missingProtections: missingProtections(),

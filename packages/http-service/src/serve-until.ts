@@ -8,6 +8,8 @@ export type ServeUntilParts = {
   readonly onListening: (url: string) => void;
   /** Fires when the server is asked to end. */
   readonly signal: AbortSignal;
+  /** Ends what running requests work with; called when no new ones are taken any more. */
+  readonly onClosing?: (graceSeconds: number) => Promise<void>;
 };
 
 /** Listens, waits until it is asked to end, and lets running requests finish. */
@@ -15,5 +17,6 @@ export async function serveUntil(service: HttpService, place: Place, parts: Serv
   const { url } = await service.listen(place);
   parts.onListening(url);
   if (!parts.signal.aborted) await once(parts.signal, "abort");
-  await service.close(graceSeconds);
+  // Requests that are cut off by the end of what they work with still get their last words out.
+  await Promise.all([service.close(graceSeconds + 5), parts.onClosing?.(graceSeconds)]);
 }

@@ -1,13 +1,24 @@
 import { fileURLToPath } from "node:url";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { createLogger } from "@hearth-and-keep/logging";
-import { type OwnedProcess, startProcess } from "@hearth-and-keep/test-servers";
-import { expect, test } from "vitest";
+import {
+  makeTemporaryFolder,
+  type OwnedProcess,
+  startProcess,
+  type TemporaryFolder,
+} from "@hearth-and-keep/test-servers";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { readServeConfig } from "../config.ts";
 import { logFields } from "../server.ts";
 import { serve } from "./serve.ts";
 
 const program = fileURLToPath(new URL("../../bin/hearth.js", import.meta.url));
+
+let modelsFolder: TemporaryFolder;
+beforeAll(async () => {
+  modelsFolder = await makeTemporaryFolder("models");
+});
+afterAll(() => modelsFolder[Symbol.asyncDispose]());
 
 function startHearth(
   words: readonly string[],
@@ -16,7 +27,7 @@ function startHearth(
   return startProcess({
     command: process.execPath,
     arguments: [program, "serve", ...words],
-    environment,
+    environment: { HEARTH_MODELS: modelsFolder.path, ...environment },
     isReady: (output) => output.includes("Hearth listens on"),
   });
 }
@@ -102,8 +113,10 @@ test("each protection that is missing around models is named in a line at start,
       write: (line) => lines.push(line),
     });
     const end = new AbortController();
-    const config = readServeConfig({ port: "0" }, undefined);
+    await using folder = await makeTemporaryFolder("models");
+    const config = readServeConfig({ port: "0", models: folder.path }, undefined);
     await serve(config, {
+      driver: { load: () => Promise.reject(new Error("Cannot load in this test")) },
       logger,
       print: () => end.abort(),
       signal: end.signal,

@@ -7,11 +7,16 @@
 import { isIPv4 } from "node:net";
 import { FailureError } from "@hearth-and-keep/failures";
 import { serveUntil } from "@hearth-and-keep/http-service";
+import type { EngineDriver } from "@hearth-and-keep/llama-engine";
 import type { ServeConfig } from "../config.ts";
-import type { Failure } from "../failures.ts";
+import type { CommandFailure } from "../failures.ts";
+import { createCatalog } from "../models/catalog.ts";
+import { openStores } from "../models/open-stores.ts";
+import { createScheduler } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
 
 export type ServeParts = {
+  readonly driver: EngineDriver;
   readonly logger: HearthLogger;
   /** One line on standard output for the person or script that started us. */
   readonly print: (line: string) => void;
@@ -22,17 +27,21 @@ export type ServeParts = {
 };
 
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<void> {
-  const { logger, print, signal } = parts;
+  const { driver, logger, print, signal } = parts;
   if (!isLoopback(config.host) && !config.allowInsecureBind) {
-    throw new FailureError<Failure>({ kind: "insecure-bind", host: config.host });
+    throw new FailureError<CommandFailure>({ kind: "insecure-bind", host: config.host });
   }
   for (const protection of parts.missingProtections) logger.warn("Protection missing", { protection });
-  await serveUntil(createModelServer({ logger }), config, {
+  const models = createCatalog(await openStores(config.models));
+  const scheduler = createScheduler({ driver });
+  const server = createModelServer({ models, scheduler, logger, access: { keys: [] } });
+  await serveUntil(server, config, {
     signal,
     onListening: (url) => {
       logger.info("Listening", { url });
       print(`Hearth listens on ${url}`);
     },
+    onClosing: (graceSeconds) => scheduler.close(graceSeconds),
   });
   logger.info("Stopped");
 }

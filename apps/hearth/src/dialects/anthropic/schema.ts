@@ -1,0 +1,5 @@
+import { Type } from "typebox";
+
+export const countTokensRequest = Type.Object({});
+
+export const messagesRequest = Type.Object({});

@@ -1,0 +1,9 @@
+import { type CallHead, jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
+import { asRequestFailure } from "../../failures.ts";
+import type { Family } from "../family.ts";
+
+export const openaiFamily: Family = { name: "openai", answerFailure };
+
+function answerFailure(problem: unknown, _head: CallHead): WholeAnswer {
+  return jsonAnswer({ error: asRequestFailure(problem).kind }, 500);
+}

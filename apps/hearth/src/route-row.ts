@@ -1,0 +1,43 @@
+import type { Answer, Route } from "@hearth-and-keep/http-service";
+import type { Static, TSchema } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
+import type { Family } from "./dialects/family.ts";
+import { requestFailure } from "./failures.ts";
+import type { HearthCall, HearthParts } from "./parts.ts";
+
+/** One row of the table of URLs. */
+export type HearthRoute = Omit<Route, "handle"> & {
+  readonly family: Family;
+  /** `key`: the caller shows one, when the server has any. There is no row without. */
+  readonly access: "key";
+} & HandlerColumns;
+
+type HandlerColumns = {
+  /** What the body must look like; a row without one takes none. */
+  readonly request?: TSchema;
+  readonly handle: (call: HearthCall, parts: HearthParts) => Answer | Promise<Answer>;
+};
+
+/** A handler and the schema that its body is checked against before it is called. */
+export function takes<Schema extends TSchema>(
+  request: Schema,
+  handle: (call: HearthCall<Static<Schema>>, parts: HearthParts) => Answer | Promise<Answer>,
+): HandlerColumns {
+  const validator = Compile(request);
+  return {
+    request,
+    handle: (call, parts) => {
+      refuseInvalid(validator, call.body);
+      // The line above is what makes the body one of the schema's.
+      return handle(call as HearthCall<Static<Schema>>, parts);
+    },
+  };
+}
+
+function refuseInvalid(validator: Validator, body: unknown): void {
+  if (body === undefined) throw requestFailure({ kind: "body-unreadable", reason: "missing" });
+  if (validator.Check(body)) return;
+  const [first] = validator.Errors(body);
+  const place = (first?.instancePath ?? "").split("/").slice(1).join(".");
+  throw requestFailure({ kind: "request-invalid", place, reason: first?.message ?? "is not valid" });
+}

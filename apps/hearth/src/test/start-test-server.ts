@@ -1,0 +1,110 @@
+/**
+ * @module
+ * Hearth as a server for tests: real HTTP, a real store with real model files, and either llama.cpp or an engine that
+ * plays a script. Promises that everything is gone when the scope ends.
+ * Imported by the tests of this program and by `conformance/` and `bench/`.
+ */
+import {
+  createLlamaDriver,
+  type EngineDescription,
+  type EngineDriver,
+  type GenerateRequest,
+} from "@hearth-and-keep/llama-engine";
+import {
+  createScriptedEngine,
+  type Script,
+  type ScriptedEngine,
+} from "@hearth-and-keep/llama-engine/testing";
+import { createLogger } from "@hearth-and-keep/logging";
+import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
+import type { Access } from "../access/admit.ts";
+import { createCatalog } from "../models/catalog.ts";
+import { createFromFile } from "../models/create-from-file.ts";
+import type { ModelExtras } from "../models/model-extras.ts";
+import { openModelStore } from "../models/store/model-store.ts";
+import type { SchedulingLimits } from "../scheduling/limits.ts";
+import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
+import { createModelServer, logFields } from "../server.ts";
+
+export type TestServerPlan = {
+  /** Names of models and the files they are made from. */
+  readonly models: Readonly<Record<string, TestModelPlan>>;
+  /** What every engine says; without a script the models run in llama.cpp, with one thread. */
+  readonly script?: Script;
+  /** What a scripted engine tells of itself. */
+  readonly description?: Partial<EngineDescription>;
+  readonly access?: Access;
+  readonly limits?: Partial<SchedulingLimits>;
+};
+
+export type TestModelPlan = {
+  readonly file: Parameters<typeof testModel>[0];
+  readonly extras?: ModelExtras;
+};
+
+export type TestServer = AsyncDisposable & {
+  readonly url: string;
+  readonly scheduler: Scheduler;
+  /** Everything that scripted engines were asked for, in order. */
+  readonly requests: readonly GenerateRequest[];
+  /** Log lines so far, parsed. */
+  logged(): readonly Readonly<Record<string, unknown>>[];
+};
+
+/** SmolLM2's template knows no tools; the tiny one, of random weights, has tools and thinking; MiniLM only embeds. */
+export const smol: TestModelPlan = { file: "smollm2-135m-instruct-q4_1.gguf" };
+export const tiny: TestModelPlan = { file: "tiny-llama.gguf" };
+export const minilm: TestModelPlan = { file: "all-minilm-l6-v2-f32.gguf" };
+
+export async function startTestServer(plan: TestServerPlan): Promise<TestServer> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await makeTemporaryFolder("hearth-models"));
+  const store = await openModelStore(folder.path, "own");
+  for (const [name, { file, extras }] of Object.entries(plan.models)) {
+    await createFromFile([store], {
+      name,
+      file: await testModel(file),
+      ...(extras === undefined ? {} : { extras }),
+    });
+  }
+  const engines: ScriptedEngine[] = [];
+  const lines: string[] = [];
+  const scheduler = createScheduler({
+    driver: plan.script === undefined ? createLlamaDriver() : scriptedDriver(plan, engines),
+    loadSettings: { threads: 1, gpuLayers: 0 },
+    limits: { contextTokens: 1024, sequences: 2, ...plan.limits },
+  });
+  stack.defer(() => scheduler.close(0));
+  const server = createModelServer({
+    models: createCatalog([store]),
+    scheduler,
+    access: plan.access ?? { keys: [] },
+    logger: createLogger({ level: "debug", allowedFields: logFields, write: (line) => lines.push(line) }),
+  });
+  const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+  stack.defer(() => server.close(1));
+  const kept = stack.move();
+  return {
+    url,
+    scheduler,
+    get requests() {
+      return engines.flatMap((engine) => engine.requests);
+    },
+    logged: () => lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line)),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+function scriptedDriver(
+  { script = () => [], description = {} }: TestServerPlan,
+  engines: ScriptedEngine[],
+): EngineDriver {
+  return {
+    load: async ({ contextTokens, sequences }) => {
+      const abilities = { templateAbilities: { tools: true, thinking: true } };
+      const engine = createScriptedEngine(script, { contextTokens, sequences, ...abilities, ...description });
+      engines.push(engine);
+      return engine;
+    },
+  };
+}
