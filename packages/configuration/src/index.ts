@@ -5,6 +5,14 @@
  * declaration. Imported by each program's `config.ts` and `main.ts`.
  */
 export { describeFlags, renderSettingsTable } from "./describe-settings.ts";
+export { byteSizeSetting, durationSetting } from "./measure-settings.ts";
 export { readSettings, type Settings, SettingsError, type ValuesOf } from "./read-settings.ts";
 export { serverSettings } from "./server-settings.ts";
-export { choiceSetting, secretSetting, switchSetting, textSetting, wholeNumberSetting } from "./setting.ts";
+export {
+  choiceSetting,
+  listSetting,
+  secretSetting,
+  switchSetting,
+  textSetting,
+  wholeNumberSetting,
+} from "./setting.ts";

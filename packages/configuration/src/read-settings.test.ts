@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  byteSizeSetting,
   choiceSetting,
+  durationSetting,
+  listSetting,
   readSettings,
   SettingsError,
   secretSetting,
@@ -23,6 +26,14 @@ const declared = {
     meaning: "talk",
   }),
   isOpen: switchSetting({ meaning: "open" }),
+  friends: listSetting({
+    placeholder: "names",
+    mostItems: 3,
+    check: (item) => (item.includes(" ") ? "has a space" : undefined),
+    meaning: "who",
+  }),
+  patience: durationSetting({ placeholder: "time", fallback: 300, fallbackText: "5m", meaning: "wait" }),
+  room: byteSizeSetting({ placeholder: "size", fallbackText: "all", meaning: "space" }),
 } as const;
 
 let folder = "";
@@ -58,7 +69,16 @@ function mistakesOf(sources: Parameters<typeof read>[0]): readonly string[] {
 
 test("what nobody sets has its default, and the result cannot be changed", () => {
   const values = read({});
-  expect(values).toEqual({ host: "here", port: 80, apiKey: undefined, logLevel: "info", isOpen: false });
+  expect(values).toEqual({
+    host: "here",
+    port: 80,
+    apiKey: undefined,
+    logLevel: "info",
+    isOpen: false,
+    friends: [],
+    patience: 300,
+    room: undefined,
+  });
   expect(Object.isFrozen(values)).toBe(true);
 });
 
@@ -112,4 +132,49 @@ test.each([
   ],
 ])("%s is refused in words", (_what, sources, words) => {
   expect(mistakesOf(sources).join("\n")).toContain(words);
+});
+
+test("a list is written with commas anywhere, and as a list in the file", () => {
+  expect(read({}).friends).toEqual([]);
+  expect(read({ flags: { friends: "ann, bob" } }).friends).toEqual(["ann", "bob"]);
+  expect(read({ filePath: fileWith("list.toml", 'friends = ["ann", "bob"]\n') }).friends).toEqual([
+    "ann",
+    "bob",
+  ]);
+  expect(mistakesOf({ filePath: fileWith("numbers.toml", "friends = [1, 2]\n") })).toEqual([
+    expect.stringContaining("friends must be a list of texts"),
+  ]);
+});
+
+test.each([
+  ["90", 90],
+  ["30s", 30],
+  ["5m", 300],
+  ["2h", 7200],
+  ["1d", 86_400],
+  ["0", 0],
+  ["-1", "forever"],
+  ["forever", "forever"],
+])("a time of %s is understood", (text, seconds) => {
+  expect(read({ flags: { patience: text } }).patience).toBe(seconds);
+});
+
+test.each([
+  ["800MB", 800e6],
+  ["12GiB", 12 * 2 ** 30],
+  ["1.5 GB", 1.5e9],
+])("a size of %s is understood", (text, bytes) => {
+  expect(read({ flags: { room: text } }).room).toBe(bytes);
+});
+
+test.each([
+  ["a list that is too long", { friends: "a,b,c,d" }, "must have at most 3 entries"],
+  ["a list with an empty entry", { friends: "a,,b" }, "must not be empty"],
+  ["a list with an entry that is wrong", { friends: "ann,b b" }, 'has an entry that has a space: "b b"'],
+  ["a time in words", { patience: "soon" }, "must be a time such as 30s"],
+  ["a time with two units", { patience: "1h30m" }, "must be a time such as 30s"],
+  ["a size without a unit", { room: "12" }, "must be a size such as 800MB"],
+  ["a size below nothing", { room: "-1GB" }, "must be a size such as 800MB"],
+])("%s is refused in words", (_what, flags, words) => {
+  expect(mistakesOf({ flags }).join("\n")).toContain(words);
 });

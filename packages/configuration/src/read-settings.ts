@@ -107,6 +107,11 @@ function findWritten(
   if (typeof inFile === "string" || typeof inFile === "number" || typeof inFile === "boolean") {
     return { text: String(inFile), where };
   }
+  if (from.setting.isList === true && Array.isArray(inFile) && inFile.length > 0) {
+    if (inFile.every((item) => typeof item === "string")) return { text: inFile.join(","), where };
+    from.mistakes.push(`${where} must be a list of texts`);
+    return undefined;
+  }
   from.mistakes.push(`${where} must be a single value`);
   return undefined;
 }

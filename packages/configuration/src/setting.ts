@@ -12,13 +12,17 @@ export type Setting<Value> = {
   /** The fallback as the settings page shows it. */
   readonly fallbackText: string;
   readonly isSecret: boolean;
+  /** In the file it may also be written as a list. */
+  readonly isList?: boolean;
   /** Turns the text somebody wrote into a value; throws a Mistake that completes "--port …". */
   readonly parse: (text: string) => Value;
 };
 
 export class Mistake extends Error {}
 
-type Described = { readonly meaning: string; readonly placeholder: string };
+const mostItemCharacters = 512;
+
+export type Described = { readonly meaning: string; readonly placeholder: string };
 
 export function textSetting<Fallback extends string | undefined>(
   described: Described & { readonly fallback: Fallback; readonly mostCharacters: number },
@@ -40,6 +44,33 @@ export function secretSetting(
     fallbackText: "none",
     isSecret: true,
     parse: (text) => new Hidden(boundedText(text, described.mostCharacters)),
+  };
+}
+
+/** Several short texts with commas between them; `check` says what is wrong with one of them. */
+export function listSetting(
+  described: Described & {
+    readonly mostItems: number;
+    readonly check?: (item: string) => string | undefined;
+  },
+): Setting<readonly string[]> {
+  return {
+    ...described,
+    fallback: [],
+    fallbackText: "none",
+    isSecret: false,
+    isList: true,
+    parse: (text) => {
+      const items = text.split(",").map((item) => boundedText(item.trim(), mostItemCharacters));
+      if (items.length > described.mostItems) {
+        throw new Mistake(`must have at most ${described.mostItems} entries`);
+      }
+      for (const item of items) {
+        const mistake = described.check?.(item);
+        if (mistake !== undefined) throw new Mistake(`has an entry that ${mistake}: "${item}"`);
+      }
+      return items;
+    },
   };
 }
 

@@ -6,15 +6,21 @@
  * Imported by each program's `server.ts`, `routes.ts` and handlers; use cases never see it.
  */
 export { type Answer, jsonAnswer, type StreamAnswer, textAnswer, type WholeAnswer } from "./answer.ts";
+export {
+  type CertificateFiles,
+  keepCertificateFresh,
+  readCertificate,
+} from "./certificate-files.ts";
+export { AddressError } from "./listening.ts";
 export { BodyProblem } from "./read-body.ts";
 export { type Call, type CallHead, type RequestNotes, type Route, streamBody } from "./route.ts";
 export { serveUntil } from "./serve-until.ts";
 export {
-  AddressError,
   type Certificate,
   createHttpService,
   type HttpService,
   NoSuchMethod,
   NoSuchRoute,
   type RequestRecord,
+  type Transport,
 } from "./service.ts";

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { isPackedWrongly, unpack } from "./unpack-body.ts";
 
 /** Thrown into `answerFailure` when a body is not what it should be. */
 export class BodyProblem extends Error {
@@ -26,6 +27,26 @@ export function readBodies(server: FastifyInstance): void {
   });
 }
 
+/** Rows whose body may be packed: what says so is unpacked first, the rest is read as everywhere. */
+export function readPackedBodies(server: FastifyInstance, mostBytes: number): void {
+  server.removeAllContentTypeParsers();
+  const parse = server.getDefaultJsonParser("error", "error");
+  server.addContentTypeParser("*", { parseAs: "buffer" }, (request, bytes, done) => {
+    const isPacked = request.headers["content-encoding"]?.toLowerCase() === "zstd";
+    // Asked for as a buffer above.
+    const received = bytes as Buffer;
+    const readJson = (body: string): void =>
+      body.trim() === "" ? done(null, undefined) : void parse(request, body, done);
+    if (isPacked) unpack(received, mostBytes).then((unpacked) => readJson(unpacked.toString("utf8")), done);
+    else readJson(received.toString("utf8"));
+  });
+}
+
+/** The server refuses types it cannot read before it asks who reads them. */
+export function forgetType({ raw }: FastifyRequest): void {
+  delete raw.headers["content-type"];
+}
+
 /** Rows that read their body themselves get the socket's stream; their limit is their own. */
 export function passStreams(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
@@ -35,12 +56,14 @@ export function passStreams(server: FastifyInstance): void {
 /** The server's own complaints in our words; anything else stays what it is. */
 export function nameBodyProblem(problem: unknown): unknown {
   const code = problem instanceof Error && "code" in problem ? String(problem.code) : "";
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new BodyProblem("too-large", { cause: problem });
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE" || code === "ERR_BUFFER_TOO_LARGE")
+    return new BodyProblem("too-large", { cause: problem });
   if (code === "FST_ERR_CTP_INVALID_CONTENT_LENGTH")
     return new BodyProblem("missing-length", { cause: problem });
   if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE") {
     return new BodyProblem("cut-off", { cause: problem });
   }
-  const isMalformed = problem instanceof SyntaxError || code === "FST_ERR_CTP_INVALID_JSON_BODY";
+  const isMalformed =
+    problem instanceof SyntaxError || code === "FST_ERR_CTP_INVALID_JSON_BODY" || isPackedWrongly(code);
   return isMalformed ? new BodyProblem("malformed", { cause: problem }) : problem;
 }

@@ -9,6 +9,7 @@ export type CallHead = {
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
+  /** One that was sent more than once is a list, in the order it came. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Who calls: the other end of the connection, or what a trusted proxy says it is. */
   readonly address: string;
@@ -34,6 +35,8 @@ export type Route = {
   readonly path: string;
   /** JSON unless said otherwise; a stream has no limit but the handler's own. */
   readonly body?: "json" | "stream";
+  /** How a JSON body may be packed; unpacked it is held to the same limit. Without it a packed body is no JSON. */
+  readonly packing?: "zstd";
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 };
 

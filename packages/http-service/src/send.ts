@@ -54,8 +54,19 @@ async function writePieces(raw: ServerResponse, { first, pieces, filler }: Sourc
       await pieces.return?.();
       return;
     }
-    if (!raw.write(next.value)) await Promise.race([once(raw, "drain"), once(raw, "close")]);
+    if (!raw.write(next.value)) await drained(raw);
     next = await withFiller(raw, pieces.next(), filler);
+  }
+}
+
+/** Also ends when the caller is gone. */
+async function drained(raw: ServerResponse): Promise<void> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  try {
+    await Promise.race([once(raw, "drain", { signal }), once(raw, "close", { signal })]);
+  } finally {
+    settled.abort();
   }
 }
 
@@ -72,6 +83,8 @@ async function withFiller<Value>(raw: ServerResponse, value: Promise<Value>, fil
 
 /** Ends early when the caller is gone. */
 async function wait(milliseconds: number, raw: ServerResponse): Promise<void> {
-  const signal = AbortSignal.timeout(milliseconds);
-  await once(raw, "close", { signal }).catch(() => undefined);
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), milliseconds);
+  await once(raw, "close", { signal: patience.signal }).catch(() => undefined);
+  clearTimeout(timer);
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import type { HttpService, Place } from "./service.ts";
+import type { Place } from "./listening.ts";
+import type { HttpService } from "./service.ts";
 
 const graceSeconds = 30;
 

@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { Server as HttpsServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { WholeAnswer } from "./answer.ts";
-import { nameBodyProblem, passStreams, readBodies } from "./read-body.ts";
-import type { Call, CallHead, RequestNotes, Route } from "./route.ts";
+import { answerUnreadable } from "./answer-unreadable.ts";
+import { describeCall, describeHead } from "./describe-call.ts";
+import { close, listen, type Place } from "./listening.ts";
+import { forgetType, nameBodyProblem, passStreams, readBodies, readPackedBodies } from "./read-body.ts";
+import type { CallHead, RequestNotes, Route } from "./route.ts";
 import { send, sendWhole } from "./send.ts";
+import { watchRequest } from "./watch-request.ts";
 
 /** What one finished request looks like in the log. The path is the matched row's, never the caller's text. */
 export type RequestRecord = RequestNotes & {
@@ -27,13 +30,16 @@ export type HttpServiceParts<Row extends Route> = {
   readonly addHeaders?: (head: CallHead) => Readonly<Record<string, string>>;
   readonly recordRequest: (record: RequestRecord) => void;
   readonly mostBodyBytes: number;
+} & Transport;
+
+export type Transport = {
   /** Addresses of proxies whose word about the caller's address is taken. */
   readonly trustedProxies?: readonly string[];
+  /** With one, the server speaks HTTPS. */
   readonly certificate?: Certificate;
 };
 
 export type Certificate = { readonly cert: string; readonly key: string };
-export type Place = { readonly host: string; readonly port: number };
 
 export type HttpService = {
   listen(place: Place): Promise<{ readonly url: string }>;
@@ -56,56 +62,43 @@ export class NoSuchMethod extends Error {
   }
 }
 
-/** The address cannot be had, for a reason the person who started us can do something about. */
-export class AddressError extends Error {
-  readonly reason: "taken" | "unusable";
-  readonly host: string;
-  readonly port: number;
-
-  constructor(reason: "taken" | "unusable", place: Place, options?: ErrorOptions) {
-    super(`address ${reason}`, options);
-    this.name = "AddressError";
-    this.reason = reason;
-    this.host = place.host;
-    this.port = place.port;
-  }
-}
-
 export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row>): HttpService {
-  const server = createServer(parts);
   const notes = new WeakMap<FastifyRequest, RequestNotes>();
-  const headOf = (request: FastifyRequest): CallHead => describeHead(request, notes);
+  const headOf = (request: FastifyRequest): CallHead =>
+    describeHead(request, (more) => void notes.set(request, { ...notes.get(request), ...more }));
   const fail = (problem: unknown, row: Row | undefined, reply: FastifyReply): void =>
     sendWhole(reply, parts.answerFailure(nameBodyProblem(problem), row, headOf(reply.request)));
+  let isClosing = false;
+  const watch = (request: FastifyRequest, reply: FastifyReply): void =>
+    watchRequest(request, reply, (outcome) => {
+      // A connection kept alive after the last answer would hold the end up until the grace is over.
+      if (isClosing) setImmediate(() => server.server.closeIdleConnections());
+      parts.recordRequest({ ...notes.get(request), ...outcome });
+    });
+  const refuseUnknown = (request: FastifyRequest): never => {
+    parts.admit?.(headOf(request), undefined);
+    throw new NoSuchRoute();
+  };
+  const server = createServer(parts, (request, reply) => {
+    watch(request, reply);
+    try {
+      refuseUnknown(request);
+    } catch (problem) {
+      fail(problem, undefined, reply);
+    }
+  });
   readBodies(server);
+  server.addHook("onRequest", async (request, reply) => watch(request, reply));
   if (parts.addHeaders !== undefined)
     addHeaders(server, (request) => parts.addHeaders?.(headOf(request)) ?? {});
+  // Before the body is read, as for every row.
+  server.addHook("onRequest", async (request) => (isUnknown(request) ? refuseUnknown(request) : undefined));
   const { answerPreflight } = parts;
   if (answerPreflight !== undefined) {
     server.options("*", (request, reply) => sendWhole(reply, answerPreflight(headOf(request))));
   }
   addRoutes(server, { parts, headOf, fail });
-  server.setNotFoundHandler((request, reply) => {
-    try {
-      parts.admit?.(headOf(request), undefined);
-      fail(new NoSuchRoute(), undefined, reply);
-    } catch (problem) {
-      fail(problem, undefined, reply);
-    }
-  });
   server.setErrorHandler((problem, _request, reply) => fail(problem, undefined, reply));
-  let isClosing = false;
-  server.addHook("onResponse", async (request, reply) => {
-    // A connection kept alive after the last answer would hold the end up until the grace is over.
-    if (isClosing) setImmediate(() => server.server.closeIdleConnections());
-    parts.recordRequest({
-      ...notes.get(request),
-      requestId: request.id,
-      route: `${request.method} ${request.routeOptions.url ?? "no route"}`,
-      status: reply.statusCode,
-      durationMilliseconds: Math.round(reply.elapsedTime),
-    });
-  });
   return {
     listen: (place) => listen(server, place, parts.certificate === undefined ? "http" : "https"),
     renewCertificate(certificate) {
@@ -119,7 +112,10 @@ export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row
   };
 }
 
-function createServer<Row extends Route>(parts: HttpServiceParts<Row>): FastifyInstance {
+function createServer<Row extends Route>(
+  parts: HttpServiceParts<Row>,
+  answerUnroutable: (request: FastifyRequest, reply: FastifyReply) => void,
+): FastifyInstance {
   const settings = {
     genReqId: () => randomUUID(),
     logger: false,
@@ -129,12 +125,22 @@ function createServer<Row extends Route>(parts: HttpServiceParts<Row>): FastifyI
     requestTimeout: 300_000,
     keepAliveTimeout: 75_000,
     forceCloseConnections: "idle",
+    // What comes while the server ends is turned away by the program, in the words of its family.
+    return503OnClosing: false,
     trustProxy: parts.trustedProxies === undefined ? false : [...parts.trustedProxies],
     routerOptions: { maxParamLength: 1024 },
+    frameworkErrors: (_problem: Error, request: FastifyRequest, reply: FastifyReply) =>
+      answerUnroutable(request, reply),
+    clientErrorHandler: answerUnreadable,
   } as const;
   const limits = { headersTimeout: 15_000, maxHeaderSize: 16_384 };
   if (parts.certificate === undefined) return fastify({ ...settings, http: limits });
   return fastify({ ...settings, https: { ...limits, ...parts.certificate } });
+}
+
+/** A whole address in place of a path is for proxies; it could name another host than the one that was allowed. */
+function isUnknown({ is404, raw }: FastifyRequest): boolean {
+  return is404 || raw.url?.startsWith("/") !== true;
 }
 
 function addHeaders(
@@ -173,7 +179,10 @@ function addRow<Row extends Route>(
     scope.route({
       method: row.method,
       url: row.path,
-      onRequest: async (request) => parts.admit?.(headOf(request), row),
+      onRequest: async (request) => {
+        parts.admit?.(headOf(request), row);
+        if (row.body !== "stream") forgetType(request);
+      },
       errorHandler: (problem, _request, reply) => fail(problem, row, reply),
       handler: async (request, reply) => {
         await send(reply, await row.handle(describeCall(headOf(request), request, reply)));
@@ -181,12 +190,13 @@ function addRow<Row extends Route>(
       },
     });
   };
-  if (row.body !== "stream") {
+  if (row.body !== "stream" && row.packing === undefined) {
     register(server);
     return;
   }
   void server.register(async (scope) => {
-    passStreams(scope);
+    if (row.body === "stream") passStreams(scope);
+    else readPackedBodies(scope, parts.mostBodyBytes);
     register(scope);
   });
 }
@@ -198,7 +208,7 @@ function refuseOtherMethods<Row extends Route>(
   { parts, headOf, fail }: RouteParts<Row>,
 ): void {
   const has = new Set(rows.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])));
-  const others = ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((method) => !has.has(method));
+  const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].filter((method) => !has.has(method));
   const [first] = rows;
   if (first === undefined || others.length === 0) return;
   server.route({
@@ -212,59 +222,4 @@ function refuseOtherMethods<Row extends Route>(
     errorHandler: (problem, _request, reply) => fail(problem, first, reply),
     handler: () => undefined,
   });
-}
-
-function describeHead(request: FastifyRequest, notes: WeakMap<FastifyRequest, RequestNotes>): CallHead {
-  return {
-    requestId: request.id,
-    method: request.method,
-    path: request.url.split("?", 1)[0] ?? "",
-    // Fastify types it as unknown because it depends on the path; it is a flat record of strings.
-    parameters: (request.params ?? {}) as Record<string, string>,
-    // Fastify's parser gives a flat record; a repeated name has a list of strings.
-    query: request.query as Record<string, unknown>,
-    headers: request.headers,
-    address: request.ip,
-    note: (more) => void notes.set(request, { ...notes.get(request), ...more }),
-  };
-}
-
-function describeCall(head: CallHead, request: FastifyRequest, reply: FastifyReply): Call {
-  const hangUp = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) hangUp.abort();
-  });
-  return { ...head, body: request.body, signal: hangUp.signal };
-}
-
-async function listen(
-  server: FastifyInstance,
-  place: Place,
-  scheme: "http" | "https",
-): Promise<{ readonly url: string }> {
-  try {
-    await server.listen({ host: place.host, port: place.port });
-  } catch (problem) {
-    throw nameAddressProblem(problem, place);
-  }
-  // A server that listens on TCP has an AddressInfo, never a pipe name.
-  const { port } = server.server.address() as AddressInfo;
-  const host = place.host.includes(":") ? `[${place.host}]` : place.host;
-  return { url: `${scheme}://${host}:${port}` };
-}
-
-function nameAddressProblem(problem: unknown, place: Place): unknown {
-  const code = problem instanceof Error && "code" in problem ? String(problem.code) : "";
-  if (code === "EADDRINUSE") return new AddressError("taken", place, { cause: problem });
-  const isUnusable = ["EADDRNOTAVAIL", "EACCES", "ENOTFOUND", "EAI_AGAIN", "EINVAL"].includes(code);
-  return isUnusable ? new AddressError("unusable", place, { cause: problem }) : problem;
-}
-
-async function close(server: FastifyInstance, graceSeconds: number): Promise<void> {
-  const impatience = setTimeout(() => server.server.closeAllConnections(), graceSeconds * 1000);
-  try {
-    await server.close();
-  } finally {
-    clearTimeout(impatience);
-  }
 }

@@ -1,0 +1,31 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Call, CallHead } from "./route.ts";
+
+export function describeHead(request: FastifyRequest, note: CallHead["note"]): CallHead {
+  return {
+    requestId: request.id,
+    method: request.method,
+    path: request.url.split("?", 1)[0] ?? "",
+    // Fastify types it as unknown because it depends on the path; it is a flat record of strings.
+    parameters: (request.params ?? {}) as Record<string, string>,
+    // Fastify's parser gives a flat record; a repeated name has a list of strings.
+    query: request.query as Record<string, unknown>,
+    headers: headersOf(request),
+    address: request.ip,
+    note,
+  };
+}
+
+export function describeCall(head: CallHead, request: FastifyRequest, reply: FastifyReply): Call {
+  const hangUp = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) hangUp.abort();
+  });
+  return { ...head, body: request.body, signal: hangUp.signal };
+}
+
+/** Node keeps the first of two hosts or credentials; whoever decides on them has to see that there were two. */
+function headersOf({ headers, raw }: FastifyRequest): CallHead["headers"] {
+  const repeated = Object.entries(raw.headersDistinct).filter(([, values]) => (values?.length ?? 0) > 1);
+  return repeated.length === 0 ? headers : { ...headers, ...Object.fromEntries(repeated) };
+}
