@@ -3,6 +3,9 @@ import type { GenerationEvent } from "./events.ts";
 import type { AnswerEvent } from "./splitting/split-events.ts";
 import { isJsonObject, parseJson } from "./tool-calls/call-writer.ts";
 
+type EndByUs =
+  | { readonly reason: "stop-sequence"; readonly stopSequence: string }
+  | { readonly reason: "tool-calls" };
 type GenerationEndEvent = Extract<GenerationEvent, { type: "generation-end" }>;
 
 /** Counts one answer from both sides, what the engine wrote and what it turned out to be, and writes its end. */
@@ -18,6 +21,10 @@ export class AnswerMeter {
 
   constructor(countTokens: (text: string) => Promise<number>) {
     this.#countTokens = countTokens;
+  }
+
+  get wholeCalls(): number {
+    return this.#wholeCalls;
   }
 
   /** Passes the engine's events on. */
@@ -64,14 +71,13 @@ export class AnswerMeter {
   }
 
   /** The engine did not come to its end, so its figures are taken here. */
-  async endAtStop(stopSequence: string): Promise<GenerationEndEvent> {
+  async endByUs(why: EndByUs): Promise<GenerationEndEvent> {
     const now = performance.now();
     const firstTextAt = this.#firstTextAt ?? now;
     const outputTokens = this.#outputTokens ?? (await this.#countTokens(this.#written));
     return {
       type: "generation-end",
-      reason: "stop-sequence",
-      stopSequence,
+      ...why,
       usage: await this.#withReasoning({ ...this.#prompt, outputTokens }),
       timings: {
         promptMilliseconds: firstTextAt - this.#startedAt,

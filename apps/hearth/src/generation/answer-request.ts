@@ -26,7 +26,7 @@ export type AnswerRequest = {
 };
 
 /** The first event of every answer: what was found out before the engine began. */
-export type AnswerStart = {
+type AnswerStart = {
   readonly type: "answer-start";
   readonly contextTokens: number;
   readonly loadMilliseconds: number;

@@ -82,6 +82,22 @@ test("a call that is required is forced by a constraint, of the named tool alone
   });
 });
 
+test("where one call is allowed, the answer ends with it and the engine is stopped", async () => {
+  const call = '<tool_call>\n{"name": "clock", "arguments": {}}\n</tool_call>';
+  const engine = createScriptedEngine(
+    () => [
+      { do: "say", text: call },
+      { do: "say", text: call },
+      { do: "wait", milliseconds: 60_000 },
+    ],
+    takesTools,
+  );
+  const events = await read(engine, ask("Hi", { toolChoice: { type: "auto", mostCalls: 1 } }));
+  expect(events.filter(({ type }) => type === "tool-call-end")).toHaveLength(1);
+  expect(events.at(-1)).toMatchObject({ reason: "tool-calls", usage: { outputTokens: expect.any(Number) } });
+  await expect.poll(() => engine.underWay()).toBe(0);
+});
+
 test("a template without tools has them told in the system text, one with tools does not", async () => {
   const without = saying("Hello", { templateAbilities: { tools: false, thinking: false } });
   await read(without, ask("Hi"));

@@ -50,7 +50,7 @@ function offerTools(request: GenerationRequest): GenerationRequest {
 
 /** How the answer is to be read: by the model's own format, or by the one a forced call is written in. */
 async function planAnswer(engine: Engine, request: GenerationRequest): Promise<AnswerPlan> {
-  const { input, constraint, stops } = request;
+  const { input, constraint, stops, toolChoice } = request;
   const { splitsEvents, chatTemplate } = engine.describe();
   if (splitsEvents) return { format: { type: "split" }, startsInReasoning: false, tools: [], stops };
   // A raw prompt is the caller's own business: its answer is given as it comes.
@@ -63,7 +63,9 @@ async function planAnswer(engine: Engine, request: GenerationRequest): Promise<A
   const format = detectAnswerFormat(chatTemplate);
   const mayThink = format.type === "tags" && format.reasoning !== undefined;
   const prompt = mayThink ? await engine.render(input.conversation) : "";
-  return { format, startsInReasoning: promptOpensReasoning(prompt, format), tools, stops };
+  const startsInReasoning = promptOpensReasoning(prompt, format);
+  const { mostCalls } = toolChoice;
+  return { format, startsInReasoning, tools, stops, ...(mostCalls === undefined ? {} : { mostCalls }) };
 }
 
 const plainText: AnswerFormat = { type: "tags", reasoning: undefined, toolCalls: genericFormat };

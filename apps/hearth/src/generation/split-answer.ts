@@ -26,6 +26,8 @@ export type AnswerPlan = {
   /** Without tools no text is taken for a call. */
   readonly tools: readonly Tool[];
   readonly stops: readonly string[];
+  /** After this many whole calls the answer is over, whatever the model would go on to write. */
+  readonly mostCalls?: number;
 };
 
 export type AnswerParts = {
@@ -50,11 +52,15 @@ export async function* splitAnswer(
   const split = holdBackStops(splitText(meter.watch(events, signal), plan), plan.stops);
   for await (const event of meter.closeCalls(split)) {
     if (event.type === "stop-sequence-match") {
-      yield await meter.endAtStop(event.stopSequence);
+      yield await meter.endByUs({ reason: "stop-sequence", stopSequence: event.stopSequence });
       // Leaving the loop ends the engine's stream.
       return;
     }
     yield event.type === "generation-end" ? await meter.endByEngine(event) : event;
+    if (event.type === "tool-call-end" && meter.wholeCalls === plan.mostCalls) {
+      yield await meter.endByUs({ reason: "tool-calls" });
+      return;
+    }
   }
 }
 
