@@ -1,21 +1,97 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import type { ModelSummary } from "../../models/describing/describe-model.ts";
+import { displayModelName, readModelName } from "../../models/model-name.ts";
+import type { HearthCall, HearthParts } from "../../parts.ts";
+import type { RunningModel } from "../../scheduling/running-models.ts";
+import { requireName } from "./asked-model.ts";
+import type { CopyBody, DeleteBody } from "./schema.ts";
+import { bareDigest, writeDetails } from "./write-model.ts";
 
-export function answerTags(): Answer {
-  return jsonAnswer({}, 501);
+export { answerShow } from "./show.ts";
+
+/** How long answers of a deleted model may go on. */
+const deleteGraceSeconds = 5;
+/** Go's longest duration, which clients take for "for ever" in a date. */
+const forEverMilliseconds = 2 ** 63 / 1e6;
+
+export async function answerTags(_call: HearthCall, { models }: HearthParts): Promise<Answer> {
+  const listing = await models.list();
+  return jsonAnswer({ models: listing.models.map(writeListed) });
 }
 
-export function answerPs(): Answer {
-  return jsonAnswer({}, 501);
+function writeListed(summary: ModelSummary) {
+  const { name, modifiedAt, bytes, digest, trainedContextTokens, embeddingLength, capabilities } = summary;
+  return {
+    name,
+    model: name,
+    modified_at: modifiedAt,
+    size: bytes,
+    digest: bareDigest(digest),
+    details: {
+      ...writeDetails(summary.details),
+      ...(trainedContextTokens === null ? {} : { context_length: trainedContextTokens }),
+      ...(embeddingLength === null ? {} : { embedding_length: embeddingLength }),
+    },
+    capabilities,
+  };
 }
 
-export function answerShow(): Answer {
-  return jsonAnswer({}, 501);
+export async function answerPs(_call: HearthCall, { models, scheduler }: HearthParts): Promise<Answer> {
+  const listing = await models.list();
+  const byDigest = new Map<string, ModelSummary>();
+  for (const summary of listing.models) {
+    if (!byDigest.has(summary.digest)) byDigest.set(summary.digest, summary);
+  }
+  const running = scheduler.running().toSorted((one, other) => expiryOf(other) - expiryOf(one));
+  return jsonAnswer({ models: running.map((each) => writeRunning(each, byDigest.get(each.key))) });
 }
 
-export function answerDelete(): Answer {
-  return jsonAnswer({}, 501);
+function expiryOf({ expiresAt }: RunningModel): number {
+  return expiresAt === "never" ? Date.now() + forEverMilliseconds : expiresAt.getTime();
 }
 
-export function answerCopy(): Answer {
-  return jsonAnswer({}, 501);
+/** A model whose name was given to another since it was loaded still takes memory, so it is shown by its digest. */
+function writeRunning(running: RunningModel, summary: ModelSummary | undefined) {
+  const digest = bareDigest(running.key);
+  const name = summary?.name ?? digest.slice(0, 12);
+  return {
+    name,
+    model: name,
+    size: running.memoryBytes,
+    digest,
+    details: writeDetails(summary?.details),
+    expires_at: new Date(expiryOf(running)).toISOString(),
+    size_vram: running.gpuBytes,
+    context_length: running.contextTokens,
+  };
+}
+
+export async function answerCopy(
+  { body: { source, destination } }: HearthCall<CopyBody>,
+  { models }: HearthParts,
+): Promise<Answer> {
+  await models.copy(source, destination);
+  return { status: 200 };
+}
+
+/** The name goes first, so that nobody loads the model again; then it leaves the memory, unless another name has it. */
+export async function answerDelete(call: HearthCall<DeleteBody>, parts: HearthParts): Promise<Answer> {
+  const { models, scheduler } = parts;
+  const name = requireName(call.body);
+  const digest = await digestNamed(name, parts);
+  await models.remove(name);
+  const { models: left } = await models.list();
+  if (digest !== undefined && left.every((other) => other.digest !== digest)) {
+    await scheduler.unload(digest, { graceSeconds: deleteGraceSeconds });
+  }
+  return { status: 200 };
+}
+
+/** From the list, because a damaged model can be deleted too. */
+async function digestNamed(text: string, { models }: HearthParts): Promise<string | undefined> {
+  const name = readModelName(text);
+  if (name === undefined) return undefined;
+  const wanted = displayModelName(name).toLowerCase();
+  const listing = await models.list();
+  return listing.models.find((summary) => summary.name.toLowerCase() === wanted)?.digest;
 }

@@ -1,15 +1,118 @@
-import { Type } from "typebox";
+import { type Static, type TSchema, Type } from "typebox";
 
-export const chatRequest = Type.Object({});
+/** Go takes null for "not there", so clients of this family send it. */
+function orNull<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(Type.Union([schema, Type.Null()]));
+}
 
-export const copyRequest = Type.Object({});
+/** The body's own limit is the smaller one; this only says that there is one. */
+const text = Type.String({ maxLength: 67_108_864 });
+const modelName = Type.String({ maxLength: 1024 });
+const flag = orNull(Type.Boolean());
 
-export const deleteRequest = Type.Object({});
+/** Some clients say `name` where others say `model`. */
+const named = { model: orNull(modelName), name: orNull(modelName) };
 
-export const embeddingsRequest = Type.Object({});
+/** Keys that nobody knows are no mistake here, and wrong types are refused in the family's own words. */
+const options = orNull(
+  // The table in reading/options.ts is what checks the values.
+  Type.Record(Type.String({ maxLength: 256 }), Type.Unknown(), { maxProperties: 256 }),
+);
 
-export const embedRequest = Type.Object({});
+/** Seconds, or a text as in "1h30m". */
+const keepAlive = orNull(
+  Type.Union([Type.Number({ minimum: -1e12, maximum: 1e12 }), Type.String({ maxLength: 64 })]),
+);
 
-export const generateRequest = Type.Object({});
+const toolCall = Type.Object({
+  id: orNull(Type.String({ maxLength: 256 })),
+  function: Type.Object({
+    name: Type.String({ maxLength: 256 }),
+    // An object, or its JSON text, or nothing: read-messages.ts tells them apart.
+    arguments: Type.Optional(Type.Unknown()),
+  }),
+});
 
-export const showRequest = Type.Object({});
+const images = orNull(Type.Array(text, { maxItems: 64 }));
+
+const message = Type.Object({
+  role: Type.String({ maxLength: 64 }),
+  content: orNull(text),
+  thinking: orNull(text),
+  images,
+  tool_calls: orNull(Type.Array(toolCall, { maxItems: 256 })),
+  tool_name: orNull(Type.String({ maxLength: 256 })),
+  tool_call_id: orNull(Type.String({ maxLength: 256 })),
+});
+
+const tool = Type.Object({
+  type: orNull(Type.String({ maxLength: 64 })),
+  function: Type.Object({
+    name: Type.String({ maxLength: 256 }),
+    description: orNull(text),
+    // A JSON Schema, which goes to the model's template as it came.
+    parameters: Type.Optional(Type.Unknown()),
+  }),
+});
+
+/** What generate and chat have in common. */
+const generation = {
+  ...named,
+  stream: flag,
+  // "json", or a JSON Schema: reading/format.ts tells them apart.
+  format: Type.Optional(Type.Unknown()),
+  options,
+  keep_alive: keepAlive,
+  think: orNull(Type.Union([Type.Boolean(), Type.String({ maxLength: 64 })])),
+  truncate: flag,
+  logprobs: flag,
+  top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
+};
+
+export const generateRequest = Type.Object({
+  ...generation,
+  prompt: orNull(text),
+  suffix: orNull(text),
+  system: orNull(text),
+  template: orNull(text),
+  raw: flag,
+  images,
+  context: orNull(Type.Array(Type.Integer({ minimum: 0, maximum: 16_777_215 }), { maxItems: 8_388_608 })),
+});
+export type GenerateBody = Static<typeof generateRequest>;
+
+export const chatRequest = Type.Object({
+  ...generation,
+  messages: orNull(Type.Array(message, { maxItems: 65_536 })),
+  tools: orNull(Type.Array(tool, { maxItems: 1024 })),
+});
+export type ChatBody = Static<typeof chatRequest>;
+export type ChatMessage = Static<typeof message>;
+export type ChatTool = Static<typeof tool>;
+
+export const embedRequest = Type.Object({
+  ...named,
+  input: orNull(Type.Union([text, Type.Array(text, { maxItems: 65_536 })])),
+  truncate: flag,
+  dimensions: orNull(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+  options,
+  keep_alive: keepAlive,
+});
+export type EmbedBody = Static<typeof embedRequest>;
+
+export const embeddingsRequest = Type.Object({
+  ...named,
+  prompt: orNull(text),
+  options,
+  keep_alive: keepAlive,
+});
+export type EmbeddingsBody = Static<typeof embeddingsRequest>;
+
+export const showRequest = Type.Object({ ...named, verbose: flag });
+export type ShowBody = Static<typeof showRequest>;
+
+export const copyRequest = Type.Object({ source: modelName, destination: modelName });
+export type CopyBody = Static<typeof copyRequest>;
+
+export const deleteRequest = Type.Object(named);
+export type DeleteBody = Static<typeof deleteRequest>;

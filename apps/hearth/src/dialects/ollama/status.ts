@@ -20,3 +20,8 @@ export function answerRoot(): Answer {
 export function answerVersion(): Answer {
   return jsonAnswer({ version: apiLevel });
 }
+
+/** There is no cloud behind this server, and nothing turns one on. */
+export function answerStatus(): Answer {
+  return jsonAnswer({ cloud: { disabled: true, source: "none" } });
+}

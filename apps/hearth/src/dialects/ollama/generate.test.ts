@@ -1,0 +1,160 @@
+import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import { describe, expect, test } from "vitest";
+import { smol, startTestServer, tiny } from "../../test/start-test-server.ts";
+import { ask, keysOf, recorded, saying } from "./test/ask.ts";
+
+const prompt = "What is 2+2?";
+const greedy = { temperature: 0, seed: 1, num_predict: 8 };
+
+/** Ours say more than the recorded version did, and leave a load out that took no time. */
+function comparable(keys: readonly string[]): readonly string[] {
+  return keys.filter((key) => key !== "prompt_eval_cached_count" && key !== "load_duration");
+}
+
+test("an answer has the recorded fields in their order, streamed and whole, on real weights", async () => {
+  await using server = await startTestServer({ models: { smol } });
+  const streamed = await ask(server, "/api/generate", { model: "smol", prompt, options: greedy });
+  const [first, last] = recorded["generate stream"].body;
+  expect(streamed.headers.get("content-type")).toBe(recorded["generate stream"].content_type);
+  expect(keysOf(streamed.objects[0])).toEqual(keysOf(first));
+  expect(comparable(keysOf(streamed.last))).toEqual(comparable(keysOf(last)));
+  const whole = await ask(server, "/api/generate", { model: "smol", prompt, options: greedy, stream: false });
+  expect(comparable(keysOf(whole.last))).toEqual(comparable(keysOf(recorded.generate.body)));
+  expect(whole.headers.get("content-type")).toBe(recorded.generate.content_type);
+  expect(whole.last["response"]).toBe(streamed.objects.map((object) => object["response"]).join(""));
+  expect(whole.last).toMatchObject({ model: "smol", done: true, done_reason: "length", eval_count: 8 });
+  expect(whole.last["created_at"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/u);
+  expect(server.logged().at(-1)).toMatchObject({
+    model: "smol:latest",
+    outputTokens: 8,
+    stopReason: "length",
+  });
+  const raw = { model: "smol", prompt: "One two three", raw: true, stream: false, options: greedy };
+  const rawAnswer = await ask(server, "/api/generate", raw);
+  expect(comparable(keysOf(rawAnswer.last))).toEqual(comparable(keysOf(recorded["generate raw"].body)));
+}, 60_000);
+
+test("a prompt that was read before is counted whole and told as cached", async () => {
+  await using server = await startTestServer({ models: { tiny } });
+  const body = { model: "tiny", prompt, stream: false, think: false, options: greedy };
+  const first = await ask(server, "/api/generate", body);
+  const second = await ask(server, "/api/generate", body);
+  expect(second.last["prompt_eval_count"]).toBe(first.last["prompt_eval_count"]);
+  expect(first.last["load_duration"]).toBeGreaterThan(0);
+  expect(second.last).not.toHaveProperty("load_duration");
+  expect(second.last["prompt_eval_cached_count"]).toBeGreaterThan(0);
+}, 60_000);
+
+const slowly: Script = () => [
+  { do: "say", text: "a" },
+  { do: "wait", milliseconds: 3000 },
+  { do: "say", text: "b" },
+  { do: "end", reason: "stop" },
+];
+
+describe("a request without a prompt", () => {
+  test("loads the model and answers one object, even when a stream was asked for", async () => {
+    await using server = await startTestServer({ models: { smol }, script: saying("Hi") });
+    const loaded = await ask(server, "/api/generate", { model: "smol", stream: true });
+    expect(loaded.headers.get("content-type")).toBe(recorded.load.content_type);
+    expect(keysOf(loaded.last)).toEqual(keysOf(recorded.load.body));
+    expect(loaded.last["done_reason"]).toBe("load");
+    expect(server.scheduler.running()).toHaveLength(1);
+    expect(server.requests).toHaveLength(0);
+    const unloaded = await ask(server, "/api/generate", { model: "smol", keep_alive: "0" });
+    expect(unloaded.last).toMatchObject({ response: "", done: true, done_reason: "unload" });
+    expect(server.scheduler.running()).toHaveLength(0);
+  });
+
+  test("unloads at once although an answer is still under way, which goes on to its end", async () => {
+    await using server = await startTestServer({ models: { smol }, script: slowly });
+    const answer = ask(server, "/api/generate", { model: "smol", prompt, stream: false });
+    await expect.poll(() => server.requests.length).toBe(1);
+    const unloaded = await ask(server, "/api/generate", { model: "smol", keep_alive: 0 });
+    expect(unloaded.last["done_reason"]).toBe("unload");
+    expect((await answer).last["response"]).toBe("ab");
+    await expect.poll(() => server.scheduler.running()).toHaveLength(0);
+  }, 20_000);
+});
+
+describe("what the engine is given", () => {
+  test("a prompt is a user's turn after the system text of the request, or else of the model", async () => {
+    const model = { ...smol, extras: { system: "You are terse." } };
+    await using server = await startTestServer({ models: { smol: model }, script: saying("4") });
+    await ask(server, "/api/generate", { model: "smol", prompt });
+    await ask(server, "/api/generate", { model: "smol", prompt, system: "You are loud." });
+    const user = { role: "user", content: prompt };
+    expect(server.requests.map(({ input }) => input)).toMatchObject([
+      { conversation: { messages: [{ role: "system", content: "You are terse." }, user] } },
+      { conversation: { messages: [{ role: "system", content: "You are loud." }, user] } },
+    ]);
+  });
+
+  test("raw sends the prompt untouched and gives no context back", async () => {
+    const model = { ...smol, extras: { system: "You are terse." } };
+    await using server = await startTestServer({ models: { smol: model }, script: saying("4") });
+    const answer = await ask(server, "/api/generate", { model: "smol", prompt, raw: true });
+    expect(server.requests[0]?.input).toEqual({ type: "raw", prompt });
+    expect(answer.last).not.toHaveProperty("context");
+  });
+
+  test("raw with a template, a system text or a context is refused", async () => {
+    await using server = await startTestServer({ models: { smol }, script: saying("4") });
+    for (const surplus of [{ template: "{{ .Prompt }}" }, { system: "x" }, { context: [1] }]) {
+      const refused = await ask(server, "/api/generate", { model: "smol", prompt, raw: true, ...surplus });
+      expect(refused.status).toBe(400);
+      expect(refused.last).toEqual({ error: "raw mode does not support template, system, or context" });
+    }
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test("a template in the request is refused with a plain sentence, an empty one is none", async () => {
+    await using server = await startTestServer({ models: { smol }, script: saying("4") });
+    const refused = await ask(server, "/api/generate", { model: "smol", prompt, template: "{{ .Prompt }}" });
+    expect(refused.status).toBe(400);
+    expect(refused.last["error"]).toContain("does not take a template");
+    expect((await ask(server, "/api/generate", { model: "smol", prompt, template: "" })).status).toBe(200);
+  });
+
+  test("a suffix is filled in by a model that can, on real weights, and refused by one that cannot", async () => {
+    await using server = await startTestServer({ models: { smol, tiny } });
+    const body = { prompt: "def f", suffix: "return", stream: false, options: greedy };
+    const filled = await ask(server, "/api/generate", { model: "tiny", ...body });
+    expect(filled.last).toMatchObject({ done: true, eval_count: 8 });
+    const refused = await ask(server, "/api/generate", { model: "smol", ...body });
+    expect(refused.status).toBe(400);
+    expect(refused.last["error"]).toBe("registry.ollama.ai/library/smol:latest does not support insert");
+  }, 60_000);
+
+  test("the context of an answer continues its conversation, system text included", async () => {
+    await using server = await startTestServer({ models: { smol }, script: saying("4 ✓") });
+    const first = await ask(server, "/api/generate", { model: "smol", prompt, system: "Äh" });
+    const { context } = first.last;
+    await ask(server, "/api/generate", { model: "smol", prompt: "And plus 1?", context });
+    expect(server.requests[1]?.input).toMatchObject({
+      conversation: {
+        messages: [
+          { role: "system", content: "Äh" },
+          { role: "user", content: prompt },
+          { role: "assistant", content: "4 ✓" },
+          { role: "user", content: "And plus 1?" },
+        ],
+      },
+    });
+    const foreign = await ask(server, "/api/generate", { model: "smol", prompt, context: [1, 4093, 198] });
+    expect(foreign.status).toBe(400);
+    expect(foreign.last["error"]).toBe("context is not from an answer of this server");
+  });
+
+  test("a model whose weights can only be embedded does not generate", async () => {
+    await using server = await startTestServer({
+      models: { minilm: { file: "all-minilm-l6-v2-f32.gguf" } },
+      script: saying("4"),
+    });
+    const refused = await ask(server, "/api/generate", { model: "minilm", prompt });
+    expect(refused.status).toBe(400);
+    expect(refused.last).toEqual({ error: '"minilm" does not support generate' });
+    const unloaded = await ask(server, "/api/generate", { model: "minilm", keep_alive: 0 });
+    expect(unloaded.last["done_reason"]).toBe("unload");
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { readContext, writeContext } from "./context-numbers.ts";
+import { readImages } from "./images.ts";
+import { readKeepAlive } from "./keep-alive.ts";
+import { readMessages } from "./messages.ts";
+
+describe("keep_alive", () => {
+  test.each([
+    [300, 300],
+    [0, 0],
+    [0.5, 0.5],
+    [-1, "forever"],
+    ["0", 0],
+    ["-1", "forever"],
+    ["300", 300],
+    ["300ms", 0.3],
+    ["5m", 300],
+    ["1h30m", 5400],
+    ["1.5h", 5400],
+    ["-1m", "forever"],
+    ["0s", 0],
+    [1e12, "forever"],
+    [null, undefined],
+    [undefined, undefined],
+  ])("%j is %j", (written, meant) => {
+    expect(readKeepAlive(written)).toBe(meant);
+  });
+
+  test.each(["", "m", "5 m", "5d", "m5", "1e3", "five", "5m-1s", "NaN"])("%j is refused", (written) => {
+    const failure = { kind: "request-invalid", reason: `time: invalid duration ${JSON.stringify(written)}` };
+    expect(() => readKeepAlive(written)).toThrow(
+      expect.objectContaining({ failure: expect.objectContaining(failure) }),
+    );
+  });
+});
+
+describe("context", () => {
+  test.each([1, 2, 3, 4, 5])("turns of any length come back whole: %i", (length) => {
+    const turns = [
+      { role: "user", content: "x".repeat(length) },
+      { role: "assistant", content: "Äß😀" },
+    ] as const;
+    expect(readContext(writeContext(turns))).toEqual(turns);
+  });
+
+  test("nothing is nothing, and numbers of another server are refused", () => {
+    expect(readContext([])).toEqual([]);
+    expect(readContext(null)).toEqual([]);
+    const good = writeContext([{ role: "user", content: "Hi" }]) ?? [];
+    const ghost = writeContext([{ role: "user", content: "Hi" }])?.with(1, 0) ?? [];
+    for (const bad of [[1, 4093, 198], good.slice(0, -1), [...good, 1], ghost, [5], [0]]) {
+      expect(() => readContext(bad)).toThrow("request-invalid");
+    }
+  });
+});
+
+describe("pictures", () => {
+  const png = Buffer.from("\x89PNG\r\n\x1a\n", "latin1").toString("base64");
+
+  test("are told by their first bytes, with or without the head of a data URL", () => {
+    const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0]).toString("base64");
+    const kinds = readImages([png, `data:image/png;base64,${png}`, jpeg, "AAAA"], "images");
+    expect(kinds.map(({ mediaType }) => mediaType)).toEqual([
+      "image/png",
+      "image/png",
+      "image/jpeg",
+      "application/octet-stream",
+    ]);
+  });
+
+  test("stay with their message, in their order", () => {
+    const [message] = readMessages([{ role: "user", content: "Look", images: [png, png] }]);
+    expect(message).toMatchObject({ role: "user", content: "Look", images: [{}, {}] });
+    expect(() => readMessages([{ role: "assistant", content: "Look", images: [png] }])).toThrow(
+      "request-invalid",
+    );
+  });
+
+  test.each(["", "§", "not base64!"])("%j is none", (text) => {
+    expect(() => readImages([text], "images")).toThrow("request-invalid");
+  });
+});
