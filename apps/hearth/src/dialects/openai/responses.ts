@@ -1,5 +1,1 @@
-import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-
-export function answerResponses(): Answer {
-  return jsonAnswer({}, 501);
-}
+export { answerResponses } from "./responses/answer-responses.ts";

@@ -1,0 +1,35 @@
+import { type AnswerEvent, type AnswerRequest, answerRequest } from "../../generation/answer-request.ts";
+import { noteAnswer } from "../../generation/note-answer.ts";
+import type { HearthCall, HearthParts } from "../../parts.ts";
+
+/**
+ * One answer for each of the choices that were asked for, to be read one after another: each waits in the line
+ * anew, so that one caller with many choices does not take every place, and the prompt is cached after the first.
+ */
+export function* answerChoices(
+  request: AnswerRequest,
+  count: number,
+  { call, parts }: { readonly call: HearthCall; readonly parts: HearthParts },
+): Generator<AsyncIterable<AnswerEvent>> {
+  for (let index = 0; index < count; index += 1) {
+    const events = answerRequest(parts.scheduler, withOwnSeed(request, index), call.signal);
+    yield noteAnswer(request.toolChoice.mostCalls === 1 ? keepOneCall(events) : events, call);
+  }
+}
+
+/** The same seed would give the same answer each time. */
+function withOwnSeed(request: AnswerRequest, index: number): AnswerRequest {
+  const seed = request.sampling.seed ?? request.model.parameters.values.seed ?? -1;
+  if (index === 0 || seed < 0) return request;
+  return { ...request, sampling: { ...request.sampling, seed: seed + index } };
+}
+
+/** A model that was not forced into one call may write several; those after the first are not passed on. */
+async function* keepOneCall(events: AsyncIterable<AnswerEvent>): AsyncGenerator<AnswerEvent> {
+  let kept: number | undefined;
+  for await (const event of events) {
+    if (event.type === "tool-call-start") kept ??= event.index;
+    const isOther = "index" in event && kept !== undefined && event.index !== kept;
+    if (!isOther) yield event;
+  }
+}

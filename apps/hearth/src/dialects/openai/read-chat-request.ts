@@ -1,0 +1,86 @@
+import type { Conversation, JsonObject, OutputConstraint } from "@hearth-and-keep/llama-engine";
+import { requestFailure } from "../../failures.ts";
+import type { AnswerRequest } from "../../generation/answer-request.ts";
+import type { ModelDescription } from "../../models/describing/describe-model.ts";
+import type { HearthCall } from "../../parts.ts";
+import { readMessages } from "./read-messages.ts";
+import { readSettings } from "./read-settings.ts";
+import { readTools } from "./read-tools.ts";
+import type { ChatCompletionsBody } from "./schema.ts";
+
+/** What a chat completion asks for, in our words. */
+export function readChatRequest(
+  { body, caller }: HearthCall<ChatCompletionsBody>,
+  model: ModelDescription,
+): AnswerRequest {
+  refuseUnsupported(body);
+  const { tools, toolChoice } = readTools(body);
+  const named = { name: body.model, capabilities: model.capabilities };
+  const conversation = { messages: readMessages(body.messages, named), tools, ...readThinking(body) };
+  const constraint = readConstraint(body);
+  const logProbabilities = body.top_logprobs ?? (body.logprobs === true ? 0 : undefined);
+  return {
+    model,
+    input: { type: "conversation", conversation },
+    toolChoice,
+    ...readSettings(body),
+    ...(constraint === undefined ? {} : { constraint }),
+    ...(logProbabilities === undefined ? {} : { logProbabilities }),
+    cachePartition: caller.cachePartition,
+    overflow: "refuse",
+  };
+}
+
+/** What would be missed if it were ignored. */
+function refuseUnsupported(body: ChatCompletionsBody): void {
+  const wants: Readonly<Record<string, string | false>> = {
+    modalities:
+      (body.modalities ?? []).some((each) => each !== "text") && "must be text: no model here speaks",
+    audio: isGiven(body.audio) && "asks for spoken answers, which no model here gives",
+    web_search_options:
+      isGiven(body.web_search_options) && "asks for a web search, which this server does not do",
+    functions: isGiven(body.functions) && 'is the old form of "tools"; send those',
+  };
+  for (const [place, reason] of Object.entries(wants)) {
+    if (reason !== false) throw requestFailure({ kind: "request-invalid", place, reason });
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** Templates know three efforts; the others are the nearest of them. */
+const efforts = {
+  minimal: "low",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "high",
+  max: "high",
+} as const;
+
+function readThinking(body: ChatCompletionsBody): Pick<Conversation, "thinking" | "templateVariables"> {
+  // Came as JSON with the body.
+  const given = (body.chat_template_kwargs ?? {}) as JsonObject;
+  const wish = body.reasoning_effort ?? body.reasoning?.effort ?? body.think ?? given["enable_thinking"];
+  const effort = typeof wish === "string" && wish in efforts ? { reasoning_effort: effortOf(wish) } : {};
+  const templateVariables = { ...effort, ...given };
+  return {
+    ...(typeof wish === "string" || typeof wish === "boolean"
+      ? { thinking: wish !== "none" && wish !== false }
+      : {}),
+    ...(Object.keys(templateVariables).length === 0 ? {} : { templateVariables }),
+  };
+}
+
+function effortOf(wish: string): string {
+  // Asked for by those only who found it in the table.
+  return efforts[wish as keyof typeof efforts];
+}
+
+function readConstraint({ response_format: format }: ChatCompletionsBody): OutputConstraint | undefined {
+  if (format === undefined || format === null || format.type === "text") return undefined;
+  const schema = format.type === "json_schema" ? format.json_schema.schema : format.schema;
+  return schema === undefined || schema === null ? { type: "json" } : { type: "json-schema", schema };
+}

@@ -1,0 +1,118 @@
+import { expect, test } from "vitest";
+import { ResponseStore } from "./response-store.ts";
+import { messagesOf, startResponsesServer } from "./test/start-responses-server.ts";
+
+const limits = { mostResponses: 10, mostBytes: 100_000 };
+const hello = { do: "say", text: "Hello" } as const;
+const next = (id: string) => ({ model: "tiny", input: "Two", previous_response_id: id });
+const stop = { do: "end", reason: "stop" } as const;
+
+test("a server that keeps responses continues one by its id, and the continued one again", async () => {
+  await using server = await startResponsesServer({
+    script: () => [hello, stop],
+    responses: new ResponseStore(limits),
+  });
+  const { responses } = server.client();
+  const first = await responses.create({ model: "tiny", input: "One", instructions: "Be kind" });
+  expect(first).toMatchObject({ store: true, previous_response_id: null });
+  const second = await responses.create({ model: "tiny", input: "Two", previous_response_id: first.id });
+  expect(second.previous_response_id).toBe(first.id);
+  await responses.create({ model: "tiny", input: "Three", previous_response_id: second.id });
+  const said = { role: "assistant", content: "Hello" };
+  // Instructions belong to one response and are not carried over.
+  expect(messagesOf(server.requests[2])).toEqual([
+    { role: "user", content: "One" },
+    said,
+    { role: "user", content: "Two" },
+    said,
+    { role: "user", content: "Three" },
+  ]);
+});
+
+test("a streamed response can be continued as soon as its last event is there", async () => {
+  await using server = await startResponsesServer({
+    script: () => [hello, stop],
+    responses: new ResponseStore(limits),
+  });
+  const { responses } = server.client();
+  for await (const event of await responses.create({ model: "tiny", input: "One", stream: true })) {
+    if (event.type !== "response.completed") continue;
+    const second = await responses.create(next(event.response.id));
+    expect(second.status).toBe("completed");
+  }
+  expect(messagesOf(server.requests[1])).toHaveLength(3);
+});
+
+test("a kept call is answered by its id alone, and the engine is told the function's name", async () => {
+  const call = { type: "tool-call-start", index: 0, id: "call_7", name: "look" } as const;
+  await using server = await startResponsesServer({
+    script: (_request, turn) => (turn === 1 ? [{ do: "emit", event: call }, stop] : [hello, stop]),
+    responses: new ResponseStore(limits),
+  });
+  const { responses } = server.client();
+  const tools = [{ type: "function", name: "look", parameters: {}, strict: false } as const];
+  const first = await responses.create({ model: "tiny", input: "Look", tools });
+  await responses.create({
+    model: "tiny",
+    input: [{ type: "function_call_output", call_id: "call_7", output: "a cat" }],
+    previous_response_id: first.id,
+    tools,
+  });
+  expect(messagesOf(server.requests[1])).toEqual([
+    { role: "user", content: "Look" },
+    { role: "assistant", content: null, toolCalls: [{ id: "call_7", name: "look", arguments: {} }] },
+    { role: "tool", content: "a cat", toolCallId: "call_7", toolName: "look" },
+  ]);
+});
+
+test("a server that keeps nothing refuses to continue and names the setting", async () => {
+  await using server = await startResponsesServer({ script: () => [hello, stop] });
+  const { responses } = server.client();
+  const first = await responses.create({ model: "tiny", input: "One", store: true });
+  expect(first).toHaveProperty("store", false);
+  await expect(
+    responses.create({ model: "tiny", input: "Two", previous_response_id: "resp_1" }),
+  ).rejects.toMatchObject({
+    status: 400,
+    param: "previous_response_id",
+    message: expect.stringContaining("--keep-responses"),
+  });
+});
+
+test("a response of another key, an unknown one and one not to be kept cannot be continued; the own one can", async () => {
+  await using server = await startResponsesServer({
+    script: () => [hello, stop],
+    responses: new ResponseStore(limits),
+  });
+  const mine = server.client("mine").responses;
+  const first = await mine.create({ model: "tiny", input: "One" });
+  const unkept = await mine.create({ model: "tiny", input: "One", store: false });
+  const refusal = { status: 400, param: "previous_response_id" };
+  await expect(server.client("other").responses.create(next(first.id))).rejects.toMatchObject(refusal);
+  await expect(mine.create(next("resp_unknown"))).rejects.toMatchObject(refusal);
+  await expect(mine.create(next(unkept.id))).rejects.toMatchObject(refusal);
+  expect((await mine.create(next(first.id))).status).toBe("completed");
+});
+
+test("a mistake in a continued request is named by its place in that request", async () => {
+  await using server = await startResponsesServer({
+    script: () => [hello, stop],
+    responses: new ResponseStore(limits),
+  });
+  const { responses } = server.client();
+  const first = await responses.create({ model: "tiny", input: "One" });
+  const input = [{ type: "item_reference", id: "msg_1" } as const];
+  await expect(responses.create({ ...next(first.id), input })).rejects.toMatchObject({
+    param: "input.0.type",
+  });
+});
+
+test("real weights: the second turn is longer than the first, and finds it in the cache", async () => {
+  await using server = await startResponsesServer({ responses: new ResponseStore(limits) });
+  const { responses } = server.client();
+  const more = { temperature: 0, max_output_tokens: 4, options: { num_ctx: 256 } };
+  const first = await responses.create({ model: "tiny", input: "One", ...more });
+  const second = await responses.create({ ...next(first.id), ...more });
+  expect(second.usage?.input_tokens).toBeGreaterThan(first.usage?.input_tokens ?? Number.POSITIVE_INFINITY);
+  expect(second.usage?.input_tokens_details.cached_tokens).toBeGreaterThan(0);
+});
