@@ -1,5 +1,36 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import type { Conversation, Engine } from "@hearth-and-keep/llama-engine";
+import { withModelTurns } from "../../generation/answer-request.ts";
+import { wishFor } from "../../generation/model-wish.ts";
+import { settleSampling } from "../../generation/sampling.ts";
+import { tellTools } from "../../generation/tell-tools.ts";
+import type { HearthCall, HearthParts } from "../../parts.ts";
+import { requestIdHeader } from "./errors.ts";
+import { type ReadPrompt, readPrompt } from "./read-request.ts";
+import type { CountTokensBody } from "./schema.ts";
 
-export function answerCountTokens(): Answer {
-  return jsonAnswer({}, 501);
+/** The very count that an answer to the same request would begin with. */
+export async function answerCountTokens(
+  call: HearthCall<CountTokensBody>,
+  { models, scheduler }: HearthParts,
+): Promise<Answer> {
+  const prompt = withModelTurns(await readPrompt(call, { models }));
+  using lease = await scheduler.lend(wishFor(prompt, "generate"), call.signal);
+  const inputTokens = await lease.engine.count(shownTo(lease.engine, prompt));
+  call.note({ promptTokens: inputTokens });
+  const answer = jsonAnswer({ input_tokens: inputTokens });
+  return { ...answer, headers: { ...answer.headers, ...requestIdHeader(call) } };
+}
+
+/** The conversation as the model sees it: only with tools it may call, told in words where the template cannot. */
+function shownTo(engine: Engine, prompt: ReadPrompt): Conversation {
+  const { conversation } = prompt.input;
+  const { type, toolName } = prompt.toolChoice;
+  const all = type === "none" ? [] : (conversation.tools ?? []);
+  const tools = all.filter(({ name }) => toolName === undefined || name === toolName);
+  const isConstrained = prompt.constraint !== undefined || (type === "required" && tools.length > 0);
+  const offered = { ...conversation, tools, ...(isConstrained ? { thinking: false } : {}) };
+  const request = { ...prompt, ...settleSampling({}, {}), input: { ...prompt.input, conversation: offered } };
+  const { input } = tellTools(engine.describe(), request);
+  return input.type === "conversation" ? input.conversation : offered;
 }

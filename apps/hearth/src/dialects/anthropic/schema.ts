@@ -1,5 +1,164 @@
-import { Type } from "typebox";
+import type { JsonObject } from "@hearth-and-keep/llama-engine";
+import { type Static, type TSchema, Type } from "typebox";
 
-export const countTokensRequest = Type.Object({});
+/** No text is longer than the largest body. */
+const longText = { maxLength: 67_108_864 };
+const shortText = { maxLength: 4096 };
+const mostMessages = { maxItems: 100_000 };
+const mostBlocks = { maxItems: 10_000 };
+const tokenCount = { minimum: 1, maximum: 100_000_000 };
+const stopText = { maxLength: 1024 };
+const stopList = { maxItems: 64 };
 
-export const messagesRequest = Type.Object({});
+const orNull = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+/** A kind that is not in the list; its type has a value no client sends, so that a switch tells it from the others. */
+function otherThan(kinds: readonly string[]) {
+  return Type.Object({
+    // Typed as one value although it takes many: see above.
+    type: Type.Unsafe<"*">(Type.String({ maxLength: 256, pattern: `^(?!(?:${kinds.join("|")})$)` })),
+  });
+}
+
+const base64Source = Type.Object({
+  type: Type.Literal("base64"),
+  media_type: Type.String(shortText),
+  data: Type.String(longText),
+});
+
+const textBlock = Type.Object({ type: Type.Literal("text"), text: Type.String(longText) });
+
+const imageBlock = Type.Object({
+  type: Type.Literal("image"),
+  source: Type.Union([base64Source, otherThan(["base64"])]),
+});
+
+const plainSource = Type.Object({ type: Type.Literal("text"), data: Type.String(longText) });
+
+const contentSource = Type.Object({
+  type: Type.Literal("content"),
+  content: Type.Union([
+    Type.String(longText),
+    Type.Array(Type.Union([textBlock, imageBlock, otherThan(["text", "image"])]), mostBlocks),
+  ]),
+});
+
+const documentBlock = Type.Object({
+  type: Type.Literal("document"),
+  title: orNull(Type.String(longText)),
+  context: orNull(Type.String(longText)),
+  source: Type.Union([base64Source, plainSource, contentSource, otherThan(["base64", "text", "content"])]),
+});
+
+const searchResultBlock = Type.Object({
+  type: Type.Literal("search_result"),
+  title: Type.String(longText),
+  source: Type.String(longText),
+  content: Type.Array(textBlock, mostBlocks),
+});
+
+const shownBlocks = [textBlock, imageBlock, documentBlock, searchResultBlock] as const;
+const shownKinds = ["text", "image", "document", "search_result"];
+
+const toolResultBlock = Type.Object({
+  type: Type.Literal("tool_result"),
+  tool_use_id: Type.String(shortText),
+  content: orNull(
+    Type.Union([
+      Type.String(longText),
+      Type.Array(Type.Union([...shownBlocks, otherThan(shownKinds)]), mostBlocks),
+    ]),
+  ),
+  is_error: orNull(Type.Boolean()),
+});
+
+const toolUseBlock = Type.Object({
+  type: Type.Literal("tool_use"),
+  id: Type.String(shortText),
+  name: Type.String(shortText),
+  // Histories carry objects, and from some clients their text or nothing at all; the reader sorts them out.
+  input: Type.Optional(Type.Unknown()),
+});
+
+const thinkingBlock = Type.Object({ type: Type.Literal("thinking"), thinking: Type.String(longText) });
+const redactedBlock = Type.Object({ type: Type.Literal("redacted_thinking") });
+
+const block = Type.Union([
+  ...shownBlocks,
+  toolResultBlock,
+  toolUseBlock,
+  thinkingBlock,
+  redactedBlock,
+  otherThan([...shownKinds, "tool_result", "tool_use", "thinking", "redacted_thinking"]),
+]);
+
+const message = Type.Object({
+  role: Type.Union([Type.Literal("user"), Type.Literal("assistant"), Type.Literal("system")]),
+  content: Type.Union([Type.String(longText), Type.Array(block, mostBlocks)]),
+});
+
+// A JSON Schema, or a document of the caller's: passed on as it is, because templates print it.
+const jsonObject = Type.Unsafe<JsonObject>(Type.Object({}));
+
+const customTool = Type.Object({
+  type: orNull(Type.Literal("custom")),
+  name: Type.String({ minLength: 1, maxLength: 256 }),
+  description: orNull(Type.String(longText)),
+  input_schema: jsonObject,
+});
+
+const toolChoice = Type.Union([
+  Type.Object({ type: Type.Literal("auto"), disable_parallel_tool_use: orNull(Type.Boolean()) }),
+  Type.Object({ type: Type.Literal("any"), disable_parallel_tool_use: orNull(Type.Boolean()) }),
+  Type.Object({
+    type: Type.Literal("tool"),
+    name: Type.String(shortText),
+    disable_parallel_tool_use: orNull(Type.Boolean()),
+  }),
+  Type.Object({ type: Type.Literal("none") }),
+]);
+
+const outputFormat = Type.Object({ type: Type.Literal("json_schema"), schema: jsonObject });
+
+const asked = {
+  model: Type.String({ minLength: 1, maxLength: 1024 }),
+  messages: Type.Array(message, { minItems: 1, ...mostMessages }),
+  system: orNull(Type.Union([Type.String(longText), Type.Array(textBlock, mostBlocks)])),
+  tools: orNull(Type.Array(Type.Union([customTool, otherThan(["custom"])]), { maxItems: 1024 })),
+  tool_choice: orNull(toolChoice),
+  thinking: orNull(
+    Type.Object({
+      type: Type.Union([Type.Literal("enabled"), Type.Literal("disabled"), Type.Literal("adaptive")]),
+      display: orNull(Type.String(shortText)),
+    }),
+  ),
+  output_config: orNull(
+    Type.Object({ effort: orNull(Type.String(shortText)), format: orNull(outputFormat) }),
+  ),
+  /** What older clients call `output_config.format`. */
+  output_format: orNull(outputFormat),
+};
+
+export const countTokensRequest = Type.Object(asked);
+
+export const messagesRequest = Type.Object({
+  ...asked,
+  max_tokens: Type.Integer(tokenCount),
+  stream: orNull(Type.Boolean()),
+  temperature: orNull(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: orNull(Type.Number({ minimum: 0, maximum: 1 })),
+  top_k: orNull(Type.Integer({ minimum: -1, maximum: 1_000_000 })),
+  stop_sequences: orNull(Type.Array(Type.String(stopText), stopList)),
+  // The next three are not of this protocol; our own interface promises them on every family.
+  stop: orNull(Type.Union([Type.String(stopText), Type.Array(Type.String(stopText), stopList)])),
+  seed: orNull(Type.Integer({ minimum: -9_007_199_254_740_991, maximum: 9_007_199_254_740_991 })),
+  frequency_penalty: orNull(Type.Number({ minimum: -2, maximum: 2 })),
+});
+
+export type CountTokensBody = Static<typeof countTokensRequest>;
+export type MessagesBody = Static<typeof messagesRequest>;
+export type Block = Static<typeof block>;
+type TextBlock = Static<typeof textBlock>;
+export type ImageBlock = Static<typeof imageBlock>;
+export type DocumentBlock = Static<typeof documentBlock>;
+export type ToolResultBlock = Static<typeof toolResultBlock>;

@@ -1,0 +1,218 @@
+import { expect, test } from "vitest";
+import { readConversation } from "./read-conversation.ts";
+import type { CountTokensBody } from "./schema.ts";
+
+type Messages = CountTokensBody["messages"];
+
+const read = (messages: Messages, system?: CountTokensBody["system"], template: string | null = null) =>
+  readConversation({ messages, ...(system === undefined ? {} : { system }) }, template);
+
+const header = (value: string) => `x-anthropic-billing-header: cc_version=2.1.9; cch=${value};`;
+
+const history = (input: unknown): Messages => [
+  { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "weather", input }] },
+];
+
+const document = (source: object) =>
+  read([
+    {
+      role: "user",
+      // The schema's own type would not let a test send what must be refused.
+      content: [{ type: "document", title: "Notes", source } as never, { type: "text", text: "Sum up" }],
+    },
+  ]).messages[0]?.content;
+
+const image = (source: object) =>
+  // The schema's own type would not let a test send what must be refused.
+  read([{ role: "user", content: [{ type: "image", source } as never] }]).messages[0];
+
+const argumentsOf = (input: unknown) => {
+  const [first] = read(history(input)).messages;
+  return first?.role === "assistant" ? first.toolCalls?.[0]?.arguments : undefined;
+};
+
+test("messages of one role that follow each other become one turn", () => {
+  const { messages } = read([
+    { role: "user", content: "One" },
+    { role: "user", content: [{ type: "text", text: "Two" }] },
+    { role: "assistant", content: "Three, " },
+    { role: "assistant", content: "four" },
+  ]);
+  expect(messages).toEqual([
+    { role: "user", content: "One\n\nTwo" },
+    { role: "assistant", content: "Three, four" },
+  ]);
+});
+
+test("a system text is taken as a string and as blocks", () => {
+  const system = [
+    { type: "text" as const, text: "Be brief" },
+    { type: "text" as const, text: "Be kind" },
+  ];
+  const turn = { role: "user", content: "Hi" } as const;
+  expect(read([turn], "Be brief").messages).toEqual([{ role: "system", content: "Be brief" }, turn]);
+  expect(read([turn], system).messages).toEqual([{ role: "system", content: "Be brief\n\nBe kind" }, turn]);
+});
+
+test("role:system inside messages → 400: it is accepted and stays at its place", () => {
+  const messages: Messages = [
+    { role: "user", content: "One" },
+    { role: "assistant", content: "Two" },
+    { role: "system", content: "Now in French" },
+    { role: "user", content: "Three" },
+  ];
+  expect(read(messages).messages).toEqual(messages);
+});
+
+test("for a template that may refuse it, a system message among the turns moves to the beginning", () => {
+  const messages: Messages = [
+    { role: "user", content: "One" },
+    { role: "system", content: "Now in French" },
+    { role: "user", content: "Two" },
+  ];
+  expect(read(messages, "Be brief", "{{ raise_exception('no') }}").messages).toEqual([
+    { role: "system", content: "Be brief\n\nNow in French" },
+    { role: "user", content: "One\n\nTwo" },
+  ]);
+});
+
+test("the changing billing header at the head of the system text is left out, and nothing else", () => {
+  const turn = { role: "user", content: "Hi" } as const;
+  const asBlocks = (value: string) =>
+    read(
+      [turn],
+      [
+        { type: "text", text: header(value) },
+        { type: "text", text: "You write code" },
+      ],
+    ).messages;
+  expect(asBlocks("a1b2c")).toEqual([{ role: "system", content: "You write code" }, turn]);
+  expect(asBlocks("a1b2c")).toEqual(asBlocks("ffff0"));
+  expect(read([turn], `${header("0")}\nYou write code`).messages[0]?.content).toBe("You write code");
+  expect(read([turn], `${header("0")}You write code`).messages[0]?.content).toBe("You write code");
+  expect(read([turn], "See x-anthropic-billing-header: a=b;").messages[0]?.content).toBe(
+    "See x-anthropic-billing-header: a=b;",
+  );
+});
+
+test("results of tools come before what the user says beside them, each with its tool's name", () => {
+  const { messages } = read([
+    { role: "user", content: "Weather?" },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "Ask the tool" },
+        { type: "redacted_thinking" },
+        { type: "tool_use", id: "toolu_1", name: "weather", input: { city: "Bonn" } },
+        { type: "tool_use", id: "toolu_2", name: "clock", input: {} },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "And now?" },
+        { type: "tool_result", tool_use_id: "toolu_1", content: [{ type: "text", text: "Rain" }] },
+        { type: "tool_result", tool_use_id: "toolu_2", content: "no clock", is_error: true },
+      ],
+    },
+  ]);
+  expect(messages.slice(1)).toEqual([
+    {
+      role: "assistant",
+      content: null,
+      reasoning: "Ask the tool",
+      toolCalls: [
+        { id: "toolu_1", name: "weather", arguments: { city: "Bonn" } },
+        { id: "toolu_2", name: "clock", arguments: {} },
+      ],
+    },
+    { role: "tool", content: "Rain", toolCallId: "toolu_1", toolName: "weather" },
+    { role: "tool", content: "Error: no clock", toolCallId: "toolu_2", toolName: "clock" },
+    { role: "user", content: "And now?" },
+  ]);
+});
+
+test("string or empty arguments in history → 400: they are tolerated, and what is no object is refused", () => {
+  expect([undefined, null, "", "{}", {}].map(argumentsOf)).toEqual([{}, {}, {}, {}, {}]);
+  expect(argumentsOf('{"city":"Bonn"}')).toEqual({ city: "Bonn" });
+  for (const input of ["no json", [1], 7]) {
+    expect(() => read(history(input))).toThrow(
+      expect.objectContaining({ failure: expect.objectContaining({ place: "messages.0.content.0.input" }) }),
+    );
+  }
+});
+
+test("documents are shown as text where they are text, and refused where they are not", () => {
+  const shown = "Notes\nThe sky is blue\n\nSum up";
+  expect(document({ type: "text", data: "The sky is blue" })).toBe(shown);
+  expect(document({ type: "content", content: "The sky is blue" })).toBe(shown);
+  expect(document({ type: "content", content: [{ type: "text", text: "The sky is blue" }] })).toBe(shown);
+  const encoded = Buffer.from("The sky is blue").toString("base64");
+  expect(document({ type: "base64", media_type: "text/plain", data: encoded })).toBe(shown);
+  expect(() => document({ type: "base64", media_type: "application/pdf", data: encoded })).toThrow(
+    "request-invalid",
+  );
+  expect(() => document({ type: "url", url: "http://example.com/a.pdf" })).toThrow("request-invalid");
+  expect(() => document({ type: "content", content: [{ type: "image", source: {} }] })).toThrow(
+    "request-invalid",
+  );
+});
+
+test("images are decoded, and what is no base64 image is refused", () => {
+  expect(image({ type: "base64", media_type: "image/png", data: "AQID" })).toEqual({
+    role: "user",
+    content: "",
+    images: [{ bytes: Buffer.from([1, 2, 3]), mediaType: "image/png" }],
+  });
+  expect(() => image({ type: "base64", media_type: "image/png", data: "not base64!" })).toThrow(
+    "request-invalid",
+  );
+  expect(() => image({ type: "base64", media_type: "application/zip", data: "AQID" })).toThrow(
+    "request-invalid",
+  );
+  expect(() => image({ type: "url", url: "http://example.com/a.png" })).toThrow("request-invalid");
+});
+
+test("images inside a result of a tool are shown beside it", () => {
+  const source = { type: "base64" as const, media_type: "image/png", data: "AQID" };
+  const { messages } = read([
+    {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "toolu_1", content: [{ type: "image", source }] }],
+    },
+  ]);
+  expect(messages.map(({ role }) => role)).toEqual(["tool", "user"]);
+  expect(messages[1]).toHaveProperty("images.length", 1);
+});
+
+test("blocks of unknown kinds are skipped and counted; a turn of nothing else is left out", () => {
+  const { messages, skippedBlocks } = read([
+    { role: "user", content: "Hi" },
+    // A kind that the schema has no name for.
+    { role: "user", content: [{ type: "mcp_thing" } as never] },
+    { role: "assistant", content: "Hello" },
+  ]);
+  expect(messages).toEqual([
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: "Hello" },
+  ]);
+  expect(skippedBlocks).toBe(1);
+});
+
+test("search results are shown with their title and source", () => {
+  const content: Messages[number]["content"] = [
+    { type: "search_result", title: "Sky", source: "a.txt", content: [{ type: "text", text: "Blue" }] },
+  ];
+  expect(read([{ role: "user", content }]).messages[0]?.content).toBe("Sky\na.txt\nBlue");
+});
+
+test("a history of a hundred thousand messages is read without a noticeable wait", () => {
+  const word = "word ".repeat(100);
+  const messages = Array.from({ length: 100_000 }, (_, index): Messages[number] => ({
+    role: index < 50_000 || index % 2 === 0 ? "user" : "assistant",
+    content: word,
+  }));
+  const startedAt = performance.now();
+  expect(read(messages).messages).toHaveLength(50_000);
+  expect(performance.now() - startedAt).toBeLessThan(5000);
+});
