@@ -7,6 +7,7 @@ import { cp, readFile, rm } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { buildEngineWorker } from "./build-engine-worker.ts";
 
 /**
  * Emits one program as JavaScript into its `dist/`, with the workspace packages inside and every third-party
@@ -34,6 +35,7 @@ async function buildProgram(folder: string): Promise<void> {
     ignoreMissing,
   );
   await cp(join(import.meta.dirname, "../LICENSE"), join(output, "LICENSE"));
+  if ("@hearth-and-keep/llama-engine" in (manifest.devDependencies ?? {})) await buildEngineWorker(output);
 }
 
 function packageOf(specifier: string): string {

@@ -20,6 +20,7 @@ export const stages: readonly Stage[] = [
   { name: "Unused code", run: () => command("knip", []) },
   { name: "Checks", run: () => runTests(["checks/"]) },
   { name: "Tests", run: () => runTests(["apps/", "packages/", "scripts/"]) },
+  { name: "Official clients", run: () => runTests(["conformance/"]) },
   // One after another: two benchmarks at once would measure each other.
   { name: "Benchmarks", run: () => runTests(["bench/", "--no-file-parallelism"]) },
   { name: "Claims", run: () => runTests(["show/"]) },

@@ -29,8 +29,8 @@ export const groundLines: readonly ShowLine[] = [
   {
     topic,
     line: 3,
-    title: "Both tarballs install and start outside the clone, without packages for a GPU",
-    needs: ["debian packages"],
+    title: "Both tarballs install and work outside the clone, without packages for a GPU",
+    needs: ["debian packages", "python", "test models"],
     prove: proveByTests("ground 3", ["show/ground/tarballs.test.ts"]),
   },
   {

@@ -7,6 +7,7 @@ import {
   type OwnedProcess,
   startPostgres,
   startProcess,
+  testModel,
 } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { cleanEnvironment, searchPath } from "../config.ts";
@@ -66,9 +67,21 @@ function startInstalled(
   });
 }
 
+function addressOf(server: OwnedProcess): string {
+  return /listens on (\S+)/.exec(server.output())?.[1] ?? "";
+}
+
+/** From the worker, the binding and its build, all as they were installed. */
+async function generateText(hearth: OwnedProcess, model: string): Promise<string> {
+  const body = JSON.stringify({ model, prompt: "Hello", stream: false, options: { num_predict: 8 } });
+  const response = await fetch(`${addressOf(hearth)}/api/generate`, { method: "POST", body });
+  expect(response.status, await response.clone().text()).toBe(200);
+  // The local-runner family's answer.
+  return ((await response.json()) as { readonly response: string }).response;
+}
+
 async function askAndStop(server: OwnedProcess, path: string): Promise<string> {
-  const address = /listens on (\S+)/.exec(server.output())?.[1] ?? "";
-  const answer = await (await fetch(`${address}${path}`)).text();
+  const answer = await (await fetch(`${addressOf(server)}${path}`)).text();
   process.kill(server.pid, "SIGTERM");
   expect(await server.exited).toBe(0);
   return answer;
@@ -79,7 +92,14 @@ test("Hearth's tarball installs and starts in an empty folder, without packages 
 }, async () => {
   await using folder = await makeTemporaryFolder("hearth-tarball");
   const installed = packAndInstall("hearth", folder.path);
-  await using hearth = await startInstalled(installed, { folder: folder.path });
+  const models = join(folder.path, "models");
+  const from = await testModel("tiny-llama.gguf");
+  execFileSync(installed.program, ["create", "tiny", "--from", from, "--models", models], { cwd: folder.path });
+  await using hearth = await startInstalled(installed, {
+    folder: folder.path,
+    environment: { HEARTH_MODELS: models },
+  });
+  expect(await generateText(hearth, "tiny")).toMatch(/\S/);
   expect(await askAndStop(hearth, "/api/version")).toBe('{"version":"0.32.1"}');
   recordFigure({ claim: "ground 3", text: installed.summary });
 });

@@ -6,7 +6,10 @@ import type { ModelFailure } from "./models/model-failure.ts";
 import type { SchedulingFailure } from "./scheduling/failures.ts";
 
 /** What keeps a command from doing its work. */
-export type CommandFailure = { readonly kind: "insecure-bind"; readonly host: string };
+export type CommandFailure =
+  | { readonly kind: "insecure-bind"; readonly host: string }
+  | { readonly kind: "file-missing"; readonly file: string }
+  | ModelFailure;
 
 /** What keeps a request from being answered. Each family says it in its own words, by one exhaustive switch. */
 export type RequestFailure =
@@ -27,7 +30,7 @@ export type RequestFailure =
   /** A fault of ours; what it was is in the log alone. */
   | { readonly kind: "defect" };
 
-export type Failure = CommandFailure | RequestFailure;
+type Failure = CommandFailure | RequestFailure;
 
 /** Names whatever was thrown while a request was being answered. */
 export function asRequestFailure(problem: unknown): RequestFailure {
@@ -47,13 +50,36 @@ export function requestFailure(
 
 /** What the person at the terminal reads. */
 export function explainFailure(failure: CommandFailure): Explanation {
+  return { sentences: [sentenceOf(failure)], exitCode: exitCodes.wrongSettings };
+}
+
+function sentenceOf(failure: CommandFailure): string {
   switch (failure.kind) {
     case "insecure-bind":
-      return {
-        sentences: [
-          `Cannot listen on ${failure.host}: other machines could use this server without a key; say --allow-insecure-bind if that is what you want`,
-        ],
-        exitCode: exitCodes.wrongSettings,
-      };
+      return `Cannot listen on ${failure.host}: other machines could use this server without a key; say --allow-insecure-bind if that is what you want`;
+    case "file-missing":
+      return `Cannot read "${failure.file}": there is no such file`;
+    case "name-invalid":
+      return `Cannot use the name "${failure.name}": a name is like model, model:tag or team/model:tag`;
+    case "model-not-found":
+      return `There is no model "${failure.model}"`;
+    case "model-remote":
+      return `The model "${failure.model}" runs on somebody else's machines, which this server does not call`;
+    case "model-file-invalid":
+      return `Cannot use the model file: ${failure.reason}`;
+    case "manifest-invalid":
+      return `Cannot read the model "${failure.model}": ${failure.reason}`;
+    case "parameter-invalid":
+      return `Cannot set "${failure.parameter}": ${failure.reason}`;
+    case "digest-invalid":
+      return `Cannot use "${failure.digest}": it is not a digest`;
+    case "blob-missing":
+      return `A part of the model is missing: ${failure.digest}`;
+    case "digest-mismatch":
+      return `A part of the model is not what it should be: ${failure.actual} instead of ${failure.expected}`;
+    case "store-read-only":
+      return "Cannot write to this store of models";
+    case "store-full":
+      return "Cannot write the model: the disk is full";
   }
 }

@@ -8,8 +8,9 @@ import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/co
 import { createLlamaDriver, missingProtections } from "@hearth-and-keep/llama-engine";
 import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
+import { create } from "./commands/create.ts";
 import { serve } from "./commands/serve.ts";
-import { readServeConfig, serveSettings } from "./config.ts";
+import { readServeConfig, readStoreConfig, serveSettings, storeSettings } from "./config.ts";
 import { explainFailure } from "./failures.ts";
 import { logFields } from "./server.ts";
 
@@ -30,5 +31,17 @@ addSettings(program.command("serve").description("Start the server"), serveSetti
     });
   },
 );
+
+addSettings(
+  program
+    .command("create")
+    .description("Put a model file into the store")
+    .argument("<name>", "what to call it, as in model or model:tag")
+    .requiredOption("--from <file>", "a GGUF file, or the first part of a split one"),
+  storeSettings,
+).action(async (name: string, flags: { from: string; models?: string }) => {
+  const { models } = readStoreConfig({ models: flags.models });
+  await create({ name, from: flags.from, models }, (line) => process.stdout.write(`${line}\n`));
+});
 
 await runProgram(program, explainFailure);

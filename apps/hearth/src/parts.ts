@@ -1,12 +1,19 @@
 import type { Call } from "@hearth-and-keep/http-service";
 import type { Caller } from "./access/caller.ts";
+import type { ResponseStore } from "./dialects/openai/responses/response-store.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Catalog } from "./models/catalog.ts";
+import type { ApiDocuments } from "./papers/describe-api.ts";
 import type { Scheduler } from "./scheduling/scheduler.ts";
 
 /** What handlers work with, made once at start. */
 export type HearthParts = {
   readonly models: Catalog;
   readonly scheduler: Scheduler;
+  readonly metrics: Metrics;
+  readonly documents: ApiDocuments;
+  /** Conversations that callers continue by an id; absent unless it was asked for. */
+  readonly responses?: ResponseStore;
 };
 
 /** One request of somebody we know, its body already checked against the row's schema. */

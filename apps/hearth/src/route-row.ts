@@ -1,8 +1,8 @@
 import type { Answer, Route } from "@hearth-and-keep/http-service";
 import type { Static, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
-import type { Family } from "./dialects/family.ts";
 import { requestFailure } from "./failures.ts";
+import type { Family } from "./family.ts";
 import type { HearthCall, HearthParts } from "./parts.ts";
 
 /** One row of the table of URLs. */
@@ -32,6 +32,13 @@ export function takes<Schema extends TSchema>(
       return handle(call as HearthCall<Static<Schema>>, parts);
     },
   };
+}
+
+type Handle = HandlerColumns["handle"];
+
+/** The two hosted families share some paths; clients of the messages family say so in a header. */
+export function byClient(usual: Handle, ofMessages: Handle): Handle {
+  return (call, parts) => (call.headers["anthropic-version"] === undefined ? usual : ofMessages)(call, parts);
 }
 
 function refuseInvalid(validator: Validator, body: unknown): void {

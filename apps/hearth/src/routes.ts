@@ -17,26 +17,28 @@ import {
   generateRequest,
   showRequest,
 } from "./dialects/ollama/schema.ts";
-import { answerRoot, answerVersion } from "./dialects/ollama/status.ts";
+import { answerRoot, answerStatus, answerVersion } from "./dialects/ollama/status.ts";
 import { answerChatCompletions } from "./dialects/openai/chat-completions.ts";
 import { answerCompletions } from "./dialects/openai/completions.ts";
 import { answerCreateEmbeddings } from "./dialects/openai/embeddings.ts";
 import { openaiFamily as openai } from "./dialects/openai/errors.ts";
 import { answerModel, answerModels } from "./dialects/openai/models.ts";
+import { responsesRequest } from "./dialects/openai/responses/schema.ts";
 import { answerResponses } from "./dialects/openai/responses.ts";
 import {
   chatCompletionsRequest,
   completionsRequest,
   createEmbeddingsRequest,
-  responsesRequest,
 } from "./dialects/openai/schema.ts";
-import { type HearthRoute, takes } from "./route-row.ts";
+import { answerApiDocument, answerApiPage, answerMetrics } from "./papers/answer-papers.ts";
+import { byClient, type HearthRoute, takes } from "./route-row.ts";
 
 /** Every URL Hearth answers; a GET row also answers HEAD. */
 // biome-ignore format: a table is read down its columns
 export const routes: readonly HearthRoute[] = [
   { method: "GET",    path: "/",                             family: ollama,   access: "key", handle: answerRoot },
   { method: "GET",    path: "/api/version",                  family: ollama,   access: "key", handle: answerVersion },
+  { method: "GET",    path: "/api/status",                   family: ollama,   access: "key", handle: answerStatus },
   { method: "GET",    path: "/api/tags",                     family: ollama,   access: "key", handle: answerTags },
   { method: "GET",    path: "/api/ps",                       family: ollama,   access: "key", handle: answerPs },
   { method: "POST",   path: "/api/show",                     family: ollama,   access: "key", ...takes(showRequest, answerShow) },
@@ -47,12 +49,21 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/api/copy",                     family: ollama,   access: "key", ...takes(copyRequest, answerCopy) },
   { method: "DELETE", path: "/api/delete",                   family: ollama,   access: "key", ...takes(deleteRequest, answerDelete) },
   { method: "POST",   path: "/api/delete",                   family: ollama,   access: "key", ...takes(deleteRequest, answerDelete) },
+  { method: "GET",    path: "/metrics",                      family: ollama,   access: "key", handle: answerMetrics },
+  { method: "GET",    path: "/openapi",                      family: ollama,   access: "key", handle: answerApiPage },
+  { method: "GET",    path: "/openapi/:document",            family: ollama,   access: "key", handle: answerApiDocument },
   { method: "POST",   path: "/v1/chat/completions",          family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
   { method: "POST",   path: "/v1/completions",               family: openai,   access: "key", ...takes(completionsRequest, answerCompletions) },
   { method: "POST",   path: "/v1/embeddings",                family: openai,   access: "key", ...takes(createEmbeddingsRequest, answerCreateEmbeddings) },
-  { method: "POST",   path: "/v1/responses",                 family: openai,   access: "key", ...takes(responsesRequest, answerResponses) },
-  { method: "GET",    path: "/v1/models",                    family: openai,   access: "key", handle: answerModels },
-  { method: "GET",    path: "/v1/models/*",                  family: openai,   access: "key", handle: answerModel },
+  { method: "POST",   path: "/v1/responses",                 family: openai,   access: "key", packing: "zstd", ...takes(responsesRequest, answerResponses) },
+  { method: "GET",    path: "/v1/models",                    family: openai,   access: "key", handle: byClient(answerModels, answerModelsOfMessages) },
+  { method: "GET",    path: "/v1/models/*",                  family: openai,   access: "key", handle: byClient(answerModel, answerModelOfMessages) },
+  { method: "POST",   path: "/chat/completions",             family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
+  { method: "POST",   path: "/completions",                  family: openai,   access: "key", ...takes(completionsRequest, answerCompletions) },
+  { method: "POST",   path: "/embeddings",                   family: openai,   access: "key", ...takes(createEmbeddingsRequest, answerCreateEmbeddings) },
+  { method: "GET",    path: "/models",                       family: openai,   access: "key", handle: answerModels },
+  { method: "POST",   path: "/v1/v1/chat/completions",       family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
+  { method: "POST",   path: "/v1/v1/messages",               family: messages, access: "key", ...takes(messagesRequest, answerMessages) },
   { method: "POST",   path: "/v1/messages",                  family: messages, access: "key", ...takes(messagesRequest, answerMessages) },
   { method: "POST",   path: "/v1/messages/count_tokens",     family: messages, access: "key", ...takes(countTokensRequest, answerCountTokens) },
   { method: "POST",   path: "/alt/v1/messages",              family: messages, access: "key", ...takes(messagesRequest, answerMessages) },

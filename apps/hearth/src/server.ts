@@ -1,10 +1,19 @@
-import { type CallHead, createHttpService, type HttpService } from "@hearth-and-keep/http-service";
+import {
+  type CallHead,
+  createHttpService,
+  type HttpService,
+  type Transport,
+} from "@hearth-and-keep/http-service";
 import type { Logger } from "@hearth-and-keep/logging";
+import manifest from "../package.json" with { type: "json" };
 import { type Access, admit, callerOf } from "./access/admit.ts";
+import { answerPreflight, crossOriginHeaders } from "./access/cross-origin.ts";
 import { anthropicFamily } from "./dialects/anthropic/errors.ts";
-import type { Family } from "./dialects/family.ts";
 import { ollamaFamily } from "./dialects/ollama/errors.ts";
 import { openaiFamily } from "./dialects/openai/errors.ts";
+import { asRequestFailure } from "./failures.ts";
+import type { Family } from "./family.ts";
+import { type ApiDocuments, describeApi } from "./papers/describe-api.ts";
 import type { HearthParts } from "./parts.ts";
 import type { HearthRoute } from "./route-row.ts";
 import { routes } from "./routes.ts";
@@ -29,24 +38,43 @@ export const logFields = [
   "tokensPerSecond",
   "stopReason",
   "droppedMessages",
+  "skippedBlocks",
+  "droppedTools",
   "failure",
+  "defect",
 ] as const;
 
 export type HearthLogger = Logger<(typeof logFields)[number]>;
 
 const mostBodyBytes = 64 * 1024 * 1024;
 
-export type ServerParts = HearthParts & { readonly logger: HearthLogger; readonly access: Access };
+export type ServerParts = Omit<HearthParts, "documents"> & {
+  readonly logger: HearthLogger;
+  readonly access: Access;
+  /** How requests come in, where it differs from plain HTTP without a proxy. */
+  readonly transport?: Transport;
+};
 
 /** Hearth as a server: the table of routes, its failures in each family's words, one log line per request. */
 export function createModelServer(parts: ServerParts): HttpService {
-  const { logger, access } = parts;
+  const { logger, access, metrics } = parts;
+  const hearthParts = { ...parts, documents: describeFamilies() };
   return createHttpService({
-    routes: routes.map((row) => withParts(row, parts)),
+    routes: routes.map((row) => withParts(row, hearthParts)),
     mostBodyBytes,
     admit: (head) => admit(head, access),
-    answerFailure: (problem, row, head) => (row?.family ?? familyOf(head)).answerFailure(problem, head),
-    recordRequest: (record) => logger.info("Request answered", record),
+    answerPreflight: (head) => answerPreflight(head, access),
+    addHeaders: (head) => crossOriginHeaders(head, access),
+    ...parts.transport,
+    answerFailure: (problem, row, head) => {
+      head.note({ failure: asRequestFailure(problem).kind });
+      logDefect(logger, problem, head);
+      return (row?.family ?? familyOf(head)).answerFailure(problem, head);
+    },
+    recordRequest: (record) => {
+      metrics.countRequest(record);
+      logger.info("Request answered", record);
+    },
   });
 }
 
@@ -54,7 +82,7 @@ type BoundRow = Omit<HearthRoute, "handle"> & {
   readonly handle: Parameters<typeof createHttpService>[0]["routes"][number]["handle"];
 };
 
-function withParts(row: HearthRoute, parts: ServerParts): BoundRow {
+function withParts(row: HearthRoute, parts: HearthParts & { readonly access: Access }): BoundRow {
   return {
     ...row,
     handle: (call) => {
@@ -65,8 +93,22 @@ function withParts(row: HearthRoute, parts: ServerParts): BoundRow {
   };
 }
 
+function describeFamilies(): ApiDocuments {
+  const families = [ollamaFamily, openaiFamily, anthropicFamily];
+  return Object.fromEntries(families.map(({ name }) => [name, describeApi(routes, name, manifest.version)]));
+}
+
+/** Where a fault of ours happened. Its message is left out, because it may hold what a caller wrote. */
+function logDefect(logger: HearthLogger, problem: unknown, { requestId }: CallHead): void {
+  if (asRequestFailure(problem).kind !== "defect") return;
+  const frames =
+    problem instanceof Error ? (problem.stack ?? "").split("\n").filter((line) => /^\s+at /u.test(line)) : [];
+  const name = problem instanceof Error ? problem.name : typeof problem;
+  logger.error("Fault in the server", { requestId, defect: [name, ...frames.slice(0, 8)].join("\n") });
+}
+
 /** In whose words a path that does not exist is answered. */
 function familyOf({ path }: CallHead): Family {
-  if (path.startsWith("/alt/")) return anthropicFamily;
+  if (path.startsWith("/alt/") || path.startsWith("/v1/messages")) return anthropicFamily;
   return path.startsWith("/v1/") ? openaiFamily : ollamaFamily;
 }

@@ -1,14 +1,17 @@
+import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { describeFlags } from "@hearth-and-keep/configuration";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { createLogger } from "@hearth-and-keep/logging";
 import {
   makeTemporaryFolder,
   type OwnedProcess,
+  readProcessFile,
   startProcess,
   type TemporaryFolder,
 } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readServeConfig } from "../config.ts";
+import { readServeConfig, serveSettings } from "../config.ts";
 import { logFields } from "../server.ts";
 import { serve } from "./serve.ts";
 
@@ -95,12 +98,37 @@ test("a port that is taken is named in a plain sentence, with exit code 3 and no
 });
 
 test("an address that other machines reach is refused unless it is asked for in words", async () => {
-  expect(await refusalOf(["--host", "0.0.0.0", "--port", "0"])).toContain(
-    "Cannot listen on 0.0.0.0: other machines",
-  );
+  const refusal = await refusalOf(["--host", "0.0.0.0", "--port", "0"]);
+  expect(refusal).toContain("Cannot listen on 0.0.0.0: other machines");
+  expect(refusal).toMatch(/it ended with [1-9]/);
   // 127.0.0.2 stays on this machine; the flag is accepted beside it without opening anything.
   await using hearth = await startHearth(["--host", "127.0.0.2", "--port", "0", "--allow-insecure-bind"]);
   expect((await fetch(addressOf(hearth))).status).toBe(200);
+});
+
+test("an address that other machines reach is bound when a key is set, and every request needs it", async () => {
+  await using hearth = await startHearth(["--host", "0.0.0.0", "--port", "0"], {
+    HEARTH_API_KEY: "canary-key",
+  });
+  const url = addressOf(hearth).replace("0.0.0.0", "127.0.0.1");
+  expect((await fetch(url)).status).toBe(401);
+  expect((await fetch(url, { headers: { "x-api-key": "canary-key" } })).status).toBe(200);
+});
+
+test("a key that is given by a flag is neither in the list of processes nor in the log", async () => {
+  await using hearth = await startHearth(["--port", "0", "--api-key", "canary-flag", "--log-level", "debug"]);
+  const headers = { authorization: "Bearer canary-flag" };
+  expect((await fetch(addressOf(hearth), { headers })).status).toBe(200);
+  expect((await fetch(addressOf(hearth))).status).toBe(401);
+  expect(readProcessFile(hearth.pid, "cmdline")).not.toContain("canary-flag");
+  await expect.poll(() => hearth.output()).toContain('"keyName":"default"');
+  expect(hearth.output()).not.toContain("canary-flag");
+});
+
+test("the help text names every setting with its default", () => {
+  const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" });
+  for (const { flags } of describeFlags(serveSettings)) expect(help).toContain(flags);
+  expect(help.replaceAll(/\s+/gu, " ")).toContain("port to listen on; 0 takes any free one (default: 11434)");
 });
 
 test("each protection that is missing around models is named in a line at start, and none when none is missing", async () => {

@@ -4,15 +4,28 @@
  * what goes wrong is thrown as a Failure, which `main.ts` turns into a sentence and an exit code.
  * Imported by `main.ts` only.
  */
-import { isIPv4 } from "node:net";
+import { hostname } from "node:os";
+import { SettingsError } from "@hearth-and-keep/configuration";
 import { FailureError } from "@hearth-and-keep/failures";
-import { serveUntil } from "@hearth-and-keep/http-service";
+import {
+  type Certificate,
+  type CertificateFiles,
+  type HttpService,
+  keepCertificateFresh,
+  readCertificate,
+  serveUntil,
+} from "@hearth-and-keep/http-service";
 import type { EngineDriver } from "@hearth-and-keep/llama-engine";
+import type { Access } from "../access/admit.ts";
+import { isLoopbackAddress } from "../access/loopback.ts";
+import { readAccess } from "../access/read-access.ts";
 import type { ServeConfig } from "../config.ts";
+import { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import type { CommandFailure } from "../failures.ts";
+import { createMetrics } from "../metrics.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { openStores } from "../models/open-stores.ts";
-import { createScheduler } from "../scheduling/scheduler.ts";
+import { createScheduler, type SchedulerParts } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
 
 export type ServeParts = {
@@ -28,13 +41,34 @@ export type ServeParts = {
 
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<void> {
   const { driver, logger, print, signal } = parts;
-  if (!isLoopback(config.host) && !config.allowInsecureBind) {
-    throw new FailureError<CommandFailure>({ kind: "insecure-bind", host: config.host });
-  }
+  // A flag shows its key in every list of processes.
+  if (config.apiKey !== undefined) process.title = "hearth serve";
+  const access = await readAccess({ ...config, machineName: hostname() });
+  refuseOpenBind(config, access);
+  const files = certificateFiles(config);
+  const certificate = files === undefined ? undefined : await readUsable(files);
   for (const protection of parts.missingProtections) logger.warn("Protection missing", { protection });
   const models = createCatalog(await openStores(config.models));
-  const scheduler = createScheduler({ driver });
-  const server = createModelServer({ models, scheduler, logger, access: { keys: [] } });
+  const scheduler = createScheduler({
+    driver,
+    ...schedulingOf(config),
+    onEvent: (event) => metrics.countScheduling(event),
+  });
+  const metrics = createMetrics(scheduler);
+  const { trustedProxies } = config;
+  const server = createModelServer({
+    models,
+    scheduler,
+    metrics,
+    logger,
+    access,
+    ...responsesOf(config),
+    transport: { trustedProxies, ...(certificate === undefined ? {} : { certificate }) },
+  });
+  using stack = new DisposableStack();
+  if (files !== undefined && certificate !== undefined) {
+    stack.use(renewAsNeeded(server, { files, current: certificate, logger }));
+  }
   await serveUntil(server, config, {
     signal,
     onListening: (url) => {
@@ -46,6 +80,73 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
   logger.info("Stopped");
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+function refuseOpenBind({ host, allowInsecureBind }: ServeConfig, { keys }: Access): void {
+  if (isLoopbackAddress(host) || keys.length > 0 || allowInsecureBind) return;
+  throw new FailureError<CommandFailure>({ kind: "insecure-bind", host });
+}
+
+function certificateFiles({ tlsCert, tlsKey }: ServeConfig): CertificateFiles | undefined {
+  if (tlsCert !== undefined && tlsKey !== undefined) return { certificatePath: tlsCert, keyPath: tlsKey };
+  if (tlsCert === tlsKey) return undefined;
+  const [given, missing] = tlsCert === undefined ? ["--tls-key", "--tls-cert"] : ["--tls-cert", "--tls-key"];
+  throw new SettingsError([`${given} needs ${missing} beside it`]);
+}
+
+async function readUsable(files: CertificateFiles): Promise<Certificate> {
+  try {
+    return await readCertificate(files);
+  } catch (problem) {
+    const isMissing = problem instanceof Error && "syscall" in problem;
+    const cause = isMissing
+      ? "one of the files cannot be read"
+      : "they are not PEM or do not belong together";
+    throw new SettingsError([`--tls-cert and --tls-key cannot be used: ${cause}`]);
+  }
+}
+
+function schedulingOf(config: ServeConfig): Pick<SchedulerParts, "limits" | "loadSettings"> {
+  const { contextLength, parallelRequests, waitingLine, waitingInAll, keepAlive, memoryBudget } = config;
+  return {
+    loadSettings: config.threads === 0 ? {} : { threads: config.threads },
+    limits: {
+      contextTokens: contextLength,
+      sequences: parallelRequests,
+      waitingLine,
+      waitingInAll,
+      keepAlive,
+      ...(memoryBudget === undefined ? {} : { memoryBudgetBytes: memoryBudget }),
+    },
+  };
+}
+
+const mostResponseBytes = 64 * 1024 * 1024;
+
+function responsesOf({ keepResponses }: ServeConfig): { readonly responses?: ResponseStore } {
+  if (keepResponses === 0) return {};
+  return { responses: new ResponseStore({ mostResponses: keepResponses, mostBytes: mostResponseBytes }) };
+}
+
+type RenewalParts = {
+  readonly files: CertificateFiles;
+  readonly current: Certificate;
+  readonly logger: HearthLogger;
+};
+
+function renewAsNeeded(server: HttpService, { files, current, logger }: RenewalParts): Disposable {
+  const fresh = keepCertificateFresh(files, {
+    current,
+    onRenewed: (certificate) => {
+      server.renewCertificate(certificate);
+      logger.info("Certificate renewed");
+    },
+    onProblem: () => logger.warn("Certificate not renewed: its files cannot be used"),
+  });
+  const look = (): void => void fresh.look();
+  process.on("SIGHUP", look);
+  return {
+    [Symbol.dispose]: () => {
+      process.off("SIGHUP", look);
+      fresh[Symbol.dispose]();
+    },
+  };
 }

@@ -14,7 +14,7 @@ export type ModelListing = {
 };
 
 /** Something in a store that could not be listed, or is listed although it cannot be run. */
-export type ListingProblem = { readonly name: string; readonly reason: string };
+type ListingProblem = { readonly name: string; readonly reason: string };
 
 export type ListParts = DescribeParts & { readonly summaries: LeastRecentlyUsed<ModelSummary> };
 

@@ -17,9 +17,9 @@ export type ModelName = {
   readonly isLocal: boolean;
 };
 
-export const defaultHost = "registry.ollama.ai";
-export const defaultNamespace = "library";
-export const defaultTag = "latest";
+const defaultHost = "registry.ollama.ai";
+const defaultNamespace = "library";
+const defaultTag = "latest";
 
 const longestName = 1024;
 const hostPattern = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,349}$/u;

@@ -18,6 +18,7 @@ import {
 import { createLogger } from "@hearth-and-keep/logging";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import type { Access } from "../access/admit.ts";
+import { createMetrics } from "../metrics.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { createFromFile } from "../models/create-from-file.ts";
 import type { ModelExtras } from "../models/model-extras.ts";
@@ -75,7 +76,9 @@ export async function startTestServer(plan: TestServerPlan): Promise<TestServer>
     limits: { contextTokens: 1024, sequences: 2, ...plan.limits },
   });
   stack.defer(() => scheduler.close(0));
+  const metrics = createMetrics(scheduler);
   const server = createModelServer({
+    metrics,
     models: createCatalog([store]),
     scheduler,
     access: plan.access ?? { keys: [] },

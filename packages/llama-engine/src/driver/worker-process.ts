@@ -24,7 +24,7 @@ export type WorkerProcess = {
 const program = fileURLToPath(
   import.meta.url.endsWith(".ts")
     ? new URL("../worker/main.ts", import.meta.url)
-    : new URL("./engine-worker.js", import.meta.url),
+    : new URL("./engine/worker/engine-worker.js", import.meta.url),
 );
 
 export type WorkerPlan = {

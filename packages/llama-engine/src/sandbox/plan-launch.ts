@@ -10,8 +10,6 @@ import { dirname, join } from "node:path";
 import type { GpuDevice } from "./gpu-devices.ts";
 import type { Machine } from "./machine.ts";
 
-export { lookAtMachine } from "./machine.ts";
-
 export type LaunchWish = {
   readonly nodeProgram: string;
   readonly workerProgram: string;
@@ -24,7 +22,7 @@ export type LaunchWish = {
   readonly memory?: MemoryWish;
 };
 
-export type MemoryWish = {
+type MemoryWish = {
   readonly limitBytes: number;
   /** The file that takes a process into the cgroup with this limit, where one was made. */
   readonly cgroupEntrance?: string;
@@ -165,6 +163,8 @@ export function foldersOfProgram(workerProgram: string): readonly string[] {
   const installed = above
     .map((folder) => join(folder, "node_modules"))
     .filter((folder) => existsSync(folder));
+  // In an installed program everything of ours lies in one folder, two above the worker.
+  if (!workerProgram.endsWith(".ts")) return [dirname(dirname(own)), ...installed];
   // In a clone the packages refer to each other through links in node_modules.
   const workspace = above.find((folder) => existsSync(join(folder, "package-lock.json")));
   return [workspace === undefined ? own : join(workspace, "packages"), ...installed];

@@ -36,7 +36,7 @@ export type FromWorker =
   | { readonly type: "broken"; readonly id: number; readonly reason: string }
   | Heartbeat;
 
-export type Heartbeat = {
+type Heartbeat = {
   readonly type: "heartbeat";
   /** How many threads compute now; undefined while the model is being loaded. */
   readonly threads: number | undefined;

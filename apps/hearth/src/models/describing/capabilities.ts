@@ -1,7 +1,7 @@
 import type { HeaderFacts } from "./header-facts.ts";
 
 /** What a model can be asked for, in the order in which it is told. */
-export const capabilityNames = [
+const capabilityNames = [
   "completion",
   "embedding",
   "rank",

@@ -17,7 +17,7 @@ export type HeaderFacts = {
 };
 
 /** What a memory budget counts: a token of context takes `keyValueHeads × (keyLength + valueLength)` in each layer. */
-export type AttentionFacts = {
+type AttentionFacts = {
   readonly layers: number;
   /** One number for each layer; zero for a layer without attention. */
   readonly keyValueHeads: readonly number[];

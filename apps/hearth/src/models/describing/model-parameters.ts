@@ -38,7 +38,7 @@ const numbers = {
 type NumberName = (typeof numbers)[keyof typeof numbers]["as"];
 
 /** What a model sets for itself; a request may say otherwise, and the server's defaults fill the rest. */
-export type ModelParameters = { readonly [Name in NumberName]?: number } & {
+type ModelParameters = { readonly [Name in NumberName]?: number } & {
   readonly stops?: readonly string[];
   readonly memoryMap?: boolean;
 };

@@ -43,7 +43,7 @@ export async function requireBlob(stores: ModelStores, reference: BlobReference)
   return found;
 }
 
-export async function openBlob(stores: ModelStores, reference: BlobReference): Promise<FileHandle> {
+async function openBlob(stores: ModelStores, reference: BlobReference): Promise<FileHandle> {
   const { path } = await requireBlob(stores, reference);
   return open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
 }

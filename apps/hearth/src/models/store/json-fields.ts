@@ -62,6 +62,6 @@ export function textListField(
   });
 }
 
-export function fieldOf(fields: JsonFields, key: string): unknown {
+function fieldOf(fields: JsonFields, key: string): unknown {
   return Object.hasOwn(fields, key) ? fields[key] : undefined;
 }

@@ -104,7 +104,7 @@ function isCloneRefused(problem: unknown): boolean {
   return ["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV", "EINVAL", "ENOTTY"].includes(codeOf(problem) ?? "");
 }
 
-export function codeOf(problem: unknown): string | undefined {
+function codeOf(problem: unknown): string | undefined {
   const isSystemError = problem instanceof Error && "code" in problem && typeof problem.code === "string";
   return isSystemError ? String(problem.code) : undefined;
 }

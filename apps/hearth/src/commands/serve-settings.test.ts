@@ -1,0 +1,154 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { EngineDriver, LoadPlan } from "@hearth-and-keep/llama-engine";
+import { createScriptedEngine } from "@hearth-and-keep/llama-engine/testing";
+import { createLogger } from "@hearth-and-keep/logging";
+import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { readServeConfig } from "../config.ts";
+import { logFields } from "../server.ts";
+import { create } from "./create.ts";
+import { serve } from "./serve.ts";
+
+type Flags = Readonly<Record<string, string>>;
+
+/** Serves in this process with an engine that tells how it was loaded. */
+async function withServer(flags: Flags, use: (url: string) => Promise<void>): Promise<readonly LoadPlan[]> {
+  await using folder = await makeTemporaryFolder("settings");
+  const models = folder.path;
+  const from = await testModel("tiny-llama.gguf");
+  await create({ name: "tiny", from, models }, () => undefined);
+  const plans: LoadPlan[] = [];
+  const driver: EngineDriver = {
+    load: async (plan) => {
+      plans.push(plan);
+      return createScriptedEngine(() => [], { contextTokens: plan.contextTokens, sequences: plan.sequences });
+    },
+  };
+  const end = new AbortController();
+  const listening = Promise.withResolvers<string>();
+  const served = serve(readServeConfig({ port: "0", models, ...flags }, undefined), {
+    driver,
+    logger: createLogger({ level: "silent", allowedFields: logFields, write: () => undefined }),
+    print: (line) => listening.resolve(line.split(" ").at(-1) ?? ""),
+    signal: end.signal,
+    missingProtections: [],
+  });
+  try {
+    await use(await Promise.race([listening.promise, served.then(() => "")]));
+  } finally {
+    end.abort();
+    await served;
+  }
+  return plans;
+}
+
+async function generate(url: string): Promise<number> {
+  const body = JSON.stringify({ model: "tiny", prompt: "Hello", stream: false });
+  const response = await fetch(`${url}/api/generate`, { method: "POST", body });
+  await response.text();
+  return response.status;
+}
+
+async function loadedModels(url: string): Promise<number> {
+  const response = await fetch(`${url}/api/ps`);
+  // The wire's own shape.
+  const { models } = (await response.json()) as { models: readonly unknown[] };
+  return models.length;
+}
+
+test("context, parallel requests and threads reach the engine as they are set", async () => {
+  const flags = { contextLength: "128", parallelRequests: "3", threads: "2" };
+  const [plan] = await withServer(flags, async (url) => expect(await generate(url)).toBe(200));
+  expect(plan).toMatchObject({ contextTokens: 128, sequences: 3, threads: 2 });
+});
+
+test("without settings eight requests run at once and the engine chooses its threads", async () => {
+  const [plan] = await withServer({}, async (url) => expect(await generate(url)).toBe(200));
+  expect(plan?.sequences).toBe(8);
+  expect(plan).not.toHaveProperty("threads");
+});
+
+test("a model leaves at once when it is not to be kept, and stays otherwise", async () => {
+  await withServer({ keepAlive: "0s" }, async (url) => {
+    await generate(url);
+    await expect.poll(() => loadedModels(url)).toBe(0);
+  });
+  await withServer({}, async (url) => {
+    await generate(url);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await loadedModels(url)).toBe(1);
+  });
+});
+
+test("a model that needs more than the memory budget is refused, one within it is not", async () => {
+  await withServer({ memoryBudget: "1KB" }, async (url) => expect(await generate(url)).not.toBe(200));
+  await withServer({ memoryBudget: "1GiB" }, async (url) => expect(await generate(url)).toBe(200));
+});
+
+async function statusWith(url: string, headers: Record<string, string>): Promise<number> {
+  return (await fetch(`${url}/api/version`, { headers })).status;
+}
+
+test("several keys come from a file by name, beside the key that is set alone", async () => {
+  await using folder = await makeTemporaryFolder("keys");
+  const path = join(folder.path, "keys");
+  await writeFile(path, "# ours\nlaptop:canary-1\nphone:canary-2\n");
+  await withServer({ apiKeysFile: path, apiKey: "canary-3" }, async (url) => {
+    const statuses = ["canary-1", "canary-2", "canary-3", "canary-4"].map((key) =>
+      statusWith(url, { "x-api-key": key }),
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 200, 200, 401]);
+  });
+});
+
+test.each([
+  ["a file of keys that is not there", undefined, "which cannot be read"],
+  ["a file of keys without any", "# none yet\n", "it holds no key"],
+  ["a line without a name", "canary-1\n", "line 1 must read name:key"],
+  ["the name of the key that is set alone", "default:canary-1\n", 'the name "default" belongs to'],
+])("%s keeps the server from starting", async (_what, text, sentence) => {
+  await using folder = await makeTemporaryFolder("keys");
+  const path = join(folder.path, "keys");
+  if (text !== undefined) await writeFile(path, text);
+  const start = withServer({ apiKeysFile: path, apiKey: "canary-3" }, async () => undefined);
+  const problem = await start.then(
+    () => "it started",
+    (reason: Error) => reason.message,
+  );
+  expect(problem).toContain(sentence);
+  expect(problem).not.toContain("canary");
+});
+
+test("names and sites that are set may call, and others may not", async () => {
+  const flags = { allowedHosts: "models.example", allowedOrigins: "https://chat.example" };
+  await withServer(flags, async (url) => {
+    expect(await statusWith(url, { origin: "https://chat.example" })).toBe(200);
+    expect(await statusWith(url, { origin: "https://other.example" })).toBe(403);
+  });
+});
+
+test("a file of several keys that is taken for one key keeps the server from starting", async () => {
+  const start = withServer({ apiKey: "laptop:canary-1\nphone:canary-2" }, async () => undefined);
+  await expect(start).rejects.toThrow("--api-key must be one word; several keys go into --api-keys-file");
+});
+
+test.each([
+  [{ trustedProxies: "10.0.0.0/8, 192.168.1.1, ::1/128" }, ""],
+  [{ trustedProxies: "10.0.0.0/33" }, 'is not an address or a range such as 10.0.0.0/8: "10.0.0.0/33"'],
+  [{ trustedProxies: "proxy.example" }, "is not an address"],
+  [{ allowedHosts: "https://models.example" }, "is not a name or name:port"],
+  [{ allowedOrigins: "chat.example" }, "is not scheme://host or null"],
+  [{ keepAlive: "soon" }, "must be a time such as 30s, 5m or 2h, or forever"],
+  [{ keepAlive: "forever", memoryBudget: "12GiB" }, ""],
+  [{ memoryBudget: "12" }, "must be a size such as 800MB or 12GiB"],
+])("settings %j are taken, or refused in words", (flags, sentence) => {
+  let problem = "";
+  try {
+    readServeConfig(flags, undefined);
+  } catch (reason) {
+    problem = reason instanceof Error ? reason.message : "";
+  }
+  expect(problem).toContain(sentence);
+  expect(problem === "").toBe(sentence === "");
+});

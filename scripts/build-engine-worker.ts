@@ -1,0 +1,48 @@
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { rolldown } from "rolldown";
+
+const root = resolve(import.meta.dirname, "..");
+const binding = join(root, "node_modules/node-llama-cpp");
+
+/**
+ * Emits the program of a model's child process with the binding's own JavaScript inside: without its command line
+ * and its builds for every GPU it is two megabytes instead of seven hundred. The processor's build comes as an
+ * optional package of the program.
+ *
+ * The binding looks for its own version two folders above itself and for its list of builds one folder above, so the
+ * program lies as deep, and both are put there.
+ */
+export async function buildEngineWorker(output: string): Promise<void> {
+  const bundle = await rolldown({
+    input: { "engine-worker": join(root, "packages/llama-engine/src/worker/main.ts") },
+    platform: "node",
+    // Builds are looked up where the program is installed; the other one copies files, which a worker never does.
+    external: (name) => name.startsWith("@node-llama-cpp/") || name.startsWith("@reflink/"),
+  });
+  const { output: chunks } = await bundle.write({ dir: join(output, "engine/worker"), format: "esm" });
+  await bundle.close();
+  const { version } = JSON.parse(await readFile(join(binding, "package.json"), "utf8"));
+  await writeFile(join(output, "package.json"), `${JSON.stringify({ type: "module", version })}\n`);
+  await mkdir(join(output, "engine/llama"), { recursive: true });
+  for (const name of ["binariesGithubRelease.json", "llama.cpp.info.json"]) {
+    await cp(join(binding, "llama", name), join(output, "engine/llama", name));
+  }
+  const modules = chunks.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+  await writeFile(join(output, "engine/LICENSES.txt"), await collectLicences(modules));
+}
+
+/** The licence of every package whose code is inside, once each. */
+async function collectLicences(modules: readonly string[]): Promise<string> {
+  const folders = new Set(
+    modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(path)?.[0] ?? []),
+  );
+  const texts: string[] = [];
+  for (const folder of [...folders].toSorted()) {
+    const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const file = (await readdir(folder)).find((each) => /^licen[cs]e/iu.test(each));
+    const text = file === undefined ? "" : await readFile(join(folder, file), "utf8");
+    texts.push(`${name} ${version} (${license})\n\n${text.trim()}\n`);
+  }
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
+}
