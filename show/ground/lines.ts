@@ -58,7 +58,7 @@ export const groundLines: readonly ShowLine[] = [
     topic,
     line: 7,
     title: "The README's quick start works line by line from an empty folder",
-    needs: ["debian packages"],
+    needs: ["debian packages", "python", "test models"],
     prove: proveByTests("ground 7", ["show/ground/quick-start.test.ts"]),
   },
 ];

@@ -1,18 +1,23 @@
 export type QuickStartStep =
   | { readonly kind: "command"; readonly line: string; readonly expected: readonly string[] }
-  | { readonly kind: "server"; readonly line: string };
+  | { readonly kind: "server"; readonly line: string }
+  | { readonly kind: "file"; readonly name: string; readonly content: string };
 
 /**
- * The lines of every `sh` block under the README's "Quick start", in order. A line that serves is left running;
- * comment lines after a command are the output it promises.
+ * What the README's "Quick start" asks of a reader, in order: each line of an `sh` block, and each program to save.
+ * A line that serves is left running; comment lines after a command are the output it promises, "…" any text.
  */
 export function readQuickStart(readme: string): readonly QuickStartStep[] {
   const section = /^## Quick start$([\s\S]*?)^## /m.exec(readme)?.[1] ?? "";
-  const lines = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap((block) =>
-    (block[1] ?? "").trim().split("\n"),
+  const blocks = [...section.matchAll(/^```(sh|js|python)\n([\s\S]*?)^```$/gm)];
+  return blocks.flatMap(({ 1: language, 2: content = "", index }) =>
+    language === "sh" ? readLines(content) : [{ kind: "file", name: nameBefore(section, index), content }],
   );
+}
+
+function readLines(block: string): readonly QuickStartStep[] {
   const steps: QuickStartStep[] = [];
-  for (const line of lines) {
+  for (const line of block.trim().split("\n")) {
     const last = steps.at(-1);
     if (line.startsWith("# ")) {
       if (last?.kind !== "command")
@@ -23,4 +28,17 @@ export function readQuickStart(readme: string): readonly QuickStartStep[] {
     }
   }
   return steps;
+}
+
+/** The sentence before a program names the file to save it as. */
+function nameBefore(section: string, index: number): string {
+  const name = /Save this as\s+`([^`/]+)`:\s*$/.exec(section.slice(0, index))?.[1];
+  if (name === undefined) throw new Error("Cannot read the quick start: a program is not named before it");
+  return name;
+}
+
+/** Whether an output has the line that was promised. */
+export function isPromiseKept(output: string, promise: string): boolean {
+  const pattern = new RegExp(`^${promise.split("…").map(RegExp.escape).join(".+")}$`, "u");
+  return output.split("\n").some((line) => pattern.test(line.trim()));
 }

@@ -1,4 +1,4 @@
-import type { Answer, Route } from "@hearth-and-keep/http-service";
+import type { Answer, CallHead, Route } from "@hearth-and-keep/http-service";
 import type { Static, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { requestFailure } from "./failures.ts";
@@ -38,7 +38,19 @@ type Handle = HandlerColumns["handle"];
 
 /** The two hosted families share some paths; clients of the messages family say so in a header. */
 export function byClient(usual: Handle, ofMessages: Handle): Handle {
-  return (call, parts) => (call.headers["anthropic-version"] === undefined ? usual : ofMessages)(call, parts);
+  return (call, parts) => (isOfMessages(call) ? ofMessages : usual)(call, parts);
+}
+
+/** On those paths a failure is told in the words of the client's family too. */
+export function failingByClient(usual: Family, ofMessages: Family): Family {
+  return {
+    ...usual,
+    answerFailure: (problem, head) => (isOfMessages(head) ? ofMessages : usual).answerFailure(problem, head),
+  };
+}
+
+function isOfMessages({ headers }: Pick<CallHead, "headers">): boolean {
+  return headers["anthropic-version"] !== undefined;
 }
 
 function refuseInvalid(validator: Validator, body: unknown): void {

@@ -31,7 +31,9 @@ import {
   createEmbeddingsRequest,
 } from "./dialects/openai/schema.ts";
 import { answerApiDocument, answerApiPage, answerMetrics } from "./papers/answer-papers.ts";
-import { byClient, type HearthRoute, takes } from "./route-row.ts";
+import { byClient, failingByClient, type HearthRoute, takes } from "./route-row.ts";
+
+const either = failingByClient(openai, messages);
 
 /** Every URL Hearth answers; a GET row also answers HEAD. */
 // biome-ignore format: a table is read down its columns
@@ -56,14 +58,15 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/completions",               family: openai,   access: "key", ...takes(completionsRequest, answerCompletions) },
   { method: "POST",   path: "/v1/embeddings",                family: openai,   access: "key", ...takes(createEmbeddingsRequest, answerCreateEmbeddings) },
   { method: "POST",   path: "/v1/responses",                 family: openai,   access: "key", packing: "zstd", ...takes(responsesRequest, answerResponses) },
-  { method: "GET",    path: "/v1/models",                    family: openai,   access: "key", handle: byClient(answerModels, answerModelsOfMessages) },
-  { method: "GET",    path: "/v1/models/*",                  family: openai,   access: "key", handle: byClient(answerModel, answerModelOfMessages) },
+  { method: "GET",    path: "/v1/models",                    family: either,   access: "key", handle: byClient(answerModels, answerModelsOfMessages) },
+  { method: "GET",    path: "/v1/models/*",                  family: either,   access: "key", handle: byClient(answerModel, answerModelOfMessages) },
   { method: "POST",   path: "/chat/completions",             family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
   { method: "POST",   path: "/completions",                  family: openai,   access: "key", ...takes(completionsRequest, answerCompletions) },
   { method: "POST",   path: "/embeddings",                   family: openai,   access: "key", ...takes(createEmbeddingsRequest, answerCreateEmbeddings) },
   { method: "GET",    path: "/models",                       family: openai,   access: "key", handle: answerModels },
   { method: "POST",   path: "/v1/v1/chat/completions",       family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
   { method: "POST",   path: "/v1/v1/messages",               family: messages, access: "key", ...takes(messagesRequest, answerMessages) },
+  { method: "POST",   path: "/v1/v1/messages/count_tokens",  family: messages, access: "key", ...takes(countTokensRequest, answerCountTokens) },
   { method: "POST",   path: "/v1/messages",                  family: messages, access: "key", ...takes(messagesRequest, answerMessages) },
   { method: "POST",   path: "/v1/messages/count_tokens",     family: messages, access: "key", ...takes(countTokensRequest, answerCountTokens) },
   { method: "POST",   path: "/alt/v1/messages",              family: messages, access: "key", ...takes(messagesRequest, answerMessages) },

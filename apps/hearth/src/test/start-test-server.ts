@@ -36,6 +36,8 @@ export type TestServerPlan = {
   readonly description?: Partial<EngineDescription>;
   readonly access?: Access;
   readonly limits?: Partial<SchedulingLimits>;
+  /** For tests about memory, which the kept lines would fill. */
+  readonly forgetsLog?: boolean;
 };
 
 export type TestModelPlan = {
@@ -82,7 +84,11 @@ export async function startTestServer(plan: TestServerPlan): Promise<TestServer>
     models: createCatalog([store]),
     scheduler,
     access: plan.access ?? { keys: [] },
-    logger: createLogger({ level: "debug", allowedFields: logFields, write: (line) => lines.push(line) }),
+    logger: createLogger({
+      level: "debug",
+      allowedFields: logFields,
+      write: (line) => (plan.forgetsLog === true ? undefined : lines.push(line)),
+    }),
   });
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
   stack.defer(() => server.close(1));

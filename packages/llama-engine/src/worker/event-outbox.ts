@@ -9,16 +9,19 @@ export type EventOutbox = {
 };
 
 /**
- * Gathers events so that messages cost less than decoding: the first one after a quiet moment leaves at once,
+ * Gathers events so that messages cost less than decoding: the first one after a quiet moment leaves as soon
+ * as the next token is under way,
  * what follows within a few milliseconds leaves together, and neighbouring texts become one.
  */
 export function openOutbox(send: (events: readonly EngineEvent[]) => void): EventOutbox {
   let waiting: EngineEvent[] = [];
   let timer: NodeJS.Timeout | undefined;
+  let isFlushDue = false;
   let lastSentAt = 0;
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;
+    isFlushDue = false;
     if (waiting.length === 0) return;
     const events = waiting;
     waiting = [];
@@ -29,8 +32,12 @@ export function openOutbox(send: (events: readonly EngineEvent[]) => void): Even
     post(event) {
       waiting = append(waiting, event);
       const wait = lastSentAt + quietMilliseconds - performance.now();
-      if (wait <= 0) flush();
-      else timer ??= setTimeout(flush, wait);
+      if (wait > 0) timer ??= setTimeout(flush, wait);
+      else if (!isFlushDue) {
+        isFlushDue = true;
+        // After the loop has turned, the next token is being computed beside it, and sending costs no time.
+        setImmediate(flush);
+      }
     },
     close: flush,
   };

@@ -1,5 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
+import { accessKey } from "../../access/keys.ts";
 import { smol, startTestServer, tiny } from "../../test/start-test-server.ts";
 
 test("the official client lists models page by page and reads one", async () => {
@@ -37,4 +38,16 @@ test("a limit that is none is refused", async () => {
     (await fetch(`${server.url}/alt/v1/models?limit=${limit}`)).status;
   expect(await statusOf("1000")).toBe(200);
   for (const limit of ["0", "1001", "x", "1.5"]) expect(await statusOf(limit)).toBe(400);
+});
+
+test("on a path that two families share, a refusal comes in the words of the family that asks", async () => {
+  const access = { keys: [accessKey("only", "right")] };
+  await using server = await startTestServer({ models: {}, script: () => [], access });
+  const refusalOf = async (headers: Readonly<Record<string, string>>) =>
+    (await fetch(`${server.url}/v1/models`, { headers })).json();
+  expect(await refusalOf({ "anthropic-version": "2023-06-01" })).toMatchObject({
+    type: "error",
+    error: { type: "authentication_error" },
+  });
+  expect(await refusalOf({})).toMatchObject({ error: { code: "invalid_api_key" } });
 });
