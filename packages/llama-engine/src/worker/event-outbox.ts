@@ -9,9 +9,8 @@ export type EventOutbox = {
 };
 
 /**
- * Gathers events so that messages cost less than decoding: the first one after a quiet moment leaves as soon
- * as the next token is under way,
- * what follows within a few milliseconds leaves together, and neighbouring texts become one.
+ * Gathers events so that messages cost less than decoding: the first one after a quiet moment leaves as soon as the
+ * next token is under way, what follows within a few milliseconds leaves together, and neighbouring texts become one.
  */
 export function openOutbox(send: (events: readonly EngineEvent[]) => void): EventOutbox {
   let waiting: EngineEvent[] = [];
