@@ -122,6 +122,35 @@ test("an answer within a schema is not read for thoughts or calls", async () => 
   expect(textOf(events)).toBe('{"name": "clock", "arguments": {}}');
 });
 
+test("grammar applied to thinking, or ignored: an answer in a form is thought about first when the caller asks, and only then", async () => {
+  const template = "<think></think>";
+  const engine = createScriptedEngine(
+    ({ constraint }) => [
+      { do: "say", text: constraint === undefined ? "<think>Let me see</think>Sure" : '{"sum": 4}' },
+      { do: "end", reason: "stop" },
+    ],
+    { ...takesTools, chatTemplate: template },
+  );
+  const messages = [{ role: "user", content: "2 + 2?" }] as const;
+  const json = { type: "json" } as const;
+  const input = (thinking: boolean) =>
+    ({ type: "conversation", conversation: { messages, thinking } }) as const;
+  const thought = await read(engine, ask("", { input: input(true), constraint: json }));
+  const reasoning = thought.map((event) => (event.type === "reasoning-delta" ? event.text : "")).join("");
+  expect([reasoning, textOf(thought)]).toEqual(["Let me see", '{"sum": 4}']);
+  expect(thought.at(-1)).toMatchObject({ reason: "stop", usage: { reasoningTokens: 3, outputTokens: 4 } });
+  const [free, within] = engine.requests;
+  expect([free?.constraint, within?.constraint]).toEqual([undefined, json]);
+  expect(within?.input).toMatchObject({
+    type: "raw",
+    prompt: expect.stringContaining("Let me see\n</think>"),
+  });
+  const plain = await read(engine, ask("", { input: input(false), constraint: json }));
+  expect(plain.some(({ type }) => type === "reasoning-delta")).toBe(false);
+  expect(textOf(plain)).toBe('{"sum": 4}');
+  expect(engine.requests).toHaveLength(3);
+});
+
 test("a stop sequence ends the answer, counts what was written, and stops the engine", async () => {
   const engine = createScriptedEngine(() => [
     { do: "say", text: "one " },

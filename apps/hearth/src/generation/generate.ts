@@ -9,6 +9,7 @@ import {
   splitAnswer,
 } from "./split-answer.ts";
 import { tellTools } from "./tell-tools.ts";
+import { thinkingBefore, thinkThenAnswer } from "./think-then-answer.ts";
 import { genericFormat } from "./tool-calls/formats.ts";
 
 /** With no limit asked for, a forced turn still has to end. */
@@ -23,6 +24,11 @@ export async function* generate(
   request: GenerationRequest,
   signal: AbortSignal,
 ): AsyncGenerator<GenerationEvent> {
+  const thinking = thinkingBefore(engine, request);
+  if (thinking !== undefined) {
+    yield* thinkThenAnswer(request, thinking, { engine, generate, signal });
+    return;
+  }
   const offered = offerTools(request);
   const shown = tellTools(engine.describe(), offered);
   const plan = await planAnswer(engine, shown);
