@@ -79,6 +79,10 @@ const transportSettings = {
     check: (item) => (isAddressRange(item) ? undefined : "is not an address or a range such as 10.0.0.0/8"),
     meaning: "proxies whose X-Forwarded-For says who calls; from all others it is not believed",
   }),
+  earlyHeaders: switchSetting({
+    meaning:
+      "begin an answer that is not streamed after four minutes, for clients that give up after five; a later failure then has status 200",
+  }),
 } as const;
 
 /** How many requests run at once, how long they wait, and what that may cost. */

@@ -41,6 +41,7 @@ async function send(
 }
 
 const packed = (text: string) => Uint8Array.from(zstdCompressSync(text));
+const textOf = (length: number) => JSON.stringify("x".repeat(length - 2));
 const thing = { name: "Grüße, 東京" };
 
 test("a packed body is read like a plain one, by a row that says so and by no other", async () => {
@@ -52,11 +53,12 @@ test("a packed body is read like a plain one, by a row that says so and by no ot
 });
 
 test("a small body that unpacks to more than the limit is refused, one that unpacks to the limit is read", async () => {
-  const text = (length: number) => JSON.stringify("x".repeat(length - 2));
-  expect(packed(text(1_000_000)).length).toBeLessThan(mostBodyBytes);
-  expect(await send("/packed", packed(text(1_000_000)))).toEqual({ problem: "too-large" });
-  expect(await send("/packed", packed(text(mostBodyBytes + 1)))).toEqual({ problem: "too-large" });
-  expect(await send("/packed", packed(text(mostBodyBytes)))).toEqual({ body: "x".repeat(mostBodyBytes - 2) });
+  expect(packed(textOf(1_000_000)).length).toBeLessThan(mostBodyBytes);
+  expect(await send("/packed", packed(textOf(1_000_000)))).toEqual({ problem: "too-large" });
+  expect(await send("/packed", packed(textOf(mostBodyBytes + 1)))).toEqual({ problem: "too-large" });
+  expect(await send("/packed", packed(textOf(mostBodyBytes)))).toEqual({
+    body: "x".repeat(mostBodyBytes - 2),
+  });
 });
 
 test("what is no whole packed JSON is malformed, and one that is empty is none", async () => {

@@ -4,6 +4,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { WholeAnswer } from "./answer.ts";
 import { answerUnreadable } from "./answer-unreadable.ts";
 import { describeCall, describeHead } from "./describe-call.ts";
+import { isLate, sendLate } from "./early-head.ts";
 import { close, listen, type Place } from "./listening.ts";
 import { forgetType, nameBodyProblem, passStreams, readBodies, readPackedBodies } from "./read-body.ts";
 import type { CallHead, RequestNotes, Route } from "./route.ts";
@@ -35,6 +36,8 @@ export type HttpServiceParts<Row extends Route> = {
 export type Transport = {
   /** Addresses of proxies whose word about the caller's address is taken. */
   readonly trustedProxies?: readonly string[];
+  /** After this long an answer that is not whole yet gets its head, and spaces until it is; without it, it waits. */
+  readonly earlyHeadMilliseconds?: number;
   /** With one, the server speaks HTTPS. */
   readonly certificate?: Certificate;
 };
@@ -185,7 +188,10 @@ function addRow<Row extends Route>(
       },
       errorHandler: (problem, _request, reply) => fail(problem, row, reply),
       handler: async (request, reply) => {
-        await send(reply, await row.handle(describeCall(headOf(request), request, reply)));
+        const answer = Promise.resolve(row.handle(describeCall(headOf(request), request, reply)));
+        const explain = (problem: unknown): WholeAnswer => parts.answerFailure(problem, row, headOf(request));
+        if (await isLate(answer, parts.earlyHeadMilliseconds)) await sendLate(reply, answer, explain);
+        else await send(reply, await answer);
         return reply;
       },
     });

@@ -28,6 +28,9 @@ import { openStores } from "../models/open-stores.ts";
 import { createScheduler, type SchedulerParts } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
 
+/** Clients on Node give up after five minutes without a head. */
+const earlyHeadMilliseconds = 240_000;
+
 export type ServeParts = {
   readonly driver: EngineDriver;
   readonly logger: HearthLogger;
@@ -55,7 +58,7 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     onEvent: (event) => metrics.countScheduling(event),
   });
   const metrics = createMetrics(scheduler);
-  const { trustedProxies } = config;
+  const { trustedProxies, earlyHeaders } = config;
   const server = createModelServer({
     models,
     scheduler,
@@ -63,7 +66,11 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     logger,
     access,
     ...responsesOf(config),
-    transport: { trustedProxies, ...(certificate === undefined ? {} : { certificate }) },
+    transport: {
+      trustedProxies,
+      ...(certificate === undefined ? {} : { certificate }),
+      ...(earlyHeaders ? { earlyHeadMilliseconds } : {}),
+    },
   });
   using stack = new DisposableStack();
   if (files !== undefined && certificate !== undefined) {

@@ -1,6 +1,6 @@
-export type FamilyName = "local-runner" | "chat-completions" | "messages";
+type FamilyName = "local-runner" | "chat-completions" | "messages";
 
-export type Asking = {
+type Asking = {
   readonly model: string;
   /** By the family's own names; put where the family wants them. */
   readonly settings?: Readonly<Record<string, unknown>>;

@@ -185,13 +185,13 @@ describe("an endpoint", () => {
     expect(await get("/models")).toEqual(await get("/v1/models"));
   });
 
-  test("counts tokens alike at both paths of the messages family", async () => {
-    const counts = ["/alt/v1", "/v1"].map((base) =>
+  test("counts tokens alike at every path of the messages family", async () => {
+    const counts = ["/alt/v1", "/v1", "/v1/v1"].map((base) =>
       post(`${base}/messages/count_tokens`, { model: "tiny", messages }),
     );
-    const [first, second] = (await Promise.all(counts)).map(({ text }) => parse(text));
+    const [first, ...others] = (await Promise.all(counts)).map(({ text }) => parse(text));
     expect(first).toEqual({ input_tokens: expect.any(Number) });
-    expect(second).toEqual(first);
+    expect(others).toEqual([first, first]);
   });
 
   test("takes a JSON body although no header calls it so", async () => {
@@ -202,17 +202,18 @@ describe("an endpoint", () => {
   });
 });
 
-describe("authentication", () => {
-  async function statuses(server: TestServer, headers: Record<string, string>): Promise<readonly number[]> {
-    const calls = familyCalls.map(async ({ path, body }) => {
-      const written = JSON.stringify(body({ model: "tiny" }, false));
-      const response = await fetch(server.url + path, { method: "POST", body: written, headers });
-      await response.text();
-      return response.status;
-    });
-    return Promise.all(calls);
-  }
+/** Of the same chat in each family. */
+async function statuses(server: TestServer, headers: Record<string, string>): Promise<readonly number[]> {
+  const calls = familyCalls.map(async ({ path, body }) => {
+    const written = JSON.stringify(body({ model: "tiny" }, false));
+    const response = await fetch(server.url + path, { method: "POST", body: written, headers });
+    await response.text();
+    return response.status;
+  });
+  return Promise.all(calls);
+}
 
+describe("authentication", () => {
   test("is not required of a server without a key", async () => {
     expect(await statuses(open, {})).toEqual([200, 200, 200]);
   });

@@ -26,6 +26,7 @@ export function createGenerator(
   sequences: readonly LlamaContextSequence[],
 ): Generator {
   const pool = new SequencePool(sequences);
+  const letNewcomersIn = (): Promise<void> => pool.letNewcomersIn();
   let running = 0;
   return {
     async generate(request, { signal, post }) {
@@ -43,6 +44,7 @@ export function createGenerator(
         await readPrompt(sequence, prompt.slice(cachedTokens, -1), {
           speed,
           signal,
+          letNewcomersIn,
           isAlone: () => running === 1 && pool.waitingRequests === 0,
           onProgress: (read) => tellProgress(cachedTokens + read),
         });
@@ -56,6 +58,7 @@ export function createGenerator(
           mostTokens: request.mostTokens,
           logProbabilities: request.logProbabilities,
           signal,
+          letNewcomersIn,
           post,
         });
         post({

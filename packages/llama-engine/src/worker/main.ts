@@ -73,7 +73,7 @@ type Surroundings = Loaded & { readonly signal: AbortSignal };
 async function perform(call: Call, surroundings: Surroundings): Promise<unknown> {
   const {
     hosted: { model, context },
-    preparer: { render },
+    preparer: { render, tokenizeInput },
     signal,
   } = surroundings;
   switch (call.type) {
@@ -82,7 +82,7 @@ async function perform(call: Call, surroundings: Surroundings): Promise<unknown>
     case "render":
       return render(call.conversation);
     case "count":
-      return model.tokenize(render(call.conversation), true).length;
+      return tokenizeInput({ type: "conversation", conversation: call.conversation }).length;
     case "generate":
       return generate(call.id, call.request, surroundings);
     case "embed":

@@ -39,6 +39,7 @@ export type ReadingParts = {
   readonly speed: ReadingSpeed;
   readonly signal: AbortSignal;
   readonly isAlone: () => boolean;
+  readonly letNewcomersIn: () => Promise<void>;
   readonly onProgress: (evaluated: number) => void;
 };
 
@@ -49,9 +50,10 @@ export type ReadingParts = {
 export async function readPrompt(
   sequence: LlamaContextSequence,
   tokens: readonly Token[],
-  { speed, signal, isAlone, onProgress }: ReadingParts,
+  { speed, signal, isAlone, letNewcomersIn, onProgress }: ReadingParts,
 ): Promise<void> {
   for (let start = 0; start < tokens.length; ) {
+    await letNewcomersIn();
     signal.throwIfAborted();
     const wasAlone = isAlone();
     const step = tokens.slice(start, start + speed.aloneTokens);

@@ -17,6 +17,7 @@ export type Wanted = {
 export class SequencePool {
   readonly #slots: readonly Slot[];
   #waiting: Waiting[] = [];
+  readonly #cutting = new Set<Promise<number>>();
 
   constructor(sequences: readonly LlamaContextSequence[]) {
     this.#slots = sequences.map((sequence) => ({ sequence, partition: "", isTaken: false, usedAt: 0 }));
@@ -30,16 +31,34 @@ export class SequencePool {
     return this.#waiting.length;
   }
 
+  /**
+   * Everybody else waits here before the next token while a sequence is cut back: the binding cannot do it as long
+   * as a single token is asked for, so that a newcomer would wait until all answers under way are complete.
+   */
+  async letNewcomersIn(): Promise<void> {
+    if (this.#cutting.size > 0) await Promise.allSettled(this.#cutting);
+  }
+
   /** Waits for a free sequence, first come first served; the state it holds matches the prompt's beginning. */
   async lend(wanted: Wanted): Promise<Place> {
     const slot = await this.#take(wanted);
     try {
       wanted.signal.throwIfAborted();
-      const cachedTokens = await keepCommonPrefix(slot, wanted);
+      const cachedTokens = await this.#cutBack(slot, wanted);
       return { sequence: slot.sequence, cachedTokens, [Symbol.dispose]: () => this.#giveBack(slot) };
     } catch (problem) {
       this.#giveBack(slot);
       throw problem;
+    }
+  }
+
+  async #cutBack(slot: Slot, wanted: Wanted): Promise<number> {
+    const cut = keepCommonPrefix(slot, wanted);
+    this.#cutting.add(cut);
+    try {
+      return await cut;
+    } finally {
+      this.#cutting.delete(cut);
     }
   }
 

@@ -12,6 +12,7 @@ export type AnswerPlan = {
   readonly mostTokens: number;
   readonly logProbabilities: number | undefined;
   readonly signal: AbortSignal;
+  readonly letNewcomersIn: () => Promise<void>;
   readonly post: (event: EngineEvent) => void;
 };
 
@@ -44,6 +45,7 @@ export async function writeAnswer(plan: AnswerPlan): Promise<WrittenAnswer> {
       reason = "length";
       break;
     }
+    await plan.letNewcomersIn();
   }
   const rest = text.end();
   if (rest !== "") post({ type: "text-delta", text: rest, outputTokens });

@@ -1,0 +1,166 @@
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import {
+  APICallError,
+  embed,
+  embedMany,
+  generateText,
+  jsonSchema,
+  Output,
+  stepCountIs,
+  streamText,
+  tool,
+} from "ai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ClientStage,
+  cityParameters,
+  cues,
+  okSchema,
+  recordCalls,
+  rightKey,
+  startStage,
+  tallyCalls,
+  wrongKey,
+} from "./client-stage.ts";
+
+type Provider = ReturnType<typeof connect>;
+
+let stage: ClientStage;
+let real: Provider;
+let scripted: Provider;
+beforeAll(async () => {
+  stage = await startStage();
+  real = connect(stage.real.url, { apiKey: rightKey });
+  scripted = connect(stage.scripted.url, { apiKey: rightKey });
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const connect = (url: string, credentials: { readonly apiKey?: string }) =>
+  createOpenAICompatible({
+    name: "hearth",
+    baseURL: `${url}/v1`,
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+    ...credentials,
+  });
+const prompt = "Count from one to nine";
+const eight = { prompt, temperature: 0, maxOutputTokens: 8, maxRetries: 0 };
+
+const endpoints: readonly [string, (provider: Provider) => Promise<unknown>][] = [
+  ["POST /v1/chat/completions", (provider) => generateText({ ...eight, model: provider("smol") })],
+  ["POST /v1/completions", (provider) => generateText({ ...eight, model: provider.completionModel("smol") })],
+  [
+    "POST /v1/embeddings",
+    (provider) => embed({ model: provider.embeddingModel("minilm"), value: "a", maxRetries: 0 }),
+  ],
+];
+
+test.each(endpoints)(
+  "%s throws without a key and with a wrong one, and answers the right one",
+  async (...[, call]) => {
+    for (const credentials of [{}, { apiKey: wrongKey }]) {
+      const refused = await call(connect(stage.real.url, credentials)).catch((problem: unknown) => problem);
+      expect(APICallError.isInstance(refused)).toBe(true);
+      expect(refused).toMatchObject({ statusCode: 401, isRetryable: false });
+    }
+    await call(real);
+  },
+);
+
+describe("on real weights", () => {
+  test("text is the same generated and streamed, with its usage and reason", async () => {
+    for (const model of [real("smol"), real.completionModel("smol")]) {
+      const whole = await generateText({ ...eight, model });
+      expect(whole).toMatchObject({ finishReason: "length", usage: { outputTokens: 8 } });
+      const streamed = streamText({ ...eight, model });
+      expect((await Array.fromAsync(streamed.textStream)).join("")).toBe(whole.text);
+      expect(await streamed.finishReason).toBe("length");
+      expect((await streamed.usage).outputTokens).toBe(8);
+    }
+  });
+
+  test("an object of a schema is generated and streamed", async () => {
+    const output = Output.object({ schema: jsonSchema<{ ok: boolean }>(okSchema) });
+    const asked = { ...eight, maxOutputTokens: 16, model: real("smol"), output };
+    const whole = await generateText(asked);
+    expect(whole.output).toEqual({ ok: expect.any(Boolean) });
+    expect(await streamText(asked).output).toEqual(whole.output);
+  });
+
+  test("many texts are embedded", async () => {
+    const model = real.embeddingModel("minilm");
+    const { embeddings, usage } = await embedMany({ model, values: ["a", "b"] });
+    expect(embeddings.map(({ length }) => length)).toEqual([384, 384]);
+    expect(usage.tokens).toBeGreaterThan(0);
+  });
+
+  test("an unknown model is a call's error", async () => {
+    const unknown = generateText({ ...eight, model: real("nobody") });
+    await expect(unknown).rejects.toMatchObject({ statusCode: 404, isRetryable: false });
+  });
+});
+
+describe("on a script", () => {
+  const asked: string[] = [];
+  const weather = tool({
+    inputSchema: jsonSchema<{ city: string }>(cityParameters),
+    execute: async ({ city }) => {
+      asked.push(city);
+      return "warm";
+    },
+  });
+  const onScript = { prompt, maxRetries: 0, tools: { weather }, stopWhen: stepCountIs(3) };
+
+  test("two calls are run and lead to an answer, generated and streamed, with thoughts apart", async () => {
+    const model = scripted("tiny");
+    const whole = await generateText({ ...onScript, model });
+    expect(whole.text).toBe("It is sunny");
+    expect(whole.steps.map(({ finishReason }) => finishReason)).toEqual(["tool-calls", "stop"]);
+    expect(whole.steps[0]?.reasoningText).toBe("I look it up");
+    const streamed = streamText({ ...onScript, model });
+    const types = new Set((await Array.fromAsync(streamed.fullStream)).map(({ type }) => type));
+    expect([...types]).toEqual(
+      expect.arrayContaining(["reasoning-delta", "tool-call", "tool-result", "text-delta"]),
+    );
+    expect(await streamed.text).toBe("It is sunny");
+    expect(asked.toSorted()).toEqual(["Oslo", "Oslo", "Rome", "Rome"]);
+  });
+
+  test.each([
+    [2, "required"],
+    [1, { type: "tool", toolName: "weather" }],
+    [0, "none"],
+  ] as const)("%i calls come by the choice %j", async (count, toolChoice) => {
+    const stopWhen = stepCountIs(1);
+    const { toolCalls } = await generateText({ ...onScript, stopWhen, model: scripted("tiny"), toolChoice });
+    expect(toolCalls.map(({ input }) => input)).toEqual([{ city: "Rome" }, { city: "Oslo" }].slice(0, count));
+  });
+
+  test("an engine that breaks is an error, before its first word and after it", async () => {
+    const model = scripted("tiny");
+    const atOnce = generateText({ model, prompt: cues.breakAtOnce, maxRetries: 0 });
+    await expect(atOnce).rejects.toMatchObject({ statusCode: 500 });
+    const errors: unknown[] = [];
+    const onError = ({ error }: { error: unknown }) => void errors.push(error);
+    const streamed = streamText({ model, prompt: cues.breakHalfway, maxRetries: 0, onError });
+    const types = (await Array.fromAsync(streamed.fullStream)).map(({ type }) => type);
+    expect(types).toContain("error");
+    expect(errors).toHaveLength(1);
+  });
+
+  test("an aborted call throws and frees its place", async () => {
+    const model = scripted("tiny");
+    const abortSignal = AbortSignal.timeout(200);
+    const endless = generateText({ model, prompt: cues.fallSilent, maxRetries: 0, abortSignal });
+    await expect(endless).rejects.toThrow(/abort|timeout/iu);
+    expect((await generateText({ model, prompt, maxRetries: 0 })).text).toBe("It is sunny");
+  });
+});
+
+test("every endpoint was called with the right key, without one and with a wrong one", async () => {
+  const routes = endpoints.map(([route]) => route).toSorted();
+  const calls = 28;
+  const wanted = { answered: routes, withoutKey: routes, withWrongKey: routes, calls };
+  await expect.poll(() => tallyCalls(stage)).toMatchObject(wanted);
+  recordCalls("npm ai with @ai-sdk/openai-compatible", tallyCalls(stage), calls);
+});

@@ -1,0 +1,244 @@
+import { Ollama } from "ollama";
+import { Ollama as BrowserOllama } from "ollama/browser";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ClientStage,
+  cityParameters,
+  cues,
+  okSchema,
+  pixel,
+  recordCalls,
+  rightKey,
+  startStage,
+  tallyCalls,
+  wrongKey,
+} from "./client-stage.ts";
+
+let stage: ClientStage;
+let real: Ollama;
+let scripted: Ollama;
+beforeAll(async () => {
+  stage = await startStage();
+  real = new Ollama({ host: stage.real.url, headers: bearer(rightKey) });
+  scripted = new Ollama({ host: stage.scripted.url, headers: bearer(rightKey) });
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+const model = "smol";
+const prompt = "Count from one to nine";
+const messages = [{ role: "user", content: prompt }];
+const options = { seed: 1, temperature: 0, num_predict: 8 };
+const tools = [{ type: "function", function: { name: "weather", parameters: cityParameters } }];
+
+const weatherIn = (city: string) => ({ function: { name: "weather", arguments: { city } } });
+const say = (content: string) => ({ model: "tiny", messages: [{ role: "user", content }] });
+
+const endpoints: readonly [string, (client: Ollama) => Promise<unknown>][] = [
+  ["GET /api/version", (client) => client.version()],
+  ["GET /api/tags", (client) => client.list()],
+  ["GET /api/ps", (client) => client.ps()],
+  ["POST /api/show", (client) => client.show({ model })],
+  ["POST /api/generate", (client) => client.generate({ model, prompt, options })],
+  ["POST /api/chat", (client) => client.chat({ model, messages, options })],
+  ["POST /api/embed", (client) => client.embed({ model: "minilm", input: "a" })],
+  ["POST /api/embeddings", (client) => client.embeddings({ model: "minilm", prompt: "a" })],
+  ["POST /api/copy", (client) => client.copy({ source: "tiny", destination: "copied" })],
+  ["DELETE /api/delete", (client) => client.delete({ model: "copied" })],
+];
+
+test.each(endpoints)(
+  "%s throws without a key and with a wrong one, and answers the right one",
+  async (...[, call]) => {
+    const unauthorized = { name: "ResponseError", status_code: 401 };
+    const host = stage.real.url;
+    await expect(call(new Ollama({ host }))).rejects.toMatchObject(unauthorized);
+    await expect(call(new Ollama({ host, headers: bearer(wrongKey) }))).rejects.toMatchObject(unauthorized);
+    await call(real);
+  },
+);
+
+describe("on real weights", () => {
+  test("models are listed, shown and told to be loaded", async () => {
+    expect((await real.version()).version).toMatch(/^\d+\.\d+\.\d+$/u);
+    const { models } = await real.list();
+    expect(models.map(({ name }) => name).toSorted()).toEqual([
+      "minilm:latest",
+      "smol:latest",
+      "tiny:latest",
+    ]);
+    expect(await real.show({ model: "tiny" })).toMatchObject({
+      capabilities: expect.arrayContaining(["completion", "tools", "thinking"]),
+      model_info: expect.objectContaining({ "general.architecture": "llama" }),
+      details: { format: "gguf" },
+    });
+    await real.generate({ model, prompt: "", keep_alive: -1 });
+    expect((await real.ps()).models.map(({ name }) => name)).toContain("smol:latest");
+  });
+
+  test("generate gives the same text whole and streamed, and goes on from its context", async () => {
+    const whole = await real.generate({ model, prompt, options });
+    expect(whole).toMatchObject({ model, done: true, done_reason: "length", eval_count: 8 });
+    let text = "";
+    for await (const part of await real.generate({ model, prompt, options, stream: true })) {
+      text += part.response;
+    }
+    expect(text).toBe(whole.response);
+    const next = await real.generate({ model, prompt, options, context: whole.context, system: "Be brief" });
+    expect(next.prompt_eval_count).toBeGreaterThan(whole.prompt_eval_count);
+  });
+
+  test("generate goes on with a raw prompt, fills in the middle, and refuses a suffix where it cannot", async () => {
+    const raw = await real.generate({ model, prompt: "One two three", raw: true, options });
+    expect(raw.response).not.toBe("");
+    expect((await real.generate({ model: "tiny", prompt: "a", suffix: "b", options })).eval_count).toBe(8);
+    await expect(real.generate({ model, prompt, suffix: "b" })).rejects.toMatchObject({ status_code: 400 });
+  });
+
+  test("an empty prompt loads, and unloads when nothing is to be kept; so does a chat without messages", async () => {
+    expect((await real.generate({ model: "tiny", prompt: "", keep_alive: "5m" })).done_reason).toBe("load");
+    expect((await real.generate({ model: "tiny", prompt: "", keep_alive: 0 })).done_reason).toBe("unload");
+    expect((await real.ps()).models.map(({ name }) => name)).not.toContain("tiny:latest");
+    expect((await real.chat({ model: "tiny", messages: [] })).done_reason).toBe("load");
+    expect((await real.chat({ model: "tiny", messages: [], keep_alive: 0 })).done_reason).toBe("unload");
+  });
+
+  test("chat gives the same text whole and streamed", async () => {
+    const whole = await real.chat({ model, messages, options });
+    expect(whole).toMatchObject({ done: true, eval_count: 8, message: { role: "assistant" } });
+    let text = "";
+    for await (const part of await real.chat({ model, messages, options, stream: true })) {
+      text += part.message.content;
+    }
+    expect(text).toBe(whole.message.content);
+  });
+
+  test("chat keeps to a schema and to plain JSON, tells probabilities, and stops where told", async () => {
+    const sixteen = { ...options, num_predict: 16 };
+    const shaped = await real.chat({ model, messages, format: okSchema, options: sixteen });
+    expect(JSON.parse(shaped.message.content)).toEqual({ ok: expect.any(Boolean) });
+    const json = await real.chat({ model, messages, format: "json", options: sixteen });
+    expect(json.message.content.trim()).toMatch(/^[[{]/u);
+    const measured = await real.chat({ model, messages, options, logprobs: true, top_logprobs: 3 });
+    expect(measured.logprobs).toHaveLength(8);
+    expect(measured.logprobs?.[0]?.top_logprobs).toHaveLength(3);
+    const [first = ""] = measured.message.content.split(" ", 1);
+    const stopped = await real.chat({ model, messages, options: { ...options, stop: [" "] } });
+    expect(stopped).toMatchObject({ done_reason: "stop", message: { content: first } });
+  });
+
+  test("a thinking model takes every wish to think, and tools; one that cannot refuses both in words", async () => {
+    for (const think of [true, false, "high"] as const) {
+      expect((await real.chat({ model: "tiny", messages, think, options })).done).toBe(true);
+    }
+    expect((await real.chat({ model: "tiny", messages, tools, options })).done).toBe(true);
+    const badRequest = { name: "ResponseError", status_code: 400 };
+    await expect(real.chat({ model, messages, think: true })).rejects.toMatchObject(badRequest);
+    await expect(real.chat({ model, messages, tools })).rejects.toThrow("does not support tools");
+  });
+
+  test("an image for a model that cannot see is refused, as bytes and as base64", async () => {
+    for (const images of [[Buffer.from(pixel, "base64")], [pixel]]) {
+      const seeing = real.chat({ model, messages: [{ role: "user", content: prompt, images }] });
+      await expect(seeing).rejects.toThrow("does not support vision");
+    }
+  });
+
+  test("texts are embedded, one and many, whole and shortened", async () => {
+    const many = await real.embed({ model: "minilm", input: ["a", "b"] });
+    expect(many.embeddings.map(({ length }) => length)).toEqual([384, 384]);
+    const [short = []] = (await real.embed({ model: "minilm", input: "a", dimensions: 128 })).embeddings;
+    expect([short.length, Math.hypot(...short)]).toEqual([128, expect.closeTo(1, 5)]);
+    expect((await real.embeddings({ model: "minilm", prompt: "a" })).embedding).toHaveLength(384);
+  });
+
+  test("a copy is there until it is deleted, and what is not there is a 404 in the words clients look for", async () => {
+    expect(await real.copy({ source: "tiny", destination: "mine" })).toEqual({ status: "success" });
+    expect((await real.show({ model: "mine" })).details.format).toBe("gguf");
+    expect(await real.delete({ model: "mine" })).toEqual({ status: "success" });
+    await expect(real.chat({ model: "mine", messages })).rejects.toMatchObject({
+      status_code: 404,
+      message: expect.stringContaining("not found, try pulling it first"),
+    });
+    await expect(real.delete({ model: "mine" })).rejects.toMatchObject({ status_code: 404 });
+  });
+
+  test("the build for browsers is answered from a page on this machine, after its preflight", async () => {
+    const origin = "http://localhost:5173";
+    const preflights: (string | null)[] = [];
+    const fetchAsPage: typeof fetch = async (url, { headers, ...rest } = {}) => {
+      const asked = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization",
+      };
+      const preflight = await fetch(url, { method: "OPTIONS", headers: { Origin: origin, ...asked } });
+      preflights.push(preflight.headers.get("access-control-allow-origin"));
+      return fetch(url, {
+        ...rest,
+        headers: { ...Object.fromEntries(new Headers(headers)), Origin: origin },
+      });
+    };
+    const page = new BrowserOllama({ host: stage.real.url, headers: bearer(rightKey), fetch: fetchAsPage });
+    expect((await page.chat({ model, messages, options })).eval_count).toBe(8);
+    expect(preflights).toEqual([origin]);
+  });
+});
+
+describe("on a script", () => {
+  const chat = { model: "tiny", messages, tools };
+
+  test("two calls come with the thoughts before them, and their results by name lead to an answer", async () => {
+    const { message } = await scripted.chat(chat);
+    expect(message).toMatchObject({
+      thinking: "I look it up",
+      tool_calls: [weatherIn("Rome"), weatherIn("Oslo")],
+    });
+    const results = ["warm", "cold"].map((content) => ({ role: "tool", tool_name: "weather", content }));
+    const answer = await scripted.chat({ ...chat, messages: [...messages, message, ...results] });
+    expect(answer.message.content).toBe("It is sunny");
+  });
+
+  test("streamed, calls and thoughts are whole, and without thinking there are none", async () => {
+    const parts = await Array.fromAsync(await scripted.chat({ ...chat, stream: true, think: true }));
+    expect(parts.flatMap(({ message }) => message.tool_calls ?? [])).toMatchObject([
+      weatherIn("Rome"),
+      weatherIn("Oslo"),
+    ]);
+    expect(parts.map(({ message }) => message.thinking ?? "").join("")).toBe("I look it up");
+    const silent = await scripted.chat({ model: "tiny", messages, think: false });
+    expect(silent.message).toEqual({ role: "assistant", content: "It is sunny" });
+    const generated = await scripted.generate({ model: "tiny", prompt, think: true });
+    expect(generated).toMatchObject({ thinking: "I look it up", response: "It is sunny" });
+  });
+
+  test("an engine that breaks is thrown, before its first word and after it", async () => {
+    await expect(scripted.chat(say(cues.breakAtOnce))).rejects.toMatchObject({ status_code: 500 });
+    const stream = await scripted.chat({ ...say(cues.breakHalfway), stream: true });
+    const heard: string[] = [];
+    const listening = (async () => {
+      for await (const { message } of stream) heard.push(message.content);
+    })();
+    await expect(listening).rejects.toThrow(/unexpectedly stopped/u);
+    expect(heard).toEqual(["half"]);
+  });
+
+  test("an aborted stream throws and frees its place", async () => {
+    const stream = await scripted.chat({ ...say(cues.fallSilent), stream: true });
+    const listening = (async () => {
+      for await (const part of stream) {
+        expect(part.message.content).toBe("a");
+        stream.abort();
+      }
+    })();
+    await expect(listening).rejects.toMatchObject({ name: "AbortError" });
+    expect((await scripted.chat({ model: "tiny", messages })).message.content).toBe("It is sunny");
+  });
+});
+
+test("every endpoint was called with the right key, without one and with a wrong one", async () => {
+  const routes = endpoints.map(([route]) => route).toSorted();
+  const calls = 78;
+  const wanted = { answered: routes, withoutKey: routes, withWrongKey: routes, calls };
+  await expect.poll(() => tallyCalls(stage)).toMatchObject(wanted);
+  recordCalls("npm ollama", tallyCalls(stage), calls);
+});

@@ -1,0 +1,140 @@
+import { refusals } from "./run-calls.ts";
+
+type Outcomes = Readonly<Record<string, unknown>>;
+
+const calls = [
+  ["weather", "Rome"],
+  ["weather", "Oslo"],
+];
+const models = ["minilm:latest", "smol:latest", "tiny:latest"];
+const sunny = "It is sunny";
+const thoughts = "I look it up";
+const alike = { alike: true, tokens: 8, reason: "length" };
+const responseRefused = { error: "ResponseError", status: 401 };
+const authenticationRefused = { error: "AuthenticationError", status: 401 };
+const providers = ["ollama", "ollama_chat", "openai", "anthropic"];
+
+/** What every call of every client must come to. */
+export const expectedOutcomes: Readonly<Record<string, Outcomes>> = {
+  ollama: {
+    list: models,
+    show: "llama",
+    "generate, whole and streamed": alike,
+    "generate raw": true,
+    "generate with a suffix": 8,
+    "load, ps and unload": ["load", true, "unload", true],
+    "chat, whole and streamed": alike,
+    "chat with probabilities": [8, 3],
+    "chat within a pydantic schema": "bool",
+    "chat thinking on": 8,
+    "chat thinking off": 8,
+    "chat thinking high": 8,
+    "chat thinking where it cannot": { error: "ResponseError", status: 400 },
+    embed: [128, 128],
+    embeddings: 384,
+    copy: "success",
+    delete: "success",
+    "delete what is not there": { error: "ResponseError", status: 404 },
+    "chat with what is not there": { error: "ResponseError", status: 404 },
+    "key from the environment": 3,
+    "async: list, show, chat, generate, embed": {
+      models: 3,
+      shown: ["embedding"],
+      alike: true,
+      ended: true,
+      dimensions: 384,
+    },
+    "tools from Python functions": {
+      calls: calls.map(([name, city]) => [name, { city }]),
+      answer: sunny,
+      reason: "stop",
+    },
+    "tools streamed": ["Rome", "Oslo"],
+    "thoughts streamed": [thoughts, sunny],
+    "failure halfway": { seen: ["half"], error: "ResponseError" },
+    ...refusals(["list", "ps", "show", "generate", "generate streamed", "chat"], responseRefused),
+    ...refusals(["embed", "embeddings", "copy", "delete"], responseRefused),
+  },
+  openai: {
+    "models.list": models,
+    "models.retrieve": "local",
+    "chat, whole and streamed": { alike: true, reason: "length", tokens: [8, 8] },
+    "chat by the stream helper": { kinds: ["chunk", "content.delta", "content.done"], said: sunny },
+    max_completion_tokens: ["length", 4],
+    "parse into a pydantic model": "bool",
+    probabilities: [8, 3],
+    "two choices": [0, 1],
+    "raw response with its request id": [true, true],
+    "developer role": true,
+    "completions, whole and streamed": true,
+    "embeddings, packed and plain": [2, 384, true],
+    "embeddings of tokens": { error: "BadRequestError", status: 400 },
+    "responses, whole and streamed": { alike: true, status: "incomplete", last: "response.incomplete" },
+    "responses by the stream helper": { first: "response.created", last: "response.completed", said: sunny },
+    "unknown model": { error: "NotFoundError", status: 404 },
+    "too long a prompt": { error: "BadRequestError", status: 400 },
+    "async: chat, responses, embeddings, models": { alike: true, said: true, dimensions: 384, models: 3 },
+    "tools with a second turn": { calls, ids: 2, reasons: ["tool_calls", "stop"], answer: sunny },
+    "tools by the stream helper": ['{"city":"Rome"}', '{"city":"Oslo"}'],
+    tool_choice: { auto: 2, none: 0, required: 2, named: 1, "not parallel": 1 },
+    thoughts: [thoughts, thoughts, sunny],
+    "responses with tools and a second turn": [2, sunny],
+    "chat failing halfway": { seen: true, error: "APIError" },
+    "responses failing halfway": { seen: true, error: "APIError" },
+    "chat failing at once": { error: "InternalServerError", status: 500 },
+    ...refusals(["models.list", "models.retrieve", "chat", "chat streamed"], authenticationRefused),
+    ...refusals(["completions", "embeddings", "responses"], authenticationRefused),
+  },
+  anthropic: {
+    "models.list": models,
+    "models.retrieve": "model",
+    "messages, whole and streamed": { alike: true, reason: "max_tokens", tokens: [8, 8] },
+    "count_tokens equals the usage": true,
+    "root address with an auth token": "message",
+    "prefill and stop_sequences": [true, true],
+    "system as blocks": "message",
+    "system among the messages": "message",
+    "beta messages": "message",
+    "unknown model": { error: "NotFoundError", status: 404 },
+    "too long a prompt": { error: "BadRequestError", status: 400 },
+    "async: messages, streamed, count_tokens, models": {
+      type: "message",
+      ends: ["message_start", "message_stop"],
+      counts: true,
+      models: 3,
+    },
+    "tools with a second turn": { calls, reasons: ["tool_use", "end_turn"], answer: sunny },
+    tool_choice: { auto: 2, any: 2, named: 2, none: 0, "not parallel": 1 },
+    "tools streamed": { written: '{"city":"Rome"}{"city":"Oslo"}', calls: ["Rome", "Oslo"] },
+    tool_runner: sunny,
+    thoughts: [["thinking", "text"], thoughts],
+    "eight streams of thoughts at once": Array.from({ length: 8 }, () => [thoughts, sunny]),
+    "failure halfway": { seen: ["half"], error: "APIStatusError" },
+    "failure at once": { error: "InternalServerError", status: 500 },
+    ...refusals(
+      ["messages", "messages streamed", "count_tokens", "models.list", "models.retrieve"],
+      authenticationRefused,
+    ),
+  },
+  litellm: {
+    ...throughEach("completion", { said: true, tokens: 8 }),
+    ...throughEach("acompletion streamed", { said: true, ended: "length" }),
+    // It tells every end of this one as stop.
+    "ollama: acompletion streamed": { said: true, ended: "stop" },
+    ...throughEach("unknown model", "NotFoundError"),
+    ...throughEach("tools", { calls, reason: "tool_calls" }, ["ollama_chat", "openai", "anthropic"]),
+    ...throughEach("response_format", "bool", ["ollama", "ollama_chat", "openai"]),
+    ...throughEach("too long a prompt", "ContextWindowExceededError", ["openai", "anthropic"]),
+    "openai: embedding": [384, 384],
+    "ollama: embedding": [384, 384],
+    "ollama: embedding where a key is wanted": "AuthenticationError",
+    ...refusals(
+      providers.map((provider) => `${provider}: completion`),
+      "AuthenticationError",
+    ),
+  },
+};
+
+function throughEach(call: string, outcome: unknown, among = providers): Outcomes {
+  return Object.fromEntries(among.map((provider) => [`${provider}: ${call}`, outcome]));
+}

@@ -1,0 +1,216 @@
+"""The calls of the official `openai` client, sync and async, on real weights and on a script."""
+
+import json
+
+from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel
+
+from outcomes import asked, question, real, right_key, says, scripted, tell, tell_refused, weather
+
+settings = {"model": "smol", "messages": asked, "temperature": 0, "seed": 1, "max_tokens": 8}
+with_tools = {"model": "tiny", "messages": asked, "tools": [weather]}
+flat_weather = {"type": "function", **weather["function"]}
+
+
+class Verdict(BaseModel):
+    ok: bool
+
+
+def make_client(key, address=real):
+    # The client insists on having one; an empty header stands for none.
+    client = OpenAI(base_url=f"{address}/v1", api_key=key or "none", max_retries=0)
+    return client if key is not None else client.with_options(default_headers={"Authorization": ""})
+
+
+client = make_client(right_key)
+tiny = make_client(right_key, scripted)
+
+
+def chat_alike():
+    whole = client.chat.completions.create(**settings)
+    chunks = list(
+        client.chat.completions.create(**settings, stream=True, stream_options={"include_usage": True})
+    )
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    return {
+        "alike": whole.choices[0].message.content == text,
+        "reason": whole.choices[0].finish_reason,
+        "tokens": [whole.usage.completion_tokens, chunks[-1].usage.completion_tokens],
+    }
+
+
+def chat_by_helper():
+    # The helper throws at an answer that its limit cut off, so the script's is taken, which ends by itself.
+    with tiny.chat.completions.stream(model="tiny", messages=asked) as stream:
+        kinds = {event.type for event in stream}
+        final = stream.get_final_completion()
+    return {"kinds": sorted(kinds), "said": final.choices[0].message.content}
+
+
+def limited():
+    answer = client.chat.completions.create(model="smol", messages=asked, max_completion_tokens=4, temperature=0)
+    return [answer.choices[0].finish_reason, answer.usage.completion_tokens]
+
+
+def parsed():
+    answer = client.chat.completions.parse(
+        model="smol", messages=asked, temperature=0, max_tokens=16, response_format=Verdict
+    )
+    return type(answer.choices[0].message.parsed.ok).__name__
+
+
+def probabilities():
+    answer = client.chat.completions.create(**settings, logprobs=True, top_logprobs=3)
+    content = answer.choices[0].logprobs.content
+    return [len(content), len(content[0].top_logprobs)]
+
+
+def two_choices():
+    answer = client.chat.completions.create(**settings, n=2)
+    return [choice.index for choice in answer.choices]
+
+
+def request_id():
+    raw = client.chat.completions.with_raw_response.create(**settings)
+    return [says(raw.headers.get("x-request-id")), raw.parse().id.startswith("chatcmpl-")]
+
+
+def completed():
+    whole = client.completions.create(model="smol", prompt="One two", max_tokens=8, temperature=0)
+    parts = client.completions.create(model="smol", prompt="One two", max_tokens=8, temperature=0, stream=True)
+    return whole.choices[0].text == "".join(part.choices[0].text for part in parts)
+
+
+def embedded():
+    packed = client.embeddings.create(model="minilm", input=["a", "b"]).data
+    plain = client.embeddings.create(model="minilm", input=["a", "b"], encoding_format="float").data
+    nearest = max(abs(one - two) for one, two in zip(packed[1].embedding, plain[1].embedding, strict=True))
+    return [len(packed), len(packed[0].embedding), nearest < 1e-6]
+
+
+def response_alike():
+    fields = {"model": "smol", "input": question, "temperature": 0, "max_output_tokens": 8}
+    whole = client.responses.create(**fields)
+    with client.responses.stream(**fields) as stream:
+        last = list(stream)[-1]
+    return {"alike": whole.output_text == last.response.output_text, "status": whole.status, "last": last.type}
+
+
+def response_by_helper():
+    with tiny.responses.stream(model="tiny", input=question) as stream:
+        kinds = [event.type for event in stream]
+        final = stream.get_final_response()
+    return {"first": kinds[0], "last": kinds[-1], "said": final.output_text}
+
+
+def tools_loop():
+    first = tiny.chat.completions.create(**with_tools).choices[0]
+    calls = first.message.tool_calls
+    results = [
+        {"role": "tool", "tool_call_id": call.id, "content": [{"type": "text", "text": "sunny"}]} for call in calls
+    ]
+    messages = [*asked, first.message.model_dump(exclude_none=True), *results]
+    second = tiny.chat.completions.create(model="tiny", messages=messages, tools=[weather]).choices[0]
+    return {
+        "calls": [[call.function.name, json.loads(call.function.arguments)["city"]] for call in calls],
+        "ids": len({call.id for call in calls}),
+        "reasons": [first.finish_reason, second.finish_reason],
+        "answer": second.message.content,
+    }
+
+
+def streamed_calls():
+    with tiny.chat.completions.stream(**with_tools) as stream:
+        stream.until_done()
+        calls = stream.get_final_completion().choices[0].message.tool_calls
+    return [call.function.arguments for call in calls]
+
+
+def choices_of_tools():
+    counts = {}
+    named = {"type": "function", "function": {"name": "weather"}}
+    for name, choice in {"auto": "auto", "none": "none", "required": "required", "named": named}.items():
+        message = tiny.chat.completions.create(**with_tools, tool_choice=choice).choices[0].message
+        counts[name] = len(message.tool_calls or [])
+    one = tiny.chat.completions.create(**with_tools, parallel_tool_calls=False).choices[0].message
+    return {**counts, "not parallel": len(one.tool_calls)}
+
+
+def thoughts():
+    answer = tiny.chat.completions.create(model="tiny", messages=asked, reasoning_effort="high").choices[0].message
+    return [answer.reasoning, answer.reasoning_content, answer.content]
+
+
+def response_calls():
+    answer = tiny.responses.create(model="tiny", input=question, tools=[flat_weather])
+    calls = [item for item in answer.output if item.type == "function_call"]
+    results = [{"type": "function_call_output", "call_id": call.call_id, "output": "sunny"} for call in calls]
+    items = [{"role": "user", "content": question}, *[item.model_dump() for item in answer.output], *results]
+    return [len(calls), tiny.responses.create(model="tiny", input=items, tools=[flat_weather]).output_text]
+
+
+def broken_halfway(make_stream):
+    seen = 0
+    try:
+        for _ in make_stream():
+            seen += 1
+    except Exception as problem:
+        return {"seen": seen > 0, "error": type(problem).__name__}
+    return {"seen": seen > 0, "error": None}
+
+
+async def async_calls():
+    other = AsyncOpenAI(base_url=f"{real}/v1", api_key=right_key, max_retries=0)
+    stream = await other.chat.completions.create(**settings, stream=True)
+    text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
+    whole = await other.chat.completions.create(**settings)
+    response = await other.responses.create(model="smol", input=question, max_output_tokens=8, temperature=0)
+    vectors = await other.embeddings.create(model="minilm", input="a")
+    models = [entry.id async for entry in other.models.list()]
+    return {
+        "alike": text == whole.choices[0].message.content,
+        "said": says(response.output_text),
+        "dimensions": len(vectors.data[0].embedding),
+        "models": len(models),
+    }
+
+
+tell("models.list", lambda: sorted(entry.id for entry in client.models.list()))
+tell("models.retrieve", lambda: client.models.retrieve("smol:latest").owned_by)
+tell("chat, whole and streamed", chat_alike)
+tell("chat by the stream helper", chat_by_helper)
+tell("max_completion_tokens", limited)
+tell("parse into a pydantic model", parsed)
+tell("probabilities", probabilities)
+tell("two choices", two_choices)
+tell("raw response with its request id", request_id)
+tell("developer role", lambda: says(client.chat.completions.create(**{**settings, "messages": [{"role": "developer", "content": "Be brief"}, *asked]}).choices[0].message.content))
+tell("completions, whole and streamed", completed)
+tell("embeddings, packed and plain", embedded)
+tell("embeddings of tokens", lambda: len(client.embeddings.create(model="minilm", input=[[1, 2]]).data))
+tell("responses, whole and streamed", response_alike)
+tell("responses by the stream helper", response_by_helper)
+tell("unknown model", lambda: client.chat.completions.create(**{**settings, "model": "nobody"}).id)
+tell("too long a prompt", lambda: client.chat.completions.create(**{**settings, "messages": [{"role": "user", "content": "word " * 3000}]}).id)
+tell("async: chat, responses, embeddings, models", async_calls)
+tell("tools with a second turn", tools_loop)
+tell("tools by the stream helper", streamed_calls)
+tell("tool_choice", choices_of_tools)
+tell("thoughts", thoughts)
+tell("responses with tools and a second turn", response_calls)
+broken = {"model": "tiny", "messages": [{"role": "user", "content": "break halfway"}]}
+tell("chat failing halfway", lambda: broken_halfway(lambda: tiny.chat.completions.create(**broken, stream=True)))
+tell("responses failing halfway", lambda: broken_halfway(lambda: tiny.responses.create(model="tiny", input="break halfway", stream=True)))
+tell("chat failing at once", lambda: tiny.chat.completions.create(model="tiny", messages=[{"role": "user", "content": "break at once"}]).id)
+tell_refused(
+    {
+        "models.list": lambda who: len(list(who.models.list())),
+        "models.retrieve": lambda who: who.models.retrieve("smol").id,
+        "chat": lambda who: who.chat.completions.create(**settings).id,
+        "chat streamed": lambda who: len(list(who.chat.completions.create(**settings, stream=True))),
+        "completions": lambda who: who.completions.create(model="smol", prompt="a", max_tokens=4).id,
+        "embeddings": lambda who: len(who.embeddings.create(model="minilm", input="a").data),
+        "responses": lambda who: who.responses.create(model="smol", input="a", max_output_tokens=4).id,
+    },
+    make_client,
+)
