@@ -4,19 +4,16 @@
  * `npm run -s show -- <topic> <line>` prepares what that one needs, proves it, prints its figure as the last line
  * and exits non-zero when it falls short. Each topic's claims are in a folder of its name. CI runs the same code.
  */
-import { engineLines } from "./engine/lines.ts";
-import { groundLines } from "./ground/lines.ts";
+import { allLines } from "./all-lines.ts";
 import type { ShowLine } from "./line.ts";
 import { prepare } from "./prepare.ts";
 
-const lines: readonly ShowLine[] = [...groundLines, ...engineLines];
-
 async function main([topic, line]: readonly string[]): Promise<number> {
   if (topic === undefined) {
-    for (const each of lines) print(`${each.topic} ${each.line} ${each.title}`);
+    for (const each of allLines) print(`${each.topic} ${each.line} ${each.title}`);
     return 0;
   }
-  const chosen = lines.find((each) => each.topic === topic && String(each.line) === line);
+  const chosen = allLines.find((each) => each.topic === topic && String(each.line) === line);
   if (chosen === undefined) {
     process.stderr.write(`There is no line "${[topic, line].join(" ")}"; 'npm run -s show' lists them\n`);
     return 2;

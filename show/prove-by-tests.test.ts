@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeTests, type TestRun } from "./prove-by-tests.ts";
+import { judgeTests, proveByTests, type TestRun } from "./prove-by-tests.ts";
 
 function run(changes: Partial<TestRun>): TestRun {
   return { passed: 3, failed: 0, files: [], figures: [], ...changes };
@@ -37,5 +37,15 @@ test("a claim falls short under its denominator, and says which count it was", (
   expect(judgeTests(run({}), [figure, short])).toEqual({
     isProven: false,
     figure: "9 of 10 things; 3 of 3 tests passed",
+  });
+});
+
+test("a claim falls short when one of the places it names has no test, whatever the others say", {
+  timeout: 120_000,
+}, async () => {
+  const places = ["show/ground/quick-start-lines.test.ts", "show/ground/nowhere.test.ts"];
+  expect(await proveByTests("topic 1", places)()).toEqual({
+    isProven: false,
+    figure: "no test ran in show/ground/nowhere.test.ts",
   });
 });

@@ -17,6 +17,8 @@ export type TestRun = {
 export function proveByTests(claim: string, paths: readonly string[]): () => Promise<Outcome> {
   return async () => {
     const run = await runTests(paths);
+    const missing = paths.filter((path) => !run.files.some((file) => file.includes(path)));
+    if (missing.length > 0) return { isProven: false, figure: `no test ran in ${missing.join(", ")}` };
     const figures = run.figures.filter((figure) => figure.claim === claim);
     return judgeTests(run, figures);
   };

@@ -39,6 +39,12 @@ function nameBefore(section: string, index: number): string {
 
 /** Whether an output has the line that was promised. */
 export function isPromiseKept(output: string, promise: string): boolean {
-  const pattern = new RegExp(`^${promise.split("…").map(RegExp.escape).join(".+")}$`, "u");
+  const pattern = new RegExp(
+    `^${promise
+      .split("…")
+      .map((part) => RegExp.escape(part))
+      .join(".+")}$`,
+    "u",
+  );
   return output.split("\n").some((line) => pattern.test(line.trim()));
 }

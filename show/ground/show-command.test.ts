@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder, type TemporaryFolder } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { allLines } from "../all-lines.ts";
 import { cloneInto } from "./clean-clone.ts";
-import { groundLines } from "./lines.ts";
 import { environmentOfOlderNode } from "./older-node.ts";
 
 let folder: TemporaryFolder;
@@ -25,12 +25,12 @@ function show(...words: readonly string[]) {
   });
 }
 
-test("in a clean clone with Node 20, show lists every line of this issue", { timeout: 300_000 }, () => {
+test("in a clean clone with Node 20, show lists every line of every topic", { timeout: 300_000 }, () => {
   expect(execFileSync("node", ["--version"], { env: environment, encoding: "utf8" })).toMatch(/^v20\./);
   const listed = show();
   expect(listed.stderr).not.toContain("Error");
   const lines = listed.stdout.trim().split("\n");
-  expect(lines).toEqual(groundLines.map(({ topic, line, title }) => `${topic} ${line} ${title}`));
+  expect(lines).toEqual(allLines.map(({ topic, line, title }) => `${topic} ${line} ${title}`));
 });
 
 test("in the same clone, one line runs alone, prints its figure last and tells by its exit code", {
@@ -45,7 +45,7 @@ test("in the same clone, one line runs alone, prints its figure last and tells b
   expect(time.status).toBe(time.stdout.includes("holds: ") ? 0 : 1);
   recordFigure({
     claim: "ground 6",
-    text: `${groundLines.length} lines listed and one run, started by Node 20`,
+    text: `${allLines.length} lines listed and one run, started by Node 20`,
   });
 });
 

@@ -94,7 +94,9 @@ test("Hearth's tarball installs and starts in an empty folder, without packages 
   const installed = packAndInstall("hearth", folder.path);
   const models = join(folder.path, "models");
   const from = await testModel("tiny-llama.gguf");
-  execFileSync(installed.program, ["create", "tiny", "--from", from, "--models", models], { cwd: folder.path });
+  execFileSync(installed.program, ["create", "tiny", "--from", from, "--models", models], {
+    cwd: folder.path,
+  });
   await using hearth = await startInstalled(installed, {
     folder: folder.path,
     environment: { HEARTH_MODELS: models },

@@ -30,8 +30,6 @@ export type RequestFailure =
   /** A fault of ours; what it was is in the log alone. */
   | { readonly kind: "defect" };
 
-type Failure = CommandFailure | RequestFailure;
-
 /** Names whatever was thrown while a request was being answered. */
 export function asRequestFailure(problem: unknown): RequestFailure {
   if (problem instanceof NoSuchRoute) return { kind: "no-such-route" };

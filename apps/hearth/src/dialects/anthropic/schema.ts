@@ -158,7 +158,6 @@ export const messagesRequest = Type.Object({
 export type CountTokensBody = Static<typeof countTokensRequest>;
 export type MessagesBody = Static<typeof messagesRequest>;
 export type Block = Static<typeof block>;
-type TextBlock = Static<typeof textBlock>;
 export type ImageBlock = Static<typeof imageBlock>;
 export type DocumentBlock = Static<typeof documentBlock>;
 export type ToolResultBlock = Static<typeof toolResultBlock>;

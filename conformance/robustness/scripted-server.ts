@@ -1,0 +1,19 @@
+import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
+
+// A server in a process of its own, so that its memory and its exit are its own. Started by start-scripted-server.ts.
+await using server = await startTestServer({
+  models: { tiny },
+  script: () => [
+    { do: "say", text: "Hello" },
+    { do: "end", reason: "stop" },
+  ],
+  limits: { sequences: 64 },
+  forgetsLog: true,
+});
+process.stdout.write(`listens on ${server.url}\n`);
+// Garbage is not growth.
+process.on("SIGUSR2", () => globalThis.gc?.());
+const { promise, resolve } = Promise.withResolvers<void>();
+process.once("SIGTERM", () => resolve());
+// The listening socket alone keeps the process alive until then.
+await promise;

@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { readProcessFile, startProcess } from "@hearth-and-keep/test-servers";
+
+/** V8 keeps pages that it no longer needs as long as it may; in a small heap, what grows is what is held. */
+const smallHeap = ["--max-old-space-size=160", "--max-semi-space-size=4"];
+const program = fileURLToPath(new URL("scripted-server.ts", import.meta.url));
+
+export type ScriptedServer = AsyncDisposable & {
+  readonly url: string;
+  isRunning(): boolean;
+  /** What the process holds in memory once it has thrown its garbage away. */
+  measureMegabytes(): Promise<number>;
+};
+
+/** A server with the model "tiny", which says Hello to everybody, in a process of its own. */
+export async function startScriptedServer(): Promise<ScriptedServer> {
+  const owned = await startProcess({
+    command: process.execPath,
+    arguments: ["--expose-gc", ...smallHeap, program],
+    isReady: (output) => output.includes("listens on"),
+    readyWithinSeconds: 60,
+  });
+  return {
+    url: /listens on (\S+)/.exec(owned.output())?.[1] ?? "",
+    isRunning: () => readProcessFile(owned.pid, "cmdline").includes(program),
+    async measureMegabytes() {
+      process.kill(owned.pid, "SIGUSR2");
+      await sleep(1000);
+      const kilobytes = /VmRSS:\s+(\d+)/.exec(readProcessFile(owned.pid, "status"))?.[1];
+      return Number(kilobytes) / 1024;
+    },
+    [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,39 @@
+import type { HearthRoute } from "../../apps/hearth/src/route-row.ts";
+import { routes } from "../../apps/hearth/src/routes.ts";
+
+const model = "tiny";
+const messages = [{ role: "user", content: "Say hello" }];
+
+/** One body that each row takes, by how its path ends; where a row changes something, it names what is not there. */
+const bodies: readonly (readonly [ending: string, body: object])[] = [
+  ["/api/show", { model }],
+  ["/api/generate", { model, prompt: "Say hello", stream: false }],
+  ["/api/chat", { model, messages, stream: false }],
+  ["/api/embed", { model, input: "Say hello" }],
+  ["/api/embeddings", { model, prompt: "Say hello" }],
+  ["/api/copy", { source: "nothing", destination: "nothing-else" }],
+  ["/api/delete", { model: "nothing" }],
+  ["/chat/completions", { model, messages }],
+  ["/completions", { model, prompt: "Say hello" }],
+  ["/embeddings", { model, input: "Say hello" }],
+  ["/responses", { model, input: "Say hello" }],
+  ["/messages", { model, messages, max_tokens: 4 }],
+  ["/count_tokens", { model, messages }],
+];
+
+export type RowWithBody = HearthRoute & { readonly request: NonNullable<HearthRoute["request"]> };
+
+export const rowsWithBody: readonly RowWithBody[] = routes.filter(
+  (row): row is RowWithBody => row.request !== undefined,
+);
+
+export function validBodyOf({ path }: Pick<HearthRoute, "path">): object {
+  const [, body] = bodies.find(([ending]) => path.endsWith(ending)) ?? [];
+  if (body === undefined) throw new Error(`Cannot find a valid body for "${path}"`);
+  return body;
+}
+
+/** Rows whose valid body names nothing that is there, because a hit would change the store. */
+export function isAimedAtNothing({ path }: Pick<HearthRoute, "path">): boolean {
+  return path === "/api/copy" || path === "/api/delete";
+}
