@@ -37,7 +37,9 @@ async function untilStill(count: () => number): Promise<void> {
   }
 }
 
-test("a reader that stops reading holds the engine back, fills no memory, and goes on where it stopped", async () => {
+test("a reader that stops reading holds the engine back, fills no memory, and goes on where it stopped", {
+  timeout: 180_000,
+}, async () => {
   let said = 0;
   await using server = await startTestServer({
     models: { tiny },
