@@ -26,7 +26,7 @@ export function createGenerator(
   sequences: readonly LlamaContextSequence[],
 ): Generator {
   const pool = new SequencePool(sequences);
-  const letNewcomersIn = (): Promise<void> => pool.letNewcomersIn();
+  const letNewcomersIn = (): Promise<unknown> | undefined => pool.letNewcomersIn();
   let running = 0;
   return {
     async generate(request, { signal, post }) {

@@ -39,7 +39,7 @@ export type ReadingParts = {
   readonly speed: ReadingSpeed;
   readonly signal: AbortSignal;
   readonly isAlone: () => boolean;
-  readonly letNewcomersIn: () => Promise<void>;
+  readonly letNewcomersIn: () => Promise<unknown> | undefined;
   readonly onProgress: (evaluated: number) => void;
 };
 
@@ -53,7 +53,8 @@ export async function readPrompt(
   { speed, signal, isAlone, letNewcomersIn, onProgress }: ReadingParts,
 ): Promise<void> {
   for (let start = 0; start < tokens.length; ) {
-    await letNewcomersIn();
+    const newcomers = letNewcomersIn();
+    if (newcomers !== undefined) await newcomers;
     signal.throwIfAborted();
     const wasAlone = isAlone();
     const step = tokens.slice(start, start + speed.aloneTokens);

@@ -35,8 +35,9 @@ export class SequencePool {
    * Everybody else waits here before the next token while a sequence is cut back: the binding cannot do it as long
    * as a single token is asked for, so that a newcomer would wait until all answers under way are complete.
    */
-  async letNewcomersIn(): Promise<void> {
-    if (this.#cutting.size > 0) await Promise.allSettled(this.#cutting);
+  letNewcomersIn(): Promise<unknown> | undefined {
+    // Undefined, because even a promise that is kept already would make its caller miss the next batch.
+    return this.#cutting.size > 0 ? Promise.allSettled(this.#cutting) : undefined;
   }
 
   /** Waits for a free sequence, first come first served; the state it holds matches the prompt's beginning. */

@@ -12,7 +12,7 @@ export type AnswerPlan = {
   readonly mostTokens: number;
   readonly logProbabilities: number | undefined;
   readonly signal: AbortSignal;
-  readonly letNewcomersIn: () => Promise<void>;
+  readonly letNewcomersIn: () => Promise<unknown> | undefined;
   readonly post: (event: EngineEvent) => void;
 };
 
@@ -45,7 +45,8 @@ export async function writeAnswer(plan: AnswerPlan): Promise<WrittenAnswer> {
       reason = "length";
       break;
     }
-    await plan.letNewcomersIn();
+    const newcomers = plan.letNewcomersIn();
+    if (newcomers !== undefined) await newcomers;
   }
   const rest = text.end();
   if (rest !== "") post({ type: "text-delta", text: rest, outputTokens });
