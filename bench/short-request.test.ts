@@ -35,7 +35,14 @@ test("a short request is answered soon although a long prompt is being read", {
         return firstMilliseconds;
       },
     },
-    { name: "alone", measure: async () => (await time(engine, short((round += 1)))).firstMilliseconds },
+    {
+      name: "alone",
+      measure: async () => {
+        // What was hung up on the other side may still be computing its last step; this waits for it.
+        await time(engine, short((round += 1)));
+        return (await time(engine, short((round += 1)))).firstMilliseconds;
+      },
+    },
   );
   recordFigure({
     claim: "engine 5",

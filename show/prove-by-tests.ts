@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Figure, readFigures } from "@hearth-and-keep/figures";
-import type { Outcome } from "./line.ts";
+import type { Need, Outcome, ShowLine } from "./line.ts";
 import { root, runToEnd } from "./run-to-end.ts";
 
 export type TestRun = {
@@ -12,6 +12,23 @@ export type TestRun = {
   readonly files: readonly string[];
   readonly figures: readonly Figure[];
 };
+
+export type Claim = { readonly title: string; readonly paths: readonly string[] };
+
+/** The lines of a topic, numbered in the order of its claims, each proven by its tests. */
+export function claimLines(
+  topic: string,
+  claims: readonly Claim[],
+  needs: readonly Need[],
+): readonly ShowLine[] {
+  return claims.map(({ title, paths }, index) => ({
+    topic,
+    line: index + 1,
+    title,
+    needs,
+    prove: proveByTests(`${topic} ${index + 1}`, paths),
+  }));
+}
 
 /** Runs exactly these tests; the claim holds when all pass and they recorded its figure, counts reached. */
 export function proveByTests(claim: string, paths: readonly string[]): () => Promise<Outcome> {
@@ -26,7 +43,9 @@ export function proveByTests(claim: string, paths: readonly string[]): () => Pro
 
 export function judgeTests(run: TestRun, figures: readonly Figure[]): Outcome {
   const tests = `${run.passed} of ${run.passed + run.failed} tests passed`;
-  if (run.failed > 0 || run.passed === 0) return { isProven: false, figure: tests };
+  if (run.failed > 0 || run.passed === 0) {
+    return { isProven: false, figure: [...figures.map(({ text }) => text), tests].join("; ") };
+  }
   if (figures.length === 0) return { isProven: false, figure: `${tests}, but no figure was measured` };
   const short = figures.filter(({ counted }) => counted !== undefined && counted.reached < counted.needed);
   const texts = (short.length > 0 ? short : figures).map((figure) => figure.text);

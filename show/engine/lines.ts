@@ -5,23 +5,21 @@
  * Imported by `show/main.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
-import { proveByTests } from "../prove-by-tests.ts";
+import { type Claim, claimLines } from "../prove-by-tests.ts";
 
 const everything: readonly Need[] = ["debian packages", "python", "test models"];
 const engine = "packages/llama-engine/src";
 const generation = "apps/hearth/src/generation";
 
-type Claim = { readonly title: string; readonly paths: readonly string[] };
-
 /** In the order of their lines. */
 const claims: readonly Claim[] = [
   {
     title: "One stream through the port is as fast as a bare loop over the binding",
-    paths: ["bench/port-against-binding.test.ts"],
+    paths: ["bench/one-stream-against-binding.test.ts"],
   },
   {
     title: "Eight streams through the port are as fast as the bare binding with eight sequences",
-    paths: ["bench/port-against-binding.test.ts"],
+    paths: ["bench/eight-streams-against-binding.test.ts"],
   },
   {
     title: "The port is as fast as llama.cpp's own server, one and eight streams, one thread and all cores",
@@ -91,10 +89,4 @@ const claims: readonly Claim[] = [
   },
 ];
 
-export const engineLines: readonly ShowLine[] = claims.map(({ title, paths }, index) => ({
-  topic: "engine",
-  line: index + 1,
-  title,
-  needs: everything,
-  prove: proveByTests(`engine ${index + 1}`, paths),
-}));
+export const engineLines: readonly ShowLine[] = claimLines("engine", claims, everything);

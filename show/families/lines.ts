@@ -5,7 +5,7 @@
  * Imported by `show/main.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
-import { proveByTests } from "../prove-by-tests.ts";
+import { type Claim, claimLines } from "../prove-by-tests.ts";
 import { testsNamedIn } from "./tests-named-in.ts";
 
 const everything: readonly Need[] = ["debian packages", "python", "test models"];
@@ -22,8 +22,6 @@ const npmClients = [
   "ollama",
   "openai",
 ];
-
-type Claim = { readonly title: string; readonly paths: readonly string[] };
 
 /** In the order of their lines. */
 const claims: readonly Claim[] = [
@@ -99,10 +97,4 @@ const claims: readonly Claim[] = [
   },
 ];
 
-export const familiesLines: readonly ShowLine[] = claims.map(({ title, paths }, index) => ({
-  topic: "families",
-  line: index + 1,
-  title,
-  needs: everything,
-  prove: proveByTests(`families ${index + 1}`, paths),
-}));
+export const familiesLines: readonly ShowLine[] = claimLines("families", claims, everything);

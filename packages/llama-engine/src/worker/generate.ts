@@ -6,6 +6,7 @@ import { choiceOptions } from "./choose-token.ts";
 import type { HostedModel } from "./hosted-model.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { SequencePool } from "./sequence-pool.ts";
+import { placeInBatch, shortItemTokens } from "./share-batch.ts";
 import { writeAnswer } from "./write-answer.ts";
 
 export type Generator = {
@@ -34,6 +35,7 @@ export function createGenerator(
       const { prompt } = request;
       using place = await pool.lend({ prompt, partition: request.cachePartition, signal });
       const { sequence, cachedTokens } = place;
+      const inBatch = placeInBatch(place.number);
       running += 1;
       try {
         const startedAt = performance.now();
@@ -41,7 +43,10 @@ export function createGenerator(
           post({ type: "prompt-progress", evaluated, total: prompt.length, cached: cachedTokens });
         // Told before the first step, so that everybody knows the length of the prompt while it is read.
         tellProgress(cachedTokens);
-        await readPrompt(sequence, prompt.slice(cachedTokens, -1), {
+        // The end goes together with the first token: one batch less to wait for.
+        const unreadTokens = Math.min(prompt.length - cachedTokens, shortItemTokens);
+        await readPrompt(sequence, prompt.slice(cachedTokens, -unreadTokens), {
+          options: inBatch,
           speed,
           signal,
           letNewcomersIn,
@@ -49,12 +54,15 @@ export function createGenerator(
           onProgress: (read) => tellProgress(cachedTokens + read),
         });
         const history = [...prompt];
-        const readAt = performance.now();
-        const { reason, outputTokens } = await writeAnswer({
+        const { reason, outputTokens, begunAt } = await writeAnswer({
           sequence,
           model,
           history,
-          options: choiceOptions(request.sampling, { llama, model, grammar: request.grammar, history }),
+          unreadTokens,
+          options: {
+            ...inBatch,
+            ...choiceOptions(request.sampling, { llama, model, grammar: request.grammar, history }),
+          },
           mostTokens: request.mostTokens,
           logProbabilities: request.logProbabilities,
           signal,
@@ -65,7 +73,10 @@ export function createGenerator(
           type: "generation-end",
           reason,
           usage: { promptTokens: prompt.length, cachedTokens, outputTokens },
-          timings: { promptMilliseconds: readAt - startedAt, outputMilliseconds: performance.now() - readAt },
+          timings: {
+            promptMilliseconds: begunAt - startedAt,
+            outputMilliseconds: performance.now() - begunAt,
+          },
         });
       } finally {
         running -= 1;

@@ -9,9 +9,9 @@ import {
 } from "node-llama-cpp";
 import type { EngineDescription, EngineFailure, LoadPlan, TemplateAbilities } from "../port/engine.ts";
 import { type ChatTemplate, readChatTemplate } from "../templates/chat-template.ts";
-import { giveThreads } from "./measure-threads.ts";
+import { tuneThreads } from "./measure-threads.ts";
 import type { ModelContext } from "./model-context.ts";
-import { reportRawLogProbabilities, watchChoosing } from "./native-context.ts";
+import { watchChoosing } from "./native-context.ts";
 import { plainMetadata } from "./plain-metadata.ts";
 import { ReadingSpeed } from "./read-prompt.ts";
 import { type SharingParts, shareBatch } from "./share-batch.ts";
@@ -27,8 +27,6 @@ export type HostedModel = {
   readonly speed: ReadingSpeed;
   /** How many threads compute now; it changes with what else the machine does. */
   readonly threads: () => number;
-  /** How long native code has been choosing the present token. */
-  readonly choosingSeconds: () => number;
   readonly context: ModelContext;
 };
 
@@ -60,16 +58,17 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
         onShared: (tokens) => void (batchTokens = tokens),
       },
     });
-    const tuner = await giveThreads({ context, wanted: plan.threads, batchTokens: () => batchTokens });
+    const { threads: wanted } = plan;
+    const threads =
+      wanted === undefined ? await tuneThreads({ context, batchTokens: () => batchTokens }) : () => wanted;
     return {
       llama,
       model,
       context,
       speed,
       chatTemplate,
-      threads: () => tuner.threads,
-      choosingSeconds: watchChoosing(context.context),
-      description: describe(model, { plan, file, chatTemplate, context, threads: tuner.threads }),
+      threads,
+      description: describe(model, { plan, file, chatTemplate, context, threads: threads() }),
     };
   } catch (problem) {
     throw nameLoadProblem(problem);
@@ -79,7 +78,10 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
 type ContextPlan = LoadPlan & { readonly sharing: SharingParts };
 
 async function createContext(model: LlamaModel, plan: ContextPlan): Promise<ModelContext> {
-  const size = { contextSize: plan.contextTokens };
+  const size = {
+    contextSize: plan.contextTokens,
+    ...(plan.threads === undefined ? {} : { threads: plan.threads }),
+  };
   switch (plan.purpose) {
     case "embed":
       return { purpose: "embed", context: await model.createEmbeddingContext(size) };
@@ -87,9 +89,8 @@ async function createContext(model: LlamaModel, plan: ContextPlan): Promise<Mode
       return { purpose: "rank", context: await model.createRankingContext(size) };
     case "generate": {
       const context = await model.createContext({ ...size, ...generationOptions(plan) });
-      reportRawLogProbabilities(context, model);
       const sequences = Array.from({ length: context.totalSequences }, () => context.getSequence());
-      return { purpose: "generate", context, sequences };
+      return { purpose: "generate", context, sequences, choosingSeconds: watchChoosing(context, model) };
     }
   }
 }

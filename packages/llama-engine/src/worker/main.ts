@@ -136,5 +136,6 @@ process.on("message", (message: ToWorker) => {
 process.on("disconnect", () => process.exit(0));
 setInterval(() => {
   const hosted = loaded?.hosted;
-  send({ type: "heartbeat", threads: hosted?.threads(), choosingSeconds: hosted?.choosingSeconds() ?? 0 });
+  const choosingSeconds = hosted?.context.purpose === "generate" ? hosted.context.choosingSeconds() : 0;
+  send({ type: "heartbeat", threads: hosted?.threads(), choosingSeconds });
 }, heartbeatSeconds * 1000);

@@ -13,31 +13,24 @@ const lookMilliseconds = 100;
 
 export type ThreadsParts = {
   readonly context: ModelContext;
-  /** A count that was asked for; absent finds one. */
-  readonly wanted: number | undefined;
   /** How many tokens the batch about to be computed carries. */
   readonly batchTokens: () => number;
 };
 
-/** Gives a context its threads: those that were asked for, or those that are fastest now and from then on. */
-export async function giveThreads({ context, wanted, batchTokens }: ThreadsParts): Promise<ThreadTuner> {
+/** Gives a context the count of threads that is fastest now, and from then on; the answer tells it. */
+export async function tuneThreads({ context, batchTokens }: ThreadsParts): Promise<() => number> {
   const cores = new FreeCores();
-  const tuner = new ThreadTuner({
-    mostThreads: wanted ?? availableParallelism(),
-    freeCores: () => cores.count(),
-  });
+  const tuner = new ThreadTuner({ mostThreads: availableParallelism(), freeCores: () => cores.count() });
   const isGenerating = context.purpose === "generate";
-  let isMeasuring = wanted === undefined;
+  let isMeasuring = true;
   watchBatches(context.context, {
     threads: () => tuner.threads,
     onBatch(milliseconds) {
-      // Texts to embed have all lengths, so their batches tell nothing about speed.
-      if (wanted !== undefined) return;
       cores.noteBatch(milliseconds);
+      // Texts to embed have all lengths, so their batches tell nothing about speed.
       if (isMeasuring || isGenerating) tuner.observe(isMeasuring ? 1 : batchTokens(), milliseconds);
     },
   });
-  if (wanted !== undefined) return tuner;
   await sleep(lookMilliseconds);
   tuner.startTrial(1);
   const work = workOn(context);
@@ -46,7 +39,7 @@ export async function giveThreads({ context, wanted, batchTokens }: ThreadsParts
   tuner.endTrial();
   await work.clear();
   isMeasuring = false;
-  return tuner;
+  return () => tuner.threads;
 }
 
 type Work = { readonly step: () => Promise<unknown>; readonly clear: () => Promise<void> };

@@ -51,39 +51,34 @@ export function watchBatches(context: AnyContext, { threads, onBatch }: BatchWat
   });
 }
 
-/** Tells how long the present token has been being chosen, in seconds; zero between tokens. */
-export function watchChoosing(context: AnyContext): () => number {
-  const native = nativeOf(context);
-  const sampleToken = native.sampleToken.bind(native);
-  const begun = new Set<number>();
-  replace(native, "sampleToken", async (...words) => {
-    const startedAt = performance.now();
-    begun.add(startedAt);
-    try {
-      return await sampleToken(...words);
-    } finally {
-      begun.delete(startedAt);
-    }
-  });
-  return () => (begun.size === 0 ? 0 : (performance.now() - Math.min(...begun)) / 1000);
-}
-
 /**
  * Makes the binding's `probabilities` the natural logarithms of what the model itself gave, before temperature,
- * penalties, bias or a grammar: clients compare them across requests, and so does llama.cpp's own server.
+ * penalties, bias or a grammar: clients compare them across requests, and so does llama.cpp's own server. The answer
+ * tells how long the present token has been being chosen, in seconds; zero between tokens.
  */
-export function reportRawLogProbabilities(context: LlamaContext, model: LlamaModel): void {
+export function watchChoosing(context: LlamaContext, model: LlamaModel): () => number {
   const native = nativeOf(context);
   const sampleToken = native.sampleToken.bind(native);
   const plain = plainSampler(model);
-  replace(native, "sampleToken", async (place, sampler, ...wanted) => {
-    if (wanted[0] !== true) return sampleToken(place, sampler, ...wanted);
+  const begun = new Set<number>();
+  const chooseWithLogProbabilities: SampleToken = async (place, sampler) => {
     const token = await sampleToken(place, sampler);
     if (typeof token !== "number" || token < 0) return token;
     const which = [[token], false, false, false, mostAlternatives];
     const answer = await sampleToken(place, plain, false, false, which, true);
     return [token, logProbabilities(answer)];
+  };
+  replace(native, "sampleToken", async (place, sampler, ...wanted) => {
+    const startedAt = performance.now();
+    begun.add(startedAt);
+    try {
+      if (wanted[0] === true) return await chooseWithLogProbabilities(place, sampler);
+      return await sampleToken(place, sampler, ...wanted);
+    } finally {
+      begun.delete(startedAt);
+    }
   });
+  return () => (begun.size === 0 ? 0 : (performance.now() - Math.min(...begun)) / 1000);
 }
 
 /** The likeliest come first, so the first logit is the one the sum of weights refers to. */

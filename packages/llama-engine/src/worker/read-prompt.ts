@@ -1,9 +1,9 @@
-import type { LlamaContextSequence, Token } from "node-llama-cpp";
+import type { LlamaContextSequence, SequenceEvaluateOptions, Token } from "node-llama-cpp";
 
 /** While somebody else waits for a token, a batch may hold them up no longer than about this. */
 const sharedMilliseconds = 50;
 /** Alone, a step is longer, because large batches read faster; a newcomer or a hang-up is still noticed soon. */
-const aloneMilliseconds = 150;
+const aloneMilliseconds = 60;
 const smallestSharedStep = 16;
 /** Below this many tokens the kernels of llama.cpp read at little more than half their speed. */
 const smallestAloneStep = 64;
@@ -36,6 +36,7 @@ function clamp(tokens: number, smallest: number): number {
 }
 
 export type ReadingParts = {
+  readonly options: Pick<SequenceEvaluateOptions, "evaluationPriority">;
   readonly speed: ReadingSpeed;
   readonly signal: AbortSignal;
   readonly isAlone: () => boolean;
@@ -50,7 +51,7 @@ export type ReadingParts = {
 export async function readPrompt(
   sequence: LlamaContextSequence,
   tokens: readonly Token[],
-  { speed, signal, isAlone, letNewcomersIn, onProgress }: ReadingParts,
+  { options, speed, signal, isAlone, letNewcomersIn, onProgress }: ReadingParts,
 ): Promise<void> {
   for (let start = 0; start < tokens.length; ) {
     const newcomers = letNewcomersIn();
@@ -59,7 +60,7 @@ export async function readPrompt(
     const wasAlone = isAlone();
     const step = tokens.slice(start, start + speed.aloneTokens);
     const startedAt = performance.now();
-    await sequence.evaluateWithoutGeneratingNewTokens(step);
+    await sequence.evaluateWithoutGeneratingNewTokens(step, options);
     if (wasAlone && isAlone()) speed.learn(step.length, performance.now() - startedAt);
     start += step.length;
     onProgress(start);

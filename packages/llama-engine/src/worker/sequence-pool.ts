@@ -1,8 +1,19 @@
 import type { LlamaContextSequence, Token } from "node-llama-cpp";
 
-export type Place = Disposable & { readonly sequence: LlamaContextSequence; readonly cachedTokens: number };
+export type Place = Disposable & {
+  readonly sequence: LlamaContextSequence;
+  /** Its place in the context, which is also its place in a batch. */
+  readonly number: number;
+  readonly cachedTokens: number;
+};
 
-type Slot = { readonly sequence: LlamaContextSequence; partition: string; isTaken: boolean; usedAt: number };
+type Slot = {
+  readonly sequence: LlamaContextSequence;
+  readonly number: number;
+  partition: string;
+  isTaken: boolean;
+  usedAt: number;
+};
 type Waiting = { readonly wanted: Wanted; readonly give: (slot: Slot) => void };
 export type Wanted = {
   readonly prompt: readonly Token[];
@@ -12,7 +23,7 @@ export type Wanted = {
 
 /**
  * The sequences of one context, lent one to each conversation under way. A request gets the free one that has the
- * longest part of its prompt already in it; what another partition left behind is never used, not even to measure.
+ * longest part of its prompt already in it, else one beside those at work; what another partition left behind is never used, not even to measure.
  */
 export class SequencePool {
   readonly #slots: readonly Slot[];
@@ -20,7 +31,13 @@ export class SequencePool {
   readonly #cutting = new Set<Promise<number>>();
 
   constructor(sequences: readonly LlamaContextSequence[]) {
-    this.#slots = sequences.map((sequence) => ({ sequence, partition: "", isTaken: false, usedAt: 0 }));
+    this.#slots = sequences.map((sequence, number) => ({
+      sequence,
+      number,
+      partition: "",
+      isTaken: false,
+      usedAt: 0,
+    }));
   }
 
   get freeSequences(): number {
@@ -46,7 +63,8 @@ export class SequencePool {
     try {
       wanted.signal.throwIfAborted();
       const cachedTokens = await this.#cutBack(slot, wanted);
-      return { sequence: slot.sequence, cachedTokens, [Symbol.dispose]: () => this.#giveBack(slot) };
+      const { sequence, number } = slot;
+      return { sequence, number, cachedTokens, [Symbol.dispose]: () => this.#giveBack(slot) };
     } catch (problem) {
       this.#giveBack(slot);
       throw problem;
@@ -89,8 +107,16 @@ export class SequencePool {
       .map((slot) => ({
         slot,
         common: slot.partition === wanted.partition ? commonPrefix(slot, wanted.prompt) : 0,
+        neighbours: this.#takenNeighbours(slot),
       }))
-      .toSorted((a, b) => b.common - a.common || a.slot.usedAt - b.slot.usedAt)[0]?.slot;
+      .toSorted(
+        (a, b) => b.common - a.common || b.neighbours - a.neighbours || a.slot.usedAt - b.slot.usedAt,
+      )[0]?.slot;
+  }
+
+  /** Streams in neighbouring sequences are computed together: see share-batch.ts. */
+  #takenNeighbours({ number }: Slot): number {
+    return [number - 1, number + 1].filter((each) => this.#slots[each]?.isTaken === true).length;
   }
 
   #giveBack(slot: Slot): void {
@@ -118,7 +144,7 @@ async function keepCommonPrefix(slot: Slot, { prompt, partition }: Wanted): Prom
   const isShared = slot.partition === partition;
   slot.partition = partition;
   if (!isShared) {
-    await sequence.clearHistory();
+    if (sequence.nextTokenIndex > 0) await sequence.clearHistory();
     return 0;
   }
   const keep = Math.min(commonPrefix(slot, prompt), prompt.length - 1);

@@ -8,6 +8,8 @@ export type AnswerPlan = {
   readonly model: LlamaModel;
   /** Prompt and answer so far; every token written is added to it. */
   readonly history: Token[];
+  /** How many tokens at the end of the prompt are still to be read: at least one, whose logits begin the answer. */
+  readonly unreadTokens: number;
   readonly options: SequenceEvaluateOptions;
   readonly mostTokens: number;
   readonly logProbabilities: number | undefined;
@@ -16,22 +18,29 @@ export type AnswerPlan = {
   readonly post: (event: EngineEvent) => void;
 };
 
-export type WrittenAnswer = { readonly reason: EndReason; readonly outputTokens: number };
+export type WrittenAnswer = {
+  readonly reason: EndReason;
+  readonly outputTokens: number;
+  /** When the prompt was read and the first token chosen. */
+  readonly begunAt: number;
+};
 
 /** Writes token after token until the model ends its turn, a limit is reached, or nobody listens any more. */
 export async function writeAnswer(plan: AnswerPlan): Promise<WrittenAnswer> {
   const { sequence, model, history, signal, post } = plan;
   const text = openTokenText(model, history);
-  const lastToken = history.slice(-1);
+  const unread = history.slice(-plan.unreadTokens);
   // The binding types its output by this literal; when it is not asked for, the map is absent.
   const metadata = { probabilities: plan.logProbabilities !== undefined } as { readonly probabilities: true };
   let outputTokens = 0;
+  let begunAt: number | undefined;
   let reason: EndReason = "stop";
   for await (const { token, probabilities } of sequence.evaluateWithMetadata(
-    lastToken,
+    unread,
     metadata,
     plan.options,
   )) {
+    begunAt ??= performance.now();
     signal.throwIfAborted();
     history.push(token);
     outputTokens += 1;
@@ -50,7 +59,7 @@ export async function writeAnswer(plan: AnswerPlan): Promise<WrittenAnswer> {
   }
   const rest = text.end();
   if (rest !== "") post({ type: "text-delta", text: rest, outputTokens });
-  return { reason, outputTokens };
+  return { reason, outputTokens, begunAt: begunAt ?? performance.now() };
 }
 
 type Reported = {

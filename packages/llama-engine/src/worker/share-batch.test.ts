@@ -1,0 +1,56 @@
+import type { BatchItem, Token } from "node-llama-cpp";
+import { expect, test } from "vitest";
+import { placeInBatch, shareBatch } from "./share-batch.ts";
+
+function item(sequenceNumber: number, tokens = 1): BatchItem {
+  const list = Array.from({ length: tokens }, () => 1 as Token);
+  return { tokens: list, logits: [], ...placeInBatch(sequenceNumber) };
+}
+
+function strategy() {
+  const carried: number[] = [];
+  const share = shareBatch({ tokensWhileShared: () => 64, onShared: (tokens) => carried.push(tokens) });
+  return {
+    carried,
+    compose: (...items: readonly BatchItem[]) => share({ items, size: 512 }),
+  };
+}
+
+test("sequences stand in a batch in the order of their numbers, whoever asked first", () => {
+  const { compose } = strategy();
+  const shares = compose(item(2), item(0), item(7), item(1));
+  expect(shares.map(({ item: { evaluationPriority } }) => evaluationPriority)).toEqual([0, 1, 2, 7]);
+});
+
+test("a stream of the last batch is waited for, and goes along once it has asked", () => {
+  const { compose, carried } = strategy();
+  expect(compose(item(0), item(1))).toHaveLength(2);
+  expect(compose(item(0))).toEqual([]);
+  expect(compose(item(0), item(1))).toHaveLength(2);
+  expect(carried).toEqual([2, 2]);
+});
+
+test("a stream that has ended is waited for only briefly, and only once", () => {
+  const { compose } = strategy();
+  compose(item(0), item(1));
+  let turns = 1;
+  while (compose(item(0)).length === 0) turns += 1;
+  expect(turns).toBeLessThan(100);
+  expect(compose(item(0))).toHaveLength(1);
+});
+
+test("a long prompt takes the whole batch alone, and a share of it beside a stream", () => {
+  const { compose, carried } = strategy();
+  compose(item(0, 500));
+  compose(item(0, 500), item(1));
+  compose(item(0, 500), item(1, 500), item(2));
+  expect(carried).toEqual([500, 65, 65]);
+});
+
+test("a long prompt sits out the batch that begins somebody's answer, but never two in a row", () => {
+  const { compose, carried } = strategy();
+  compose(item(0, 500), item(1, 20));
+  compose(item(0, 500), item(1, 20));
+  compose(item(0, 500), item(1, 20));
+  expect(carried).toEqual([20, 84, 20]);
+});
