@@ -1,4 +1,4 @@
-import type { Engine, GenerateRequest } from "@hearth-and-keep/llama-engine";
+import type { Engine, EngineDescription, GenerateRequest } from "@hearth-and-keep/llama-engine";
 import type { GenerationEvent } from "./events.ts";
 import type { GenerationRequest } from "./request.ts";
 import {
@@ -29,11 +29,15 @@ export async function* generate(
     yield* thinkThenAnswer(request, thinking, { engine, generate, signal });
     return;
   }
-  const offered = offerTools(request);
-  const shown = tellTools(engine.describe(), offered);
+  const shown = showTools(engine.describe(), request);
   const plan = await planAnswer(engine, shown);
   const countTokens = async (text: string): Promise<number> => (await engine.tokenize(text)).length;
   yield* splitAnswer(engine.generate(engineRequest(shown), signal), plan, { signal, countTokens });
+}
+
+/** The request as the model sees it: only with tools it may call, told in words where its template cannot. */
+export function showTools(description: EngineDescription, request: GenerationRequest): GenerationRequest {
+  return tellTools(description, offerTools(request));
 }
 
 /** The conversation with those tools that may be called, and the constraint that forces a call when one must be. */
@@ -54,24 +58,31 @@ function offerTools(request: GenerationRequest): GenerationRequest {
   };
 }
 
-/** How the answer is to be read: by the model's own format, or by the one a forced call is written in. */
 async function planAnswer(engine: Engine, request: GenerationRequest): Promise<AnswerPlan> {
-  const { input, constraint, stops, toolChoice } = request;
+  const { stops, toolChoice } = request;
+  const { mostCalls } = toolChoice;
+  const reading = await planReading(engine, request);
+  return { ...reading, stops, ...(mostCalls === undefined ? {} : { mostCalls }) };
+}
+
+/** How the answer is to be read: by the model's own format, or by the one a forced call is written in. */
+async function planReading(
+  engine: Engine,
+  { input, constraint }: GenerationRequest,
+): Promise<Pick<AnswerPlan, "format" | "startsInReasoning" | "tools">> {
   const { splitsEvents, chatTemplate } = engine.describe();
-  if (splitsEvents) return { format: { type: "split" }, startsInReasoning: false, tools: [], stops };
+  if (splitsEvents) return { format: { type: "split" }, startsInReasoning: false, tools: [] };
   // A raw prompt is the caller's own business: its answer is given as it comes.
-  if (input.type !== "conversation") return { format: plainText, startsInReasoning: false, tools: [], stops };
+  if (input.type !== "conversation") return { format: plainText, startsInReasoning: false, tools: [] };
   const tools = input.conversation.tools ?? [];
   if (constraint !== undefined) {
     const isForced = constraint.type === "tool-calls";
-    return { format: plainText, startsInReasoning: false, tools: isForced ? constraint.tools : [], stops };
+    return { format: plainText, startsInReasoning: false, tools: isForced ? constraint.tools : [] };
   }
   const format = detectAnswerFormat(chatTemplate);
   const mayThink = format.type === "tags" && format.reasoning !== undefined;
   const prompt = mayThink ? await engine.render(input.conversation) : "";
-  const startsInReasoning = promptOpensReasoning(prompt, format);
-  const { mostCalls } = toolChoice;
-  return { format, startsInReasoning, tools, stops, ...(mostCalls === undefined ? {} : { mostCalls }) };
+  return { format, startsInReasoning: promptOpensReasoning(prompt, format), tools };
 }
 
 const plainText: AnswerFormat = { type: "tags", reasoning: undefined, toolCalls: genericFormat };

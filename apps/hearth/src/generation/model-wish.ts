@@ -28,6 +28,7 @@ export function wishFor(
     size: sizeOf(header.attention, model.bytes),
     ...(adapterPaths.length === 0 ? {} : { adapters: adapterPaths.map((path) => ({ path, scale: 1 })) }),
     ...(projectorPath === undefined ? {} : { projectorPath }),
+    ...(model.template === null ? {} : { goTemplate: model.template }),
     // Zero leaves it to the server.
     ...(wanted === undefined || wanted === 0 ? {} : { contextTokens: wanted }),
     ...(keepAlive === undefined ? {} : { keepAlive }),

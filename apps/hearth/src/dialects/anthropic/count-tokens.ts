@@ -1,9 +1,9 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
 import type { Conversation, Engine } from "@hearth-and-keep/llama-engine";
 import { withModelTurns } from "../../generation/answer-request.ts";
+import { showTools } from "../../generation/generate.ts";
 import { wishFor } from "../../generation/model-wish.ts";
 import { settleSampling } from "../../generation/sampling.ts";
-import { tellTools } from "../../generation/tell-tools.ts";
 import type { HearthCall, HearthParts } from "../../parts.ts";
 import { requestIdHeader } from "./errors.ts";
 import { type ReadPrompt, readPrompt } from "./read-request.ts";
@@ -22,15 +22,8 @@ export async function answerCountTokens(
   return { ...answer, headers: { ...answer.headers, ...requestIdHeader(call) } };
 }
 
-/** The conversation as the model sees it: only with tools it may call, told in words where the template cannot. */
+/** The conversation as the model sees it when it answers. */
 function shownTo(engine: Engine, prompt: ReadPrompt): Conversation {
-  const { conversation } = prompt.input;
-  const { type, toolName } = prompt.toolChoice;
-  const all = type === "none" ? [] : (conversation.tools ?? []);
-  const tools = all.filter(({ name }) => toolName === undefined || name === toolName);
-  const isConstrained = prompt.constraint !== undefined || (type === "required" && tools.length > 0);
-  const offered = { ...conversation, tools, ...(isConstrained ? { thinking: false } : {}) };
-  const request = { ...prompt, ...settleSampling({}, {}), input: { ...prompt.input, conversation: offered } };
-  const { input } = tellTools(engine.describe(), request);
-  return input.type === "conversation" ? input.conversation : offered;
+  const { input } = showTools(engine.describe(), { ...prompt, ...settleSampling({}, {}) });
+  return input.type === "conversation" ? input.conversation : prompt.input.conversation;
 }

@@ -8,7 +8,6 @@ export type MessagePlan = {
   /** `empty` shows that there was some, but not what. */
   readonly thinking: "shown" | "empty" | "hidden";
   readonly mostTokens: number;
-  readonly mostCalls: number;
   /** The caller's own; one of the model's ends the turn without being told. */
   readonly stops: readonly string[];
   /** Whether the client knows a stop reason that older ones do not. */
@@ -32,16 +31,12 @@ export class MessageWriter {
   #isStarted = false;
   #openBlock: ContentBlock["type"] | undefined;
   #nextIndex = 0;
-  #wholeCalls = 0;
 
   constructor(plan: MessagePlan) {
     this.#plan = plan;
   }
 
   take(event: AnswerEvent): readonly MessageEvent[] {
-    // What follows the last call that the caller allows is read and not shown.
-    const isOver = this.#wholeCalls >= this.#plan.mostCalls;
-    if (isOver && event.type !== "generation-end") return [];
     switch (event.type) {
       case "answer-start":
         return [];
@@ -56,7 +51,6 @@ export class MessageWriter {
       case "tool-call-delta":
         return [this.#delta({ type: "input_json_delta", partial_json: event.argumentsText })];
       case "tool-call-end":
-        this.#wholeCalls += 1;
         return this.#close();
       case "tool-call-fail":
         return this.#failCall(event);
@@ -142,8 +136,7 @@ export class MessageWriter {
   }
 
   #stopReasonOf({ reason, usage }: GenerationEnd, isOwnStop: boolean): StopReason {
-    const { mostCalls, mostTokens, knowsFullContext } = this.#plan;
-    if (this.#wholeCalls >= mostCalls) return "tool_use";
+    const { mostTokens, knowsFullContext } = this.#plan;
     switch (reason) {
       case "stop":
         return "end_turn";

@@ -23,7 +23,7 @@ export async function answerMessages(call: HearthCall<MessagesBody>, parts: Hear
   const prompt = await readPrompt(call, parts);
   const request = { ...prompt, sampling: readSampling(call.body), overflow: "refuse" } as const;
   const events = noteAnswer(answerRequest(parts.scheduler, request, call.signal), call);
-  const plan = planMessage(call, prompt.toolChoice.mostCalls);
+  const plan = planMessage(call);
   if (call.body.stream !== true) {
     const message = await collectMessage(writeMessage(events, plan));
     const answer = jsonAnswer(message);
@@ -38,10 +38,7 @@ export async function answerMessages(call: HearthCall<MessagesBody>, parts: Hear
   };
 }
 
-function planMessage(
-  { body, headers }: HearthCall<MessagesBody>,
-  mostCalls = Number.POSITIVE_INFINITY,
-): MessagePlan {
+function planMessage({ body, headers }: HearthCall<MessagesBody>): MessagePlan {
   const { thinking } = body;
   const isAsked = thinking?.type === "enabled" || thinking?.type === "adaptive";
   const asked = thinking?.display === "omitted" ? "empty" : "shown";
@@ -49,7 +46,6 @@ function planMessage(
     model: body.model,
     thinking: isAsked ? asked : "hidden",
     mostTokens: body.max_tokens,
-    mostCalls,
     stops: stopsOf(body),
     knowsFullContext: String(headers["anthropic-beta"] ?? "").includes(fullContextBeta),
   };

@@ -13,7 +13,7 @@ export function* answerChoices(
 ): Generator<AsyncIterable<AnswerEvent>> {
   for (let index = 0; index < count; index += 1) {
     const events = answerRequest(parts.scheduler, withOwnSeed(request, index), call.signal);
-    yield noteAnswer(request.toolChoice.mostCalls === 1 ? keepOneCall(events) : events, call);
+    yield noteAnswer(events, call);
   }
 }
 
@@ -22,14 +22,4 @@ function withOwnSeed(request: AnswerRequest, index: number): AnswerRequest {
   const seed = request.sampling.seed ?? request.model.parameters.values.seed ?? -1;
   if (index === 0 || seed < 0) return request;
   return { ...request, sampling: { ...request.sampling, seed: seed + index } };
-}
-
-/** A model that was not forced into one call may write several; those after the first are not passed on. */
-async function* keepOneCall(events: AsyncIterable<AnswerEvent>): AsyncGenerator<AnswerEvent> {
-  let kept: number | undefined;
-  for await (const event of events) {
-    if (event.type === "tool-call-start") kept ??= event.index;
-    const isOther = "index" in event && kept !== undefined && event.index !== kept;
-    if (!isOther) yield event;
-  }
 }

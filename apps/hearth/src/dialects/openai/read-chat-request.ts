@@ -6,6 +6,7 @@ import type { HearthCall } from "../../parts.ts";
 import { readMessages } from "./read-messages.ts";
 import { readSettings } from "./read-settings.ts";
 import { readTools } from "./read-tools.ts";
+import { nearestEffort } from "./reasoning-effort.ts";
 import type { ChatCompletionsBody } from "./schema.ts";
 
 /** What a chat completion asks for, in our words. */
@@ -50,33 +51,18 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Templates know three efforts; the others are the nearest of them. */
-const efforts = {
-  minimal: "low",
-  low: "low",
-  medium: "medium",
-  high: "high",
-  xhigh: "high",
-  max: "high",
-} as const;
-
 function readThinking(body: ChatCompletionsBody): Pick<Conversation, "thinking" | "templateVariables"> {
   // Came as JSON with the body.
   const given = (body.chat_template_kwargs ?? {}) as JsonObject;
   const wish = body.reasoning_effort ?? body.reasoning?.effort ?? body.think ?? given["enable_thinking"];
-  const effort = typeof wish === "string" && wish in efforts ? { reasoning_effort: effortOf(wish) } : {};
-  const templateVariables = { ...effort, ...given };
+  const effort = typeof wish === "string" ? nearestEffort(wish) : undefined;
+  const templateVariables = { ...(effort === undefined ? {} : { reasoning_effort: effort }), ...given };
   return {
     ...(typeof wish === "string" || typeof wish === "boolean"
       ? { thinking: wish !== "none" && wish !== false }
       : {}),
     ...(Object.keys(templateVariables).length === 0 ? {} : { templateVariables }),
   };
-}
-
-function effortOf(wish: string): string {
-  // Asked for by those only who found it in the table.
-  return efforts[wish as keyof typeof efforts];
 }
 
 function readConstraint({ response_format: format }: ChatCompletionsBody): OutputConstraint | undefined {

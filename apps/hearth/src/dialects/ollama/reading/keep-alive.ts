@@ -1,44 +1,12 @@
 import { requestFailure } from "../../../failures.ts";
 import type { KeepAlive } from "../../../scheduling/keep-alive.ts";
+import { parseKeepAlive } from "../../../scheduling/parse-keep-alive.ts";
 
-const secondsIn: Readonly<Record<string, number>> = {
-  ns: 1e-9,
-  us: 1e-6,
-  µs: 1e-6,
-  μs: 1e-6,
-  ms: 1e-3,
-  s: 1,
-  m: 60,
-  h: 3600,
-};
-/** Go's longest duration; what is longer is for ever. */
-const longestSeconds = 2 ** 63 / 1e9;
-const bareNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)$/u;
-const duration = /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/u;
-const durationPart = /(?<count>\d+\.?\d*|\.\d+)(?<unit>[a-zµμ]+)/gu;
-
-/**
- * A number, or a text of digits alone, is in seconds; other texts are durations as Go writes them, as in "1h30m".
- * Below zero is for ever. Undefined leaves it to the server.
- */
-export function readKeepAlive(keepAlive: string | number | null | undefined): KeepAlive | undefined {
-  if (keepAlive === null || keepAlive === undefined) return undefined;
-  const seconds = typeof keepAlive === "number" ? keepAlive : readSeconds(keepAlive);
-  return seconds < 0 || seconds > longestSeconds ? "forever" : seconds;
-}
-
-function readSeconds(text: string): number {
-  if (bareNumber.test(text)) return Number(text);
-  if (!duration.test(text)) {
-    throw requestFailure({
-      kind: "request-invalid",
-      place: "",
-      reason: `time: invalid duration ${JSON.stringify(text)}`,
-    });
-  }
-  const parts = [...text.matchAll(durationPart)].map(
-    ({ groups }) => Number(groups?.["count"]) * (secondsIn[groups?.["unit"] ?? ""] ?? 0),
-  );
-  const seconds = parts.reduce((sum, part) => sum + part, 0);
-  return text.startsWith("-") ? -seconds : seconds;
+/** Undefined leaves it to the server. */
+export function readKeepAlive(value: string | number | null | undefined): KeepAlive | undefined {
+  if (value === null || value === undefined) return undefined;
+  const keepAlive = parseKeepAlive(value);
+  if (keepAlive !== undefined) return keepAlive;
+  const reason = `time: invalid duration ${JSON.stringify(value)}`;
+  throw requestFailure({ kind: "request-invalid", place: "", reason });
 }

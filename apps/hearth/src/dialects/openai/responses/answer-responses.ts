@@ -50,7 +50,6 @@ async function begin(call: ResponsesCall, parts: ResponsesParts): Promise<Begun>
       isKept: store !== undefined,
     },
     nameOf: toolSet.nameOf,
-    mostCalls: request.toolChoice.mostCalls ?? Number.POSITIVE_INFINITY,
   });
   const answer = noteAnswer(answerRequest(parts.scheduler, request, call.signal), call);
   const keep = (): void => {

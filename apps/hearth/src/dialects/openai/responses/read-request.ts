@@ -3,6 +3,7 @@ import type { AnswerRequest } from "../../../generation/answer-request.ts";
 import type { ModelDescription } from "../../../models/describing/describe-model.ts";
 import { requireCapability } from "../describe-for.ts";
 import { readSettings } from "../read-settings.ts";
+import { nearestEffort } from "../reasoning-effort.ts";
 import { invalid } from "./invalid.ts";
 import { type Items, readItems } from "./read-items.ts";
 import type { ResponsesRequest } from "./schema.ts";
@@ -55,24 +56,16 @@ function withInstructions(messages: readonly Message[], instructions: string): r
   return content === "" ? rest : [{ role: "system", content }, ...rest];
 }
 
-/** The efforts that templates know. */
-const efforts = {
-  minimal: "low",
-  low: "low",
-  medium: "medium",
-  high: "high",
-  xhigh: "high",
-  max: "high",
-} as const;
-
 type Thinking = Pick<Conversation, "thinking" | "templateVariables">;
 
 /** A model that cannot think is not asked to: agents send the same effort to all. */
 function readThinking({ reasoning }: ResponsesRequest, { capabilities }: ModelDescription): Thinking {
   const effort = reasoning?.effort ?? undefined;
   if (effort === undefined || !capabilities.includes("thinking")) return {};
-  if (effort === "none") return { thinking: false };
-  return { thinking: true, templateVariables: { reasoning_effort: efforts[effort] } };
+  const nearest = nearestEffort(effort);
+  // The one word of the schema that is no effort is "none".
+  if (nearest === undefined) return { thinking: false };
+  return { thinking: true, templateVariables: { reasoning_effort: nearest } };
 }
 
 function readFormat({ text }: ResponsesRequest): OutputConstraint | undefined {

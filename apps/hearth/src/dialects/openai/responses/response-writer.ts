@@ -21,8 +21,6 @@ import type { ToolName } from "./tool-names.ts";
 export type WriterPlan = {
   readonly frame: ResponseFrame;
   readonly nameOf: (shownName: string) => ToolName;
-  /** Calls beyond these are left out. */
-  readonly mostCalls: number;
 };
 
 export type ResponseEvent = UnnumberedEvent & { readonly sequence_number: number };
@@ -97,7 +95,7 @@ export class ResponseWriter {
       case "tool-call-delta":
       case "tool-call-end":
       case "tool-call-fail":
-        return event.index < this.#plan.mostCalls ? this.#translateCall(event) : [];
+        return this.#translateCall(event);
     }
   }
 
