@@ -19,3 +19,13 @@ export function partEnvironment(): Record<string, string> {
     }),
   );
 }
+
+/** What package tools need besides to reach a registry through a mirror or a proxy. */
+export function downloadEnvironment(): Record<string, string> {
+  const passed =
+    /^(npm_config_.+|PIP_.+|https?_proxy|no_proxy|all_proxy|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS)$/i;
+  const found = Object.entries(process.env).flatMap(([name, value]) =>
+    value !== undefined && passed.test(name) ? [[name, value] as const] : [],
+  );
+  return { ...partEnvironment(), ...Object.fromEntries(found) };
+}

@@ -8,7 +8,8 @@
 
 export { photograph } from "./browser/photograph.ts";
 export { type BrowserOptions, startBrowser, type TestBrowser } from "./browser/start-browser.ts";
-export { cacheFolder } from "./config.ts";
+export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
+export { cacheFolder, downloadEnvironment } from "./config.ts";
 export type { Fault } from "./fault-proxy/fault.ts";
 export { type FaultProxy, type FaultProxyPlan, startFaultProxy } from "./fault-proxy/start-fault-proxy.ts";
 export type { AccountEmail, CodeHostingAccount } from "./identity/code-hosting/accounts.ts";
@@ -46,10 +47,11 @@ export type { PostgresAddress, PostgresDatabase } from "./postgres/databases.ts"
 export { lendDatabase } from "./postgres/lend-database.ts";
 export { type Postgres, type PostgresOptions, startPostgres } from "./postgres/start-postgres.ts";
 export { parentOf, processIds, readProcessFile } from "./process-table.ts";
-export { downloadEnvironment } from "./python/config.ts";
 export { preparePython } from "./python/prepare-python.ts";
 export { runPython } from "./python/run-python.ts";
+export type { HubRepository } from "./registries/hub/repository.ts";
 export { type ModelHub, type ModelHubOptions, startModelHub } from "./registries/hub/start-model-hub.ts";
+export { pushBlob, pushManifest, type RegistryRepository } from "./registries/registry-client.ts";
 export {
   type ModelRegistry,
   type ModelRegistryOptions,

@@ -10,9 +10,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheFolder } from "../config.ts";
+import { cacheFolder, downloadEnvironment } from "../config.ts";
 import { makeOnce } from "../make-once.ts";
-import { downloadEnvironment } from "../python/config.ts";
 import { runPython } from "../python/run-python.ts";
 import { refuseOtherContent } from "./refuse-other-content.ts";
 

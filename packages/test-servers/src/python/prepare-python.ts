@@ -12,9 +12,8 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { cacheFolder } from "../config.ts";
+import { cacheFolder, downloadEnvironment } from "../config.ts";
 import { makeOnce } from "../make-once.ts";
-import { downloadEnvironment } from "./config.ts";
 
 export type PythonEnvironment = { readonly folder: string; readonly interpreter: string };
 
