@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { recordFigure } from "@hearth-and-keep/figures";
 import {
+  descendantsOf,
   makeTemporaryFolder,
   type OwnedProcess,
-  parentOf,
-  processIds,
   readProcessFile,
   startProcess,
   testModel,
@@ -94,11 +93,6 @@ async function sendAll(url: string): Promise<{ readonly refusals: string; readon
     refusals.push(`${path} ${response.status} ${await response.text()}`);
   }
   return { refusals: refusals.join("\n"), answered };
-}
-
-function descendantsOf(pid: number): readonly number[] {
-  const children = processIds().filter((other) => parentOf(other) === pid);
-  return [...children, ...children.flatMap(descendantsOf)];
 }
 
 function filesUnder(folder: string): readonly string[] {

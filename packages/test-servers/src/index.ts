@@ -46,7 +46,7 @@ export { cloneFromTemplate, type DatabaseTemplate } from "./postgres/database-te
 export type { PostgresAddress, PostgresDatabase } from "./postgres/databases.ts";
 export { lendDatabase } from "./postgres/lend-database.ts";
 export { type Postgres, type PostgresOptions, startPostgres } from "./postgres/start-postgres.ts";
-export { parentOf, processIds, readProcessFile } from "./process-table.ts";
+export { descendantsOf, readProcessFile } from "./process-table.ts";
 export { preparePython } from "./python/prepare-python.ts";
 export { runPython } from "./python/run-python.ts";
 export type { HubRepository } from "./registries/hub/repository.ts";

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { testModel } from "@hearth-and-keep/test-servers";
+import { descendantsOf, readProcessFile, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import { checkGrammar } from "../grammars/check-grammar.ts";
 import type { Engine, LoadPlan } from "../port/engine.ts";
@@ -77,7 +76,7 @@ test.each([
 function watchMemory(): { stop(): number } {
   let peakBytes = 0;
   const timer = setInterval(() => {
-    for (const pid of below(process.pid)) peakBytes = Math.max(peakBytes, residentBytes(pid));
+    for (const pid of descendantsOf(process.pid)) peakBytes = Math.max(peakBytes, residentBytes(pid));
   }, 200);
   return {
     stop() {
@@ -87,20 +86,6 @@ function watchMemory(): { stop(): number } {
   };
 }
 
-function below(pid: number): readonly number[] {
-  const children = readOrEmpty(`/proc/${pid}/task/${pid}/children`).split(" ").filter(Boolean).map(Number);
-  return children.flatMap((child) => [child, ...below(child)]);
-}
-
 function residentBytes(pid: number): number {
-  return 1024 * Number(/^VmRSS:\s+(\d+)/mu.exec(readOrEmpty(`/proc/${pid}/status`))?.[1] ?? 0);
-}
-
-/** A process may end between being listed and being read. */
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
+  return 1024 * Number(/^VmRSS:\s+(\d+)/mu.exec(readProcessFile(pid, "status"))?.[1] ?? 0);
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
+import { descendantsOf, makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import type { LoadPlan } from "../port/engine.ts";
 import { lookAtMachine } from "../sandbox/machine.ts";
@@ -22,8 +22,7 @@ function start(): Promise<SupervisedWorker> {
 
 /** The worker itself: launchers that lock it in are its parents. */
 function workerPid({ pid }: Pick<SupervisedWorker, "pid">): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  return children === "" ? pid : workerPid({ pid: Number(children.split(" ")[0]) });
+  return descendantsOf(pid).at(-1) ?? pid;
 }
 
 function waitOn(worker: SupervisedWorker): Promise<unknown> {
