@@ -24,6 +24,7 @@ import { noHiddenTests } from "./no-hidden-tests.ts";
 import { noRegistryHosts } from "./no-registry-hosts.ts";
 import { noTypeSuppression } from "./no-type-suppression.ts";
 import { oneDigestPath } from "./one-digest-path.ts";
+import { oneWayOut } from "./one-way-out.ts";
 import { productionLicences } from "./production-licences.ts";
 import { variableNames } from "./variable-names.ts";
 
@@ -40,6 +41,7 @@ export const rules: readonly Rule[] = [
   noHiddenTests,
   boundedSchemas,
   oneDigestPath,
+  oneWayOut,
   documentedRoutes,
   noDeveloperPaths,
   noRegistryHosts,
