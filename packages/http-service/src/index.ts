@@ -13,7 +13,7 @@ export {
 } from "./certificate-files.ts";
 export { AddressError } from "./listening.ts";
 export { BodyProblem } from "./read-body.ts";
-export { type Call, type CallHead, type RequestNotes, type Route, streamBody } from "./route.ts";
+export { type Call, type CallHead, type RequestNotes, type Route } from "./route.ts";
 export { serveUntil } from "./serve-until.ts";
 export {
   type Certificate,
@@ -24,3 +24,4 @@ export {
   type RequestRecord,
   type Transport,
 } from "./service.ts";
+export { type StreamBounds, streamBody } from "./stream-body.ts";

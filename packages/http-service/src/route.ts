@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import type { Answer } from "./answer.ts";
 
 /** What is known of a request before its body is read. */
@@ -31,17 +30,11 @@ export type RequestNotes = Readonly<Record<string, string | number | boolean>>;
 /** One row of a program's table of URLs; programs add columns (dialect, access) by extending it. */
 export type Route = {
   /** A GET row also answers HEAD. */
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** JSON unless said otherwise; a stream has no limit but the handler's own. */
+  /** JSON unless said otherwise; a stream is read by `streamBody`, within the bounds that its handler sets. */
   readonly body?: "json" | "stream";
   /** How a JSON body may be packed; unpacked it is held to the same limit. Without it a packed body is no JSON. */
   readonly packing?: "zstd";
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 };
-
-/** The body of a row that asked for a stream. */
-export function streamBody({ body }: Call): Readable {
-  // The parser of such rows passes the socket's own stream on.
-  return body as Readable;
-}

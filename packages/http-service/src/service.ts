@@ -3,6 +3,7 @@ import type { Server as HttpsServer } from "node:https";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { WholeAnswer } from "./answer.ts";
 import { answerUnreadable } from "./answer-unreadable.ts";
+import { endLateBody } from "./body-deadline.ts";
 import { describeCall, describeHead } from "./describe-call.ts";
 import { isLate, sendLate } from "./early-head.ts";
 import { close, listen, type Place } from "./listening.ts";
@@ -38,6 +39,8 @@ export type Transport = {
   readonly trustedProxies?: readonly string[];
   /** After this long an answer that is not whole yet gets its head, and spaces until it is; without it, it waits. */
   readonly earlyHeadMilliseconds?: number;
+  /** How long a whole body may take to arrive, an upload's excepted; five minutes unless said otherwise. */
+  readonly bodyMilliseconds?: number;
   /** With one, the server speaks HTTPS. */
   readonly certificate?: Certificate;
 };
@@ -65,19 +68,30 @@ export class NoSuchMethod extends Error {
   }
 }
 
+const longestBodyMilliseconds = 300_000;
+
 export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row>): HttpService {
   const notes = new WeakMap<FastifyRequest, RequestNotes>();
   const headOf = (request: FastifyRequest): CallHead =>
     describeHead(request, (more) => void notes.set(request, { ...notes.get(request), ...more }));
-  const fail = (problem: unknown, row: Row | undefined, reply: FastifyReply): void =>
+  const fail = (problem: unknown, row: Row | undefined, reply: FastifyReply): void => {
+    // Nobody reads the rest of an upload that was refused.
+    if (row?.body === "stream" && !reply.request.raw.complete) void reply.header("connection", "close");
     sendWhole(reply, parts.answerFailure(nameBodyProblem(problem), row, headOf(reply.request)));
+  };
+  const uploads = new Set(parts.routes.flatMap((row) => (row.body === "stream" ? [routeOf(row)] : [])));
   let isClosing = false;
-  const watch = (request: FastifyRequest, reply: FastifyReply): void =>
+  const watch = (request: FastifyRequest, reply: FastifyReply): void => {
+    const { method, routeOptions } = request;
+    if (!uploads.has(routeOf({ method, path: routeOptions?.url ?? "" }))) {
+      endLateBody(request, reply, parts.bodyMilliseconds ?? longestBodyMilliseconds);
+    }
     watchRequest(request, reply, (outcome) => {
       // A connection kept alive after the last answer would hold the end up until the grace is over.
       if (isClosing) setImmediate(() => server.server.closeIdleConnections());
       parts.recordRequest({ ...notes.get(request), ...outcome });
     });
+  };
   const refuseUnknown = (request: FastifyRequest): never => {
     parts.admit?.(headOf(request), undefined);
     throw new NoSuchRoute();
@@ -115,6 +129,10 @@ export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row
   };
 }
 
+function routeOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  return `${method} ${path}`;
+}
+
 function createServer<Row extends Route>(
   parts: HttpServiceParts<Row>,
   answerUnroutable: (request: FastifyRequest, reply: FastifyReply) => void,
@@ -125,7 +143,8 @@ function createServer<Row extends Route>(
     bodyLimit: parts.mostBodyBytes,
     // Node's own defaults leave most of these open to a client that sends one byte a minute.
     connectionTimeout: 0,
-    requestTimeout: 300_000,
+    // Ours is in body-deadline.ts.
+    requestTimeout: 0,
     keepAliveTimeout: 75_000,
     forceCloseConnections: "idle",
     // What comes while the server ends is turned away by the program, in the words of its family.
