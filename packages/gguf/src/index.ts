@@ -7,6 +7,7 @@
  */
 export type { Capabilities } from "./describing/guess-capabilities.ts";
 export type { ModelFile, TensorSummary } from "./describing/model-file.ts";
+export type { PrivateDialect, PrivateFamily } from "./describing/private-dialect.ts";
 export { inspectModelFile } from "./inspect-model-file.ts";
 export { ModelFileError, type ModelFileProblem, type Place } from "./problem.ts";
 export type { Metadata } from "./reading/read-header.ts";

@@ -9,6 +9,7 @@ import type { Tensor } from "../reading/read-tensors.ts";
 import type { Split } from "../sanity/check-split.ts";
 import { nameFileType } from "./file-type.ts";
 import { type Capabilities, guessCapabilities } from "./guess-capabilities.ts";
+import { findPrivateDialect, type PrivateDialect } from "./private-dialect.ts";
 
 export type ModelFile = {
   readonly path: string;
@@ -27,6 +28,8 @@ export type ModelFile = {
   readonly tensors: readonly Tensor[];
   readonly tensorSummary: TensorSummary;
   readonly split: Split | null;
+  /** Set on a file that llama.cpp cannot load, however sound it is. */
+  readonly privateDialect: PrivateDialect | null;
 };
 
 export type TensorSummary = {
@@ -63,6 +66,7 @@ export function describeModelFile(file: CheckedFile): ModelFile {
     tensors,
     tensorSummary: summarize(tensors),
     split,
+    privateDialect: findPrivateDialect(architecture, metadata, tensors) ?? null,
   };
 }
 

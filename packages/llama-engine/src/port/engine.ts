@@ -23,6 +23,8 @@ export type LoadPlan = {
   readonly memoryMap?: boolean;
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[];
   readonly projectorPath?: string;
+  /** A template in Go's language, for a model file that has none in Jinja. */
+  readonly goTemplate?: string;
   readonly threads?: number;
   readonly purpose: "generate" | "embed" | "rank";
 };
@@ -76,6 +78,7 @@ export type Embeddings = { readonly vectors: readonly Float32Array[]; readonly t
 export type EngineDescription = {
   readonly driver: string;
   readonly metadata: JsonObject;
+  /** Its text, in Jinja or in Go's language: its tags tell how the model writes thoughts and calls. */
   readonly chatTemplate: string | null;
   /** What the template can be given; undefined without one, or when it cannot be read. */
   readonly templateAbilities: TemplateAbilities | undefined;

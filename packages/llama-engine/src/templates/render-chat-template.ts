@@ -47,7 +47,7 @@ export function renderChatTemplate(
 }
 
 /** Some honest templates look at every message from every other, so long conversations need more. */
-function growLimits(limits: TemplateLimits, messages: number): TemplateLimits {
+export function growLimits(limits: TemplateLimits, messages: number): TemplateLimits {
   const steps = limits.steps + messages * stepsPerMessage;
   return { ...limits, steps, milliseconds: limits.milliseconds + messages };
 }

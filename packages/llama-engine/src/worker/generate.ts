@@ -5,7 +5,7 @@ import type { EngineEvent } from "../port/events.ts";
 import { choiceOptions } from "./choose-token.ts";
 import type { HostedModel } from "./hosted-model.ts";
 import { readPrompt } from "./read-prompt.ts";
-import { SequencePool } from "./sequence-pool.ts";
+import { type Place, SequencePool } from "./sequence-pool.ts";
 import { placeInBatch, shortItemTokens } from "./share-batch.ts";
 import { writeAnswer } from "./write-answer.ts";
 
@@ -22,67 +22,75 @@ export type PreparedRequest = Omit<GenerateRequest, "input" | "constraint"> & {
 };
 
 /** Serves many requests over the sequences of one context; each posts its events and ends with `generation-end`. */
-export function createGenerator(
-  { llama, model, speed }: HostedModel,
-  sequences: readonly LlamaContextSequence[],
-): Generator {
+export function createGenerator(hosted: HostedModel, sequences: readonly LlamaContextSequence[]): Generator {
   const pool = new SequencePool(sequences);
-  const letNewcomersIn = (): Promise<unknown> | undefined => pool.letNewcomersIn();
   let running = 0;
+  const isAlone = (): boolean => running === 1 && pool.waitingRequests === 0;
+  const letNewcomersIn = (): Promise<unknown> | undefined => pool.letNewcomersIn();
   return {
     async generate(request, { signal, post }) {
       refuseTooLong(request.prompt.length, sequences[0]?.contextSize ?? 0);
-      const { prompt } = request;
-      using place = await pool.lend({ prompt, partition: request.cachePartition, signal });
-      const { sequence, cachedTokens } = place;
-      const inBatch = placeInBatch(place.number);
+      const { prompt, cachePartition: partition } = request;
+      using place = await pool.lend({ prompt, partition, signal });
       running += 1;
       try {
-        const startedAt = performance.now();
-        const tellProgress = (evaluated: number): void =>
-          post({ type: "prompt-progress", evaluated, total: prompt.length, cached: cachedTokens });
-        // Told before the first step, so that everybody knows the length of the prompt while it is read.
-        tellProgress(cachedTokens);
-        // The end goes together with the first token: one batch less to wait for.
-        const unreadTokens = Math.min(prompt.length - cachedTokens, shortItemTokens);
-        await readPrompt(sequence, prompt.slice(cachedTokens, -unreadTokens), {
-          options: inBatch,
-          speed,
-          signal,
-          letNewcomersIn,
-          isAlone: () => running === 1 && pool.waitingRequests === 0,
-          onProgress: (read) => tellProgress(cachedTokens + read),
-        });
-        const history = [...prompt];
-        const { reason, outputTokens, begunAt } = await writeAnswer({
-          sequence,
-          model,
-          history,
-          unreadTokens,
-          options: {
-            ...inBatch,
-            ...choiceOptions(request.sampling, { llama, model, grammar: request.grammar, history }),
-          },
-          mostTokens: request.mostTokens,
-          logProbabilities: request.logProbabilities,
-          signal,
-          letNewcomersIn,
-          post,
-        });
-        post({
-          type: "generation-end",
-          reason,
-          usage: { promptTokens: prompt.length, cachedTokens, outputTokens },
-          timings: {
-            promptMilliseconds: begunAt - startedAt,
-            outputMilliseconds: performance.now() - begunAt,
-          },
-        });
+        await answer(request, place, { ...hosted, signal, post, isAlone, letNewcomersIn });
       } finally {
         running -= 1;
       }
     },
   };
+}
+
+type AnswerParts = Pick<HostedModel, "llama" | "model" | "speed"> & {
+  readonly signal: AbortSignal;
+  readonly post: (event: EngineEvent) => void;
+  readonly isAlone: () => boolean;
+  readonly letNewcomersIn: () => Promise<unknown> | undefined;
+};
+
+async function answer(request: PreparedRequest, place: Place, parts: AnswerParts): Promise<void> {
+  const { prompt, sampling, grammar, mostTokens, logProbabilities } = request;
+  const { sequence, cachedTokens } = place;
+  const { llama, model, speed, signal, post, isAlone, letNewcomersIn } = parts;
+  const inBatch = placeInBatch(place.number);
+  const startedAt = performance.now();
+  const tellProgress = (evaluated: number): void =>
+    post({ type: "prompt-progress", evaluated, total: prompt.length, cached: cachedTokens });
+  // Told before the first step, so that everybody knows the length of the prompt while it is read.
+  tellProgress(cachedTokens);
+  // The end goes together with the first token: one batch less to wait for.
+  const unreadTokens = Math.min(prompt.length - cachedTokens, shortItemTokens);
+  await readPrompt(sequence, prompt.slice(cachedTokens, -unreadTokens), {
+    options: inBatch,
+    speed,
+    signal,
+    letNewcomersIn,
+    isAlone,
+    onProgress: (read) => tellProgress(cachedTokens + read),
+  });
+  const history = [...prompt];
+  const { reason, outputTokens, begunAt } = await writeAnswer({
+    sequence,
+    model,
+    history,
+    unreadTokens,
+    options: { ...inBatch, ...choiceOptions(sampling, { llama, model, grammar, history }) },
+    mostTokens,
+    logProbabilities,
+    signal,
+    letNewcomersIn,
+    post,
+  });
+  post({
+    type: "generation-end",
+    reason,
+    usage: { promptTokens: prompt.length, cachedTokens, outputTokens },
+    timings: {
+      promptMilliseconds: begunAt - startedAt,
+      outputMilliseconds: performance.now() - begunAt,
+    },
+  });
 }
 
 function refuseTooLong(promptTokens: number, contextTokens: number): void {

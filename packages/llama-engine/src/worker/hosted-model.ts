@@ -7,8 +7,8 @@ import {
   LlamaLogLevel,
   type LlamaModel,
 } from "node-llama-cpp";
-import type { EngineDescription, EngineFailure, LoadPlan, TemplateAbilities } from "../port/engine.ts";
-import { type ChatTemplate, readChatTemplate } from "../templates/chat-template.ts";
+import type { EngineDescription, EngineFailure, LoadPlan } from "../port/engine.ts";
+import { type ModelTemplate, readModelTemplate } from "../templates/model-template.ts";
 import { tuneThreads } from "./measure-threads.ts";
 import type { ModelContext } from "./model-context.ts";
 import { watchChoosing } from "./native-context.ts";
@@ -22,7 +22,7 @@ export type HostedModel = {
   readonly model: LlamaModel;
   readonly description: EngineDescription;
   /** Read when it is first asked for; throws `template-failed` when the model has none that can be read. */
-  readonly chatTemplate: () => ChatTemplate;
+  readonly chatTemplate: () => ModelTemplate;
   /** Learned while prompts are read, used when batches are shared. */
   readonly speed: ReadingSpeed;
   /** How many threads compute now; it changes with what else the machine does. */
@@ -48,7 +48,7 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
       onLoadProgress: onProgress,
       ...(plan.gpuLayers === undefined ? {} : { gpuLayers: plan.gpuLayers }),
     });
-    const chatTemplate = templateReader(file);
+    const chatTemplate = templateReader(file, plan.goTemplate);
     const speed = new ReadingSpeed();
     let batchTokens = 0;
     const context = await createContext(model, {
@@ -117,7 +117,7 @@ const cacheTypeNames = { f16: "F16", q8_0: "Q8_0", q4_0: "Q4_0" } as const;
 type Loaded = {
   readonly plan: LoadPlan;
   readonly file: ModelFile;
-  readonly chatTemplate: () => ChatTemplate;
+  readonly chatTemplate: () => ModelTemplate;
   readonly context: ModelContext;
   readonly threads: number;
 };
@@ -128,11 +128,13 @@ function describe(
 ): EngineDescription {
   const generating = context.purpose === "generate" ? context.context : undefined;
   const { infill } = model.tokens;
+  const template = templateIfSound(chatTemplate);
+  const hasInfillTokens = infill.prefix !== null && infill.suffix !== null && infill.middle !== null;
   return {
     driver: "llama.cpp in a child process",
     metadata: plainMetadata(model.fileInfo.metadata),
-    chatTemplate: file.chatTemplate,
-    templateAbilities: abilitiesOf(chatTemplate),
+    chatTemplate: file.chatTemplate ?? plan.goTemplate ?? null,
+    templateAbilities: template?.abilities,
     trainedContextTokens: model.trainContextSize,
     contextTokens: generating?.contextSize ?? plan.contextTokens,
     sequences: generating?.totalSequences ?? 1,
@@ -140,24 +142,25 @@ function describe(
     gpu: model.gpuLayers > 0 ? model.llama.gpu : false,
     memoryBytes: { model: file.fileBytes, context: generating?.stateSize ?? 0 },
     splitsEvents: false,
-    canFillInTheMiddle: infill.prefix !== null && infill.suffix !== null && infill.middle !== null,
+    canFillInTheMiddle: hasInfillTokens || template?.renderInsert !== undefined,
     canSeeImages: false,
   };
 }
 
-function templateReader({ chatTemplate, metadata }: ModelFile): () => ChatTemplate {
+function templateReader(
+  { chatTemplate, metadata }: ModelFile,
+  goTemplate: string | undefined,
+): () => ModelTemplate {
   const forTools = metadata.get("tokenizer.chat_template.tool_use")?.value;
   const sources = { usual: chatTemplate, ...(typeof forTools === "string" ? { forTools } : {}) };
-  let template: ChatTemplate | undefined;
-  return () => (template ??= readChatTemplate(sources));
+  let template: ModelTemplate | undefined;
+  return () => (template ??= readModelTemplate(sources, goTemplate));
 }
 
 /** A model whose template is broken still loads: raw prompts need none. */
-function abilitiesOf(chatTemplate: () => ChatTemplate): TemplateAbilities | undefined {
+export function templateIfSound(chatTemplate: () => ModelTemplate): ModelTemplate | undefined {
   try {
-    const { usual, forTools } = chatTemplate();
-    const { takesTools, thinks } = usual.capabilities;
-    return { tools: takesTools || forTools !== undefined, thinking: thinks };
+    return chatTemplate();
   } catch (problem) {
     if (problem instanceof FailureError) return undefined;
     throw problem;

@@ -6,8 +6,8 @@ import { grammarForToolCalls } from "../grammars/tool-call-grammar.ts";
 import type { Conversation } from "../port/conversation.ts";
 import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
 import type { OutputConstraint } from "../port/sampling.ts";
-import { renderChatTemplate, type SpecialTokens } from "../templates/render-chat-template.ts";
-import type { HostedModel } from "./hosted-model.ts";
+import type { SpecialTokens } from "../templates/render-chat-template.ts";
+import { type HostedModel, templateIfSound } from "./hosted-model.ts";
 
 export type Preparer = {
   readonly render: (conversation: Conversation) => string;
@@ -24,18 +24,23 @@ export function createPreparer({
   const render = (conversation: Conversation): string => {
     refuseImages(conversation);
     const { shown, begun } = withoutBegunAnswer(conversation);
-    return renderChatTemplate(chatTemplate(), shown, { specialTokens, now: new Date() }) + begun;
+    return chatTemplate().render(shown, { specialTokens, now: new Date() }) + begun;
   };
+  const renderInsert = templateIfSound(chatTemplate)?.renderInsert;
+  const tokenizePrompt = (prompt: string): readonly Token[] =>
+    withBeginning(model, model.tokenize(prompt, true));
   return {
     render,
     tokenizeInput(input) {
       switch (input.type) {
         case "raw":
-          return withBeginning(model, model.tokenize(input.prompt, true));
+          return tokenizePrompt(input.prompt);
         case "conversation":
-          return withBeginning(model, model.tokenize(render(input.conversation), true));
+          return tokenizePrompt(render(input.conversation));
         case "fill-in-the-middle":
-          return fillInTheMiddle(model, input);
+          return renderInsert === undefined
+            ? fillInTheMiddle(model, input)
+            : tokenizePrompt(renderInsert(input, new Date()));
       }
     },
   };

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { placeInBatch, shareBatch } from "./share-batch.ts";
 
 function item(sequenceNumber: number, tokens = 1): BatchItem {
+  // The binding brands its token numbers; any will do.
   const list = Array.from({ length: tokens }, () => 1 as Token);
   return { tokens: list, logits: [], ...placeInBatch(sequenceNumber) };
 }

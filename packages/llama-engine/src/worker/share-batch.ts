@@ -6,6 +6,7 @@ import type { BatchItem, CustomBatchingPrioritizationStrategy, EvaluationPriorit
  * nothing else reads that.
  */
 export function placeInBatch(sequenceNumber: number): { readonly evaluationPriority: EvaluationPriority } {
+  // The binding's own strategies want 1 to 5; ours takes any number.
   return { evaluationPriority: sequenceNumber as EvaluationPriority };
 }
 
