@@ -135,6 +135,33 @@ const schedulingSettings = {
   }),
 } as const;
 
+/** Where models come from and go to. */
+const transferSettings = {
+  privateRegistries: listSetting({
+    placeholder: "hosts",
+    mostItems: 64,
+    check: (item) => (/^[a-z0-9._:[\]-]+$/iu.test(item) ? undefined : "is not a name or name:port"),
+    meaning:
+      "registries that may be at private addresses, as registry.lan:5000; plain http too when a request asks for it",
+  }),
+  dockerConfig: textSetting({
+    placeholder: "file",
+    fallback: "~/.docker/config.json",
+    mostCharacters: 4096,
+    meaning: "where Docker keeps passwords for registries; each is shown to its own registry alone",
+  }),
+  hubToken: secretSetting({
+    placeholder: "token",
+    mostCharacters: 1024,
+    meaning: "for private and gated models of the Hugging Face Hub; HF_TOKEN is read too",
+  }),
+  pullRate: byteSizeSetting({
+    placeholder: "size",
+    fallbackText: "no limit",
+    meaning: "bytes per second that all pulls together may take, as 20MiB",
+  }),
+} as const;
+
 /** What is kept beyond an answer. */
 const memorySettings = {
   keepResponses: wholeNumberSetting({
@@ -154,6 +181,7 @@ export const serveSettings = {
   ...accessSettings,
   ...transportSettings,
   ...schedulingSettings,
+  ...transferSettings,
   ...memorySettings,
 } as const;
 
@@ -163,7 +191,14 @@ export function readServeConfig(
   flags: Readonly<Record<string, string | boolean | undefined>>,
   filePath: string | undefined,
 ): ServeConfig {
-  return readSettings(serveSettings, { prefix: "HEARTH", flags, environment: process.env, filePath });
+  const environment = withHubToken(process.env);
+  return readSettings(serveSettings, { prefix: "HEARTH", flags, environment, filePath });
+}
+
+/** The hub's own programs read this name, so people have it set already. */
+function withHubToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { HF_TOKEN: token } = environment;
+  return token === undefined || token === "" ? environment : { HEARTH_HUB_TOKEN: token, ...environment };
 }
 
 export function readStoreConfig(

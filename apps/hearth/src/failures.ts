@@ -2,13 +2,15 @@ import { type Explanation, exitCodes } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
 import { BodyProblem, NoSuchMethod, NoSuchRoute } from "@hearth-and-keep/http-service";
 import type { SamplingFailure } from "./generation/sampling.ts";
-import type { ModelFailure } from "./models/model-failure.ts";
+import type { ModelfileFailure } from "./models/creating/parse-modelfile.ts";
+import type { ModelFailure, TransferFailure } from "./models/model-failure.ts";
 import type { SchedulingFailure } from "./scheduling/failures.ts";
 
 /** What keeps a command from doing its work. */
 export type CommandFailure =
   | { readonly kind: "insecure-bind"; readonly host: string }
   | { readonly kind: "file-missing"; readonly file: string }
+  | ModelfileFailure
   | ModelFailure;
 
 /** What keeps a request from being answered. Each family says it in its own words, by one exhaustive switch. */
@@ -57,6 +59,8 @@ function sentenceOf(failure: CommandFailure): string {
       return `Cannot listen on ${failure.host}: other machines could use this server without a key; say --allow-insecure-bind if that is what you want`;
     case "file-missing":
       return `Cannot read "${failure.file}": there is no such file`;
+    case "modelfile-invalid":
+      return `Cannot read line ${failure.line} of the Modelfile: ${failure.reason}`;
     case "name-invalid":
       return `Cannot use the name "${failure.name}": a name is like model, model:tag or team/model:tag`;
     case "model-not-found":
@@ -79,5 +83,43 @@ function sentenceOf(failure: CommandFailure): string {
       return "Cannot write to this store of models";
     case "store-full":
       return "Cannot write the model: the disk is full";
+    case "store-failing":
+      return "Cannot read or write models: the disk they are kept on fails";
+    case "model-of-nothing":
+      return "Cannot make a model of nothing: say which file or which model it comes from";
+    case "file-dialect-private":
+      return `Cannot use the model file: ${failure.advice}`;
+    case "address-forbidden":
+      return `Cannot call ${failure.host}: ${forbiddenAddresses[failure.reason]}`;
+    case "registry-unreachable":
+      return `Cannot reach ${failure.host}: ${unreachable[failure.reason]}`;
+    case "registry-refused":
+      return `The registry ${failure.host} refuses with status ${failure.status}`;
+    case "remote-model-missing":
+      return `The registry has no model "${failure.model}"`;
+    case "registry-answer-invalid":
+      return `Cannot understand the registry ${failure.host}: ${failure.reason}`;
+    case "transfer-damaged":
+      return `What arrived is not what was promised: ${failure.digest}; pull it again`;
   }
+}
+
+const forbiddenAddresses = {
+  private: "it is at a private address; name it in --private-registries if that is what you want",
+  plain: "plain http is for hosts in --private-registries, and the request must say that insecure is meant",
+  scheme: "only https is spoken",
+  redirects: "it sends from one place to the next without an end",
+} as const;
+
+const unreachable = {
+  "no-address": "the name has no address",
+  refused: "nobody answers there",
+  "timed-out": "no answer came in time",
+  broken: "the connection broke again and again",
+  "untrusted-certificate": "its certificate is not to be trusted",
+} as const;
+
+/** The same for people at a terminal and at the other end of a request. */
+export function explainTransferFailure(failure: TransferFailure): string {
+  return sentenceOf(failure);
 }

@@ -7,6 +7,7 @@
  */
 import type { ModelFile } from "@hearth-and-keep/gguf";
 import { copyModel } from "./copy-model.ts";
+import { type CreatingStep, createModel, type ModelOrder } from "./creating/create-model.ts";
 import {
   describeModel,
   type ModelDescription,
@@ -15,10 +16,14 @@ import {
 } from "./describing/describe-model.ts";
 import { createHeaderReader, inspectModel } from "./describing/header-reader.ts";
 import { LeastRecentlyUsed } from "./describing/least-recently-used.ts";
+import { rememberDescriptions } from "./describing/remember-descriptions.ts";
 import { findModel } from "./find-model.ts";
 import { listModels, type ModelListing } from "./list-models.ts";
+import { prune, type UnusedFile } from "./prune.ts";
 import { type RemovedModel, removeModel } from "./remove-model.ts";
-import type { ModelStores } from "./store/model-store.ts";
+import { addBlob, findBlob } from "./store/blob-store.ts";
+import { parseDigest } from "./store/digest.ts";
+import { type ModelStores, writableStore } from "./store/model-store.ts";
 
 export type Catalog = {
   list(): Promise<ModelListing>;
@@ -27,6 +32,13 @@ export type Catalog = {
   inspect(name: string): Promise<ModelFile>;
   copy(source: string, destination: string): Promise<void>;
   remove(name: string): Promise<RemovedModel>;
+  /** What is told comes before the model is there; after the last step it is. */
+  create(order: ModelOrder): AsyncIterable<CreatingStep>;
+  hasBlob(digest: string): Promise<boolean>;
+  /** Keeps content for a model that is made of it later. Throws when it is not what the digest says. */
+  addBlob(digest: string, content: AsyncIterable<Uint8Array>): Promise<void>;
+  /** What no model needs goes from our own store; or is only told. */
+  prune(plan: { readonly dryRun: boolean }): Promise<readonly UnusedFile[]>;
 };
 
 const mostRemembered = 4096;
@@ -36,9 +48,17 @@ export function createCatalog(stores: ModelStores): Catalog {
   const summaries = new LeastRecentlyUsed<ModelSummary>(mostRemembered);
   return {
     list: () => listModels({ stores, headers, summaries }),
-    describe: async (name) => describeModel(await findModel(stores, name), { stores, headers }),
+    describe: rememberDescriptions(stores[0], {
+      find: (name) => findModel(stores, name),
+      describe: (model) => describeModel(model, { stores, headers }),
+    }),
     inspect: async (name) => inspectModel((await openModel(stores, await findModel(stores, name))).path),
     copy: (source, destination) => copyModel(stores, source, destination),
     remove: (name) => removeModel(stores, name),
+    prune: (plan) => prune(stores, plan),
+    create: (order) => createModel(stores, order),
+    hasBlob: async (digest) => (await findBlob(stores, { digest: parseDigest(digest) })) !== undefined,
+    addBlob: async (digest, content) =>
+      void (await addBlob(writableStore(stores), parseDigest(digest), content)),
   };
 }

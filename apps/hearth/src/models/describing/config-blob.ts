@@ -40,13 +40,16 @@ export function parseConfig(content: Uint8Array): ModelConfig {
   };
 }
 
-/** As Ollama writes it, the fixed words at the end too. */
-export function writeConfig({ architecture, parameterCount, fileType }: ModelFile): Buffer {
+/** As Ollama writes it, the fixed words at the end too. The others are the families of what lies beside the weights. */
+export function writeConfig(
+  { architecture, parameterCount, fileType }: Pick<ModelFile, "architecture" | "parameterCount" | "fileType">,
+  others: readonly string[] = [],
+): Buffer {
   const family = architecture ?? "unknown";
   return writeJson({
     model_format: "gguf",
     model_family: family,
-    model_families: [family],
+    model_families: [family, ...others],
     model_type: describeParameterCount(parameterCount),
     file_type: fileType,
     architecture: "amd64",

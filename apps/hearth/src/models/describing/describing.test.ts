@@ -40,6 +40,7 @@ const facts: HeaderFacts = {
   isPooled: false,
   attention: { layers: 0, keyValueHeads: [], keyLength: 0, valueLength: 0 },
   weightBytes: 0,
+  privateDialect: null,
 };
 const sources = { facts, hasProjector: false, template: null, named: [] };
 

@@ -1,4 +1,4 @@
-import type { Capabilities, Metadata, ModelFile } from "@hearth-and-keep/gguf";
+import type { Capabilities, Metadata, ModelFile, PrivateDialect } from "@hearth-and-keep/gguf";
 
 /** What is remembered of a model file's header: small, unlike its vocabulary and its tensors. */
 export type HeaderFacts = {
@@ -14,6 +14,8 @@ export type HeaderFacts = {
   readonly attention: AttentionFacts;
   /** Bytes of weights, which is what a load takes before its context. */
   readonly weightBytes: number;
+  /** Set on a file that no engine of ours can load. */
+  readonly privateDialect: PrivateDialect | null;
 };
 
 /** What a memory budget counts: a token of context takes `keyValueHeads × (keyLength + valueLength)` in each layer. */
@@ -40,6 +42,7 @@ export function readHeaderFacts(file: ModelFile): HeaderFacts {
     isPooled: file.metadata.has(`${architecture}.pooling_type`),
     attention: readAttention(file.metadata, architecture),
     weightBytes: file.tensorSummary.bytes,
+    privateDialect: file.privateDialect,
   };
 }
 

@@ -92,10 +92,11 @@ test("a blob of the right size with other bytes is never believed, and an import
   await verifyBlob([made.store], reference);
 });
 
-test("a full disk and one that may not be written are told apart from a defect", () => {
+test("a disk that is full, may not be written or fails is told apart from a defect", () => {
   expect(told("ENOSPC")).toMatchObject({ failure: { kind: "store-full" } });
   expect(told("EACCES")).toMatchObject({ failure: { kind: "store-read-only" } });
-  expect(told("EIO")).not.toHaveProperty("failure");
+  expect(told("EIO")).toMatchObject({ failure: { kind: "store-failing" } });
+  expect(told("EBADF")).not.toHaveProperty("failure");
 });
 
 async function* chunks(bytes: Buffer): AsyncGenerator<Uint8Array> {

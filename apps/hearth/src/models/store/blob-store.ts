@@ -5,7 +5,7 @@ import { modelFailure } from "../model-failure.ts";
 import { type Digest, digestOf } from "./digest.ts";
 import { keepFile, syncFolder } from "./keep-file.ts";
 import type { ModelStore, ModelStores } from "./model-store.ts";
-import { hashFile, type StagedContent, stageContent } from "./stage-content.ts";
+import { explainWriteProblem, hashFile, type StagedContent, stageContent } from "./stage-content.ts";
 
 /** What a manifest says of a blob. */
 export type BlobReference = { readonly digest: Digest; readonly size: number };
@@ -13,9 +13,9 @@ export type FoundBlob = BlobReference & { readonly path: string; readonly modifi
 
 /**
  * The one place where a digest becomes a path. `shards` holds, by the digest of its first part, the folder in
- * which the parts of a split model have the names that llama.cpp looks for.
+ * which the parts of a split model have the names that llama.cpp looks for; `partial` what is being downloaded.
  */
-export function digestPath(root: string, folder: "blobs" | "shards", digest: Digest): string {
+export function digestPath(root: string, folder: "blobs" | "shards" | "partial", digest: Digest): string {
   return join(root, folder, digest.replace(":", "-"));
 }
 
@@ -29,7 +29,7 @@ export async function findBlob(
 ): Promise<FoundBlob | undefined> {
   for (const { root } of stores) {
     const path = digestPath(root, "blobs", digest);
-    const status = await lstat(path, { bigint: true }).catch(() => undefined);
+    const status = await lstat(path, { bigint: true }).catch(refuseFailing);
     if (status?.isFile() !== true) continue;
     const found = { path, digest, size: Number(status.size), modifiedNanoseconds: status.mtimeNs };
     if (size === undefined || found.size === size) return found;
@@ -90,6 +90,13 @@ export async function removeBlob(store: ModelStore, digest: Digest): Promise<num
   await rm(found.path, { force: true });
   await syncFolder(dirname(found.path));
   return found.size;
+}
+
+/** A disk that cannot tell does not say that a blob is missing. */
+function refuseFailing(problem: unknown): undefined {
+  if (problem instanceof Error && "code" in problem && problem.code === "EIO") {
+    throw explainWriteProblem(problem);
+  }
 }
 
 function refuseOther(expected: Digest, actual: Digest): void {

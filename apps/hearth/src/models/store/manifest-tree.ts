@@ -13,8 +13,9 @@ export type ManifestPlace = { readonly store: ModelStore; readonly name: ModelNa
 
 export type ManifestTree = {
   readonly places: readonly ManifestPlace[];
-  /** Files that are no place for a manifest, relative to the store, and whether there was more than we look at. */
+  /** Files that are no place for a manifest, relative to the store. */
   readonly strangers: readonly string[];
+  /** There may be more: a folder could not be read, or there were too many. */
   readonly isCut: boolean;
 };
 
@@ -28,7 +29,10 @@ export async function walkManifests(store: ModelStore): Promise<ManifestTree> {
   const found: { parts: readonly string[]; isFile: boolean }[] = [];
   let isCut = false;
   async function walk(parts: readonly string[]): Promise<void> {
-    const entries = await listFolder(join(manifestsFolder(store), ...parts));
+    const entries = await listFolder(join(manifestsFolder(store), ...parts)).catch(() => {
+      isCut = true;
+      return [];
+    });
     await Promise.all(
       entries.map(async (entry) => {
         const path = [...parts, entry.name];
@@ -52,7 +56,11 @@ export async function walkManifests(store: ModelStore): Promise<ManifestTree> {
 
 /** The place of a name that exists, in the case it is stored in; the exact spelling wins over another. */
 export async function findManifest(store: ModelStore, name: ModelName): Promise<ManifestPlace | undefined> {
-  const parts = await findParts(manifestsFolder(store), namePath(name));
+  const parts = await findParts(manifestsFolder(store), namePath(name)).catch((problem: unknown) => {
+    // Where we write, a name that cannot be read is not a free one.
+    if (store.access !== "read-only") throw problem;
+    return undefined;
+  });
   return parts === undefined ? undefined : placeOf(store, parts);
 }
 
@@ -137,8 +145,13 @@ async function findParts(folder: string, wanted: readonly string[]): Promise<rea
   return undefined;
 }
 
+/** A folder that is not there is empty; one that cannot be read is not. */
 async function listFolder(folder: string): Promise<readonly Dirent[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { withFileTypes: true }).catch((problem: unknown) => {
+    const code = problem instanceof Error && "code" in problem ? problem.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw problem;
+  });
   return entries.filter(({ name }) => !name.startsWith("."));
 }
 

@@ -22,6 +22,9 @@ export type ModelStores = readonly [ModelStore, ...ModelStore[]];
 
 /** An unfinished file that nobody has written to for so long belongs to a process that died. */
 const abandonedAfterMilliseconds = 3_600_000;
+/** A download has its digest's name, and the next pull goes on with it. */
+const downloadName = /^sha256-/u;
+const downloadKeptMilliseconds = 7 * 24 * 3_600_000;
 
 export async function openModelStore(folder: string, access: ModelStore["access"]): Promise<ModelStore> {
   const root = resolve(folder);
@@ -54,7 +57,8 @@ async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const status = await stat(path).catch(() => undefined);
-    if (status !== undefined && Date.now() - status.mtimeMs > abandonedAfterMilliseconds) {
+    const kept = downloadName.test(name) ? downloadKeptMilliseconds : abandonedAfterMilliseconds;
+    if (status !== undefined && Date.now() - status.mtimeMs > kept) {
       await rm(path, { force: true, recursive: true });
     }
   }

@@ -93,6 +93,7 @@ async function openRegular(path: string): Promise<FileHandle> {
 /** What the file system said becomes what the person can do about it. */
 export function explainWriteProblem(cause: unknown): unknown {
   const code = codeOf(cause);
+  if (code === "EIO") return modelFailure({ kind: "store-failing" }, { cause });
   if (code === "ENOSPC" || code === "EDQUOT") return modelFailure({ kind: "store-full" }, { cause });
   if (code === "EROFS" || code === "EACCES" || code === "EPERM") {
     return modelFailure({ kind: "store-read-only" }, { cause });

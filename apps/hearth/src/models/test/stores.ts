@@ -62,7 +62,8 @@ export async function filesBelow(folder: string): Promise<readonly string[]> {
     .toSorted();
 }
 
-async function linkOrCopy(file: string, place: string): Promise<void> {
+/** Weights of a test store are those of all tests, so nobody writes into them. */
+export async function linkOrCopy(file: string, place: string): Promise<void> {
   await link(file, place).catch(() => copyFile(file, place));
 }
 

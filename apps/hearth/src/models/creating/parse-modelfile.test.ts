@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { parseModelfile } from "./parse-modelfile.ts";
+
+describe("a Modelfile", () => {
+  test("is read word by word, in any case, with comments, and every kind of value", () => {
+    const text = [
+      "# a comment",
+      "",
+      "FROM ./weights.gguf",
+      "from ./projector.gguf",
+      "  ADAPTER ./tuned.gguf",
+      "PARAMETER temperature 0.5",
+      "parameter Num_Ctx 4096",
+      "PARAMETER use_mmap false",
+      "PARAMETER stop <|im_end|>",
+      'PARAMETER stop "two words "',
+      'TEMPLATE """{{ .System }}',
+      '  say "hi"',
+      '"""',
+      "SYSTEM one",
+      'SYSTEM "two',
+      'lines"',
+      "LICENSE MIT",
+      'LICENSE """Apache"""',
+      "MESSAGE user # no comment",
+      'message assistant ""',
+    ].join("\r\n");
+    expect(parseModelfile(text)).toEqual({
+      from: ["./weights.gguf", "./projector.gguf"],
+      adapters: ["./tuned.gguf"],
+      extras: {
+        template: '{{ .System }}\r\n  say "hi"\r\n',
+        system: "two\r\nlines",
+        licenses: ["MIT", "Apache"],
+        parameters: { temperature: 0.5, num_ctx: 4096, use_mmap: false, stop: ["<|im_end|>", "two words "] },
+        messages: [
+          { role: "user", content: "# no comment" },
+          { role: "assistant", content: "" },
+        ],
+      },
+    });
+  });
+
+  test.each([
+    ["", 1, "no line with FROM"],
+    ["FROM a\n\nNONSENSE b", 3, "it must begin with one of"],
+    ["FROM a\n= b", 2, "it must begin with one of"],
+    ['FROM a\n# c\nSYSTEM """b\nc', 3, "does not end"],
+    ['FROM a\nSYSTEM "b', 2, "does not end"],
+    ["FROM a\nSYSTEM b\nMESSAGE tool c", 3, "the role of a MESSAGE"],
+    ["FROM a\nPARAMETER", 2, "PARAMETER needs a name and a value"],
+    ["FROM a\nPARAMETER stop", 2, "PARAMETER stop needs a value"],
+    ["FROM", 1, "FROM needs a value"],
+    ['FROM a\nSYSTEM """x\ny"""\nADAPTER', 4, "ADAPTER needs a value"],
+  ])("that is %j is refused with its line", (text, line, reason) => {
+    expect(() => parseModelfile(text)).toThrow(
+      expect.objectContaining({
+        failure: { kind: "modelfile-invalid", line, reason: expect.stringContaining(reason) },
+      }),
+    );
+  });
+
+  test("of sixteen megabytes in one quotation is read within a second", () => {
+    const long = "a line\n".repeat(2_300_000);
+    const start = performance.now();
+    expect(parseModelfile(`FROM a\nSYSTEM """${long}"""`).extras.system).toBe(long);
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,55 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { readCredentials } from "./credentials.ts";
+
+const auth = Buffer.from("me:pass:word").toString("base64");
+const mine = { kind: "basic", name: "me", password: "pass:word" };
+
+async function credentialsOf(content: string) {
+  await using folder = await makeTemporaryFolder("credentials");
+  const dockerConfig = join(folder.path, "config.json");
+  await writeFile(dockerConfig, content);
+  return readCredentials({ dockerConfig });
+}
+
+test("each password of Docker's file is for its own host alone", async () => {
+  const credentials = await credentialsOf(
+    JSON.stringify({ auths: { "registry.lan:5000": { auth }, "https://other.example/v2/": { auth } } }),
+  );
+  expect(credentials.forHost("registry.lan:5000")).toEqual(mine);
+  expect(credentials.forHost("other.example")).toEqual(mine);
+  for (const host of ["registry.lan", "registry.lan:5001", "evil.example"]) {
+    expect(credentials.forHost(host)).toBeUndefined();
+  }
+});
+
+test("Docker's own entry serves the host at which its registry speaks", async () => {
+  const credentials = await credentialsOf(
+    JSON.stringify({ auths: { "https://index.docker.io/v1/": { auth } } }),
+  );
+  expect(credentials.forHost("registry-1.docker.io")).toEqual(mine);
+});
+
+test("the hub's token goes to the hub alone", async () => {
+  const credentials = await readCredentials({ hubToken: "hf_secret" });
+  expect(credentials.forHost("huggingface.co")).toEqual({ kind: "bearer", token: "hf_secret" });
+  expect(credentials.forHost("registry.ollama.ai")).toBeUndefined();
+});
+
+test.for([
+  "",
+  "{",
+  "[]",
+  '{"auths":[]}',
+  '{"auths":{"a":5}}',
+  '{"auths":{"a":{"auth":"!"}}}',
+  '{"auths":{"a":{}}}',
+])("a file that holds no passwords is none: %s", async (content) => {
+  expect((await credentialsOf(content)).forHost("a")).toBeUndefined();
+});
+
+test("a file that is not there holds none", async () => {
+  expect((await readCredentials({ dockerConfig: "/nowhere/config.json" })).forHost("a")).toBeUndefined();
+});

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { digestOf } from "../store/digest.ts";
+import { translateLayers } from "./translate-layers.ts";
+
+const digest = digestOf("x");
+
+function manifest(...layers: readonly { mediaType: string; title?: string }[]): Buffer {
+  const written = layers.map(({ mediaType, title }) => ({
+    mediaType,
+    digest,
+    size: 1,
+    annotations: { "org.cncf.model.filepath": title },
+  }));
+  return Buffer.from(JSON.stringify({ schemaVersion: 2, layers: written }));
+}
+
+function kindsOf(...layers: readonly { mediaType: string; title?: string }[]): readonly string[] {
+  return translateLayers(manifest(...layers)).map(({ mediaType }) => mediaType.split(".").at(-1) ?? "");
+}
+
+test("Docker's weights, projectors and licences become ours, and what has no use is left out", () => {
+  expect(
+    kindsOf(
+      { mediaType: "application/vnd.docker.ai.gguf.v3" },
+      { mediaType: "application/vnd.docker.ai.mmproj" },
+      { mediaType: "application/vnd.docker.ai.license" },
+      { mediaType: "application/vnd.docker.ai.chat.template.jinja" },
+      { mediaType: "application/vnd.docker.ai.safetensors" },
+    ),
+  ).toEqual(["model", "projector", "license"]);
+});
+
+test("raw files of the CNCF's models are told apart by their names, and archives are not opened", () => {
+  expect(
+    kindsOf(
+      { mediaType: "application/vnd.cncf.model.weight.v1.raw", title: "weights/model.gguf" },
+      { mediaType: "application/vnd.cncf.model.weight.v1.raw", title: "mmproj-model-f16.gguf" },
+      { mediaType: "application/vnd.cncf.model.doc.v1.raw", title: "LICENSE.txt" },
+      { mediaType: "application/vnd.cncf.model.weight.v1.tar+gzip", title: "model.gguf" },
+      { mediaType: "application/vnd.cncf.model.weight.v1.raw", title: "model.safetensors" },
+    ),
+  ).toEqual(["model", "projector", "license"]);
+});
+
+test("the parts of a split model keep the names of their files, without folders", () => {
+  const mediaType = "application/vnd.cncf.model.weight.v1.raw";
+  const layers = translateLayers(
+    manifest(
+      { mediaType, title: "../a/m-00001-of-00002.gguf" },
+      { mediaType, title: "m-00002-of-00002.gguf" },
+    ),
+  );
+  expect(layers.map(({ name }) => name)).toEqual(["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"]);
+});

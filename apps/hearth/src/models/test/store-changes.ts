@@ -1,0 +1,158 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { writeModel } from "@hearth-and-keep/gguf/testing";
+import { createCatalog } from "../catalog.ts";
+import { createFromBlobs } from "../create-from-blobs.ts";
+import { createFromFile } from "../create-from-file.ts";
+import { addBlob } from "../store/blob-store.ts";
+import { digestOf } from "../store/digest.ts";
+import type { ModelStores } from "../store/model-store.ts";
+import { createPuller } from "./puller.ts";
+import { saveParts } from "./split-model.ts";
+
+/** Files that changes are made of, and the registry that has the model of `new.gguf` under every name. */
+export type Materials = { readonly folder: string; readonly registryHost: string };
+
+/** One way in which a store changes, from a store made ready for it; "made" is what it is about. */
+export type StoreChange = {
+  readonly verb: "create" | "copy" | "delete" | "pull";
+  readonly setUp: (stores: ModelStores, materials: Materials) => Promise<void>;
+  readonly run: (stores: ModelStores, materials: Materials) => Promise<void>;
+};
+
+const extras = {
+  system: "Be brief",
+  licenses: ["Anybody may"],
+  parameters: { num_ctx: 64 },
+  messages: [{ role: "user" as const, content: "Hello" }],
+};
+
+export const storeChanges = {
+  "create a name": {
+    verb: "create",
+    setUp: addNeighbours,
+    run: (stores, { folder }) =>
+      createFromFile(stores, { name: "made", file: join(folder, "new.gguf"), extras }),
+  },
+  "create over a name": {
+    verb: "create",
+    setUp: addMade,
+    run: (stores, { folder }) =>
+      createFromFile(stores, { name: "Made", file: join(folder, "new.gguf"), extras }),
+  },
+  "create of uploaded parts": {
+    verb: "create",
+    async setUp(stores, materials) {
+      await addNeighbours(stores, materials);
+      for (const path of partPaths(materials)) await upload(stores, path);
+    },
+    async run(stores, materials) {
+      const files = new Map<string, string>();
+      for (const path of partPaths(materials)) files.set(basename(path), digestOf(await readFile(path)));
+      await createFromBlobs(stores, { name: "made", files });
+    },
+  },
+  "copy to a name": {
+    verb: "copy",
+    setUp: addNeighbours,
+    run: (stores) => createCatalog(stores).copy("neighbour", "made"),
+  },
+  "copy over a name": {
+    verb: "copy",
+    setUp: addMade,
+    run: (stores) => createCatalog(stores).copy("neighbour", "MADE"),
+  },
+  "delete a name with blobs of its own": {
+    verb: "delete",
+    setUp: addMade,
+    run: removeMade,
+  },
+  "delete a name that shares its blobs": {
+    verb: "delete",
+    async setUp(stores, materials) {
+      await addNeighbours(stores, materials);
+      await createCatalog(stores).copy("neighbour", "made");
+    },
+    run: removeMade,
+  },
+  "delete a model in parts": {
+    verb: "delete",
+    async setUp(stores, materials) {
+      await addNeighbours(stores, materials);
+      await createFromFile(stores, { name: "made", file: partPaths(materials)[0] ?? "" });
+      await createCatalog(stores).describe("made");
+    },
+    run: removeMade,
+  },
+  "pull a name": { verb: "pull", setUp: addNeighbours, run: pullMade },
+  "pull over a name": {
+    verb: "pull",
+    async setUp(stores, materials) {
+      await addNeighbours(stores, materials);
+      const file = join(materials.folder, "old.gguf");
+      await createFromFile(stores, { name: pulledName(materials), file, extras: { template: "old" } });
+    },
+    run: pullMade,
+  },
+} as const satisfies Record<string, StoreChange>;
+
+export type ChangeName = keyof typeof storeChanges;
+
+export async function saveMaterials(folder: string, registryHost: string): Promise<Materials> {
+  for (const [index, name] of ["old", "new", "neighbour"].entries()) {
+    await writeFile(join(folder, `${name}.gguf`), writeTiny(index + 1));
+  }
+  await saveParts(folder);
+  return { folder, registryHost };
+}
+
+export function writeTiny(fill: number): Buffer {
+  return writeModel({
+    entries: [{ key: "general.architecture", type: "string", value: "llama" }],
+    tensors: [{ name: "only", shape: [8], offset: 0 }],
+    content: new Uint8Array(32).fill(fill),
+  });
+}
+
+/** Two names that no change is about; one of them shares a layer with what is made. */
+async function addNeighbours(stores: ModelStores, { folder }: Materials): Promise<void> {
+  const file = join(folder, "neighbour.gguf");
+  await createFromFile(stores, { name: "neighbour", file, extras: { system: extras.system } });
+  await createFromFile(stores, { name: "there.example/other/neighbour:small", file });
+}
+
+async function addMade(stores: ModelStores, materials: Materials): Promise<void> {
+  await addNeighbours(stores, materials);
+  await createFromFile(stores, {
+    name: "made",
+    file: join(materials.folder, "old.gguf"),
+    extras: { template: "old" },
+  });
+}
+
+async function removeMade(stores: ModelStores): Promise<void> {
+  await createCatalog(stores).remove("made");
+}
+
+async function pullMade(stores: ModelStores, materials: Materials): Promise<void> {
+  await using puller = createPuller(stores);
+  const ending = await puller.pull(pulledName(materials));
+  if (ending !== "success") throw new Error(ending);
+}
+
+function pulledName({ registryHost }: Materials): string {
+  return `${registryHost}/team/made`;
+}
+
+function partPaths({ folder }: Materials): readonly string[] {
+  return [1, 2, 3].map((part) => join(folder, `tiny-0000${part}-of-00003.gguf`));
+}
+
+async function upload([store]: ModelStores, path: string): Promise<void> {
+  const content = await readFile(path);
+  await addBlob(store, digestOf(content), chunksOf(content));
+}
+
+async function* chunksOf(content: Buffer): AsyncGenerator<Uint8Array> {
+  yield content;
+}
