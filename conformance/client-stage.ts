@@ -58,11 +58,15 @@ export const pixel =
 export async function startStage(): Promise<ClientStage> {
   await using stack = new AsyncDisposableStack();
   const access = { keys: [accessKey("conformance", rightKey)] };
-  const real = stack.use(await startTestServer({ models: { smol, tiny, minilm }, access }));
+  const privateRegistries = ["127.0.0.1"];
+  const real = stack.use(
+    await startTestServer({ models: { smol, tiny, minilm }, access, privateRegistries }),
+  );
   const scripted = stack.use(
     await startTestServer({
       models: { tiny },
       access,
+      privateRegistries,
       script: playWeather,
       description: { splitsEvents: true },
       limits: { sequences: 1 },
@@ -156,6 +160,25 @@ function isCall({ route }: LogLine): boolean {
 
 function isAnswered({ status }: LogLine): boolean {
   return Number(status) < 400;
+}
+
+/** What a client does with the store, on its way to other machines and back. */
+export const storeRoutes = [
+  "DELETE /api/delete",
+  "POST /api/blobs/:digest",
+  "POST /api/copy",
+  "POST /api/create",
+  "POST /api/pull",
+  "POST /api/push",
+];
+
+export function recordStoreCalls(client: string, { answered }: Pick<Tally, "answered">): void {
+  const reached = storeRoutes.filter((route) => answered.includes(route)).length;
+  recordFigure({
+    claim: "store 11",
+    text: `${client}: ${reached} of ${storeRoutes.length} endpoints of the store: pull with progress and abort, push, create, copy, delete, blobs`,
+    counted: { reached, needed: storeRoutes.length },
+  });
 }
 
 export function recordCalls(client: string, { calls, callsAnswered, answered }: Tally, needed: number): void {

@@ -1,3 +1,11 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import {
+  type ModelRegistry,
+  startFaultProxy,
+  startModelRegistry,
+  testModel,
+} from "@hearth-and-keep/test-servers";
 import { Ollama } from "ollama";
 import { Ollama as BrowserOllama } from "ollama/browser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,6 +16,7 @@ import {
   okSchema,
   pixel,
   recordCalls,
+  recordStoreCalls,
   rightKey,
   startStage,
   tallyCalls,
@@ -15,14 +24,19 @@ import {
 } from "./client-stage.ts";
 
 let stage: ClientStage;
+let registry: ModelRegistry;
 let real: Ollama;
 let scripted: Ollama;
 beforeAll(async () => {
   stage = await startStage();
+  registry = await startModelRegistry();
   real = new Ollama({ host: stage.real.url, headers: bearer(rightKey) });
   scripted = new Ollama({ host: stage.scripted.url, headers: bearer(rightKey) });
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterAll(async () => {
+  await stage[Symbol.asyncDispose]();
+  await registry[Symbol.asyncDispose]();
+});
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const model = "smol";
@@ -45,7 +59,15 @@ const endpoints: readonly [string, (client: Ollama) => Promise<unknown>][] = [
   ["POST /api/embeddings", (client) => client.embeddings({ model: "minilm", prompt: "a" })],
   ["POST /api/copy", (client) => client.copy({ source: "tiny", destination: "copied" })],
   ["DELETE /api/delete", (client) => client.delete({ model: "copied" })],
+  ["POST /api/create", (client) => client.create({ model: remote("tiny"), from: "tiny", stream: false })],
+  ["POST /api/push", (client) => client.push({ model: remote("tiny"), insecure: true, stream: false })],
+  ["POST /api/pull", (client) => client.pull({ model: remote("tiny"), insecure: true, stream: false })],
 ];
+
+/** A name at the registry, or at what stands before it. */
+function remote(name: string, { url }: { readonly url: string } = registry): string {
+  return `${new URL(url).host}/team/${name}:latest`;
+}
 
 test.each(endpoints)(
   "%s throws without a key and with a wrong one, and answers the right one",
@@ -57,6 +79,75 @@ test.each(endpoints)(
     await call(real);
   },
 );
+
+describe("transfers", () => {
+  test("a model is made of another one and of an uploaded file, and tells its steps", async () => {
+    const parameters = { temperature: 0, num_ctx: 512 };
+    const steps = await real.create({
+      model: "mine",
+      from: "tiny",
+      system: "Be brief",
+      parameters,
+      stream: true,
+    });
+    const told = (await Array.fromAsync(steps)).map(({ status }) => status);
+    expect(told.slice(-2)).toEqual(["writing manifest", "success"]);
+    expect(told[0]).toMatch(/^using existing layer sha256:/u);
+    expect(await real.show({ model: "mine" })).toMatchObject({ system: "Be brief" });
+    const weights = await readFile(await testModel("tiny-llama.gguf"));
+    const digest = `sha256:${createHash("sha256").update(weights).digest("hex")}`;
+    const blob = { method: "POST", headers: bearer(rightKey), body: weights };
+    expect((await fetch(`${stage.real.url}/api/blobs/${digest}`, blob)).status).toBe(200);
+    const ofFiles = { model: "uploaded", files: { "tiny.gguf": digest } };
+    expect(await real.create(ofFiles)).toEqual({ status: "success" });
+    expect((await real.chat({ model: "uploaded", messages, options })).eval_count).toBe(8);
+    await expect(real.create({ model: "none" })).rejects.toMatchObject({ status_code: 400 });
+    for (const made of ["mine", "uploaded"]) await real.delete({ model: made });
+  });
+
+  test("a push and a pull tell their progress, and the pulled model answers", async () => {
+    await real.create({ model: remote("smol"), from: "smol" });
+    const pushed = await Array.fromAsync(
+      await real.push({ model: remote("smol"), insecure: true, stream: true }),
+    );
+    expect(pushed[0]).toEqual({ status: "retrieving manifest" });
+    expect(pushed.at(-1)).toEqual({ status: "success" });
+    for (const made of ["tiny", "smol"]) await real.delete({ model: remote(made) });
+    const pulled = await Array.fromAsync(
+      await real.pull({ model: remote("tiny"), insecure: true, stream: true }),
+    );
+    expect(pulled[0]).toEqual({ status: "pulling manifest" });
+    expect(pulled.filter(({ digest }) => digest !== undefined).every(({ total }) => total > 0)).toBe(true);
+    expect(pulled.at(-1)).toEqual({ status: "success" });
+    expect((await real.chat({ model: remote("tiny"), messages, options })).eval_count).toBe(8);
+    await real.delete({ model: remote("tiny") });
+  });
+
+  test("an aborted pull stops, and the next one goes on with what it left", async () => {
+    const slow = { kind: "throttle", bytesPerSecond: 24 * 1024 * 1024 } as const;
+    await using proxy = await startFaultProxy({ target: registry.url, faults: [slow] });
+    const wish = { model: remote("smol", proxy), insecure: true, stream: true } as const;
+    const stream = await scripted.pull(wish);
+    const listening = (async () => {
+      for await (const { completed = 0 } of stream) if (completed > 20_000_000) stream.abort();
+    })();
+    await expect(listening).rejects.toMatchObject({ name: "AbortError" });
+    await expect.poll(() => stage.scripted.logged().map(({ route }) => route)).toContain("POST /api/pull");
+    await proxy.setFaults([]);
+    const progress = await Array.fromAsync(await scripted.pull(wish));
+    expect(progress.find(({ completed }) => completed > 0)?.completed).toBeGreaterThan(10_000_000);
+    expect(progress.at(-1)).toEqual({ status: "success" });
+    await scripted.delete({ model: wish.model });
+  });
+
+  test("what a registry does not have is thrown, whole and streamed", async () => {
+    const wish = { model: remote("none"), insecure: true };
+    await expect(real.pull(wish)).rejects.toThrow("pull model manifest: file does not exist");
+    const streamed = Array.fromAsync(await real.pull({ ...wish, stream: true }));
+    await expect(streamed).rejects.toThrow("pull model manifest: file does not exist");
+    await expect(real.push(wish)).rejects.toMatchObject({ status_code: 404 });
+  });
+});
 
 describe("on real weights", () => {
   test("models are listed, shown and told to be loaded", async () => {
@@ -237,8 +328,11 @@ describe("on a script", () => {
 
 test("every endpoint was called with the right key, without one and with a wrong one", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
-  const calls = 78;
-  const wanted = { answered: routes, withoutKey: routes, withWrongKey: routes, calls };
+  const calls = 108;
+  // Uploads are made past this client, which has no word for them.
+  const answered = [...routes, "POST /api/blobs/:digest"].toSorted();
+  const wanted = { answered, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(stage)).toMatchObject(wanted);
   recordCalls("npm ollama", tallyCalls(stage), calls);
+  recordStoreCalls("npm ollama", tallyCalls(stage));
 });

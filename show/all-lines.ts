@@ -2,6 +2,12 @@ import { engineLines } from "./engine/lines.ts";
 import { familiesLines } from "./families/lines.ts";
 import { groundLines } from "./ground/lines.ts";
 import type { ShowLine } from "./line.ts";
+import { storeLines } from "./store/lines.ts";
 
 /** Every claim of every topic, in the order they are listed. */
-export const allLines: readonly ShowLine[] = [...groundLines, ...engineLines, ...familiesLines];
+export const allLines: readonly ShowLine[] = [
+  ...groundLines,
+  ...engineLines,
+  ...familiesLines,
+  ...storeLines,
+];

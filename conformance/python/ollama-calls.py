@@ -5,7 +5,7 @@ import os
 from ollama import AsyncClient, Client
 from pydantic import BaseModel
 
-from outcomes import asked, question, real, right_key, says, scripted, tell, tell_refused
+from outcomes import asked, model_file, question, real, registry, right_key, says, scripted, tell, tell_refused
 
 options = {"seed": 1, "temperature": 0, "num_predict": 8}
 
@@ -135,6 +135,62 @@ async def async_calls():
     }
 
 
+remote = f"{registry}/team/tiny:latest"
+
+
+def made_of_blob():
+    digest = client.create_blob(model_file)
+    client.create_blob(model_file)
+    made = client.create(model="uploaded", files={"tiny.gguf": digest}).status
+    said = client.generate(model="uploaded", prompt="One two", raw=True, options=options).eval_count
+    return [digest[:7], made, said, client.delete("uploaded").status]
+
+
+def made_of_model():
+    parts = client.create(
+        model=remote,
+        from_="tiny",
+        system="Be brief",
+        template="{{ .Prompt }}",
+        license=["MIT", "Apache-2.0"],
+        parameters={"temperature": 0, "stop": ["#"]},
+        messages=[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}],
+        stream=True,
+    )
+    statuses = [part.status for part in parts]
+    shown = client.show(remote)
+    return [statuses[-2:], shown.license, shown.parameters.split(), shown.details.parent_model]
+
+
+def moved(parts):
+    seen = list(parts)
+    layers = [part for part in seen if part.digest is not None]
+    return [seen[0].status, seen[-1].status, all((part.completed or 0) <= part.total for part in layers)]
+
+
+def pulled():
+    client.delete(remote)
+    progress = moved(client.pull(remote, insecure=True, stream=True))
+    return [*progress, client.chat(model=remote, messages=asked, options=options).done]
+
+
+def pulled_after_abort():
+    client.delete(remote)
+    for _part in client.pull(remote, insecure=True, stream=True):
+        break
+    return [client.pull(remote, insecure=True).status, client.delete(remote).status]
+
+
+async def async_transfers():
+    other = AsyncClient(host=real, headers={"Authorization": f"Bearer {right_key}"})
+    digest = await other.create_blob(model_file)
+    made = (await other.create(model=remote, files={"tiny.gguf": digest})).status
+    pushed = [part.status async for part in await other.push(remote, insecure=True, stream=True)]
+    removed = (await other.delete(remote)).status
+    got = [part.status async for part in await other.pull(remote, insecure=True, stream=True)]
+    return [made, pushed[-1], removed, got[-1], (await other.delete(remote)).status]
+
+
 tell("list", lambda: sorted(entry.model for entry in client.list().models))
 tell("show", lambda: client.show("tiny").modelinfo["general.architecture"])
 tell("generate, whole and streamed", generate_alike)
@@ -154,6 +210,16 @@ tell("copy", lambda: client.copy("tiny", "mine").status)
 tell("delete", lambda: client.delete("mine").status)
 tell("delete what is not there", lambda: client.delete("mine").status)
 tell("chat with what is not there", lambda: client.chat(model="mine", messages=asked).done)
+tell("create_blob, and a model of it", made_of_blob)
+tell("create from a model with everything", made_of_model)
+tell("push", lambda: client.push(remote, insecure=True).status)
+tell("push streamed", lambda: moved(client.push(remote, insecure=True, stream=True)))
+tell("pull streamed", pulled)
+tell("pull after one that was left", pulled_after_abort)
+tell("async: create_blob, create, push, delete, pull", async_transfers)
+tell("pull what is not there", lambda: client.pull(f"{registry}/team/none", insecure=True).status)
+tell("push what is not there", lambda: client.push(f"{registry}/team/none", insecure=True).status)
+tell("create of nothing", lambda: client.create(model="none").status)
 tell("key from the environment", key_from_environment)
 tell("async: list, show, chat, generate, embed", async_calls)
 tell("tools from Python functions", tools_loop)
@@ -173,6 +239,10 @@ tell_refused(
         "embeddings": lambda who: len(who.embeddings(model="minilm", prompt="a").embedding),
         "copy": lambda who: who.copy("tiny", "stolen").status,
         "delete": lambda who: who.delete("tiny").status,
+        "create": lambda who: who.create(model="stolen", from_="tiny").status,
+        "create_blob": lambda who: who.create_blob(model_file),
+        "push": lambda who: who.push(remote, insecure=True).status,
+        "pull": lambda who: who.pull(remote, insecure=True).status,
     },
     make_client,
 )

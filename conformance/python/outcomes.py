@@ -5,8 +5,8 @@ import inspect
 import json
 import sys
 
-# The third address is that of a server that wants no key.
-real, scripted, keyless, right_key, wrong_key = sys.argv[1:]
+# The third address is that of a server that wants no key; the last are a registry's host and a model file.
+real, scripted, keyless, right_key, wrong_key, registry, model_file = sys.argv[1:]
 
 question = "Count from one to nine"
 asked = [{"role": "user", "content": question}]

@@ -5,11 +5,14 @@
  * Nothing imports from here.
  */
 import { fileURLToPath } from "node:url";
-import { runPython } from "@hearth-and-keep/test-servers";
+import { runPython, testModel } from "@hearth-and-keep/test-servers";
 import type { TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
 import { type ClientStage, rightKey, wrongKey } from "../client-stage.ts";
 
-export type PythonStage = ClientStage & { readonly keyless: TestServer };
+export type PythonStage = ClientStage & {
+  readonly keyless: TestServer;
+  readonly registry: { readonly url: string };
+};
 
 type Outcomes = Readonly<Record<string, unknown>>;
 
@@ -17,7 +20,8 @@ type Outcomes = Readonly<Record<string, unknown>>;
 export async function runCalls(script: string, stage: PythonStage): Promise<Outcomes> {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const addresses = [stage.real.url, stage.scripted.url, stage.keyless.url];
-  const printed = await runPython(path, [...addresses, rightKey, wrongKey], {
+  const transfers = [new URL(stage.registry.url).host, await testModel("tiny-llama.gguf")];
+  const printed = await runPython(path, [...addresses, rightKey, wrongKey, ...transfers], {
     withinSeconds: 240,
     // Otherwise it would leave what it compiled beside the scripts.
     environment: { PYTHONDONTWRITEBYTECODE: "1" },

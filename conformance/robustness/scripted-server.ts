@@ -8,6 +8,9 @@ await using server = await startTestServer({
     { do: "end", reason: "stop" },
   ],
   limits: { sequences: 64 },
+  // What is made to break it may be the name of a model somewhere.
+  isOffline: true,
+  transferLimits: { patience: { tries: 1, firstWaitMilliseconds: 0, longestWaitMilliseconds: 0 } },
   forgetsLog: true,
 });
 process.stdout.write(`listens on ${server.url}\n`);

@@ -3,6 +3,8 @@ import { routes } from "../../apps/hearth/src/routes.ts";
 
 const model = "tiny";
 const messages = [{ role: "user", content: "Say hello" }];
+/** A host that may not be called; that is told inside a stream, which has status 200. */
+const elsewhere = "127.0.0.1:9/team/nothing";
 
 /** One body that each row takes, by how its path ends; where a row changes something, it names what is not there. */
 const bodies: readonly (readonly [ending: string, body: object])[] = [
@@ -13,6 +15,9 @@ const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/api/embeddings", { model, prompt: "Say hello" }],
   ["/api/copy", { source: "nothing", destination: "nothing-else" }],
   ["/api/delete", { model: "nothing" }],
+  ["/api/pull", { model: elsewhere }],
+  ["/api/push", { model: elsewhere }],
+  ["/api/create", { model: "nothing", from: elsewhere }],
   ["/chat/completions", { model, messages }],
   ["/completions", { model, prompt: "Say hello" }],
   ["/embeddings", { model, input: "Say hello" }],

@@ -9,6 +9,7 @@ import { createLlamaDriver, missingProtections } from "@hearth-and-keep/llama-en
 import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { create } from "./commands/create.ts";
+import { prune } from "./commands/prune.ts";
 import { serve } from "./commands/serve.ts";
 import { readServeConfig, readStoreConfig, serveSettings, storeSettings } from "./config.ts";
 import { explainFailure } from "./failures.ts";
@@ -35,13 +36,28 @@ addSettings(program.command("serve").description("Start the server"), serveSetti
 addSettings(
   program
     .command("create")
-    .description("Put a model file into the store")
+    .description("Put a model into the store, of a file or by a Modelfile")
     .argument("<name>", "what to call it, as in model or model:tag")
-    .requiredOption("--from <file>", "a GGUF file, or the first part of a split one"),
+    .option("--from <file>", "a GGUF file, or the first part of a split one")
+    .option("-f, --file <Modelfile>", "a Modelfile, which says what the model is made of"),
   storeSettings,
-).action(async (name: string, flags: { from: string; models?: string }) => {
+).action(async (name: string, flags: { from?: string; file?: string; models?: string }) => {
   const { models } = readStoreConfig({ models: flags.models });
-  await create({ name, from: flags.from, models }, (line) => process.stdout.write(`${line}\n`));
+  const { from, file: modelfile } = flags;
+  const plan = { name, models, ...(from && { from }), ...(modelfile && { modelfile }) };
+  await create(plan, (line) => process.stdout.write(`${line}\n`));
+});
+
+addSettings(
+  program
+    .command("prune")
+    .description("Remove from the store what no model needs")
+    .option("--dry-run", "only tell what would go"),
+  storeSettings,
+).action(async (flags: { dryRun?: boolean; models?: string }) => {
+  const { models } = readStoreConfig({ models: flags.models });
+  const dryRun = flags.dryRun === true;
+  await prune({ models, dryRun }, (line) => process.stdout.write(`${line}\n`));
 });
 
 await runProgram(program, explainFailure);

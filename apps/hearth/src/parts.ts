@@ -3,12 +3,14 @@ import type { Caller } from "./access/caller.ts";
 import type { ResponseStore } from "./dialects/openai/responses/response-store.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Catalog } from "./models/catalog.ts";
+import type { Transfers } from "./models/transfers/transfer.ts";
 import type { ApiDocuments } from "./papers/describe-api.ts";
 import type { Scheduler } from "./scheduling/scheduler.ts";
 
 /** What handlers work with, made once at start. */
 export type HearthParts = {
   readonly models: Catalog;
+  readonly transfers: Transfers;
   readonly scheduler: Scheduler;
   readonly metrics: Metrics;
   readonly documents: ApiDocuments;

@@ -3,7 +3,9 @@ import { anthropicFamily as messages } from "./dialects/anthropic/errors.ts";
 import { answerMessages } from "./dialects/anthropic/messages.ts";
 import { answerModelOfMessages, answerModelsOfMessages } from "./dialects/anthropic/models.ts";
 import { countTokensRequest, messagesRequest } from "./dialects/anthropic/schema.ts";
+import { answerHasBlob, answerTakeBlob } from "./dialects/ollama/blobs.ts";
 import { answerChat } from "./dialects/ollama/chat.ts";
+import { answerCreate } from "./dialects/ollama/create.ts";
 import { answerEmbed, answerEmbeddings } from "./dialects/ollama/embed.ts";
 import { ollamaFamily as ollama } from "./dialects/ollama/errors.ts";
 import { answerGenerate } from "./dialects/ollama/generate.ts";
@@ -11,13 +13,16 @@ import { answerCopy, answerDelete, answerPs, answerShow, answerTags } from "./di
 import {
   chatRequest,
   copyRequest,
+  createRequest,
   deleteRequest,
   embeddingsRequest,
   embedRequest,
   generateRequest,
   showRequest,
+  transferRequest,
 } from "./dialects/ollama/schema.ts";
 import { answerRoot, answerStatus, answerVersion } from "./dialects/ollama/status.ts";
+import { answerPull, answerPush } from "./dialects/ollama/transfers.ts";
 import { answerChatCompletions } from "./dialects/openai/chat-completions.ts";
 import { answerCompletions } from "./dialects/openai/completions.ts";
 import { answerCreateEmbeddings } from "./dialects/openai/embeddings.ts";
@@ -51,6 +56,11 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/api/copy",                     family: ollama,   access: "key", ...takes(copyRequest, answerCopy) },
   { method: "DELETE", path: "/api/delete",                   family: ollama,   access: "key", ...takes(deleteRequest, answerDelete) },
   { method: "POST",   path: "/api/delete",                   family: ollama,   access: "key", ...takes(deleteRequest, answerDelete) },
+  { method: "POST",   path: "/api/pull",                     family: ollama,   access: "key", ...takes(transferRequest, answerPull) },
+  { method: "POST",   path: "/api/push",                     family: ollama,   access: "key", ...takes(transferRequest, answerPush) },
+  { method: "POST",   path: "/api/create",                   family: ollama,   access: "key", ...takes(createRequest, answerCreate) },
+  { method: "HEAD",   path: "/api/blobs/:digest",            family: ollama,   access: "key", handle: answerHasBlob },
+  { method: "POST",   path: "/api/blobs/:digest",            family: ollama,   access: "key", body: "stream", handle: answerTakeBlob },
   { method: "GET",    path: "/metrics",                      family: ollama,   access: "key", handle: answerMetrics },
   { method: "GET",    path: "/openapi",                      family: ollama,   access: "key", handle: answerApiPage },
   { method: "GET",    path: "/openapi/:document",            family: ollama,   access: "key", handle: answerApiDocument },

@@ -1,4 +1,5 @@
 import {
+  type Answer,
   type CallHead,
   createHttpService,
   type HttpService,
@@ -82,13 +83,25 @@ type BoundRow = Omit<HearthRoute, "handle"> & {
   readonly handle: Parameters<typeof createHttpService>[0]["routes"][number]["handle"];
 };
 
-function withParts(row: HearthRoute, parts: HearthParts & { readonly access: Access }): BoundRow {
+function withParts(row: HearthRoute, parts: HearthParts & Pick<ServerParts, "access" | "logger">): BoundRow {
   return {
     ...row,
-    handle: (call) => {
+    handle: async (call) => {
       const caller = callerOf(call, parts.access);
       call.note({ keyName: caller.keyName });
-      return row.handle({ ...call, caller }, parts);
+      return loggingDefects(await row.handle({ ...call, caller }, parts), call, parts.logger);
+    },
+  };
+}
+
+/** What breaks after the first byte is told to the caller by the handler alone, and to us here. */
+function loggingDefects(answer: Answer, head: CallHead, logger: HearthLogger): Answer {
+  if (!("pieces" in answer)) return answer;
+  return {
+    ...answer,
+    endFailed: (problem) => {
+      logDefect(logger, problem, head);
+      return answer.endFailed(problem);
     },
   };
 }
@@ -100,7 +113,8 @@ function describeFamilies(): ApiDocuments {
 
 /** Where a fault of ours happened. Its message is left out, because it may hold what a caller wrote. */
 function logDefect(logger: HearthLogger, problem: unknown, { requestId }: CallHead): void {
-  if (asRequestFailure(problem).kind !== "defect") return;
+  const isHangUp = problem instanceof Error && problem.name === "AbortError";
+  if (isHangUp || asRequestFailure(problem).kind !== "defect") return;
   const frames =
     problem instanceof Error ? (problem.stack ?? "").split("\n").filter((line) => /^\s+at /u.test(line)) : [];
   const name = problem instanceof Error ? problem.name : typeof problem;

@@ -16,6 +16,7 @@ import {
   serveUntil,
 } from "@hearth-and-keep/http-service";
 import type { EngineDriver } from "@hearth-and-keep/llama-engine";
+import { createOutbound, type Outbound } from "@hearth-and-keep/outbound-http";
 import type { Access } from "../access/admit.ts";
 import { isLoopbackAddress } from "../access/loopback.ts";
 import { readAccess } from "../access/read-access.ts";
@@ -25,6 +26,10 @@ import type { CommandFailure } from "../failures.ts";
 import { createMetrics } from "../metrics.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { openStores } from "../models/open-stores.ts";
+import { readCredentials } from "../models/registry/credentials.ts";
+import type { ModelStores } from "../models/store/model-store.ts";
+import { createTransfers } from "../models/transfers/create-transfers.ts";
+import type { Transfers } from "../models/transfers/transfer.ts";
 import { createScheduler, type SchedulerParts } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
 
@@ -51,7 +56,10 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
   const files = certificateFiles(config);
   const certificate = files === undefined ? undefined : await readUsable(files);
   for (const protection of parts.missingProtections) logger.warn("Protection missing", { protection });
-  const models = createCatalog(await openStores(config.models));
+  const stores = await openStores(config.models);
+  const models = createCatalog(stores);
+  await using outbound = createOutbound({ privateHosts: config.privateRegistries });
+  const transfers = await transfersOf(config, { stores, outbound });
   const scheduler = createScheduler({
     driver,
     ...schedulingOf(config),
@@ -61,6 +69,7 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
   const { trustedProxies, earlyHeaders } = config;
   const server = createModelServer({
     models,
+    transfers,
     scheduler,
     metrics,
     logger,
@@ -124,6 +133,21 @@ function schedulingOf(config: ServeConfig): Pick<SchedulerParts, "limits" | "loa
       ...(memoryBudget === undefined ? {} : { memoryBudgetBytes: memoryBudget }),
     },
   };
+}
+
+async function transfersOf(
+  { dockerConfig, hubToken, pullRate }: ServeConfig,
+  parts: { readonly stores: ModelStores; readonly outbound: Outbound },
+): Promise<Transfers> {
+  const credentials = await readCredentials({
+    dockerConfig,
+    ...(hubToken === undefined ? {} : { hubToken: hubToken.reveal() }),
+  });
+  return createTransfers({
+    ...parts,
+    credentials,
+    ...(pullRate === undefined ? {} : { limits: { bytesPerSecond: pullRate } }),
+  });
 }
 
 const mostResponseBytes = 64 * 1024 * 1024;

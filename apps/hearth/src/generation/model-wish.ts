@@ -1,5 +1,6 @@
 import type { LoadPlan } from "@hearth-and-keep/llama-engine";
 import type { ModelDescription } from "../models/describing/describe-model.ts";
+import { refusePrivateDialect } from "../models/describing/private-dialect.ts";
 import type { KeepAlive } from "../scheduling/keep-alive.ts";
 import type { ModelWish } from "../scheduling/wish.ts";
 
@@ -18,6 +19,7 @@ export function wishFor(
   purpose: LoadPlan["purpose"],
 ): ModelWish {
   const { header, parameters, adapterPaths, projectorPaths } = model;
+  refusePrivateDialect(header);
   const wanted = contextTokens ?? parameters.values.contextTokens;
   const [projectorPath] = projectorPaths;
   return {

@@ -69,14 +69,14 @@ export function describeApi(
 }
 
 function describeOperation({ path, request }: DescribedRow): object {
+  const names = [...templateOf(path).matchAll(/\{(?<name>\w+)\}/gu)].flatMap(
+    ({ groups }) => groups?.["name"] ?? [],
+  );
+  const schema = { type: "string", maxLength: 1024 };
   return {
-    ...(path.includes("*")
-      ? {
-          parameters: [
-            { name: "model", in: "path", required: true, schema: { type: "string", maxLength: 1024 } },
-          ],
-        }
-      : {}),
+    ...(names.length === 0
+      ? {}
+      : { parameters: names.map((name) => ({ name, in: "path", required: true, schema })) }),
     ...(request === undefined
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: request } } } }),
@@ -86,5 +86,5 @@ function describeOperation({ path, request }: DescribedRow): object {
 
 /** The rest of a path is a model's name. */
 function templateOf(path: string): string {
-  return path.replace("*", "{model}");
+  return path.replace("*", "{model}").replaceAll(/:(\w+)/gu, "{$1}");
 }

@@ -73,9 +73,15 @@ export class ScheduledModel {
     return this.#hosting !== undefined && leastContextOf(wish) <= this.#hosting.plan.contextTokens;
   }
 
-  load({ modelPath, adapters, projectorPath }: ModelWish, shape: LoadShape, memoryBytes: number): void {
+  load(wish: ModelWish, shape: LoadShape, memoryBytes: number): void {
+    const { modelPath, adapters, projectorPath, goTemplate } = wish;
     const { driver, loadSettings, onChange } = this.#parts;
-    const files = { modelPath, ...(adapters && { adapters }), ...(projectorPath && { projectorPath }) };
+    const files = {
+      modelPath,
+      ...(adapters && { adapters }),
+      ...(projectorPath && { projectorPath }),
+      ...(goTemplate && { goTemplate }),
+    };
     this.#hosting = new Hosting({
       driver,
       plan: { ...loadSettings, ...files, ...shape, purpose: this.purpose },

@@ -9,6 +9,8 @@ export type ModelWish = {
   readonly modelPath: string;
   readonly adapters?: LoadPlan["adapters"];
   readonly projectorPath?: string;
+  /** For a model file without a template in Jinja. */
+  readonly goTemplate?: string;
   readonly purpose: LoadPlan["purpose"];
   /** As the request asked; absent takes what is loaded. */
   readonly contextTokens?: number;

@@ -16,13 +16,17 @@ import {
   type ScriptedEngine,
 } from "@hearth-and-keep/llama-engine/testing";
 import { createLogger } from "@hearth-and-keep/logging";
+import { createOutbound, type Outbound, OutboundProblem } from "@hearth-and-keep/outbound-http";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import type { Access } from "../access/admit.ts";
+import type { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import { createMetrics } from "../metrics.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { createFromFile } from "../models/create-from-file.ts";
 import type { ModelExtras } from "../models/model-extras.ts";
+import type { Credentials } from "../models/registry/credentials.ts";
 import { openModelStore } from "../models/store/model-store.ts";
+import { createTransfers, type TransferLimits } from "../models/transfers/create-transfers.ts";
 import type { SchedulingLimits } from "../scheduling/limits.ts";
 import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
 import { createModelServer, logFields } from "../server.ts";
@@ -30,12 +34,22 @@ import { createModelServer, logFields } from "../server.ts";
 export type TestServerPlan = {
   /** Names of models and the files they are made from. */
   readonly models: Readonly<Record<string, TestModelPlan>>;
+  /** A store that was laid out before, and is its maker's to remove; otherwise an empty one. */
+  readonly storeFolder?: string;
   /** What every engine says; without a script the models run in llama.cpp, with one thread. */
   readonly script?: Script;
   /** What a scripted engine tells of itself. */
   readonly description?: Partial<EngineDescription>;
   readonly access?: Access;
   readonly limits?: Partial<SchedulingLimits>;
+  /** Registries that tests started; no other private host is called. */
+  readonly privateRegistries?: readonly string[];
+  /** Whatever is pulled or pushed, nobody is called. */
+  readonly isOffline?: boolean;
+  readonly credentials?: Credentials;
+  readonly transferLimits?: Partial<TransferLimits>;
+  /** Conversations that are continued by an id. */
+  readonly responses?: ResponseStore;
   /** For tests about memory, which the kept lines would fill. */
   readonly forgetsLog?: boolean;
 };
@@ -61,8 +75,8 @@ export const minilm: TestModelPlan = { file: "all-minilm-l6-v2-f32.gguf" };
 
 export async function startTestServer(plan: TestServerPlan): Promise<TestServer> {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await makeTemporaryFolder("hearth-models"));
-  const store = await openModelStore(folder.path, "own");
+  const storeFolder = plan.storeFolder ?? stack.use(await makeTemporaryFolder("hearth-models")).path;
+  const store = await openModelStore(storeFolder, "own");
   for (const [name, { file, extras }] of Object.entries(plan.models)) {
     await createFromFile([store], {
       name,
@@ -79,10 +93,21 @@ export async function startTestServer(plan: TestServerPlan): Promise<TestServer>
   });
   stack.defer(() => scheduler.close(0));
   const metrics = createMetrics(scheduler);
+  const outbound =
+    plan.isOffline === true
+      ? offline
+      : stack.use(createOutbound({ privateHosts: plan.privateRegistries ?? [] }));
   const server = createModelServer({
     metrics,
+    transfers: createTransfers({
+      stores: [store],
+      outbound,
+      credentials: plan.credentials ?? { forHost: () => undefined },
+      ...(plan.transferLimits === undefined ? {} : { limits: plan.transferLimits }),
+    }),
     models: createCatalog([store]),
     scheduler,
+    ...(plan.responses === undefined ? {} : { responses: plan.responses }),
     access: plan.access ?? { keys: [] },
     logger: createLogger({
       level: "debug",
@@ -103,6 +128,11 @@ export async function startTestServer(plan: TestServerPlan): Promise<TestServer>
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
+
+const offline: Outbound = {
+  request: ({ host }) => Promise.reject(new OutboundProblem(host, "no-address")),
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+};
 
 function scriptedDriver(
   { script = () => [], description = {} }: TestServerPlan,

@@ -1,4 +1,4 @@
-import type { RequestFailure } from "../../failures.ts";
+import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
 import type { SamplingWishes } from "../../generation/sampling.ts";
 
 /** What a client is told of a failure. */
@@ -59,6 +59,15 @@ const explanations: Explanations = {
     wire("invalid_request_error", `The model's parameter "${parameter}" ${reason}`),
   "store-read-only": () => lasting("Cannot change the store: it is only read"),
   "store-full": () => lasting("Cannot write: the store is full"),
+  "store-failing": () => lasting("Cannot read or write: the disk of the store fails"),
+  "model-of-nothing": () => wire("invalid_request_error", "Cannot make a model of nothing"),
+  "file-dialect-private": ({ advice }) => lasting(`Cannot load the model: ${advice}`),
+  "address-forbidden": (failure) => wire("permission_error", explainTransferFailure(failure)),
+  "registry-unreachable": (failure) => wire("api_error", explainTransferFailure(failure)),
+  "registry-refused": (failure) => wire("api_error", explainTransferFailure(failure)),
+  "remote-model-missing": ({ model }) => wire("not_found_error", `model: ${model}`),
+  "registry-answer-invalid": (failure) => wire("api_error", explainTransferFailure(failure)),
+  "transfer-damaged": (failure) => wire("api_error", explainTransferFailure(failure)),
   "parameter-out-of-bounds": ({ parameter, least, most }) =>
     wire("invalid_request_error", `${wireNames[parameter] ?? parameter}: must be from ${least} to ${most}`),
   "queue-full": ({ retryAfterSeconds }) =>

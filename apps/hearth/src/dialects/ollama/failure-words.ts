@@ -1,6 +1,6 @@
 import type { CallHead } from "@hearth-and-keep/http-service";
-import type { RequestFailure } from "../../failures.ts";
-import { namePath, readModelName } from "../../models/model-name.ts";
+import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
+import { displayModelName, namePath, readModelName } from "../../models/model-name.ts";
 import { optionNamed } from "./reading/options.ts";
 
 export type FailureWords = {
@@ -44,17 +44,27 @@ const wordings: { readonly [Kind in RequestFailure["kind"]]: Wording<Kind> } = {
   "model-remote": ({ model }) =>
     refused(`model ${JSON.stringify(model)} runs on its maker's machines, which this server does not call`),
   "blob-missing": ({ digest }, { path }) => ({
-    status: path.startsWith("/api/blobs/") ? 404 : 500,
+    status: path.startsWith("/api/blobs/") ? 404 : path === "/api/create" ? 400 : 500,
     text: `blob ${JSON.stringify(digest)} not found`,
   }),
   "digest-mismatch": ({ expected, actual }) =>
     refused(`digest mismatch, expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`),
   "manifest-invalid": ({ model, reason }) => broken(`model ${JSON.stringify(model)} is damaged: ${reason}`),
-  "model-file-invalid": ({ reason }) => broken(`unable to load model: ${reason}`),
+  "model-file-invalid": ({ reason }, { path }) =>
+    path === "/api/create" ? refused(reason) : broken(`unable to load model: ${reason}`),
   "parameter-invalid": ({ parameter, reason }) =>
     refused(`parameter ${JSON.stringify(parameter)}: ${reason}`),
   "store-read-only": () => ({ status: 403, text: "this model is in a store that is only read" }),
   "store-full": () => ({ status: 507, text: "no space left for the model" }),
+  "store-failing": () => broken("the disk that models are kept on fails"),
+  "model-of-nothing": () => refused("neither 'from' or 'files' was specified"),
+  "file-dialect-private": ({ advice }) => refused(advice),
+  "address-forbidden": (failure) => ({ status: 403, text: explainTransferFailure(failure) }),
+  "registry-unreachable": (failure) => ({ status: 502, text: explainTransferFailure(failure) }),
+  "registry-refused": (failure) => ({ status: 502, text: explainTransferFailure(failure) }),
+  "remote-model-missing": () => broken("pull model manifest: file does not exist"),
+  "registry-answer-invalid": (failure) => ({ status: 502, text: explainTransferFailure(failure) }),
+  "transfer-damaged": () => ({ status: 502, text: "digest mismatch, file must be downloaded again" }),
   "parameter-out-of-bounds": ({ parameter, least, most }) =>
     refused(`option "${optionNamed(parameter)}" must be from ${least} to ${most}`),
   "queue-full": ({ retryAfterSeconds }) => busy(busyText, retryAfterSeconds),
@@ -118,9 +128,16 @@ function nameForCapability(model: string, capability: string): string {
 
 /** Clients fetch a model by themselves when they read these words, so they stand only where that would help. */
 function notFoundText(model: string, path: string): string {
-  if (path === "/api/copy") return `model ${JSON.stringify(model)} not found`;
-  if (path === "/api/delete" || path === "/api/show") return `model '${model}' not found`;
+  if (path === "/api/copy" || path === "/api/push") return `model ${JSON.stringify(model)} not found`;
+  if (path === "/api/delete") return `model '${model}' not found`;
+  if (path === "/api/show") return `model '${withTag(model)}' not found`;
   return `model ${JSON.stringify(model)} not found, try pulling it first`;
+}
+
+/** The original looks a name up first, and so tells it with its tag. */
+function withTag(model: string): string {
+  const name = readModelName(model);
+  return name === undefined ? model : displayModelName(name);
 }
 
 function memoryText(neededBytes: number | null): string {

@@ -49,6 +49,6 @@ function quoteText(value: string | number | boolean): string {
 /** Quotes stand only where a text would not be read back without them. */
 function quote(value: string | number | boolean): string {
   const text = String(value);
-  if (!/[\n"]|^\s|\s$/u.test(text)) return text;
+  if (!/[\r\n"]|^\s|\s$/u.test(text)) return text;
   return text.includes('"') ? `"""${text}"""` : `"${text}"`;
 }

@@ -116,3 +116,33 @@ export type CopyBody = Static<typeof copyRequest>;
 
 export const deleteRequest = Type.Object(named);
 export type DeleteBody = Static<typeof deleteRequest>;
+
+/** A pull or a push. */
+export const transferRequest = Type.Object({ ...named, insecure: flag, stream: flag });
+export type TransferBody = Static<typeof transferRequest>;
+
+/** Digests of uploaded blobs by the names of their files. */
+const files = orNull(
+  Type.Record(Type.String({ maxLength: 1024 }), Type.String({ maxLength: 128 }), { maxProperties: 4096 }),
+);
+
+const storedMessage = Type.Object({
+  role: Type.Union([Type.Literal("system"), Type.Literal("user"), Type.Literal("assistant")]),
+  content: orNull(text),
+});
+
+export const createRequest = Type.Object({
+  ...named,
+  from: orNull(modelName),
+  files,
+  adapters: files,
+  template: orNull(text),
+  system: orNull(text),
+  license: orNull(Type.Union([text, Type.Array(text, { maxItems: 64 })])),
+  parameters: options,
+  messages: orNull(Type.Array(storedMessage, { maxItems: 4096 })),
+  quantize: orNull(Type.String({ maxLength: 64 })),
+  quantization: orNull(Type.String({ maxLength: 64 })),
+  stream: flag,
+});
+export type CreateBody = Static<typeof createRequest>;

@@ -1,5 +1,6 @@
-import type { RequestFailure } from "../../failures.ts";
+import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
 import type { SamplingWishes } from "../../generation/sampling.ts";
+import type { TransferFailure } from "../../models/model-failure.ts";
 
 /** A failure in this family's words. */
 export type ToldFailure = {
@@ -66,6 +67,19 @@ const sentences: Sentences = {
     message: "Cannot write: the store's disk is full",
     headers: failsAgain,
   }),
+  "store-failing": () => ({
+    status: 500,
+    message: "Cannot read or write: the store's disk fails",
+    headers: failsAgain,
+  }),
+  "model-of-nothing": () => invalid("", "Cannot make a model of nothing"),
+  "file-dialect-private": ({ advice }) => brokenModel(advice),
+  "address-forbidden": (failure) => ({ status: 403, message: explainTransferFailure(failure) }),
+  "registry-unreachable": registryTrouble,
+  "registry-refused": registryTrouble,
+  "remote-model-missing": ({ model }) => unknownModel(model),
+  "registry-answer-invalid": registryTrouble,
+  "transfer-damaged": registryTrouble,
   "queue-full": ({ waiting, retryAfterSeconds }) =>
     later("overloaded", `Cannot queue: ${waiting} requests are waiting`, retryAfterSeconds),
   "server-stopping": () => later("overloaded", "Cannot answer: the server is stopping", 5),
@@ -168,6 +182,10 @@ function unknownModel(model: string): ToldFailure {
     code: "model_not_found",
     message: `Cannot find the model "${model}"`,
   };
+}
+
+function registryTrouble(failure: TransferFailure): ToldFailure {
+  return { status: 502, code: "registry_error", message: explainTransferFailure(failure) };
 }
 
 function brokenModel(reason: string): ToldFailure {

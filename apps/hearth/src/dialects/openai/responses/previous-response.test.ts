@@ -81,6 +81,7 @@ test("a server that keeps nothing refuses to continue and names the setting", as
 
 test("a response of another key, an unknown one and one not to be kept cannot be continued; the own one can", async () => {
   await using server = await startResponsesServer({
+    keys: ["mine", "other"],
     script: () => [hello, stop],
     responses: new ResponseStore(limits),
   });
