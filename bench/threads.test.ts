@@ -13,7 +13,7 @@ const mostMilliseconds = 3000;
 
 /** Tokens per second, for no longer than a few seconds: too many threads beside a busy core hardly move at all. */
 async function speed(engine: Engine): Promise<number> {
-  const [request] = storyRequests(1, 64);
+  const [request] = storyRequests(1, 160);
   if (request === undefined) return 0;
   const startedAt = performance.now();
   let tokens = 0;

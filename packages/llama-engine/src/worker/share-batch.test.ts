@@ -10,7 +10,7 @@ function item(sequenceNumber: number, tokens = 1): BatchItem {
 
 function strategy() {
   const carried: number[] = [];
-  const share = shareBatch({ tokensWhileShared: () => 64, onShared: (tokens) => carried.push(tokens) });
+  const share = shareBatch({ tokensWhileShared: () => 40, onShared: (tokens) => carried.push(tokens) });
   return {
     carried,
     compose: (...items: readonly BatchItem[]) => share({ items, size: 512 }),
@@ -40,18 +40,29 @@ test("a stream that has ended is waited for only briefly, and only once", () => 
   expect(compose(item(0))).toHaveLength(1);
 });
 
-test("a long prompt takes the whole batch alone, and a share of it beside a stream", () => {
+test("a long prompt takes the whole batch alone, and beside a stream a block once it has paid for it", () => {
   const { compose, carried } = strategy();
   compose(item(0, 500));
-  compose(item(0, 500), item(1));
-  compose(item(0, 500), item(1, 500), item(2));
-  expect(carried).toEqual([500, 65, 65]);
+  for (let batch = 0; batch < 7; batch += 1) compose(item(0, 500), item(1));
+  expect(carried).toEqual([500, 1, 65, 1, 65, 65, 1, 65]);
+});
+
+test("long prompts beside a stream get their blocks in turn, and among themselves all at once", () => {
+  const { compose } = strategy();
+  const served: number[] = [];
+  for (let batch = 0; batch < 12; batch += 1) {
+    const shares = compose(item(0, 500), item(1, 500), item(2));
+    served.push(...shares.map(({ item: { evaluationPriority } }) => evaluationPriority as number));
+  }
+  const [first, second] = [0, 1].map((number) => served.filter((each) => each === number).length);
+  expect(first).toBeGreaterThan(1);
+  expect(Math.abs((first ?? 0) - (second ?? 0))).toBeLessThanOrEqual(1);
+  const alone = strategy().compose(item(0, 500), item(1, 500));
+  expect(alone.map(({ processAmount }) => processAmount)).toEqual([64, 64]);
 });
 
 test("a long prompt sits out the batch that begins somebody's answer, but never two in a row", () => {
   const { compose, carried } = strategy();
-  compose(item(0, 500), item(1, 20));
-  compose(item(0, 500), item(1, 20));
-  compose(item(0, 500), item(1, 20));
-  expect(carried).toEqual([20, 84, 20]);
+  for (let batch = 0; batch < 6; batch += 1) compose(item(0, 500), item(1, 20));
+  expect(carried).toEqual([20, 84, 20, 84, 20, 84]);
 });

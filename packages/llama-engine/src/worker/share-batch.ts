@@ -12,54 +12,81 @@ export function placeInBatch(sequenceNumber: number): { readonly evaluationPrior
 
 /** A running stream asks for one token at a time and the end of a prompt for a few: these are always taken whole. */
 export const shortItemTokens = 32;
+/**
+ * What a long prompt gets of a shared batch: so many or none. On processors llama.cpp's attention takes longer for 20
+ * to 63 tokens of one sequence than for 64.
+ */
+const blockTokens = 64;
+const mostBlocksSaved = 8;
 /** A stream needs about a dozen turns of the microtask queue from its token to asking for the next one. */
 const mostTurnsForLatecomers = 64;
 
 export type SharingParts = {
-  /** How many tokens of long prompts a batch may carry while others are in it. */
+  /** How many tokens of long prompts a batch may carry while others are in it, on average. */
   readonly tokensWhileShared: () => number;
   /** Told how many tokens the next batch carries. */
   readonly onShared: (tokens: number) => void;
 };
 
 /**
- * Who gets how much of the next batch. Alone, a long prompt takes all of it; as soon as anybody else is in the
- * queue, long prompts share what about a twentieth of a second can hold, so that nobody waits long for a next token.
- * Where somebody is about to get a first one, they sit out a batch, though never two in a row.
+ * Who gets how much of the next batch. Alone, a long prompt takes all of it; as soon as anybody else is in the queue,
+ * long prompts wait until enough batches have gone by without them to pay for a block, so that nobody waits long for
+ * a next token. Where somebody is about to get a first one, they sit out that batch, though never two in a row.
  *
  * The binding composes a batch right after the last token of the one before is chosen, a few microtasks before the
  * stream that token belongs to can ask for its next: one stream of those running would sit out every batch. An empty
  * answer makes it ask again a turn later, so whoever was in the last batch is waited for, for some microseconds.
  */
-export function shareBatch({
-  tokensWhileShared,
-  onShared,
-}: SharingParts): CustomBatchingPrioritizationStrategy {
-  let expected = 0;
-  let turns = 0;
-  let satOut = false;
+export function shareBatch(parts: SharingParts): CustomBatchingPrioritizationStrategy {
+  const { onShared } = parts;
+  const isComplete = waitForLatecomers();
+  const chooseLong = payByBlock(parts);
   return ({ items, size }) => {
-    if (items.length < expected && turns < mostTurnsForLatecomers) {
-      turns += 1;
-      return [];
-    }
-    expected = items.length;
-    turns = 0;
+    if (!isComplete(items.length)) return [];
     const short = items.filter(isShort);
-    const isNewcomerIn = short.some(({ tokens }) => tokens.length > 1);
-    const taken = isNewcomerIn && !satOut ? short : items;
-    satOut = taken.length < items.length;
-    const left = size - short.reduce((sum, item) => sum + item.tokens.length, 0);
-    const allowed = items.length === 1 ? left : Math.min(left, tokensWhileShared());
-    const forEachLong = Math.max(1, Math.floor(allowed / Math.max(1, items.length - short.length)));
-    const shares = taken
+    const long = items.filter((item) => !isShort(item));
+    const most = items.length === 1 ? size : blockTokens;
+    const shares = [...short, ...(items.length === 1 ? long : chooseLong(long, short))]
       .toSorted((a, b) => a.evaluationPriority - b.evaluationPriority)
-      .map((item) => ({
-        item,
-        processAmount: isShort(item) ? item.tokens.length : Math.min(forEachLong, item.tokens.length),
-      }));
+      .map((item) => ({ item, processAmount: Math.min(item.tokens.length, most) }));
     onShared(shares.reduce((sum, { processAmount }) => sum + processAmount, 0));
     return shares;
+  };
+}
+
+function waitForLatecomers(): (present: number) => boolean {
+  let expected = 0;
+  let turns = 0;
+  return (present) => {
+    if (present < expected && turns < mostTurnsForLatecomers) {
+      turns += 1;
+      return false;
+    }
+    expected = present;
+    turns = 0;
+    return true;
+  };
+}
+
+type LongItems = (long: readonly BatchItem[], short: readonly BatchItem[]) => readonly BatchItem[];
+
+/** Which long prompts get a block of this batch. Among themselves all do: nobody waits for a token then. */
+function payByBlock({ tokensWhileShared }: SharingParts): LongItems {
+  let credit = 0;
+  let satOut = false;
+  let turn = 0;
+  return (long, short) => {
+    if (short.length === 0) return long;
+    const isNewcomerIn = short.some(({ tokens }) => tokens.length > 1);
+    credit = Math.min(credit + tokensWhileShared(), mostBlocksSaved * blockTokens);
+    satOut = isNewcomerIn && !satOut;
+    if (satOut) return [];
+    const blocks = Math.min(long.length, Math.floor(credit / blockTokens));
+    credit -= blocks * blockTokens;
+    turn += blocks;
+    return Array.from({ length: blocks }, (_none, index) => long[(turn + index) % long.length]).flatMap(
+      (item) => item ?? [],
+    );
   };
 }
 

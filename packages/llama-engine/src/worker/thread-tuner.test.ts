@@ -119,3 +119,26 @@ test("a single thread is never changed", () => {
   work(500);
   expect(tuner.threads).toBe(1);
 });
+
+test("a choice that a moment's noise made is looked at again within seconds, an honest one ever more rarely", () => {
+  const { tuner, work, tried, become } = machine(2, { cost: contended, free: 2 });
+  tuner.startTrial(1);
+  work(16);
+  expect(tuner.threads).toBe(1);
+  become({ cost: alone, free: 2 });
+  work(120);
+  expect(tuner.threads).toBe(2);
+  const slow = machine(2, { cost: contended, free: 2 });
+  slow.tuner.startTrial(1);
+  slow.work(16);
+  slow.tried.clear();
+  let trials = 0;
+  for (let second = 0; second < 200; second += 1) {
+    slow.tried.clear();
+    slow.work(10);
+    if (slow.tried.has(2)) trials += 1;
+  }
+  expect(trials).toBeGreaterThan(1);
+  expect(trials).toBeLessThan(8);
+  expect(tried.has(2)).toBe(true);
+});

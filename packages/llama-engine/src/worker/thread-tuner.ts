@@ -1,5 +1,5 @@
 /** The first batch after a change pays for waking threads up, so it counts only when there is no other. */
-const samplesPerCount = 4;
+const samplesPerCount = 8;
 /** Long batches tell enough after fewer. */
 const enoughMilliseconds = 250;
 /** A count this much slower than the best so far is not looked at any longer, and neither are those below it. */
@@ -11,9 +11,14 @@ const worthwhileShare = 0.4;
 /** Speed has fallen when a batch takes this much longer than it used to. */
 const fallen = 1.4;
 const samplesToNotice = 6;
+/** And has stayed so for as many batches or as long: the first ones after a pause are slow anyhow. */
+const slowBatchesToAct = 16;
+const slowMillisecondsToAct = 300;
 const soonestSeconds = 3;
 const lookSeconds = 2;
 const retrySeconds = 120;
+/** A choice of fewer threads than there are free cores may be a mistake: it is looked at again after this, then later and later. */
+const firstDoubtSeconds = 5;
 /** Larger batches carry a prompt; how long they take depends on how far it has been read. */
 const mostTokensWatched = 32;
 /** Batches of a size other than the trial's own are skipped; after this many the trial is given up. */
@@ -22,7 +27,7 @@ const mostSkipped = 64;
 type Trial = { readonly tokens: number; threads: number; times: number[]; skipped: number };
 type Measured = { readonly threads: number; readonly milliseconds: number };
 /** How long batches of one size take, now and at their best since the count was chosen. */
-type Pace = { recent: number; best: number; samples: number };
+type Pace = { recent: number; best: number; samples: number; slow: number[] };
 
 export type TunerParts = {
   /** The most there may be. */
@@ -47,6 +52,7 @@ export class ThreadTuner {
   #chosen: number;
   #settledAt: number;
   #lookedAt: number;
+  #doubtSeconds = firstDoubtSeconds;
   /** With how many threads the last trial began: more would have been too many then. */
   #limit: number;
 
@@ -116,30 +122,37 @@ export class ThreadTuner {
     const best = Math.min(...this.#measured.map((each) => each.milliseconds));
     const good = this.#measured.filter(({ milliseconds }) => milliseconds <= best * nearlyEqual);
     this.#chosen = good.at(-1)?.threads ?? this.#chosen;
+    const isDoubtful = this.#chosen < this.#limit;
+    this.#doubtSeconds = isDoubtful ? Math.min(2 * this.#doubtSeconds, retrySeconds) : firstDoubtSeconds;
     this.#settledAt = this.#now();
     this.#paces.clear();
   }
 
   #watch(tokens: number, milliseconds: number): void {
     if (tokens > mostTokensWatched || this.#parts.mostThreads === 1) return;
-    const pace = this.#paces.get(tokens) ?? { recent: milliseconds, best: milliseconds, samples: 0 };
+    const pace = this.#paces.get(tokens) ?? {
+      recent: milliseconds,
+      best: milliseconds,
+      samples: 0,
+      slow: [],
+    };
     pace.recent = 0.7 * pace.recent + 0.3 * milliseconds;
     pace.best = Math.min(pace.best, pace.recent);
     pace.samples += 1;
     this.#paces.set(tokens, pace);
     const seconds = (this.#now() - this.#settledAt) / 1000;
-    const isSlower = pace.samples >= samplesToNotice && pace.recent > pace.best * fallen;
-    const isDue = (isSlower && seconds > soonestSeconds) || seconds > retrySeconds;
-    if ((isDue || this.#mayLook()) && this.#parts.freeCores() !== undefined) {
-      if (isDue || this.#worthwhile() > this.#limit) this.startTrial(tokens);
-    }
-  }
-
-  /** Looking at the cores costs a little, so it is not done for every batch. */
-  #mayLook(): boolean {
-    if (this.#now() - this.#lookedAt < lookSeconds * 1000) return false;
+    if (pace.recent > pace.best * fallen) pace.slow.push(milliseconds);
+    else pace.slow = [];
+    const isSlower =
+      pace.samples >= samplesToNotice &&
+      (pace.slow.length >= slowBatchesToAct || sumOf(pace.slow) >= slowMillisecondsToAct);
+    const patience = this.#chosen < this.#limit ? this.#doubtSeconds : retrySeconds;
+    const isDue = (isSlower && seconds > soonestSeconds) || seconds > patience;
+    // Looking at the cores costs a little, so it is not done for every batch.
+    const mayLook = this.#now() - this.#lookedAt >= lookSeconds * 1000;
+    if (!(isDue || mayLook) || this.#parts.freeCores() === undefined) return;
     this.#lookedAt = this.#now();
-    return true;
+    if (isDue || this.#worthwhile() > this.#limit) this.startTrial(tokens);
   }
 
   #worthwhile(): number {
@@ -149,8 +162,10 @@ export class ThreadTuner {
   }
 }
 
+/** Without the first, and without the slowest quarter: those waited for a core that somebody took for a moment. */
 function meanOf(times: readonly number[]): number {
-  const counted = times.length > 1 ? times.slice(1) : times;
+  const later = times.length > 1 ? times.slice(1) : times;
+  const counted = later.toSorted((a, b) => a - b).slice(0, Math.ceil(later.length * 0.75));
   return sumOf(counted) / counted.length;
 }
 
