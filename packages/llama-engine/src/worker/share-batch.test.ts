@@ -52,7 +52,7 @@ test("long prompts beside a stream get their blocks in turn, and among themselve
   const served: number[] = [];
   for (let batch = 0; batch < 12; batch += 1) {
     const shares = compose(item(0, 500), item(1, 500), item(2));
-    served.push(...shares.map(({ item: { evaluationPriority } }) => evaluationPriority as number));
+    served.push(...shares.map(({ item: { evaluationPriority } }) => evaluationPriority));
   }
   const [first, second] = [0, 1].map((number) => served.filter((each) => each === number).length);
   expect(first).toBeGreaterThan(1);
