@@ -48,14 +48,21 @@ type Source = {
 };
 
 async function writePieces(raw: ServerResponse, { first, pieces, filler }: Source): Promise<void> {
-  let next = await withFiller(raw, first, filler);
-  while (next.done !== true) {
-    if (raw.destroyed) {
-      await pieces.return?.();
-      return;
+  const timer = setInterval(() => {
+    if (!raw.destroyed && !raw.writableNeedDrain) raw.write(filler);
+  }, fillerMilliseconds);
+  try {
+    for (let next = await first; next.done !== true; next = await pieces.next()) {
+      if (raw.destroyed) {
+        await pieces.return?.();
+        return;
+      }
+      if (!raw.write(next.value)) await drained(raw);
+      // A timer that is set back costs far less than a new one, and there is one piece for every token.
+      timer.refresh();
     }
-    if (!raw.write(next.value)) await drained(raw);
-    next = await withFiller(raw, pieces.next(), filler);
+  } finally {
+    clearInterval(timer);
   }
 }
 
@@ -67,17 +74,6 @@ async function drained(raw: ServerResponse): Promise<void> {
     await Promise.race([once(raw, "drain", { signal }), once(raw, "close", { signal })]);
   } finally {
     settled.abort();
-  }
-}
-
-async function withFiller<Value>(raw: ServerResponse, value: Promise<Value>, filler: string): Promise<Value> {
-  const timer = setInterval(() => {
-    if (!raw.destroyed && !raw.writableNeedDrain) raw.write(filler);
-  }, fillerMilliseconds);
-  try {
-    return await value;
-  } finally {
-    clearInterval(timer);
   }
 }
 

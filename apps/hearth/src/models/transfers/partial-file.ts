@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { modelFailure } from "../model-failure.ts";
 import { type BlobReference, digestPath } from "../store/blob-store.ts";
@@ -11,6 +12,7 @@ import { Journal, openJournal } from "./journal.ts";
 
 /** The unit in which content is kept: what of one had arrived when we were stopped is fetched again. */
 export const pieceBytes = 1024 * 1024;
+const hashedAtOnceBytes = 256 * 1024;
 /** After so many pieces the disk is set to work, so that little is left for it at the end. */
 const piecesBetweenSyncs = 32;
 
@@ -182,6 +184,14 @@ export class PartialFile implements AsyncDisposable {
     this.#problem ??= explained instanceof Error ? explained : new Error("Cannot keep what arrived");
   }
 
+  /** In small parts, because nobody else's answer moves on while one is hashed. */
+  async #addToHash(piece: Uint8Array): Promise<void> {
+    for (let at = 0; at < piece.length; at += hashedAtOnceBytes) {
+      this.#hash.update(piece.subarray(at, at + hashedAtOnceBytes));
+      await nextTurn();
+    }
+  }
+
   #startReading(): void {
     if (this.#sums.has(this.#readPieces)) this.#reading ??= this.#readOn();
   }
@@ -199,7 +209,7 @@ export class PartialFile implements AsyncDisposable {
           this.#sums.delete(this.#readPieces);
           return;
         }
-        this.#hash.update(piece);
+        await this.#addToHash(piece);
         this.#readPieces += 1;
       }
     } catch (problem) {
