@@ -20,14 +20,14 @@ export async function prune({ models, dryRun }: PrunePlan, print: (line: string)
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   print("");
   print(
-    `${files.length} ${files.length === 1 ? "file" : "files"}, ${inMegabytes(bytes)} ${dryRun ? "would go" : "removed"}`,
+    `${files.length} ${files.length === 1 ? "file" : "files"}, ${sizeOf(bytes)} ${dryRun ? "would go" : "removed"}`,
   );
 }
 
 function tabulate(files: readonly UnusedFile[]): readonly string[] {
   const rows = files.map(({ kind, name, bytes, modifiedAt }) => [
     kind,
-    inMegabytes(bytes),
+    sizeOf(bytes),
     modifiedAt.toISOString().slice(0, "2026-01-01T00:00".length).replace("T", " "),
     name,
   ]);
@@ -41,6 +41,8 @@ function tabulate(files: readonly UnusedFile[]): readonly string[] {
   );
 }
 
-function inMegabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+function sizeOf(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
 }
