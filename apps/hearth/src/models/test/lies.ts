@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { once } from "node:events";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { TransferFailure } from "../model-failure.ts";
@@ -291,12 +292,13 @@ async function drip(exchange: Exchange): Promise<true> {
 
 async function endless({ response }: Exchange): Promise<true> {
   response.writeHead(200);
-  while (!response.destroyed) {
-    if (!response.write(chunk)) {
-      await Promise.race([once(response, "drain"), once(response, "close")]);
-    }
-  }
+  // It ends when the other side hangs up, which is no fault here.
+  await pipeline(Readable.from(forever()), response).catch(() => undefined);
   return true;
+}
+
+function* forever(): Generator<Buffer> {
+  for (;;) yield chunk;
 }
 
 function nonsense({ response }: Exchange): true {

@@ -1,4 +1,5 @@
 import { stat, statfs } from "node:fs/promises";
+import { FailureError } from "@hearth-and-keep/failures";
 import { writeConfig } from "../describing/config-blob.ts";
 import { describeModel } from "../describing/describe-model.ts";
 import { createHeaderReader } from "../describing/header-reader.ts";
@@ -123,9 +124,17 @@ async function passOrRemove(
     return passed;
   } catch (problem) {
     const manifest = { config: null, layers: remote.blobs };
-    await store.inTurn(() => removeUnused(store, manifest));
+    if (isOfContent(problem)) await store.inTurn(() => removeUnused(store, manifest));
     throw problem;
   }
+}
+
+/** Whether what arrived is at fault. A disk that fails now may read it well tomorrow. */
+function isOfContent(problem: unknown): boolean {
+  if (!(problem instanceof FailureError)) return false;
+  // Only its kind is looked at.
+  const { kind } = problem.failure as { readonly kind: string };
+  return kind !== "store-failing" && kind !== "store-full";
 }
 
 /** What the registry wrote beside the weights must be what we can read, or the name would lead to a broken model. */
@@ -156,14 +165,10 @@ async function keepRemote(
       if ((await findBlob(stores, blob)) === undefined)
         return { missing: blob.digest, isSomethingFreed: false };
     }
-    if (remote.original !== null) {
-      const freed = await replaceManifest(store, name, remote.original.content);
-      return { isSomethingFreed: freed.length > 0 };
-    }
-    await keepBlob(store, config);
+    if (remote.original === null) await keepBlob(store, config);
     const layers = remote.blobs.map(({ target: _target, ...layer }) => layer);
-    const content = writeManifest({ config: makeConfigLayer(config), layers });
-    const freed = await replaceManifest(store, name, content);
+    const own = { config: makeConfigLayer(config), layers };
+    const freed = await replaceManifest(store, name, remote.original?.content ?? writeManifest(own));
     return { isSomethingFreed: freed.length > 0 };
   });
 }
