@@ -14,10 +14,10 @@ test("a claim holds when its tests passed and its figure was measured", () => {
   });
 });
 
-test("a claim falls short when a test failed, however good its figure", () => {
+test("a claim falls short when a test failed, however good its figure, and still tells it", () => {
   expect(judgeTests(run({ failed: 1 }), [figure])).toEqual({
     isProven: false,
-    figure: "3 of 4 tests passed",
+    figure: `${figure.text}; 3 of 4 tests passed`,
   });
 });
 
