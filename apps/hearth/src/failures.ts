@@ -41,6 +41,11 @@ export function asRequestFailure(problem: unknown): RequestFailure {
   return problem instanceof FailureError ? (problem.failure as RequestFailure) : { kind: "defect" };
 }
 
+/** Whether the caller went away: nobody's failure. */
+export function isHangUp(problem: unknown): boolean {
+  return problem instanceof Error && problem.name === "AbortError";
+}
+
 export function requestFailure(
   failure: RequestFailure,
   options?: ErrorOptions,

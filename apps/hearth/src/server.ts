@@ -12,7 +12,7 @@ import { answerPreflight, crossOriginHeaders } from "./access/cross-origin.ts";
 import { anthropicFamily } from "./dialects/anthropic/errors.ts";
 import { ollamaFamily } from "./dialects/ollama/errors.ts";
 import { openaiFamily } from "./dialects/openai/errors.ts";
-import { asRequestFailure } from "./failures.ts";
+import { asRequestFailure, isHangUp } from "./failures.ts";
 import type { Family } from "./family.ts";
 import { type ApiDocuments, describeApi } from "./papers/describe-api.ts";
 import type { HearthParts } from "./parts.ts";
@@ -113,8 +113,7 @@ function describeFamilies(): ApiDocuments {
 
 /** Where a fault of ours happened. Its message is left out, because it may hold what a caller wrote. */
 function logDefect(logger: HearthLogger, problem: unknown, { requestId }: CallHead): void {
-  const isHangUp = problem instanceof Error && problem.name === "AbortError";
-  if (isHangUp || asRequestFailure(problem).kind !== "defect") return;
+  if (isHangUp(problem) || asRequestFailure(problem).kind !== "defect") return;
   const frames =
     problem instanceof Error ? (problem.stack ?? "").split("\n").filter((line) => /^\s+at /u.test(line)) : [];
   const name = problem instanceof Error ? problem.name : typeof problem;

@@ -1,7 +1,6 @@
-import { lstat } from "node:fs";
-import { promisify } from "node:util";
 import { FailureError } from "@hearth-and-keep/failures";
 import { type DescribeParts, type ModelSummary, summarizeModel } from "./describing/describe-model.ts";
+import { markFile } from "./describing/file-mark.ts";
 import type { LeastRecentlyUsed } from "./describing/least-recently-used.ts";
 import { readStoredModel } from "./describing/stored-model.ts";
 import { displayModelName } from "./model-name.ts";
@@ -19,8 +18,6 @@ type ListingProblem = { readonly name: string; readonly reason: string };
 export type ListParts = DescribeParts & { readonly summaries: LeastRecentlyUsed<ModelSummary> };
 
 const mostProblems = 100;
-/** A third of the time that the same call of node:fs/promises takes, and there are thousands. */
-const readStatus = promisify(lstat);
 
 export async function listModels(parts: ListParts): Promise<ModelListing> {
   const trees = await Promise.all(parts.stores.map(walkManifests));
@@ -56,8 +53,7 @@ type Listed = { readonly summary?: ModelSummary; readonly problem?: ListingProbl
 async function listModel(place: ManifestPlace, parts: ListParts): Promise<Listed> {
   const name = displayModelName(place.name);
   try {
-    const { mtimeNs, size, ino } = await readStatus(place.path, { bigint: true });
-    const key = `${place.path}@${mtimeNs}:${size}:${ino}`;
+    const key = `${place.path}@${await markFile(place.path)}`;
     const known = parts.summaries.get(key);
     if (known !== undefined) return { summary: known };
     const { summary, problem } = await summarizeModel(await readStoredModel(place), parts);

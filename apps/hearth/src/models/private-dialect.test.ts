@@ -29,7 +29,7 @@ test("the same header as llama.cpp writes it is created and passes the gate of p
   await writeFile(path, header("gpt-oss"));
   await createFromFile([made.store], { name: "upstream", file: path });
   const layer = await keepBlob(made.path, header("gpt-oss"));
-  expect((await passGate([made.store], [layer])).header.architecture).toBe("gpt-oss");
+  expect((await passGate([made.store], [layer])).architecture).toBe("gpt-oss");
 });
 
 test("such a model of an existing store is listed, shown and deleted; each family refuses to load it", async () => {

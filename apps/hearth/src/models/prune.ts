@@ -1,12 +1,10 @@
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { readStoredModel } from "./describing/stored-model.ts";
 import { modelFailure } from "./model-failure.ts";
 import { removeBlob } from "./store/blob-store.ts";
-import { type Digest, readDigest } from "./store/digest.ts";
-import { blobsOf } from "./store/manifest.ts";
-import { walkManifests } from "./store/manifest-tree.ts";
+import { readDigest } from "./store/digest.ts";
 import { type ModelStore, type ModelStores, partialFolder } from "./store/model-store.ts";
+import { findUsedBlobs } from "./used-blobs.ts";
 
 /** Something in our own store that no model needs. */
 export type UnusedFile = {
@@ -41,29 +39,15 @@ export async function prune(
 }
 
 async function findUnused(store: ModelStore): Promise<readonly UnusedFile[]> {
-  const used = await findUsed(store);
+  const found = await findUsedBlobs(store);
+  if ("doubt" in found) throw found.doubt;
   const blobs = await listOld(store, "blobs");
   const unfinished = await listOld(store, "partial");
   const orphans = blobs.flatMap((file) => {
     const digest = readDigest(file.name.replace("-", ":"));
-    return digest === undefined || used.has(digest) ? [] : [{ ...file, name: digest }];
+    return digest === undefined || found.used.has(digest) ? [] : [{ ...file, name: digest }];
   });
   return [...orphans, ...unfinished];
-}
-
-/** A manifest that cannot be read may name any blob, so its refusal goes to the caller and nothing is removed. */
-async function findUsed(store: ModelStore): Promise<ReadonlySet<Digest>> {
-  const { places, strangers, isCut } = await walkManifests(store);
-  const [stranger] = isCut ? ["manifests"] : strangers;
-  if (stranger !== undefined) {
-    throw modelFailure({
-      kind: "manifest-invalid",
-      model: stranger,
-      reason: isCut ? "not all of them can be read" : "it is not where a manifest lies",
-    });
-  }
-  const models = await Promise.all(places.map(readStoredModel));
-  return new Set(models.flatMap(({ manifest }) => blobsOf(manifest).map(({ digest }) => digest)));
 }
 
 async function listOld({ root }: ModelStore, place: "blobs" | "partial"): Promise<readonly UnusedFile[]> {

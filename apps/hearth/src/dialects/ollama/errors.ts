@@ -1,5 +1,5 @@
 import { type CallHead, jsonAnswer, textAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import { asRequestFailure, type RequestFailure } from "../../failures.ts";
+import { asRequestFailure, isHangUp, type RequestFailure } from "../../failures.ts";
 import type { Family } from "../../family.ts";
 import { type FailureWords, wordsFor } from "./failure-words.ts";
 
@@ -30,8 +30,4 @@ function describe(problem: unknown, failure: RequestFailure, head: CallHead): Fa
   // Nobody reads it any more; the status is for the log.
   if (isHangUp(problem)) return { status: 499, text: "request canceled" };
   return wordsFor(failure, head);
-}
-
-function isHangUp(problem: unknown): boolean {
-  return problem instanceof Error && problem.name === "AbortError";
 }

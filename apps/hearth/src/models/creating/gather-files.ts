@@ -3,13 +3,13 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
 import { writeConfig } from "../describing/config-blob.ts";
 import { inspectModel } from "../describing/header-reader.ts";
+import { inspectWeights } from "../describing/inspect-weights.ts";
 import { refusePrivateDialect } from "../describing/private-dialect.ts";
 import type { PlannedLayer } from "../keep-model.ts";
 import { type ModelFailure, modelFailure } from "../model-failure.ts";
 import { type BlobReference, findBlob, verifyBlob } from "../store/blob-store.ts";
 import { parseDigest } from "../store/digest.ts";
 import { makeLayer } from "../store/manifest.ts";
-import { openableModel } from "../store/model-path.ts";
 import { type ModelStores, writableStore } from "../store/model-store.ts";
 import { type StagedContent, stageFile } from "../store/stage-content.ts";
 import type { Origin } from "./take-model.ts";
@@ -140,7 +140,9 @@ async function joinFiles(pieces: readonly Piece[], parts: GatherParts): Promise<
   if (header === undefined)
     throw await inspectModel(pieces[0]?.path ?? "").catch((problem: unknown) => problem);
   const paths = header.split?.paths ?? [header.path];
-  if (pieces.some(({ path }) => !paths.includes(path))) throw notOneModel();
+  if (pieces.some(({ path }) => !paths.includes(path))) {
+    throw fileInvalid("The files are not the parts of one model");
+  }
   const layers: PlannedLayer[] = [];
   for (const path of paths) {
     const piece: Piece = { name: basename(path), path, role: "model" };
@@ -152,12 +154,10 @@ async function joinFiles(pieces: readonly Piece[], parts: GatherParts): Promise<
 async function joinBlobs(pieces: readonly Piece[], parts: GatherParts): Promise<Weights> {
   const layers: PlannedLayer[] = [];
   for (const piece of pieces) layers.push(named(await plan(piece, parts), piece.name.slice(-longestName)));
-  const { path } = await openableModel(
+  const header = await inspectWeights(
     parts.stores,
     layers.map(({ layer }) => layer),
   );
-  const header = await inspectModel(path);
-  if ((header.split?.parts ?? 1) !== layers.length) throw notOneModel();
   return { header, layers: header.split === null ? layers.map((layer) => named(layer, undefined)) : layers };
 }
 
@@ -172,10 +172,6 @@ async function plan({ path, role, blob }: Piece, { stores, stack }: GatherParts)
   if (blob !== undefined) return { layer: makeLayer(role, blob) };
   const staged: StagedContent = stack.use(await stageFile(writableStore(stores), path));
   return { staged, layer: makeLayer(role, staged) };
-}
-
-function notOneModel(): FailureError<ModelFailure> {
-  return fileInvalid("The files are not the parts of one model");
 }
 
 function fileInvalid(reason: string, options?: ErrorOptions): FailureError<ModelFailure> {

@@ -1,7 +1,6 @@
-import { lstat } from "node:fs";
-import { promisify } from "node:util";
 import type { ModelStore } from "../store/model-store.ts";
 import type { ModelDescription } from "./describe-model.ts";
+import { markFile } from "./file-mark.ts";
 import { LeastRecentlyUsed } from "./least-recently-used.ts";
 import type { StoredModel } from "./stored-model.ts";
 
@@ -10,8 +9,6 @@ type Remembered = { readonly description: ModelDescription; readonly marks: read
 type FileMark = { readonly path: string; readonly mark: string };
 
 const mostRemembered = 256;
-/** A third of the time that the same call of node:fs/promises takes, and every request waits for it. */
-const readStatus = promisify(lstat);
 
 export type DescribingSteps = {
   readonly find: (name: string) => Promise<StoredModel>;
@@ -35,7 +32,8 @@ export function rememberDescriptions(
     const manifest = { path: model.place.path, mark: await markOf(model.place.path) };
     const description = await describe(model);
     if (model.place.store === first) {
-      const marks = [manifest, ...(await Promise.all(filesOf(description).map(markFile)))];
+      const files = filesOf(description).map(async (path) => ({ path, mark: await markOf(path) }));
+      const marks = [manifest, ...(await Promise.all(files))];
       known.set(name, { description, marks });
     }
     return description;
@@ -51,12 +49,7 @@ async function isUnchanged(marks: readonly FileMark[]): Promise<boolean> {
   return present.every((mark, index) => mark === marks[index]?.mark);
 }
 
-async function markFile(path: string): Promise<FileMark> {
-  return { path, mark: await markOf(path) };
-}
-
 /** Empty when there is no such file. */
-async function markOf(path: string): Promise<string> {
-  const status = await readStatus(path, { bigint: true }).catch(() => undefined);
-  return status === undefined ? "" : `${status.mtimeNs}:${status.ctimeNs}:${status.size}:${status.ino}`;
+function markOf(path: string): Promise<string> {
+  return markFile(path).catch(() => "");
 }

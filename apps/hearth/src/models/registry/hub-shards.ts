@@ -8,6 +8,7 @@ import type { RemoteBlob } from "./blob-source.ts";
 import { beforeDeadline } from "./deadline.ts";
 import { readWhole } from "./explain-outbound.ts";
 import { type FetchPlan, refusalOf, tryAgain } from "./patience.ts";
+import { repositoryOf } from "./registry-place.ts";
 
 /** A file of a repository whose sha256 the hub tells. */
 export type HubFile = { readonly path: string; readonly digest: Digest; readonly size: number };
@@ -26,7 +27,7 @@ export async function listShards(
   name: ModelName,
   plan: FetchPlan,
 ): Promise<readonly RemoteBlob[]> {
-  const repository = `${name.namespace}/${name.model}`;
+  const repository = repositoryOf(name);
   const files = await listFiles(
     registry,
     new URL(`/api/models/${repository}/tree/main?recursive=1`, registry.origin),

@@ -3,8 +3,7 @@ import { displayModelName, type ModelName } from "../model-name.ts";
 import { digestOf } from "../store/digest.ts";
 import { listField, parseFields, ShapeError } from "../store/json-fields.ts";
 import {
-  blobsOf,
-  type Layer,
+  inOrderOfTransfer,
   layersOf,
   type Manifest,
   mostManifestBytes,
@@ -108,13 +107,9 @@ function readRemoteModel(content: Buffer): RemoteModel {
   const isOurs = layersOf(manifest, "model").length > 0;
   const layers = isOurs ? manifest.layers : translateLayers(content);
   if (layersOf({ config: null, layers }, "model").length === 0) throw new ShapeError("it has no GGUF file");
-  const blobs = isOurs ? blobsOf({ config: null, layers: [...layers, ...configOf(manifest)] }) : layers;
+  const blobs = isOurs ? inOrderOfTransfer(manifest) : layers;
   return {
     blobs: blobs.map((layer) => ({ ...layer, target: `blobs/${layer.digest}` })),
     original: isOurs ? { manifest, content } : null,
   };
-}
-
-function configOf({ config }: Manifest): readonly Layer[] {
-  return config === null ? [] : [config];
 }

@@ -113,6 +113,11 @@ export function blobsOf({ config, layers }: Manifest): readonly Layer[] {
   return config === null ? layers : [config, ...layers];
 }
 
+/** The same in the order in which programs of this layout send and show them. */
+export function inOrderOfTransfer({ config, layers }: Manifest): readonly Layer[] {
+  return config === null ? layers : [...layers, config];
+}
+
 export function sizeOf(manifest: Manifest): number {
   return blobsOf(manifest).reduce((sum, { size }) => sum + size, 0);
 }

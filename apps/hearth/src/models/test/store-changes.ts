@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { writeModel } from "@hearth-and-keep/gguf/testing";
 import { createCatalog } from "../catalog.ts";
-import { createFromBlobs } from "../create-from-blobs.ts";
 import { createFromFile } from "../create-from-file.ts";
+import { createWhole } from "../creating/create-model.ts";
 import { addBlob } from "../store/blob-store.ts";
 import { digestOf } from "../store/digest.ts";
 import type { ModelStores } from "../store/model-store.ts";
@@ -49,7 +49,7 @@ export const storeChanges = {
     async run(stores, materials) {
       const files = new Map<string, string>();
       for (const path of partPaths(materials)) files.set(basename(path), digestOf(await readFile(path)));
-      await createFromBlobs(stores, { name: "made", files });
+      await createWhole(stores, { name: "made", origin: { kind: "blobs", files } });
     },
   },
   "copy to a name": {

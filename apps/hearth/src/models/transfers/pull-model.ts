@@ -1,5 +1,6 @@
 import { stat, statfs } from "node:fs/promises";
 import { FailureError } from "@hearth-and-keep/failures";
+import type { ModelFile } from "@hearth-and-keep/gguf";
 import { writeConfig } from "../describing/config-blob.ts";
 import { describeModel } from "../describing/describe-model.ts";
 import { createHeaderReader } from "../describing/header-reader.ts";
@@ -7,6 +8,7 @@ import { modelFailure } from "../model-failure.ts";
 import { displayModelName, isCloudName, type ModelName, parseModelName } from "../model-name.ts";
 import { openRegistry, type Registry, type RegistryParts } from "../registry/ask-registry.ts";
 import { openBlobSource, type RemoteBlob } from "../registry/blob-source.ts";
+import { placeOf } from "../registry/registry-place.ts";
 import { fetchRemoteModel, type RemoteModel } from "../registry/remote-model.ts";
 import { removeUnused } from "../remove-unused.ts";
 import { replaceManifest } from "../replace-manifest.ts";
@@ -17,7 +19,7 @@ import { type ModelStores, writableStore } from "../store/model-store.ts";
 import { stageContent } from "../store/stage-content.ts";
 import type { VerifiedBlobs } from "../store/verified-blobs.ts";
 import { type DownloadParts, downloadBlob } from "./download-blob.ts";
-import { type PassedModel, passGate } from "./pass-gate.ts";
+import { passGate } from "./pass-gate.ts";
 import type { SharedDownloads } from "./shared-downloads.ts";
 import type { TransferProgress, TransferWish } from "./transfer.ts";
 
@@ -33,31 +35,24 @@ const mostAttempts = 3;
 
 export async function* pullModel(wish: TransferWish, parts: PullParts): AsyncGenerator<TransferProgress> {
   const name = parseModelName(wish.name);
-  refuseUnmeant(name, wish);
+  // Somebody else's machines are not pulled from.
+  if (isCloudName(name)) throw modelFailure({ kind: "model-remote", model: displayModelName(name) });
+  const place = placeOf(name, wish.isInsecure);
   writableStore(parts.stores);
   yield { step: "reading-manifest" };
-  const place = { host: name.host, repository: `${name.namespace}/${name.model}`, isPlain: wish.isInsecure };
   const registry = openRegistry(place, parts);
   const remote = await fetchRemoteModel(registry, name, { patience: parts.patience, signal: wish.signal });
   for (let attempt = 1; ; attempt += 1) {
     yield* fetchBlobs(remote, { registry, signal: wish.signal }, parts);
     yield { step: "verifying" };
-    const passed = await passOrRemove(name, remote, parts);
+    const header = await passOrRemove(name, remote, parts);
     wish.signal.throwIfAborted();
     yield { step: "writing-manifest" };
-    const kept = await keepRemote(name, { remote, passed }, parts);
+    const kept = await keepRemote(name, { remote, header }, parts);
     if (kept.missing !== undefined && attempt < mostAttempts) continue;
     if (kept.missing !== undefined) throw modelFailure({ kind: "blob-missing", digest: kept.missing });
     if (kept.isSomethingFreed) yield { step: "removing-unused" };
     return;
-  }
-}
-
-/** Somebody else's machines are not pulled from, and plain http needs the request's word besides the name's. */
-function refuseUnmeant(name: ModelName, { isInsecure }: TransferWish): void {
-  if (isCloudName(name)) throw modelFailure({ kind: "model-remote", model: displayModelName(name) });
-  if (name.scheme === "http" && !isInsecure) {
-    throw modelFailure({ kind: "address-forbidden", host: name.host, reason: "plain" });
   }
 }
 
@@ -117,11 +112,11 @@ async function passOrRemove(
   name: ModelName,
   remote: RemoteModel,
   { stores, store }: PullParts,
-): Promise<PassedModel> {
+): Promise<ModelFile> {
   try {
-    const passed = await passGate(stores, remote.blobs);
+    const header = await passGate(stores, remote.blobs);
     await requireReadable(name, remote, { stores, store });
-    return passed;
+    return header;
   } catch (problem) {
     const manifest = { config: null, layers: remote.blobs };
     if (isOfContent(problem)) await store.inTurn(() => removeUnused(store, manifest));
@@ -155,10 +150,10 @@ type Kept = { readonly missing?: string; readonly isSomethingFreed: boolean };
 /** The name comes last, in the store's turn, and only when everything that it names is still here. */
 async function keepRemote(
   name: ModelName,
-  { remote, passed }: { readonly remote: RemoteModel; readonly passed: PassedModel },
+  { remote, header }: { readonly remote: RemoteModel; readonly header: ModelFile },
   { stores, store }: PullParts,
 ): Promise<Kept> {
-  await using config = await stageContent(store, [writeConfig(passed.header)]);
+  await using config = await stageContent(store, [writeConfig(header)]);
   // Awaited here, because the scope removes the staged file.
   return await store.inTurn(async () => {
     for (const blob of remote.blobs) {

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { findModel } from "../find-model.ts";
-import { modelFailure } from "../model-failure.ts";
 import { type ModelName, parseModelName, readModelName } from "../model-name.ts";
 import { openRegistry, type Registry, type RegistryParts } from "../registry/ask-registry.ts";
 import { type Patience, refusalOf, tryAgain } from "../registry/patience.ts";
+import { placeOf, repositoryOf } from "../registry/registry-place.ts";
 import { uploadBlob } from "../registry/upload-blob.ts";
 import { requireBlob } from "../store/blob-store.ts";
 import { parseFields, textField } from "../store/json-fields.ts";
-import type { Layer } from "../store/manifest.ts";
+import { inOrderOfTransfer, type Layer } from "../store/manifest.ts";
 import type { ModelStores } from "../store/model-store.ts";
 import type { TransferProgress, TransferWish } from "./transfer.ts";
 
@@ -29,25 +29,15 @@ type Push = {
 /** Sends every blob that the registry lacks, and the manifest last: there is no moment when it names what is not there. */
 export async function* pushModel(wish: TransferWish, parts: PushParts): AsyncGenerator<TransferProgress> {
   const name = parseModelName(wish.name);
-  if (name.scheme === "http" && !wish.isInsecure) {
-    throw modelFailure({ kind: "address-forbidden", host: name.host, reason: "plain" });
-  }
+  const place = placeOf(name, wish.isInsecure);
   yield { step: "reading-manifest" };
   const { manifest, content } = await findModel(parts.stores, wish.name);
-  const registry = openRegistry(
-    { host: name.host, repository: repositoryOf(name), isPlain: wish.isInsecure },
-    parts,
-  );
+  const registry = openRegistry(place, parts);
   const push: Push = { name, registry, wish, parts };
-  const { config, layers } = manifest;
-  const blobs = new Map([...layers, ...(config === null ? [] : [config])].map((blob) => [blob.digest, blob]));
+  const blobs = new Map(inOrderOfTransfer(manifest).map((blob) => [blob.digest, blob]));
   for (const layer of blobs.values()) yield* pushLayer(layer, push);
   yield { step: "writing-manifest" };
   await putManifest(content, push);
-}
-
-function repositoryOf({ namespace, model }: ModelName): string {
-  return `${namespace}/${model}`;
 }
 
 async function* pushLayer(layer: Layer, push: Push): AsyncGenerator<TransferProgress> {

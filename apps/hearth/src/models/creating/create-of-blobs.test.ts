@@ -3,20 +3,21 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { corpusModels, makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { createCatalog } from "./catalog.ts";
-import { createFromBlobs } from "./create-from-blobs.ts";
-import { createFromFile } from "./create-from-file.ts";
-import { addBlob } from "./store/blob-store.ts";
-import { digestOf } from "./store/digest.ts";
-import { saveParts } from "./test/split-model.ts";
-import { filesBelow, makeStore, type TestStore } from "./test/stores.ts";
+import { createCatalog } from "../catalog.ts";
+import { createFromFile } from "../create-from-file.ts";
+import { addBlob } from "../store/blob-store.ts";
+import { digestOf } from "../store/digest.ts";
+import { saveParts } from "../test/split-model.ts";
+import { filesBelow, makeStore, type TestStore } from "../test/stores.ts";
+import { createWhole } from "./create-model.ts";
 
 test("a model made of an uploaded blob equals one made of the file", async () => {
   await using made = await makeStore();
   const file = await testModel("tiny-llama.gguf");
   const digest = await upload(made, file);
   const extras = { system: "Be brief.", parameters: { temperature: 0 } };
-  await createFromBlobs([made.store], { name: "uploaded", files: new Map([["tiny.gguf", digest]]), extras });
+  const origin = { kind: "blobs", files: new Map([["tiny.gguf", digest]]) } as const;
+  await createWhole([made.store], { name: "uploaded", origin, extras });
   await createFromFile([made.store], { name: "copied", file, extras });
   const catalog = createCatalog([made.store]);
   expect((await catalog.describe("uploaded")).digest).toBe((await catalog.describe("copied")).digest);
@@ -28,7 +29,7 @@ test("the uploaded parts of a split model make one model, in whatever order they
   const paths = await saveParts(elsewhere.path);
   const files = new Map<string, string>();
   for (const path of paths.toReversed()) files.set(basename(path), await upload(made, path));
-  await createFromBlobs([made.store], { name: "split", files });
+  await createWhole([made.store], { name: "split", origin: { kind: "blobs", files } });
   const { tensors } = await createCatalog([made.store]).inspect("split");
   expect(tensors.map(({ name }) => name)).toEqual(["part.0", "part.1", "part.2"]);
 });
@@ -51,7 +52,8 @@ test.each([
     ["text", (await addBlob(made.store, digestOf(text), streamOf(text))).digest],
   ]);
   const named = new Map(files.map((file, index) => [`${index}.gguf`, known.get(file) ?? file]));
-  await expect(createFromBlobs([made.store], { name: "m", files: named })).rejects.toMatchObject({
+  const origin = { kind: "blobs", files: named } as const;
+  await expect(createWhole([made.store], { name: "m", origin })).rejects.toMatchObject({
     failure: { kind },
   });
   const names = await filesBelow(made.path);
