@@ -65,7 +65,7 @@ module.exports = {
       },
     }),
     rule("decisions-are-http-blind", "Use cases take and return values; http.ts speaks HTTP for them", {
-      from: { path: `${keep}[^/]+/`, pathNot: [tests, "/http\\.ts$", `${keep}commands/`] },
+      from: { path: `${keep}[^/]+/`, pathNot: [tests, "/http\\.ts$", `${keep}(commands|access)/`] },
       to: { path: ["^packages/(http-service|event-stream)/", "node_modules/fastify/"] },
     }),
     rule(

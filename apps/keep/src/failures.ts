@@ -1,10 +1,16 @@
 import { type Explanation, exitCodes } from "@hearth-and-keep/command-line";
+import { FailureError } from "@hearth-and-keep/failures";
+import type { Scope } from "./authorization/scopes.ts";
 
 /** Everything that can be expected to go wrong in Keep. Each place that answers switches over it exhaustively. */
-export type Failure =
+export type Failure = StartFailure | RequestFailure;
+
+/** What keeps a command from doing its work. */
+export type StartFailure =
   | { readonly kind: "database-not-set" }
   | { readonly kind: "database-unreachable"; readonly place: string }
   | { readonly kind: "database-refuses-user"; readonly place: string; readonly user: string }
+  | { readonly kind: "database-forbids"; readonly place: string; readonly user: string }
   | { readonly kind: "database-missing"; readonly place: string; readonly database: string }
   | { readonly kind: "database-newer"; readonly found: number; readonly known: number }
   | { readonly kind: "migration-changed"; readonly name: string }
@@ -12,14 +18,56 @@ export type Failure =
   | { readonly kind: "key-malformed" }
   | { readonly kind: "key-mismatch"; readonly given: string; readonly expected: string };
 
+/** What a caller is told instead of an answer; `problems.ts` has the words. */
+export type RequestFailure =
+  | { readonly kind: "body-unreadable"; readonly reason: "malformed" | "missing" }
+  | { readonly kind: "body-too-large" }
+  | { readonly kind: "request-invalid"; readonly mistakes: readonly Mistake[] }
+  /** One for absent, unknown, expired, revoked, and used from elsewhere than allowed: nobody learns which. */
+  | { readonly kind: "unauthenticated" }
+  | { readonly kind: "credentials-ambiguous" }
+  | { readonly kind: "cross-site" }
+  | { readonly kind: "insufficient-scope"; readonly scope: Scope }
+  /** Asked for by a path that the token's patterns do not reach. */
+  | { readonly kind: "out-of-reach"; readonly path: string }
+  | { readonly kind: "session-required" }
+  | { readonly kind: "sign-in-too-old" }
+  /** Also for what belongs to another account: the two must look the same. */
+  | { readonly kind: "not-found" }
+  | { readonly kind: "no-such-method"; readonly allowed: readonly string[] }
+  | { readonly kind: "conflict"; readonly reason: string }
+  | { readonly kind: "token-already-issued"; readonly id: string }
+  | { readonly kind: "precondition-failed" }
+  | { readonly kind: "precondition-required" }
+  | { readonly kind: "idempotency-mismatch" }
+  | { readonly kind: "versions-full"; readonly most: number }
+  | { readonly kind: "quota-exceeded"; readonly what: string; readonly most: number }
+  | { readonly kind: "reference-missing"; readonly reference: string }
+  | { readonly kind: "reference-cycle"; readonly references: readonly string[] }
+  | { readonly kind: "rate-limited"; readonly retryAfterSeconds: number }
+  | { readonly kind: "provider-unavailable"; readonly provider: string }
+  | { readonly kind: "sign-in-refused"; readonly reason: string }
+  /** A row is not what was sealed here. */
+  | { readonly kind: "integrity-broken" }
+  | { readonly kind: "database-away" }
+  | { readonly kind: "outcome-unknown" }
+  | { readonly kind: "defect" };
+
+/** What is wrong with one part of a request; the place is written with dots, as `items.0.name`. */
+export type Mistake = { readonly place: string; readonly reason: string };
+
+export function requestFailure(failure: RequestFailure, options?: ErrorOptions): FailureError<Failure> {
+  return new FailureError<Failure>(failure, options);
+}
+
 const wrongKey = 4;
 
 /** What the person at the terminal reads: one plain sentence. */
-export function explainFailure(failure: Failure): Explanation {
+export function explainFailure(failure: StartFailure): Explanation {
   return { sentences: [`Cannot start: ${sentenceFor(failure)}`], exitCode: exitCodeFor(failure) };
 }
 
-function sentenceFor(failure: Failure): string {
+function sentenceFor(failure: StartFailure): string {
   switch (failure.kind) {
     case "database-not-set":
       return "no database is set; put its address (postgres://user:password@host:5432/name) into KEEP_DATABASE_URL, or into a file named by KEEP_DATABASE_URL_FILE";
@@ -27,6 +75,8 @@ function sentenceFor(failure: Failure): string {
       return `no database answers at ${failure.place}; check that PostgreSQL runs there and that KEEP_DATABASE_URL is right`;
     case "database-refuses-user":
       return `the database at ${failure.place} refuses the user "${failure.user}"; check the name and password in KEEP_DATABASE_URL`;
+    case "database-forbids":
+      return `the database at ${failure.place} does not let the user "${failure.user}" set Keep up; make it owner of the database and let it create roles, or name such a login by KEEP_MIGRATION_DATABASE_URL`;
     case "database-missing":
       return `there is no database "${failure.database}" at ${failure.place}; create it, or correct KEEP_DATABASE_URL`;
     case "database-newer":
@@ -42,7 +92,7 @@ function sentenceFor(failure: Failure): string {
   }
 }
 
-function exitCodeFor({ kind }: Failure): number {
+function exitCodeFor({ kind }: StartFailure): number {
   if (kind === "database-not-set" || kind === "key-not-set" || kind === "key-malformed")
     return exitCodes.wrongSettings;
   return kind === "key-mismatch" ? wrongKey : exitCodes.wrongSurroundings;

@@ -13,7 +13,6 @@ import { openDatabase } from "./database/open-database.ts";
 import { answersQuestions } from "./database/queries.ts";
 import { explainFailure } from "./failures.ts";
 import { makeKeyText } from "./keys/key-encryption-key.ts";
-import { readOrRecordActiveKey } from "./keys/queries.ts";
 import { logFields } from "./server.ts";
 
 const program = new Command("keep")
@@ -26,7 +25,7 @@ addSettings(program.command("serve").description("Start the server"), serveSetti
     const config = readServeConfig(flags, filePath);
     const logger = createLogger({ level: config.logLevel, allowedFields: logFields });
     const signal = endSignal();
-    await serve(config, { logger, openDatabase, readOrRecordActiveKey, answersQuestions, print, signal });
+    await serve(config, { logger, openDatabase, answersQuestions, print, signal });
   },
 );
 

@@ -1,7 +1,6 @@
 import { createCipheriv, createHash, createSecretKey } from "node:crypto";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { CanonicalFormError, canonicalJson } from "./canonical-json.ts";
 import vectors from "./fixtures/published-vectors.json" with { type: "json" };
 import { openXaes, type Sealing, sealXaes } from "./xaes-256-gcm.ts";
 
@@ -49,19 +48,4 @@ test("AES-256-GCM of this Node is the published one", () => {
     expect(Buffer.concat(parts).toString("hex")).toBe(vector.sealed);
   }
   recordFigure({ claim: "keep 16", text: `${vectors.aesGcm.length} vectors of AES-256-GCM exact` });
-});
-
-test("canonical JSON is written as its specification's examples and numbers say", () => {
-  for (const { given, expected } of vectors.canonicalTexts) {
-    expect(canonicalJson(JSON.parse(given))).toBe(expected);
-  }
-  const numbers = Object.entries(vectors.canonicalNumbers);
-  for (const [hexadecimal, expected] of numbers) {
-    expect(canonicalJson(bytes(hexadecimal).readDoubleBE())).toBe(expected);
-  }
-  for (const none of [Number.NaN, Number.POSITIVE_INFINITY, "\ud800"]) {
-    expect(() => canonicalJson(none)).toThrow(CanonicalFormError);
-  }
-  const count = vectors.canonicalTexts.length + numbers.length;
-  recordFigure({ claim: "keep 16", text: `${count} vectors of canonical JSON exact` });
 });

@@ -1,4 +1,11 @@
-import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
+import {
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
 import { nonceBytes, openXaes, sealXaes, tagBytes } from "./xaes-256-gcm.ts";
 
 /**
@@ -54,6 +61,22 @@ export function unwrapKey(wrapped: Uint8Array, wrapping: KeyObject, place: Place
   const bytes = openSealed(wrapped, wrapping, place);
   if (bytes.length !== keyBytes) throw new SealBroken();
   return takeKey(bytes);
+}
+
+/** A key for marks, made from one that seals: neither gives the other away. */
+export function deriveMarkKey(key: KeyObject): KeyObject {
+  return takeKey(Buffer.from(hkdfSync("sha256", key, Buffer.alloc(0), `${context} marks`, keyBytes)));
+}
+
+/** 32 bytes that only who has the key can make for this place and its parts: what a row says, sealed without hiding it. */
+export function markPlace(markKey: KeyObject, place: Place): Buffer {
+  return createHmac("sha256", markKey).update(associate(place)).digest();
+}
+
+/** Throws when the mark is not the one of this place. */
+export function checkMark(mark: Uint8Array, markKey: KeyObject, place: Place): void {
+  const expected = markPlace(markKey, place);
+  if (mark.length !== expected.length || !timingSafeEqual(mark, expected)) throw new SealBroken();
 }
 
 /** From here on the key's bytes are in native memory alone. */

@@ -16,7 +16,11 @@ export function describeHead(request: FastifyRequest, note: CallHead["note"]): C
   };
 }
 
-export function describeCall(head: CallHead, request: FastifyRequest, reply: FastifyReply): Call {
+export function describeCall(
+  head: CallHead,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Omit<Call, "admission"> {
   const hangUp = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) hangUp.abort();

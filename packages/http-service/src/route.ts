@@ -20,6 +20,8 @@ export type CallHead = {
 export type Call = CallHead & {
   /** Parsed JSON, or the bytes as they come for a row that asks for a stream. */
   readonly body: unknown;
+  /** What `admit` found out about the caller. */
+  readonly admission: unknown;
   /** Fires when the caller hangs up before the answer is complete. */
   readonly signal: AbortSignal;
 };

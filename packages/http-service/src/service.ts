@@ -24,8 +24,11 @@ export type HttpServiceParts<Row extends Route> = {
   readonly routes: readonly Row[];
   /** Turns anything thrown by a handler, or by reading the request, into the answer of that row's family. */
   readonly answerFailure: (problem: unknown, row: Row | undefined, head: CallHead) => WholeAnswer;
-  /** Decides on the matched row, before the body is read, whether the caller may go on; throws when not. */
-  readonly admit?: (head: CallHead, row: Row | undefined) => void;
+  /**
+   * Decides on the matched row, before the body is read, whether the caller may go on; throws when not. What it gives,
+   * or promises, is the call's admission.
+   */
+  readonly admit?: (head: CallHead, row: Row | undefined) => unknown;
   /** What a browser is told that asks whether another site's page may call; absent tells it no. */
   readonly answerPreflight?: (head: CallHead) => WholeAnswer;
   /** Headers that every answer carries, whoever made it. */
@@ -72,8 +75,15 @@ const longestBodyMilliseconds = 300_000;
 
 export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row>): HttpService {
   const notes = new WeakMap<FastifyRequest, RequestNotes>();
-  const headOf = (request: FastifyRequest): CallHead =>
-    describeHead(request, (more) => void notes.set(request, { ...notes.get(request), ...more }));
+  const heads = new WeakMap<FastifyRequest, CallHead>();
+  const headOf = (request: FastifyRequest): CallHead => {
+    const known = heads.get(request);
+    if (known !== undefined) return known;
+    const note: CallHead["note"] = (more) => void notes.set(request, { ...notes.get(request), ...more });
+    const head = describeHead(request, note);
+    heads.set(request, head);
+    return head;
+  };
   const fail = (problem: unknown, row: Row | undefined, reply: FastifyReply): void => {
     // Nobody reads the rest of an upload that was refused.
     if (row?.body === "stream" && !reply.request.raw.complete) void reply.header("connection", "close");
@@ -92,17 +102,13 @@ export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row
       parts.recordRequest({ ...notes.get(request), ...outcome });
     });
   };
-  const refuseUnknown = (request: FastifyRequest): never => {
-    parts.admit?.(headOf(request), undefined);
+  const refuseUnknown = async (request: FastifyRequest): Promise<never> => {
+    await parts.admit?.(headOf(request), undefined);
     throw new NoSuchRoute();
   };
   const server = createServer(parts, (request, reply) => {
     watch(request, reply);
-    try {
-      refuseUnknown(request);
-    } catch (problem) {
-      fail(problem, undefined, reply);
-    }
+    refuseUnknown(request).catch((problem: unknown) => fail(problem, undefined, reply));
   });
   readBodies(server);
   server.addHook("onRequest", async (request, reply) => watch(request, reply));
@@ -197,17 +203,23 @@ function addRow<Row extends Route>(
   row: Row,
   { parts, headOf, fail }: RouteParts<Row>,
 ): void {
+  const admissions = new WeakMap<FastifyRequest, unknown>();
   const register = (scope: FastifyInstance): void => {
     scope.route({
       method: row.method,
       url: row.path,
       onRequest: async (request) => {
-        parts.admit?.(headOf(request), row);
+        admissions.set(request, await parts.admit?.(headOf(request), row));
         if (row.body !== "stream") forgetType(request);
       },
       errorHandler: (problem, _request, reply) => fail(problem, row, reply),
       handler: async (request, reply) => {
-        const answer = Promise.resolve(row.handle(describeCall(headOf(request), request, reply)));
+        const answer = Promise.resolve(
+          row.handle({
+            ...describeCall(headOf(request), request, reply),
+            admission: admissions.get(request),
+          }),
+        );
         const explain = (problem: unknown): WholeAnswer => parts.answerFailure(problem, row, headOf(request));
         if (await isLate(answer, parts.earlyHeadMilliseconds)) await sendLate(reply, answer, explain);
         else await send(reply, await answer);
@@ -241,7 +253,7 @@ function refuseOtherMethods<Row extends Route>(
     url: first.path,
     exposeHeadRoute: false,
     onRequest: async (request) => {
-      parts.admit?.(headOf(request), first);
+      await parts.admit?.(headOf(request), first);
       throw new NoSuchMethod([...has]);
     },
     errorHandler: (problem, _request, reply) => fail(problem, first, reply),

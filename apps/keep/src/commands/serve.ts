@@ -6,17 +6,20 @@
  */
 import { FailureError } from "@hearth-and-keep/failures";
 import { serveUntil } from "@hearth-and-keep/http-service";
+import { createAuditLog } from "../audit/audit-log.ts";
 import type { ServeConfig } from "../config.ts";
-import type { Database } from "../database/open-database.ts";
+import type { Database, DatabaseAddresses } from "../database/open-database.ts";
 import type { Failure } from "../failures.ts";
 import { checkKey } from "../keys/check-key.ts";
-import { readKey } from "../keys/key-encryption-key.ts";
+import { readKeys } from "../keys/key-encryption-key.ts";
+import { openServerKeys } from "../keys/server-keys.ts";
+import { createVaultKeys } from "../keys/vault-keys.ts";
 import { createVaultServer, type KeepLogger } from "../server.ts";
+import { checkToken } from "../tokens/check-token.ts";
 
 export type ServeParts = {
   readonly logger: KeepLogger;
-  readonly openDatabase: (url: string) => Promise<Database>;
-  readonly readOrRecordActiveKey: (database: Database, fingerprint: string) => Promise<string>;
+  readonly openDatabase: (addresses: DatabaseAddresses) => Promise<Database>;
   readonly answersQuestions: (database: Database) => Promise<boolean>;
   /** One line on standard output for the person or script that started us. */
   readonly print: (line: string) => void;
@@ -27,14 +30,32 @@ export type ServeParts = {
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<void> {
   const { logger, signal } = parts;
   if (config.databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
-  const key = readKey(config.encryptionKey);
-  await using database = await parts.openDatabase(config.databaseUrl.reveal());
-  logger.info("Database ready", database.migrations);
-  await checkKey(key, {
-    readOrRecordActiveKey: (fingerprint) => parts.readOrRecordActiveKey(database, fingerprint),
+  const wrapper = readKeys(config.encryptionKey);
+  await using database = await parts.openDatabase({
+    url: config.databaseUrl.reveal(),
+    migrationUrl: config.migrationDatabaseUrl?.reveal(),
   });
-  logger.info("Encryption key accepted", { fingerprint: key.fingerprint });
-  const server = createVaultServer({ logger, isDatabaseReady: () => parts.answersQuestions(database) });
+  logger.info("Database ready", database.migrations);
+  await checkKey(wrapper, database);
+  logger.info("Encryption key accepted", { fingerprint: wrapper.fingerprint });
+  const vaultKeys = createVaultKeys(database, wrapper);
+  const serverKeys = await openServerKeys(database, wrapper);
+  const audit = createAuditLog(database);
+  const publicUrl = new URL(config.publicUrl ?? `http://${config.host}:${config.port}`);
+  const server = createVaultServer({
+    logger,
+    database,
+    vaultKeys,
+    serverKeys,
+    audit,
+    isDatabaseReady: () => parts.answersQuestions(database),
+    access: {
+      publicUrl,
+      sessionCookie: publicUrl.protocol === "https:" ? "__Host-session" : "session",
+      checkToken: (text, address) => checkToken(text, address, { database }),
+      checkSession: async () => undefined,
+    },
+  });
   await serveUntil(server, config, {
     signal,
     onListening: (url) => {

@@ -1,40 +1,113 @@
 /**
  * @module
- * The way to PostgreSQL: the pool, the migrations as numbered SQL files, and what a refused connection means.
- * Promises that a database opened here has exactly the schema this program knows.
- * Imported by `queries.ts` files and `main.ts` only.
+ * The way to PostgreSQL: the pool, the migrations as numbered SQL files, transactions that see one account alone, and
+ * what a refused connection means. Promises that a database opened here has exactly the schema this program knows, and
+ * that requests run under a role that sees one account at a time.
+ * Imported by `queries.ts` files and `main.ts` only; others name its types.
  */
 import { FailureError } from "@hearth-and-keep/failures";
 import { Pool } from "pg";
 import type { Failure } from "../failures.ts";
 import { type AppliedMigrations, applyMigrations } from "./apply-migrations.ts";
 import { readMigrations } from "./read-migrations.ts";
+import { enterFirst, runTransaction, type Statement, type Transaction } from "./transaction.ts";
 
 export type Database = AsyncDisposable & {
-  readonly pool: Pool;
   readonly migrations: AppliedMigrations;
+  /** One statement outside of any account: route tables, keys of the server, nodes, revocations. */
+  ask<Row extends object>(statement: Statement): Promise<readonly Row[]>;
+  /** Several of them that stand or fall together. */
+  inTransaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * One reading statement in an account, in one journey. Its text takes the account from `entered.account::uuid`, which
+   * is what makes the database enter the account first; its own values begin with `$2`.
+   */
+  askInAccount<Row extends object>(accountId: string, statement: Statement): Promise<readonly Row[]>;
+  /** Everything in it sees and changes this account alone. Run again when the database asks for it. */
+  inAccount<Result>(accountId: string, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /** For housekeeping: sees ids and states of every account, and changes nothing. */
+  acrossAccounts<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /** A connection of its own that hears what is notified on a channel, until the signal fires. Throws when it breaks. */
+  listen(channel: string, heard: () => void, signal: AbortSignal): Promise<void>;
 };
 
-const mostConnections = 10;
+export type DatabaseAddresses = {
+  readonly url: string;
+  /** Another login for the migrations, so that the one above owns nothing. */
+  readonly migrationUrl?: string | undefined;
+  readonly mostConnections?: number;
+};
+
 const connectSeconds = 5;
 const statementSeconds = 30;
 
-export async function openDatabase(url: string): Promise<Database> {
+export async function openDatabase(addresses: DatabaseAddresses): Promise<Database> {
+  const migrations = await migrate(addresses.migrationUrl ?? addresses.url);
+  const pool = openPool(addresses.url, { max: addresses.mostConnections ?? 10, role: "keep_application" });
+  try {
+    await pool.query("SELECT 1");
+  } catch (problem) {
+    await pool.end();
+    throw explainRefusal(problem, addresses.url);
+  }
+  return {
+    migrations,
+    ask: async <Row extends object>(statement: Statement) => (await pool.query<Row>(statement)).rows,
+    inTransaction: (work) => runTransaction(pool, "none", work),
+    askInAccount: async <Row extends object>(accountId: string, statement: Statement) =>
+      (await pool.query<Row>(enterFirst(accountId, statement))).rows,
+    inAccount: (accountId, work) => runTransaction(pool, { accountId }, work),
+    acrossAccounts: (work) => runTransaction(pool, { role: "keep_maintenance" }, work),
+    listen: (channel, heard, signal) => listen(pool, { channel, heard, signal }),
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
+async function migrate(url: string): Promise<AppliedMigrations> {
+  const pool = openPool(url, { max: 1 });
+  try {
+    return await applyMigrations(pool, await readMigrations());
+  } catch (problem) {
+    throw explainRefusal(problem, url);
+  } finally {
+    await pool.end();
+  }
+}
+
+function openPool(url: string, { max, role }: { readonly max: number; readonly role?: string }): Pool {
   const pool = new Pool({
     connectionString: url,
-    max: mostConnections,
+    max,
     connectionTimeoutMillis: connectSeconds * 1000,
     statement_timeout: statementSeconds * 1000,
     application_name: "keep",
+    // What does not wait for the one before it is sent along with it.
+    pipeline: true,
+    ...(role === undefined ? {} : { options: `-c role=${role}` }),
   });
   // An idle connection that breaks is replaced by the next query; without a listener it would end the process.
   pool.on("error", () => undefined);
+  return pool;
+}
+
+type Listening = {
+  readonly channel: string;
+  readonly heard: () => void;
+  readonly signal: AbortSignal;
+};
+
+async function listen(pool: Pool, { channel, heard, signal }: Listening): Promise<void> {
+  const client = await pool.connect();
   try {
-    const migrations = await applyMigrations(pool, await readMigrations());
-    return { pool, migrations, [Symbol.asyncDispose]: () => pool.end() };
-  } catch (problem) {
-    await pool.end();
-    throw explainRefusal(problem, url);
+    client.on("notification", heard);
+    await client.query(`LISTEN ${client.escapeIdentifier(channel)}`);
+    await new Promise<void>((resolve, reject) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      client.once("error", reject);
+      client.once("end", () => reject(new Error("The listening connection ended")));
+    });
+  } finally {
+    client.release(true);
   }
 }
 
@@ -46,6 +119,7 @@ function explainRefusal(problem: unknown, url: string): unknown {
   if (address === undefined)
     return new FailureError<Failure>({ kind: "database-not-set" }, { cause: problem });
   const place = address.host;
+  const user = decodeURIComponent(address.username);
   if (
     ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ECONNRESET", "EHOSTUNREACH"].includes(code) ||
     isTimeout
@@ -53,12 +127,14 @@ function explainRefusal(problem: unknown, url: string): unknown {
     return new FailureError<Failure>({ kind: "database-unreachable", place }, { cause: problem });
   }
   if (code === "28P01" || code === "28000") {
-    const user = decodeURIComponent(address.username);
     return new FailureError<Failure>({ kind: "database-refuses-user", place, user }, { cause: problem });
   }
   if (code === "3D000") {
     const database = decodeURIComponent(address.pathname.slice(1));
     return new FailureError<Failure>({ kind: "database-missing", place, database }, { cause: problem });
+  }
+  if (code === "42501") {
+    return new FailureError<Failure>({ kind: "database-forbids", place, user }, { cause: problem });
   }
   return problem;
 }

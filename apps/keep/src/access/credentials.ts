@@ -1,0 +1,35 @@
+import type { CallHead } from "@hearth-and-keep/http-service";
+
+export type Credential = { readonly kind: "token" | "session"; readonly text: string };
+
+/** The one credential a request carries. Two, of whatever kind, are one too many: which of them counts is a guess. */
+export function readCredential(
+  headers: CallHead["headers"],
+  sessionCookie: string,
+): Credential | "ambiguous" | undefined {
+  const tokens = valuesOf(headers["authorization"]).map(
+    (text): Credential => ({
+      kind: "token",
+      text: /^bearer +(?<token>\S+)$/iu.exec(text.trim())?.groups?.["token"] ?? "",
+    }),
+  );
+  const sessions = cookiesOf(headers["cookie"], sessionCookie).map(
+    (text): Credential => ({ kind: "session", text }),
+  );
+  const [first, ...others] = [...tokens, ...sessions];
+  return others.length > 0 ? "ambiguous" : first;
+}
+
+/** Every value that a cookie of this name has. */
+export function cookiesOf(header: CallHead["headers"][string], name: string): readonly string[] {
+  return valuesOf(header)
+    .flatMap((line) => line.split(";"))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+}
+
+function valuesOf(header: CallHead["headers"][string]): readonly string[] {
+  if (header === undefined) return [];
+  return typeof header === "string" ? [header] : header;
+}

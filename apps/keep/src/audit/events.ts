@@ -1,0 +1,67 @@
+/** Everything that is worth a record, by the words that stand in it. No value, token, or hash of one is ever in one. */
+export type AuditEvent =
+  | { readonly type: "account-created" | "account-deleted" }
+  | {
+      readonly type: "signed-in" | "identity-linked" | "identity-unlinked";
+      readonly identity: string;
+      readonly provider: string;
+    }
+  | { readonly type: "session-ended"; readonly session: string }
+  | { readonly type: "vault-created" | "vault-changed"; readonly vault: string; readonly name: string }
+  | { readonly type: "vault-deleted" | "vault-restored" | "vault-purged"; readonly vault: string }
+  | { readonly type: "folder-created" | "folder-deleted"; readonly path: string }
+  | { readonly type: "folder-moved"; readonly path: string; readonly to: string }
+  | (SecretEvent & {
+      readonly type: "secret-written" | "version-restored" | "version-destroyed";
+      readonly version: number;
+    })
+  | (SecretEvent & {
+      readonly type: "secret-changed" | "secret-deleted" | "secret-restored" | "secret-purged";
+    })
+  | { readonly type: "value-read"; readonly secret: string; readonly path: string; readonly version: number }
+  /** Many at once: which, by their ids and versions. */
+  | {
+      readonly type: "values-read" | "values-exported";
+      readonly secrets: readonly string[];
+      readonly path: string;
+    }
+  | { readonly type: "values-imported"; readonly written: number; readonly path: string }
+  | TokenEvent
+  | { readonly type: "data-key-rotated" | "data-key-destroyed"; readonly version: number }
+  | { readonly type: "integrity-broken"; readonly secret: string }
+  | { readonly type: "denied"; readonly route: string; readonly reason: string };
+
+type SecretEvent = {
+  readonly secret: string;
+  /** Folder and name in one. */
+  readonly path: string;
+};
+
+type TokenEvent =
+  | {
+      readonly type: "token-created";
+      readonly token: string;
+      readonly name: string;
+      readonly scopes: readonly string[];
+    }
+  | { readonly type: "token-changed" | "token-rotated"; readonly token: string; readonly name: string }
+  | { readonly type: "token-revoked"; readonly token: string; readonly reason: string };
+
+export type AuditOutcome = "read" | "changed" | "denied" | "signed-in";
+
+/** What a day's chart counts an event as. */
+export function outcomeOf({ type }: AuditEvent): AuditOutcome {
+  switch (type) {
+    case "value-read":
+    case "values-read":
+    case "values-exported":
+      return "read";
+    case "denied":
+    case "integrity-broken":
+      return "denied";
+    case "signed-in":
+      return "signed-in";
+    default:
+      return "changed";
+  }
+}

@@ -1,0 +1,80 @@
+import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
+import { makeKey, openSealed, type Place, seal } from "@hearth-and-keep/envelope-crypto";
+import type { Database } from "../database/open-database.ts";
+import type { KeyWrapper } from "./key-wrapper.ts";
+import { insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts";
+
+/** Keys of the server itself: what seals things that belong to no vault, and what signs the audit log's checkpoints. */
+export type ServerKeys = {
+  seal(plaintext: Uint8Array, place: Place): Buffer;
+  open(sealed: Uint8Array, place: Place): Buffer;
+  /** Ed25519. */
+  sign(message: Uint8Array): { readonly signature: Buffer; readonly keyVersion: number };
+  /** Every public key that a checkpoint may be signed with, in SPKI form, by version. */
+  publicKeys(): ReadonlyMap<number, Buffer>;
+};
+
+export function serverKeyPlace(
+  purpose: ServerKeyRow["purpose"],
+  version: number,
+  fingerprint: string,
+): Place {
+  return ["server-key", purpose, version, fingerprint];
+}
+
+/** Makes what is missing. To unwrap them is also the proof at every start that the key-encryption key is the right one. */
+export async function openServerKeys(
+  database: Pick<Database, "ask">,
+  wrapper: KeyWrapper,
+): Promise<ServerKeys> {
+  for (const purpose of ["sealing", "signing"] as const) await makeFirst(database, wrapper, purpose);
+  const rows = await listServerKeys(database);
+  const opened = await Promise.all(
+    rows.map(async ({ purpose, version, kekFingerprint, wrapped, publicKey }) => ({
+      purpose,
+      version,
+      publicKey,
+      key: await wrapper.unwrap(wrapped, serverKeyPlace(purpose, version, kekFingerprint), kekFingerprint),
+    })),
+  );
+  const newest = (wanted: ServerKeyRow["purpose"]) => {
+    const found = opened.findLast(({ purpose }) => purpose === wanted);
+    if (found === undefined) throw new Error(`Cannot find the server's ${wanted} key`);
+    return found;
+  };
+  const sealing = newest("sealing").key;
+  const { key, version } = newest("signing");
+  const signing = signingKey(key);
+  return {
+    seal: (plaintext, place) => seal(plaintext, sealing, place),
+    open: (sealed, place) => openSealed(sealed, sealing, place),
+    sign: (message) => ({ signature: sign(null, message, signing), keyVersion: version }),
+    publicKeys: () =>
+      new Map(
+        opened.flatMap((row) => (row.publicKey === null ? [] : [[row.version, row.publicKey] as const])),
+      ),
+  };
+}
+
+async function makeFirst(
+  database: Pick<Database, "ask">,
+  wrapper: KeyWrapper,
+  purpose: ServerKeyRow["purpose"],
+): Promise<void> {
+  const key = makeKey();
+  const { fingerprint } = wrapper;
+  const wrapped = await wrapper.wrap(key, serverKeyPlace(purpose, 1, fingerprint));
+  const publicKey =
+    purpose === "signing" ? createPublicKey(signingKey(key)).export({ type: "spki", format: "der" }) : null;
+  await insertServerKey(database, { purpose, version: 1, kekFingerprint: fingerprint, wrapped, publicKey });
+}
+
+/** PKCS #8 of an Ed25519 key is this beginning and its 32 bytes (RFC 8410). */
+const ed25519Beginning = Buffer.from("302e020100300506032b657004220420", "hex");
+
+function signingKey(seed: KeyObject): KeyObject {
+  const encoded = Buffer.concat([ed25519Beginning, seed.export()]);
+  const key = createPrivateKey({ key: encoded, format: "der", type: "pkcs8" });
+  encoded.fill(0);
+  return key;
+}

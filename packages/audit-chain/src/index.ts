@@ -1,0 +1,7 @@
+/**
+ * @module
+ * What the audit log of Keep is made of, so that anybody can check one: JSON in its one canonical form, how each link
+ * hashes the one before it, and what a signed checkpoint says. Runs in a browser as well as in Node.
+ * Imported by Keep's audit log, its `keep audit verify`, and its console.
+ */
+export { CanonicalFormError, canonicalJson } from "./canonical-json.ts";
