@@ -7,6 +7,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
-    globalSetup: ["packages/test-servers/src/postgres/global-setup.ts"],
+    globalSetup: ["packages/test-servers/src/postgres/global-setup.ts", "scripts/console-setup.ts"],
   },
 });

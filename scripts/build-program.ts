@@ -3,10 +3,12 @@
  * Programs that maintain the repository: building a tarball, preparing test parts, running CI.
  * Run through `scripts/with-node.sh`; nothing in `apps/` or `packages/` imports them.
  */
+import { existsSync } from "node:fs";
 import { cp, readFile, rm } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { buildConsole } from "./build-console.ts";
 import { buildEngineWorker } from "./build-engine-worker.ts";
 
 /**
@@ -28,12 +30,16 @@ async function buildProgram(folder: string): Promise<void> {
   const { output: chunks } = await bundle.write({ dir: output, format: "esm", sourcemap: true });
   await bundle.close();
   const imported = new Set(
-    chunks.flatMap((chunk) => (chunk.type === "chunk" ? chunk.imports : [])).map(packageOf),
+    chunks
+      .flatMap((chunk) => (chunk.type === "chunk" ? [...chunk.imports, ...chunk.dynamicImports] : []))
+      .map(packageOf),
   );
   compareDependencies(declared, new Set([...imported].filter((name) => !isOwnOrNode(name))));
   await cp(join(folder, "src/database/migrations"), join(output, "migrations"), { recursive: true }).catch(
     ignoreMissing,
   );
+  const console = `${folder}-console/src`;
+  if (existsSync(console)) await buildConsole(console, join(output, "console"));
   await cp(join(import.meta.dirname, "../LICENSE"), join(output, "LICENSE"));
   if ("@hearth-and-keep/llama-engine" in (manifest.devDependencies ?? {})) await buildEngineWorker(output);
 }

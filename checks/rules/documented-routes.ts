@@ -3,11 +3,12 @@ import type { Finding, Rule, TextFile } from "../finding.ts";
 import { isStringLiteral, lineOfNode, nodesOf, propertyOf } from "../syntax.ts";
 
 const name = "documented-routes";
-const tableOfRoutes = /^apps\/(?<app>[^/]+)\/src\/routes\.ts$/u;
+/** The table itself, and the files of areas that keep their own rows beside their handlers. */
+const tableOfRoutes = /^apps\/(?<app>[^/]+)\/src\/(?:routes|(?:.+\/)?http)\.ts$/u;
 const documentation = /^docs\/api\/(?<app>[^/]+)\.md$/u;
 const documentedRow = /^\| *(?<method>[A-Z]+) *\| *`(?<path>[^`]+)` *\|/u;
 
-type Route = { readonly method: string; readonly path: string; readonly line: number };
+type Route = { readonly method: string; readonly path: string; readonly file: string; readonly line: number };
 
 /** Every route of an app is a row of docs/api/<app>.md, and every row there is a route. */
 export const documentedRoutes: Rule = {
@@ -16,47 +17,71 @@ export const documentedRoutes: Rule = {
     const tables = byApp(files, tableOfRoutes);
     const documents = byApp(files, documentation);
     const apps = new Set([...tables.keys(), ...documents.keys()]);
-    return [...apps].flatMap((app) => compare(app, { table: tables.get(app), document: documents.get(app) }));
+    return [...apps].flatMap((app) =>
+      compare(app, { tables: tables.get(app) ?? [], documents: documents.get(app) ?? [] }),
+    );
   },
 };
 
-function byApp(files: readonly TextFile[], pattern: RegExp): Map<string, TextFile> {
-  return new Map(
-    files.flatMap((file): [string, TextFile][] => {
-      const app = pattern.exec(file.path)?.groups?.["app"];
-      return app === undefined ? [] : [[app, file]];
-    }),
-  );
+function byApp(files: readonly TextFile[], pattern: RegExp): Map<string, TextFile[]> {
+  const found = files.filter((file) => pattern.test(file.path));
+  return Map.groupBy(found, (file) => pattern.exec(file.path)?.groups?.["app"] ?? "");
 }
 
-type Papers = { readonly table: TextFile | undefined; readonly document: TextFile | undefined };
+type Papers = { readonly tables: readonly TextFile[]; readonly documents: readonly TextFile[] };
 
-function compare(app: string, { table, document }: Papers): Finding[] {
-  const routes = table === undefined ? [] : routesIn(table);
-  const rows = document === undefined ? [] : rowsIn(document);
+function compare(app: string, { tables, documents }: Papers): Finding[] {
+  const routes = tables.flatMap(routesIn);
+  const rows = documents.flatMap(rowsIn);
   const findings: Finding[] = [];
+  const [table] = tables;
   if (table !== undefined && routes.length === 0) {
     const message = "Write each route as a row with a literal method and path; none was found";
     findings.push({ path: table.path, line: 1, rule: name, message });
   }
   for (const route of routes.filter((candidate) => !isAmong(candidate, rows))) {
     const message = `Document "${route.method} ${route.path}" in docs/api/${app}.md`;
-    findings.push({ path: table?.path ?? "", line: route.line, rule: name, message });
+    findings.push({ path: route.file, line: route.line, rule: name, message });
   }
   for (const row of rows.filter((candidate) => !isAmong(candidate, routes))) {
     const message = `Remove "${row.method} ${row.path}": ${app} has no such route`;
-    findings.push({ path: document?.path ?? "", line: row.line, rule: name, message });
+    findings.push({ path: row.file, line: row.line, rule: name, message });
   }
   return findings;
 }
 
 function routesIn(file: TextFile): Route[] {
-  return [...nodesOf(file)].filter(ts.isObjectLiteralExpression).flatMap((row) => {
-    const path = propertyOf(row, "path");
+  const nodes = [...nodesOf(file)];
+  const constants = constantsIn(nodes);
+  return nodes.filter(ts.isObjectLiteralExpression).flatMap((row) => {
+    const path = textOf(propertyOf(row, "path"), constants);
     const methods = literals(propertyOf(row, "method"));
-    if (!isStringLiteral(path)) return [];
-    return methods.map((method) => ({ method, path: path.text, line: lineOfNode(row) }));
+    if (path === undefined) return [];
+    return methods.map((method) => ({ method, path, file: file.path, line: lineOfNode(row) }));
   });
+}
+
+/** Beginnings of paths that a file names once, such as `const vault = "/vaults/:vault"`. */
+function constantsIn(nodes: readonly ts.Node[]): ReadonlyMap<string, string> {
+  const constants = new Map<string, string>();
+  for (const declaration of nodes.filter(ts.isVariableDeclaration)) {
+    const text = textOf(declaration.initializer, constants);
+    if (ts.isIdentifier(declaration.name) && text !== undefined) constants.set(declaration.name.text, text);
+  }
+  return constants;
+}
+
+/** Undefined for what cannot be told by looking at the file. */
+function textOf(node: ts.Expression | undefined, constants: ReadonlyMap<string, string>): string | undefined {
+  if (isStringLiteral(node)) return node.text;
+  if (node === undefined) return undefined;
+  if (ts.isIdentifier(node)) return constants.get(node.text);
+  if (!ts.isTemplateExpression(node)) return undefined;
+  const parts = node.templateSpans.map(({ expression, literal }) => {
+    const text = textOf(expression, constants);
+    return text === undefined ? undefined : text + literal.text;
+  });
+  return parts.includes(undefined) ? undefined : node.head.text + parts.join("");
 }
 
 function literals(node: ts.Expression | undefined): string[] {
@@ -69,7 +94,9 @@ function literals(node: ts.Expression | undefined): string[] {
 function rowsIn(file: TextFile): Route[] {
   return file.text.split("\n").flatMap((text, index) => {
     const { method, path } = documentedRow.exec(text)?.groups ?? {};
-    return method === undefined || path === undefined ? [] : [{ method, path, line: index + 1 }];
+    return method === undefined || path === undefined
+      ? []
+      : [{ method, path, file: file.path, line: index + 1 }];
   });
 }
 

@@ -17,6 +17,8 @@ export const stages: readonly Stage[] = [
   { name: "Format", run: () => command("biome", ["ci", "--colors=off", "."]) },
   { name: "Lint", run: () => command("oxlint", ["--type-aware"]) },
   { name: "Types", run: () => command("tsc", ["--noEmit"]) },
+  { name: "Types of the console", run: () => command("tsc", ["--noEmit", "-p", "apps/keep-console"]) },
+  { name: "Types of its tests", run: () => command("tsc", ["--noEmit", "-p", "apps/keep-console/test"]) },
   { name: "Unused code", run: () => command("knip", []) },
   { name: "Checks", run: () => runTests(["checks/"]) },
   { name: "Tests", run: () => runTests(["apps/", "packages/", "scripts/"]) },

@@ -1,7 +1,7 @@
 import { describeTree, readLastRun } from "../last-run.ts";
 import type { Outcome } from "../line.ts";
 
-const mostMinutes = 20;
+const mostMinutes = 60;
 
 /** Reads the stage table that the last `.ci/run` left; a run of another tree proves nothing about this one. */
 export async function proveCiTime(): Promise<Outcome> {

@@ -15,7 +15,7 @@ export const groundLines: readonly ShowLine[] = [
   {
     topic,
     line: 1,
-    title: "The last run of .ci/run on this tree took no longer than 20 minutes",
+    title: "The last run of .ci/run on this tree took no longer than 60 minutes",
     needs: [],
     prove: proveCiTime,
   },

@@ -74,6 +74,7 @@ async function prepareSurroundings(folder: string, postgres: Postgres): Promise<
       HEARTH_MODELS: join(folder, "models"),
       HEARTH_THREADS: "1",
       KEEP_PORT: ports.keep,
+      KEEP_METRICS_PORT: "0",
     },
     replacements: new Map([
       ["ADDRESS-OF-THIS-REPOSITORY", root],

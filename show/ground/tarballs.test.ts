@@ -5,6 +5,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import {
   makeTemporaryFolder,
   type OwnedProcess,
+  readProcessFile,
   startPostgres,
   startProcess,
   testModel,
@@ -106,7 +107,7 @@ test("Hearth's tarball installs and starts in an empty folder, without packages 
   recordFigure({ claim: "ground 3", text: installed.summary });
 });
 
-test("Keep's tarball installs, brings its migrations and starts on an empty database", {
+test("Keep's tarball installs, brings its migrations, starts on an empty database and idles in little memory", {
   timeout: 180_000,
 }, async () => {
   await using folder = await makeTemporaryFolder("keep-tarball");
@@ -114,8 +115,40 @@ test("Keep's tarball installs, brings its migrations and starts on an empty data
   await using database = await postgres.createDatabase();
   const installed = packAndInstall("keep", folder.path);
   const key = execFileSync(installed.program, ["make-key"], { cwd: folder.path, encoding: "utf8" }).trim();
-  const environment = { KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key };
+  const environment = {
+    KEEP_DATABASE_URL: database.url,
+    KEEP_ENCRYPTION_KEY: key,
+    KEEP_METRICS_PORT: "0",
+  };
   await using keep = await startInstalled(installed, { folder: folder.path, environment });
+  await expect.poll(() => statusOf(keep, "/readyz"), { timeout: 10_000 }).toBe(200);
+  const megabytes = await measureIdle(keep);
+  expect(megabytes).toBeLessThan(mostIdleMegabytes);
+  const document = await (await fetch(`${addressOf(keep)}/openapi.json`)).text();
+  expect(document).toContain('"openapi":"3.1.0"');
+  expect(await statusOf(keep, "/secrets")).toBe(200);
   expect(await askAndStop(keep, "/readyz")).toBe('{"status":"ready"}');
   recordFigure({ claim: "ground 3", text: installed.summary });
+  recordFigure({
+    claim: "keep 15",
+    text: `${megabytes.toFixed(1)} MB resident, idle, of at most ${mostIdleMegabytes}, the installed tarball with its database`,
+  });
 });
+
+const mostIdleMegabytes = 120;
+const idleSeconds = 20;
+
+async function statusOf(server: OwnedProcess, path: string): Promise<number> {
+  return (await fetch(`${addressOf(server)}${path}`)).status;
+}
+
+/** The most that it has at any moment of a while in which nobody asks anything. */
+async function measureIdle({ pid }: OwnedProcess): Promise<number> {
+  let most = 0;
+  for (let second = 0; second < idleSeconds; second += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const kibibytes = Number(/^VmRSS:\s+(\d+) kB/m.exec(readProcessFile(pid, "status"))?.[1]);
+    most = Math.max(most, (kibibytes * 1024) / 1e6);
+  }
+  return most;
+}

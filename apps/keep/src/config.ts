@@ -154,6 +154,13 @@ const sightSettings = {
     meaning:
       "where signed checkpoints of the audit log are added as well, outside the database: what finds a database that was put back",
   }),
+  auditCheckpointSeconds: wholeNumberSetting({
+    placeholder: "seconds",
+    fallback: 60,
+    least: 1,
+    most: 86_400,
+    meaning: "how long an audit log may grow without a signed checkpoint",
+  }),
 } as const;
 
 /** Everything that can be set on `keep serve`. Its help text and the settings page are made from this. */

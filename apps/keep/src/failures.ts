@@ -16,7 +16,11 @@ export type StartFailure =
   | { readonly kind: "migration-changed"; readonly name: string }
   | { readonly kind: "key-not-set" }
   | { readonly kind: "key-malformed" }
-  | { readonly kind: "key-mismatch"; readonly given: string; readonly expected: string };
+  | { readonly kind: "key-mismatch"; readonly given: string; readonly expected: string }
+  | { readonly kind: "public-url-not-set" }
+  | { readonly kind: "public-url-invalid"; readonly given: string }
+  | { readonly kind: "public-url-insecure"; readonly given: string }
+  | { readonly kind: "provider-address-unusable"; readonly setting: string };
 
 /** What a caller is told instead of an answer; `problems.ts` has the words. */
 export type RequestFailure =
@@ -30,6 +34,8 @@ export type RequestFailure =
   | { readonly kind: "insufficient-scope"; readonly scope: Scope }
   /** Asked for by a path that the token's patterns do not reach. */
   | { readonly kind: "out-of-reach"; readonly path: string }
+  /** A token would give away more than it may do itself. */
+  | { readonly kind: "grant-exceeded" }
   | { readonly kind: "session-required" }
   | { readonly kind: "sign-in-too-old" }
   /** Also for what belongs to another account: the two must look the same. */
@@ -50,6 +56,8 @@ export type RequestFailure =
   /** A row is not what was sealed here. */
   | { readonly kind: "integrity-broken" }
   | { readonly kind: "database-away" }
+  /** What was asked for is done, but nobody can say yet that every node knows. */
+  | { readonly kind: "nodes-behind" }
   | { readonly kind: "outcome-unknown" }
   | { readonly kind: "defect" };
 
@@ -89,11 +97,28 @@ function sentenceFor(failure: StartFailure): string {
       return "the encryption key is not 32 bytes written in base64; make one with 'keep make-key'";
     case "key-mismatch":
       return `the encryption key given has fingerprint ${failure.given}, but this database was set up with ${failure.expected}; without that key its secrets cannot be read`;
+    case "public-url-not-set":
+      return "identity providers are set up but not where people reach Keep; put its address (https://keep.example) into KEEP_PUBLIC_URL, so that providers know where to send people back to";
+    case "public-url-invalid":
+      return `KEEP_PUBLIC_URL${failure.given === "" ? "" : ` (${failure.given})`} is not an address without a path, such as https://keep.example`;
+    case "public-url-insecure":
+      return `KEEP_PUBLIC_URL is ${failure.given}, where sessions would travel in clear; http is for this machine alone (http://localhost:8300), elsewhere it must be https`;
+    case "provider-address-unusable":
+      return `${failure.setting} is not an https address without a query; http is for providers on this machine or at an address of a private network`;
   }
 }
 
+const settingKinds: ReadonlySet<StartFailure["kind"]> = new Set([
+  "database-not-set",
+  "key-not-set",
+  "key-malformed",
+  "public-url-not-set",
+  "public-url-invalid",
+  "public-url-insecure",
+  "provider-address-unusable",
+]);
+
 function exitCodeFor({ kind }: StartFailure): number {
-  if (kind === "database-not-set" || kind === "key-not-set" || kind === "key-malformed")
-    return exitCodes.wrongSettings;
+  if (settingKinds.has(kind)) return exitCodes.wrongSettings;
   return kind === "key-mismatch" ? wrongKey : exitCodes.wrongSurroundings;
 }

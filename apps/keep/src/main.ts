@@ -5,13 +5,21 @@
  * nothing imports it.
  */
 import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/command-line";
+import { FailureError } from "@hearth-and-keep/failures";
 import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { serve } from "./commands/serve.ts";
-import { readServeConfig, serveSettings } from "./config.ts";
+import { type AskedVerification, verifyDatabase, verifyExport } from "./commands/verify-audit.ts";
+import {
+  readServeConfig,
+  readStorageConfig,
+  type StorageConfig,
+  serveSettings,
+  storageSettings,
+} from "./config.ts";
 import { openDatabase } from "./database/open-database.ts";
-import { answersQuestions } from "./database/queries.ts";
-import { explainFailure } from "./failures.ts";
+import { whyNotReady } from "./database/queries.ts";
+import { explainFailure, type Failure } from "./failures.ts";
 import { makeKeyText } from "./keys/key-encryption-key.ts";
 import { logFields } from "./server.ts";
 
@@ -25,7 +33,7 @@ addSettings(program.command("serve").description("Start the server"), serveSetti
     const config = readServeConfig(flags, filePath);
     const logger = createLogger({ level: config.logLevel, allowedFields: logFields });
     const signal = endSignal();
-    await serve(config, { logger, openDatabase, answersQuestions, print, signal });
+    await serve(config, { logger, openDatabase, whyNotReady, print, signal });
   },
 );
 
@@ -33,5 +41,39 @@ program
   .command("make-key")
   .description("Print a new encryption key; store it where the database is not")
   .action(() => print(makeKeyText()));
+
+addSettings(
+  program
+    .command("audit")
+    .description("Audit logs")
+    .command("verify")
+    .description("Check an exported audit log, or with --database those of a whole database")
+    .argument("[export]", "file that GET …/audit/export answered")
+    .option("--keys <file>", "public keys that were kept apart, as GET …/audit/keys answers them")
+    .option("--checkpoints <file>", "checkpoints that were kept apart, as keep serve writes them")
+    .option("--database", "every log of the database that the settings below name"),
+  storageSettings,
+).action(async (exportFile: string | undefined, flags: Record<string, string | undefined>) => {
+  const asked = { keysFile: flags["keys"], checkpointsFile: flags["checkpoints"] };
+  if (exportFile === undefined || flags["database"] !== undefined) {
+    const {
+      config: filePath,
+      keys: _keys,
+      checkpoints: _checkpoints,
+      database: _database,
+      ...settings
+    } = flags;
+    process.exitCode = await verifyStored(readStorageConfig(settings, filePath), asked);
+  } else process.exitCode = await verifyExport(exportFile, asked, { print });
+});
+
+async function verifyStored(config: StorageConfig, asked: AskedVerification): Promise<number> {
+  if (config.databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
+  await using database = await openDatabase({
+    url: config.databaseUrl.reveal(),
+    migrationUrl: config.migrationDatabaseUrl?.reveal(),
+  });
+  return await verifyDatabase(asked, { database, print });
+}
 
 await runProgram(program, explainFailure);

@@ -1,8 +1,12 @@
 import type { AuditLog } from "./audit/audit-log.ts";
+import type { ConsoleParts } from "./console/console-files.ts";
 import type { Database } from "./database/open-database.ts";
 import type { HealthParts } from "./health.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
+import type { Metrics } from "./metrics.ts";
+import type { ApiDocument } from "./papers/describe-api.ts";
+import type { SignIn } from "./sign-in/prepare-sign-in.ts";
 
 /** What handlers work with, made once at start. */
 export type KeepParts = HealthParts & {
@@ -10,4 +14,8 @@ export type KeepParts = HealthParts & {
   readonly vaultKeys: VaultKeys;
   readonly serverKeys: ServerKeys;
   readonly audit: AuditLog;
+  readonly signIn: SignIn;
+  readonly metrics: Metrics;
+  readonly console: ConsoleParts;
+  readonly apiDocument: () => ApiDocument;
 };

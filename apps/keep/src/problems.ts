@@ -20,7 +20,7 @@ export function answerProblem(problem: unknown, requestId: string): WholeAnswer 
     title,
     status,
     code,
-    ...(detail === undefined ? {} : { detail }),
+    ...(detail === undefined ? {} : { detail: detail.slice(0, mostDetailCharacters) }),
     ...(errors === undefined ? {} : { errors }),
     request_id: requestId,
   };
@@ -62,11 +62,19 @@ function requestFailureOf(failure: Failure): RequestFailure {
     case "key-not-set":
     case "key-malformed":
     case "key-mismatch":
+    case "public-url-not-set":
+    case "public-url-invalid":
+    case "public-url-insecure":
+    case "provider-address-unusable":
       return { kind: "defect" };
     default:
       return failure;
   }
 }
+
+/** As many as the contract says; the first tell a person enough. */
+const mostErrors = 64;
+const mostDetailCharacters = 8192;
 
 const challenge = { "www-authenticate": 'Bearer error="invalid_token"' };
 
@@ -83,7 +91,9 @@ function wordsFor(failure: RequestFailure): Words {
         status: 422,
         code: "validation_failed",
         title: "The request is not valid",
-        errors: failure.mistakes.map(({ place, reason }) => ({ place, reason })),
+        errors: failure.mistakes
+          .slice(0, mostErrors)
+          .map(({ place, reason }) => ({ place: place.slice(0, 1024), reason: reason.slice(0, 1024) })),
       };
     case "unauthenticated":
       return { status: 401, code: "unauthenticated", title: "No valid credentials", headers: challenge };
@@ -131,6 +141,14 @@ type Described =
 /** What is the matter not with the request, but with what it meets. */
 function wordsForState(failure: Exclude<RequestFailure, { readonly kind: Described }>): Words {
   switch (failure.kind) {
+    case "grant-exceeded":
+      return {
+        status: 403,
+        code: "out_of_reach",
+        title: "A token gives away no more than it may do itself",
+        detail:
+          "Scopes, vaults, paths, addresses and expiry must lie within its own, and it renews only itself and tokens it made",
+      };
     case "session-required":
       return { status: 403, code: "session_required", title: "Only a person who signed in can do this" };
     case "sign-in-too-old":
@@ -158,6 +176,23 @@ function wordsForState(failure: Exclude<RequestFailure, { readonly kind: Describ
         title: "This token was made before, and its value is shown once",
         detail: `Its id is ${failure.id}; rotate it to get a new value`,
       };
+    default:
+      return wordsForContents(failure);
+  }
+}
+
+type Stated =
+  | "grant-exceeded"
+  | "session-required"
+  | "sign-in-too-old"
+  | "not-found"
+  | "no-such-method"
+  | "conflict"
+  | "token-already-issued";
+
+/** What a vault and the secrets in it do not allow. */
+function wordsForContents(failure: Exclude<RequestFailure, { readonly kind: Described | Stated }>): Words {
+  switch (failure.kind) {
     case "precondition-failed":
       return { status: 412, code: "precondition_failed", title: "It has changed in the meantime" };
     case "precondition-required":
@@ -216,6 +251,7 @@ type Outage = Extract<
       | "sign-in-refused"
       | "integrity-broken"
       | "database-away"
+      | "nodes-behind"
       | "outcome-unknown"
       | "defect";
   }
@@ -257,6 +293,14 @@ function wordsForOutage(failure: Outage): Words {
         status: 503,
         code: "unavailable",
         title: "The database does not answer",
+        headers: { "retry-after": "1" },
+      };
+    case "nodes-behind":
+      return {
+        status: 503,
+        code: "unavailable",
+        title: "The token is revoked, but not every node has confirmed it yet",
+        detail: "Repeat the request to wait again",
         headers: { "retry-after": "1" },
       };
     case "outcome-unknown":

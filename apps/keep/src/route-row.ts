@@ -1,9 +1,11 @@
 import type { Answer, Call, Route } from "@hearth-and-keep/http-service";
 import type { Static, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
+import type { AddressLimit } from "./access/rate-limits.ts";
 import type { Actor } from "./authorization/actor.ts";
 import type { Scope } from "./authorization/scopes.ts";
 import { type Mistake, requestFailure } from "./failures.ts";
+import type { AnswerShape } from "./papers/describe-answers.ts";
 import type { KeepParts } from "./parts.ts";
 
 /** One row of the table of URLs: who may, what it takes, what it gives. The API's document is made from it. */
@@ -15,12 +17,9 @@ export type KeepRoute = Omit<Route, "handle"> & {
 } & AccessColumns &
   HandlerColumns;
 
-/** Nothing, JSON of a schema, or something else of this content type. */
-export type AnswerShape = { readonly json: TSchema } | { readonly type: string } | "empty";
-
 export type AccessColumns =
-  /** Anybody. */
-  | { readonly access: "public" }
+  /** Anybody; with a limit, so many times a minute from one address. */
+  | { readonly access: "public"; readonly addressLimit?: AddressLimit }
   /** A program with this scope, or a person; `any` needs none. */
   | { readonly access: "actor"; readonly scope: Scope | "any" }
   /** A person who signed in. */
@@ -49,8 +48,8 @@ export function takes<Body extends TSchema, Query extends TSchema>(
   shapes: Shapes<Body, Query>,
   handle: (call: KeepCall<Static<Body>, Static<Query>>, parts: KeepParts) => Answer | Promise<Answer>,
 ): HandlerColumns {
-  const body = shapes.body === undefined ? undefined : Compile(shapes.body);
-  const query = shapes.query === undefined ? undefined : Compile(shapes.query);
+  const body = shapes.body === undefined ? undefined : compileOnce(shapes.body);
+  const query = shapes.query === undefined ? undefined : compileOnce(shapes.query);
   return {
     ...(shapes.body === undefined ? {} : { request: shapes.body }),
     ...(shapes.query === undefined ? {} : { queryShape: shapes.query }),
@@ -59,13 +58,22 @@ export function takes<Body extends TSchema, Query extends TSchema>(
         throw requestFailure({ kind: "body-unreadable", reason: "missing" });
       }
       const mistakes = [
-        ...(body === undefined ? [] : mistakesIn(body, call.body)),
-        ...(query === undefined ? [] : mistakesIn(query, call.query)),
+        ...(body === undefined ? [] : mistakesIn(body(), call.body)),
+        ...(query === undefined ? [] : mistakesIn(query(), call.query)),
       ];
       if (mistakes.length > 0) throw requestFailure({ kind: "request-invalid", mistakes });
       // The lines above are what makes them the schemas'.
       return handle(call as KeepCall<Static<Body>, Static<Query>>, parts);
     },
+  };
+}
+
+/** A checker is made of code, so one is made when the first request wants it. */
+function compileOnce(schema: TSchema): () => Validator {
+  let validator: Validator | undefined;
+  return () => {
+    validator ??= Compile(schema);
+    return validator;
   };
 }
 

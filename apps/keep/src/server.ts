@@ -1,4 +1,5 @@
 import {
+  type Answer,
   type CallHead,
   createHttpService,
   type HttpService,
@@ -6,8 +7,11 @@ import {
   type Transport,
 } from "@hearth-and-keep/http-service";
 import type { Logger } from "@hearth-and-keep/logging";
+import manifest from "../package.json" with { type: "json" };
 import { type AccessParts, admit } from "./access/authenticate.ts";
-import type { Actor } from "./authorization/actor.ts";
+import { createDenialRecorder } from "./access/record-denials.ts";
+import { type Actor, nameActor } from "./authorization/actor.ts";
+import { type ApiDocument, describeApi } from "./papers/describe-api.ts";
 import type { KeepParts } from "./parts.ts";
 import { answerProblem, asRequestFailure } from "./problems.ts";
 import type { AccessColumns, KeepRoute } from "./route-row.ts";
@@ -33,7 +37,7 @@ export type KeepLogger = Logger<(typeof logFields)[number]>;
 
 const mostBodyBytes = 2 * 1024 * 1024;
 
-export type ServerParts = KeepParts & {
+export type ServerParts = Omit<KeepParts, "apiDocument"> & {
   readonly logger: KeepLogger;
   readonly access: AccessParts;
   /** How requests come in, where it differs from plain HTTP without a proxy. */
@@ -42,31 +46,54 @@ export type ServerParts = KeepParts & {
 
 /** Keep as a server: the table of routes, failures as problem documents, one log line per request. */
 export function createVaultServer(parts: ServerParts): HttpService {
-  const { logger, access } = parts;
+  const { logger, access, metrics } = parts;
   const headers = headersOfEveryAnswer(access.publicUrl);
+  const callers = new WeakMap<CallHead, Actor>();
+  const recordDenial = createDenialRecorder(parts.audit);
+  const identified = (head: CallHead, actor: Actor): void => {
+    callers.set(head, actor);
+    head.note({ actor: nameActor(actor), account: actor.accountId });
+  };
   return createHttpService({
-    routes: routes.map((row) => withParts(row, parts)),
+    routes: routes.map((row) => withParts(row, { ...parts, apiDocument })),
     mostBodyBytes,
-    admit: (head, row) => (row === undefined ? undefined : admitAndNote(head, row, access)),
+    admit: (head, row) => (row === undefined ? undefined : admitOne(head, row, { ...access, identified })),
     addHeaders: () => headers,
     ...parts.transport,
-    answerFailure: (problem, _row, head) => {
-      head.note({ failure: asRequestFailure(problem).kind });
+    answerFailure: (problem, row, head) => {
+      const { kind } = asRequestFailure(problem);
+      head.note({ failure: kind });
       logDefect(logger, problem, head);
-      return answerProblem(problem, head.requestId);
+      const actor = callers.get(head);
+      if (actor !== undefined && row !== undefined) {
+        recordDenial({ actor, route: `${row.method} ${row.path}`, kind });
+      }
+      return withHeaders(answerProblem(problem, head.requestId), access.limits.headersFor(head));
     },
-    recordRequest: (record) => logger.info("Request answered", record),
+    recordRequest: (record) => {
+      metrics.countRequest(record);
+      logger.info("Request answered", record);
+    },
   });
 }
 
-async function admitAndNote(
-  head: CallHead,
-  row: AccessColumns,
-  access: AccessParts,
-): Promise<Actor | undefined> {
+let described: ApiDocument | undefined;
+
+/** Made when somebody first asks: few ever do. */
+function apiDocument(): ApiDocument {
+  described ??= describeApi(routes, manifest.version);
+  return described;
+}
+
+type Admission = { readonly actor: Actor | undefined; readonly headers: Readonly<Record<string, string>> };
+
+async function admitOne(head: CallHead, row: AccessColumns, access: AccessParts): Promise<Admission> {
   const actor = await admit(head, row, access);
-  if (actor !== undefined) head.note({ actor: `${actor.kind}:${actor.id}`, account: actor.accountId });
-  return actor;
+  return { actor, headers: access.limits.headersFor(head) };
+}
+
+function withHeaders<Given extends Answer>(answer: Given, headers: Readonly<Record<string, string>>): Given {
+  return { ...answer, headers: { ...headers, ...answer.headers } };
 }
 
 type BoundRow = Route & AccessColumns;
@@ -74,9 +101,12 @@ type BoundRow = Route & AccessColumns;
 function withParts(row: KeepRoute, parts: KeepParts): BoundRow {
   return {
     ...row,
-    handle: ({ admission, ...call }) =>
-      // What `admit` gave for this row; a public row's handler asks for none.
-      row.handle({ ...call, actor: admission as Actor }, parts),
+    handle: async (call) => {
+      // What `admitOne` gave for this row.
+      const { actor, headers } = call.admission as Admission;
+      // There is one for every row that is not public, and a public row's handler asks for none.
+      return withHeaders(await row.handle({ ...call, actor: actor as Actor }, parts), headers);
+    },
   };
 }
 

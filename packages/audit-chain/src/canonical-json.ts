@@ -3,7 +3,7 @@ export class CanonicalFormError extends Error {
   override readonly name = "CanonicalFormError";
 }
 
-type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /**
  * JSON in its one canonical form (RFC 8785): no white space, members sorted by the UTF-16 units of their names,

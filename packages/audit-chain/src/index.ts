@@ -4,4 +4,8 @@
  * hashes the one before it, and what a signed checkpoint says. Runs in a browser as well as in Node.
  * Imported by Keep's audit log, its `keep audit verify`, and its console.
  */
-export { CanonicalFormError, canonicalJson } from "./canonical-json.ts";
+export { CanonicalFormError, canonicalJson, type Json } from "./canonical-json.ts";
+export { type Checkpoint, type CheckpointKey, checkpointMessage } from "./checkpoint.ts";
+export { type ExportLine, readExportLine, writeExportLine } from "./export-line.ts";
+export { type AuditLink, chainFormat } from "./link.ts";
+export { type Trust, type Verdict, verifyChain } from "./verify-chain.ts";

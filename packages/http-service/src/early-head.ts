@@ -4,9 +4,8 @@ import type { Answer, WholeAnswer } from "./answer.ts";
 
 const paddingMilliseconds = 15_000;
 
-/** Whether an answer takes longer than a caller may be left without a head; never, when there is no such time. */
-export async function isLate(answer: Promise<Answer>, milliseconds: number | undefined): Promise<boolean> {
-  if (milliseconds === undefined) return false;
+/** Whether an answer takes longer than a caller may be left without a head. */
+export async function isLate(answer: Promise<Answer>, milliseconds: number): Promise<boolean> {
   const settled = new AbortController();
   const { signal } = settled;
   const late = sleep(milliseconds, true, { signal, ref: false }).catch(() => false);
@@ -31,6 +30,7 @@ export async function sendLate(
   reply.hijack();
   const { raw } = reply;
   raw.writeHead(200, {
+    ...reply.getHeaders(),
     "content-type": "application/json; charset=utf-8",
     "cache-control": "no-cache",
     "x-accel-buffering": "no",

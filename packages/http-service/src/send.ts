@@ -28,6 +28,8 @@ async function sendStream(reply: FastifyReply, answer: StreamAnswer): Promise<vo
   reply.hijack();
   const { raw } = reply;
   raw.writeHead(answer.status, {
+    // A streamed answer writes its head past the framework, which has the headers of every answer.
+    ...reply.getHeaders(),
     ...headersOf(reply, answer),
     "cache-control": "no-cache",
     "x-accel-buffering": "no",

@@ -73,17 +73,20 @@ export class NoSuchMethod extends Error {
 
 const longestBodyMilliseconds = 300_000;
 
+/** What is remembered of a request while it is answered. */
+type SeenRequest = { readonly head: CallHead; notes: RequestNotes; admission: unknown };
+
 export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row>): HttpService {
-  const notes = new WeakMap<FastifyRequest, RequestNotes>();
-  const heads = new WeakMap<FastifyRequest, CallHead>();
-  const headOf = (request: FastifyRequest): CallHead => {
-    const known = heads.get(request);
+  const seen = new WeakMap<FastifyRequest, SeenRequest>();
+  const see = (request: FastifyRequest): SeenRequest => {
+    const known = seen.get(request);
     if (known !== undefined) return known;
-    const note: CallHead["note"] = (more) => void notes.set(request, { ...notes.get(request), ...more });
-    const head = describeHead(request, note);
-    heads.set(request, head);
-    return head;
+    const note: CallHead["note"] = (more) => void (fresh.notes = { ...fresh.notes, ...more });
+    const fresh: SeenRequest = { head: describeHead(request, note), notes: {}, admission: undefined };
+    seen.set(request, fresh);
+    return fresh;
   };
+  const headOf = (request: FastifyRequest): CallHead => see(request).head;
   const fail = (problem: unknown, row: Row | undefined, reply: FastifyReply): void => {
     // Nobody reads the rest of an upload that was refused.
     if (row?.body === "stream" && !reply.request.raw.complete) void reply.header("connection", "close");
@@ -99,7 +102,7 @@ export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row
     watchRequest(request, reply, (outcome) => {
       // A connection kept alive after the last answer would hold the end up until the grace is over.
       if (isClosing) setImmediate(() => server.server.closeIdleConnections());
-      parts.recordRequest({ ...notes.get(request), ...outcome });
+      parts.recordRequest({ ...seen.get(request)?.notes, ...outcome });
     });
   };
   const refuseUnknown = async (request: FastifyRequest): Promise<never> => {
@@ -111,16 +114,18 @@ export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row
     refuseUnknown(request).catch((problem: unknown) => fail(problem, undefined, reply));
   });
   readBodies(server);
-  server.addHook("onRequest", async (request, reply) => watch(request, reply));
-  if (parts.addHeaders !== undefined)
-    addHeaders(server, (request) => parts.addHeaders?.(headOf(request)) ?? {});
-  // Before the body is read, as for every row.
-  server.addHook("onRequest", async (request) => (isUnknown(request) ? refuseUnknown(request) : undefined));
+  server.addHook("onRequest", (request, reply, done) => {
+    watch(request, reply);
+    if (parts.addHeaders !== undefined) void reply.headers(parts.addHeaders(headOf(request)));
+    // Before the body is read, as for every row.
+    if (isUnknown(request)) refuseUnknown(request).catch(done);
+    else done();
+  });
   const { answerPreflight } = parts;
   if (answerPreflight !== undefined) {
     server.options("*", (request, reply) => sendWhole(reply, answerPreflight(headOf(request))));
   }
-  addRoutes(server, { parts, headOf, fail });
+  addRoutes(server, { parts, see, fail });
   server.setErrorHandler((problem, _request, reply) => fail(problem, undefined, reply));
   return {
     listen: (place) => listen(server, place, parts.certificate === undefined ? "http" : "https"),
@@ -171,22 +176,9 @@ function isUnknown({ is404, raw }: FastifyRequest): boolean {
   return is404 || raw.url?.startsWith("/") !== true;
 }
 
-function addHeaders(
-  server: FastifyInstance,
-  headers: (request: FastifyRequest) => Readonly<Record<string, string>>,
-): void {
-  server.addHook("onRequest", async (request, reply) => {
-    for (const [name, value] of Object.entries(headers(request))) {
-      void reply.header(name, value);
-      // A streamed answer writes its head past the framework.
-      reply.raw.setHeader(name, value);
-    }
-  });
-}
-
 type RouteParts<Row extends Route> = {
   readonly parts: HttpServiceParts<Row>;
-  readonly headOf: (request: FastifyRequest) => CallHead;
+  readonly see: (request: FastifyRequest) => SeenRequest;
   readonly fail: (problem: unknown, row: Row | undefined, reply: FastifyReply) => void;
 };
 
@@ -201,28 +193,26 @@ function addRoutes<Row extends Route>(server: FastifyInstance, routeParts: Route
 function addRow<Row extends Route>(
   server: FastifyInstance,
   row: Row,
-  { parts, headOf, fail }: RouteParts<Row>,
+  { parts, see, fail }: RouteParts<Row>,
 ): void {
-  const admissions = new WeakMap<FastifyRequest, unknown>();
   const register = (scope: FastifyInstance): void => {
     scope.route({
       method: row.method,
       url: row.path,
       onRequest: async (request) => {
-        admissions.set(request, await parts.admit?.(headOf(request), row));
+        const known = see(request);
+        known.admission = await parts.admit?.(known.head, row);
         if (row.body !== "stream") forgetType(request);
       },
       errorHandler: (problem, _request, reply) => fail(problem, row, reply),
       handler: async (request, reply) => {
-        const answer = Promise.resolve(
-          row.handle({
-            ...describeCall(headOf(request), request, reply),
-            admission: admissions.get(request),
-          }),
-        );
-        const explain = (problem: unknown): WholeAnswer => parts.answerFailure(problem, row, headOf(request));
-        if (await isLate(answer, parts.earlyHeadMilliseconds)) await sendLate(reply, answer, explain);
-        else await send(reply, await answer);
+        const { head, admission } = see(request);
+        const answer = Promise.resolve(row.handle(describeCall(head, { request, reply, admission })));
+        const explain = (problem: unknown): WholeAnswer => parts.answerFailure(problem, row, head);
+        const { earlyHeadMilliseconds } = parts;
+        if (earlyHeadMilliseconds !== undefined && (await isLate(answer, earlyHeadMilliseconds))) {
+          await sendLate(reply, answer, explain);
+        } else await send(reply, await answer);
         return reply;
       },
     });
@@ -242,7 +232,7 @@ function addRow<Row extends Route>(
 function refuseOtherMethods<Row extends Route>(
   server: FastifyInstance,
   rows: readonly Row[],
-  { parts, headOf, fail }: RouteParts<Row>,
+  { parts, see, fail }: RouteParts<Row>,
 ): void {
   const has = new Set(rows.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])));
   const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].filter((method) => !has.has(method));
@@ -253,7 +243,7 @@ function refuseOtherMethods<Row extends Route>(
     url: first.path,
     exposeHeadRoute: false,
     onRequest: async (request) => {
-      await parts.admit?.(headOf(request), first);
+      await parts.admit?.(see(request).head, first);
       throw new NoSuchMethod([...has]);
     },
     errorHandler: (problem, _request, reply) => fail(problem, first, reply),

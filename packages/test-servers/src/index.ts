@@ -12,6 +12,7 @@ export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
 export { cacheFolder, downloadEnvironment } from "./config.ts";
 export type { Fault } from "./fault-proxy/fault.ts";
 export { type FaultProxy, type FaultProxyPlan, startFaultProxy } from "./fault-proxy/start-fault-proxy.ts";
+export { prepareGitleaks } from "./gitleaks/prepare-gitleaks.ts";
 export type { AccountEmail, CodeHostingAccount } from "./identity/code-hosting/accounts.ts";
 export type { CodeHostingApplication } from "./identity/code-hosting/applications.ts";
 export {

@@ -4,6 +4,98 @@
  * checks and describes itself with them; the console and the command line are typed by them.
  * Imported by Keep, its console and its command line; holds no code that needs Node.
  */
+export {
+  type Account,
+  account,
+  accountDeletion,
+  type Session,
+  type SessionList,
+  session,
+  sessionList,
+} from "./accounts.ts";
+export {
+  type AuditKeys,
+  type AuditPage,
+  auditKeys,
+  auditPage,
+  auditQuery,
+  checkpointPage,
+  checkpointQuery,
+  type DailyCounts,
+  dailyCounts,
+  dailyQuery,
+} from "./audit.ts";
+export {
+  type ExportedFile,
+  exportedFile,
+  exportQuery,
+  type ImportReport,
+  importQuery,
+  importReport,
+  importRequest,
+  type SecretValues,
+  secretValues,
+  valuesQuery,
+} from "./exchange.ts";
+export { alive, notReady, ready } from "./health.ts";
+export { begunOperation, operation } from "./operations.ts";
 export { type Problem, type ProblemCode, problem, problemCodes } from "./problem.ts";
+export {
+  type BatchOperation,
+  type BatchOutcome,
+  batch,
+  batchOutcome,
+  type FolderPage,
+  folder,
+  folderDeletionQuery,
+  folderListQuery,
+  folderMove,
+  folderOutcome,
+  folderPage,
+  type NewSecretBody,
+  newFolder,
+  newSecret,
+  pageQuery,
+  type SecretChangesBody,
+  type SecretMetadata,
+  type SecretPage,
+  type SecretValue,
+  type SecretVersion,
+  secret,
+  secretChanges,
+  secretListQuery,
+  secretPage,
+  secretValue,
+  secretVersion,
+  type VersionPage,
+  valueByPathQuery,
+  valueQuery,
+  versionPage,
+} from "./secrets.ts";
 export { id, label, moment } from "./shared-fields.ts";
-export { type Vault, vault, vaultList } from "./vaults.ts";
+export {
+  type ApiToken,
+  apiToken,
+  issuedToken,
+  leakedTokens,
+  leakedTokensAnswer,
+  type NewToken,
+  newToken,
+  revocationQuery,
+  scopeNames,
+  tokenChange,
+  tokenPage,
+  tokenQuery,
+  tokenRotation,
+} from "./tokens.ts";
+export {
+  deletionQuery,
+  newVault,
+  type Vault,
+  type VaultDetail,
+  vault,
+  vaultChanges,
+  vaultDetail,
+  vaultList,
+  vaultListQuery,
+} from "./vaults.ts";

@@ -1,12 +1,53 @@
 import { type Static, Type } from "typebox";
-import { id, label, moment } from "./shared-fields.ts";
+import { cursor, id, label, moment, pageLimit, revision } from "./shared-fields.ts";
+
+const fourFields = { id, name: label, is_encrypted: Type.Boolean(), created_at: moment };
 
 /** A vault as everybody sees it: exactly these four fields. */
-export const vault = Type.Object(
-  { id, name: label, is_encrypted: Type.Boolean(), created_at: moment },
-  { additionalProperties: false },
-);
+export const vault = Type.Object(fourFields, { additionalProperties: false });
 
 export type Vault = Static<typeof vault>;
 
 export const vaultList = Type.Array(vault, { maxItems: 200 });
+
+export const vaultListQuery = Type.Object(
+  {
+    limit: Type.Optional(pageLimit),
+    cursor: Type.Optional(cursor),
+    state: Type.Optional(Type.Enum(["deleted"])),
+  },
+  { additionalProperties: false },
+);
+
+const mostVersions = Type.Integer({ minimum: 1, maximum: 10_000 });
+
+/** A vault by itself, with its settings. */
+export const vaultDetail = Type.Object(
+  {
+    ...fourFields,
+    kind: Type.Enum(["personal", "project"]),
+    revision,
+    demands_preconditions: Type.Boolean(),
+    most_versions: mostVersions,
+    updated_at: moment,
+  },
+  { additionalProperties: false },
+);
+
+export type VaultDetail = Static<typeof vaultDetail>;
+
+export const newVault = Type.Object({ name: label }, { additionalProperties: false });
+
+export const vaultChanges = Type.Object(
+  {
+    name: Type.Optional(label),
+    demands_preconditions: Type.Optional(Type.Boolean()),
+    most_versions: Type.Optional(mostVersions),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+
+export const deletionQuery = Type.Object(
+  { purge: Type.Optional(Type.Enum(["true", "false"])) },
+  { additionalProperties: false },
+);

@@ -5,16 +5,9 @@
  * Imported by `main.ts` only.
  */
 import { hostname } from "node:os";
-import { SettingsError } from "@hearth-and-keep/configuration";
+import { readServedCertificate, renewAsNeeded } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
-import {
-  type Certificate,
-  type CertificateFiles,
-  type HttpService,
-  keepCertificateFresh,
-  readCertificate,
-  serveUntil,
-} from "@hearth-and-keep/http-service";
+import { serveUntil } from "@hearth-and-keep/http-service";
 import type { EngineDriver } from "@hearth-and-keep/llama-engine";
 import { createOutbound, type Outbound } from "@hearth-and-keep/outbound-http";
 import type { Access } from "../access/admit.ts";
@@ -53,8 +46,7 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
   if (config.apiKey !== undefined) process.title = "hearth serve";
   const access = await readAccess({ ...config, machineName: hostname() });
   refuseOpenBind(config, access);
-  const files = certificateFiles(config);
-  const certificate = files === undefined ? undefined : await readUsable(files);
+  const served = await readServedCertificate(config);
   for (const protection of parts.missingProtections) logger.warn("Protection missing", { protection });
   const stores = await openStores(config.models);
   const models = createCatalog(stores);
@@ -77,14 +69,12 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     ...responsesOf(config),
     transport: {
       trustedProxies,
-      ...(certificate === undefined ? {} : { certificate }),
+      ...(served === undefined ? {} : { certificate: served.certificate }),
       ...(earlyHeaders ? { earlyHeadMilliseconds } : {}),
     },
   });
   using stack = new DisposableStack();
-  if (files !== undefined && certificate !== undefined) {
-    stack.use(renewAsNeeded(server, { files, current: certificate, logger }));
-  }
+  if (served !== undefined) stack.use(renewAsNeeded(server, served, logger));
   await serveUntil(server, config, {
     signal,
     onListening: (url) => {
@@ -99,25 +89,6 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
 function refuseOpenBind({ host, allowInsecureBind }: ServeConfig, { keys }: Access): void {
   if (isLoopbackAddress(host) || keys.length > 0 || allowInsecureBind) return;
   throw new FailureError<CommandFailure>({ kind: "insecure-bind", host });
-}
-
-function certificateFiles({ tlsCert, tlsKey }: ServeConfig): CertificateFiles | undefined {
-  if (tlsCert !== undefined && tlsKey !== undefined) return { certificatePath: tlsCert, keyPath: tlsKey };
-  if (tlsCert === tlsKey) return undefined;
-  const [given, missing] = tlsCert === undefined ? ["--tls-key", "--tls-cert"] : ["--tls-cert", "--tls-key"];
-  throw new SettingsError([`${given} needs ${missing} beside it`]);
-}
-
-async function readUsable(files: CertificateFiles): Promise<Certificate> {
-  try {
-    return await readCertificate(files);
-  } catch (problem) {
-    const isMissing = problem instanceof Error && "syscall" in problem;
-    const cause = isMissing
-      ? "one of the files cannot be read"
-      : "they are not PEM or do not belong together";
-    throw new SettingsError([`--tls-cert and --tls-key cannot be used: ${cause}`]);
-  }
 }
 
 function schedulingOf(config: ServeConfig): Pick<SchedulerParts, "limits" | "loadSettings"> {
@@ -155,29 +126,4 @@ const mostResponseBytes = 64 * 1024 * 1024;
 function responsesOf({ keepResponses }: ServeConfig): { readonly responses?: ResponseStore } {
   if (keepResponses === 0) return {};
   return { responses: new ResponseStore({ mostResponses: keepResponses, mostBytes: mostResponseBytes }) };
-}
-
-type RenewalParts = {
-  readonly files: CertificateFiles;
-  readonly current: Certificate;
-  readonly logger: HearthLogger;
-};
-
-function renewAsNeeded(server: HttpService, { files, current, logger }: RenewalParts): Disposable {
-  const fresh = keepCertificateFresh(files, {
-    current,
-    onRenewed: (certificate) => {
-      server.renewCertificate(certificate);
-      logger.info("Certificate renewed");
-    },
-    onProblem: () => logger.warn("Certificate not renewed: its files cannot be used"),
-  });
-  const look = (): void => void fresh.look();
-  process.on("SIGHUP", look);
-  return {
-    [Symbol.dispose]: () => {
-      process.off("SIGHUP", look);
-      fresh[Symbol.dispose]();
-    },
-  };
 }

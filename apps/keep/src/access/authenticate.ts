@@ -10,17 +10,22 @@ import type { Actor } from "../authorization/actor.ts";
 import { reachesVault } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { AccessColumns } from "../route-row.ts";
-import { readCredential } from "./credentials.ts";
+import type { CheckToken } from "../tokens/check-token.ts";
+import { type Credential, readCredential } from "./credentials.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import { refuseOtherSites } from "./same-origin.ts";
 
 export type AccessParts = {
   /** Undefined when the token does not hold, for whatever reason. */
-  readonly checkToken: (text: string, address: string) => Promise<Actor | undefined>;
+  readonly checkToken: CheckToken;
   /** Undefined when the session does not hold, for whatever reason. */
   readonly checkSession: (text: string, address: string) => Promise<Actor | undefined>;
   /** Where people reach Keep: the only origin whose pages may use a session. */
   readonly publicUrl: URL;
   readonly sessionCookie: string;
+  readonly limits: RateLimits;
+  /** Told who calls as soon as that is known, also when they may not do what they ask for. */
+  readonly identified?: (head: CallHead, actor: Actor) => void;
 };
 
 const freshMilliseconds = 15 * 60 * 1000;
@@ -31,8 +36,13 @@ export async function admit(
   row: AccessColumns,
   parts: AccessParts,
 ): Promise<Actor | undefined> {
-  if (row.access === "public") return undefined;
+  if (row.access === "public") {
+    if (row.addressLimit !== undefined) parts.limits.takeFrom(head.address, row.addressLimit);
+    return undefined;
+  }
   const actor = await authenticate(head, parts);
+  parts.identified?.(head, actor);
+  parts.limits.take(head, actor);
   refuseUnlessAllowed(actor, row);
   const { vault } = head.parameters;
   // As if it were not there.
@@ -44,15 +54,30 @@ async function authenticate(head: CallHead, parts: AccessParts): Promise<Actor> 
   const credential = readCredential(head.headers, parts.sessionCookie);
   if (credential === "ambiguous") throw requestFailure({ kind: "credentials-ambiguous" });
   if (credential?.kind === "session") refuseOtherSites(head, parts.publicUrl);
-  const actor =
-    credential === undefined
-      ? undefined
-      : await (credential.kind === "token" ? parts.checkToken : parts.checkSession)(
-          credential.text,
-          head.address,
-        );
+  const actor = credential === undefined ? undefined : await check(credential, head.address, parts);
   if (actor === undefined) throw requestFailure({ kind: "unauthenticated" });
   return actor;
+}
+
+/**
+ * An address that brought many credentials that do not hold has no more of them looked up for a while. A token that
+ * this node remembers is taken all the same: its holder may share the address with whoever is guessing.
+ */
+async function check(
+  { kind, text }: Credential,
+  address: string,
+  { checkToken, checkSession, limits: { badCredentials } }: AccessParts,
+): Promise<Actor | undefined> {
+  const retryAfterSeconds = badCredentials.secondsUntilNext(address);
+  const mayAsk = retryAfterSeconds === 0;
+  if (kind === "session" && !mayAsk) throw requestFailure({ kind: "rate-limited", retryAfterSeconds });
+  const actor = await (kind === "token"
+    ? checkToken(text, { address, mayAsk })
+    : checkSession(text, address));
+  if (actor !== undefined) return actor;
+  if (!mayAsk) throw requestFailure({ kind: "rate-limited", retryAfterSeconds });
+  badCredentials.count(address);
+  return undefined;
 }
 
 function refuseUnlessAllowed({ kind, grant, authenticatedAt }: Actor, row: AccessColumns): void {
@@ -65,6 +90,12 @@ function refuseUnlessAllowed({ kind, grant, authenticatedAt }: Actor, row: Acces
     }
     return;
   }
-  const age = Date.now() - (authenticatedAt?.getTime() ?? 0);
-  if (row.access === "fresh" && age > freshMilliseconds) throw requestFailure({ kind: "sign-in-too-old" });
+  if (row.access === "fresh" && freshMillisecondsLeft({ authenticatedAt }) < 0) {
+    throw requestFailure({ kind: "sign-in-too-old" });
+  }
+}
+
+/** Until a person's sign-in is too old for rows that need a fresh one; below zero when it is. */
+export function freshMillisecondsLeft({ authenticatedAt }: Pick<Actor, "authenticatedAt">): number {
+  return freshMilliseconds - (Date.now() - (authenticatedAt?.getTime() ?? 0));
 }

@@ -8,23 +8,8 @@ import type { AuditLog } from "../audit/audit-log.ts";
 import type { Database } from "../database/open-database.ts";
 import type { VaultKeys } from "../keys/vault-keys.ts";
 import { makeId } from "../make-id.ts";
+import type { AccountEntry, Person } from "./person.ts";
 import { claimIdentity, findIdentity, insertAccount, insertIdentity, insertVault } from "./queries.ts";
-
-/** Somebody as their provider knows them. Who they are is the issuer and the subject; the rest is for showing. */
-export type Person = {
-  readonly provider: "code-hosting" | "general";
-  readonly issuer: string;
-  readonly subject: string;
-  readonly displayName: string;
-  readonly login?: string;
-  readonly email?: string;
-};
-
-export type AccountEntry = {
-  readonly accountId: string;
-  readonly identityId: string;
-  readonly isNew: boolean;
-};
 
 export type AccountParts = {
   readonly database: Pick<Database, "ask" | "inAccount">;

@@ -1,7 +1,7 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { VaultPlace } from "../keys/vault-keys.ts";
-import type { AccountEntry, Person } from "./open-account.ts";
+import type { AccountEntry, Person } from "./person.ts";
 
 type Entry = Pick<AccountEntry, "accountId" | "identityId">;
 
@@ -60,4 +60,142 @@ export async function insertVault(
     text: "INSERT INTO vault (account_id, id, name, kind) VALUES ($1, $2, $3, 'personal')",
     values: [accountId, vaultId, name],
   });
+}
+
+/** Keeps the account from being deleted until the transaction ends; false when it is not active any more. */
+export async function holdAccount(transaction: Transaction, accountId: string): Promise<boolean> {
+  const rows = await transaction.query({
+    text: "SELECT FROM account WHERE account_id = $1 AND status = 'active' FOR SHARE",
+    values: [accountId],
+  });
+  return rows.length === 1;
+}
+
+/** What is shown of a person may have changed; who they are has not. */
+export async function refreshIdentity(
+  transaction: Transaction,
+  { login, email }: Pick<Person, "login" | "email">,
+  { accountId, identityId }: Entry,
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE identity SET login = $3, email = $4, last_sign_in_at = now() WHERE account_id = $1 AND id = $2",
+    values: [accountId, identityId, login ?? null, email ?? null],
+  });
+}
+
+export type AccountRow = {
+  readonly display_name: string;
+  readonly created_at: Date;
+};
+
+export async function readAccount(
+  database: Pick<Database, "askInAccount">,
+  accountId: string,
+): Promise<AccountRow | undefined> {
+  const [row] = await database.askInAccount<AccountRow>(accountId, {
+    text: "SELECT display_name, created_at FROM live_account WHERE account_id = entered.account::uuid",
+  });
+  return row;
+}
+
+export type Holdings = { readonly vaults: number; readonly secrets: number; readonly tokens: number };
+
+export async function countHoldings(
+  database: Pick<Database, "askInAccount">,
+  accountId: string,
+): Promise<Holdings> {
+  const [row] = await database.askInAccount<Holdings>(accountId, {
+    text: "SELECT (SELECT count(*)::float8 FROM live_vault WHERE account_id = entered.account::uuid) AS vaults, (SELECT count(*)::float8 FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id WHERE secret.account_id = entered.account::uuid) AS secrets, (SELECT count(*)::float8 FROM live_token WHERE account_id = entered.account::uuid) AS tokens",
+  });
+  return row ?? { vaults: 0, secrets: 0, tokens: 0 };
+}
+
+export type IdentityRow = {
+  readonly id: string;
+  readonly provider: Person["provider"];
+  readonly issuer: string;
+  readonly login: string | null;
+  readonly email: string | null;
+  readonly created_at: Date;
+  readonly last_sign_in_at: Date;
+};
+
+export async function listIdentities(
+  database: Pick<Database, "askInAccount">,
+  accountId: string,
+): Promise<readonly IdentityRow[]> {
+  return database.askInAccount<IdentityRow>(accountId, {
+    text: "SELECT id, provider, issuer, login, email, created_at, last_sign_in_at FROM identity WHERE account_id = entered.account::uuid ORDER BY id LIMIT 100",
+  });
+}
+
+/** Every identity, locked: two that are taken away at once would leave none. */
+export async function lockIdentities(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Pick<IdentityRow, "id" | "provider">[]> {
+  return transaction.query<Pick<IdentityRow, "id" | "provider">>({
+    text: "SELECT id, provider FROM identity WHERE account_id = $1 ORDER BY id FOR UPDATE",
+    values: [accountId],
+  });
+}
+
+export async function deleteIdentity(
+  transaction: Transaction,
+  { accountId, identityId }: Entry,
+): Promise<void> {
+  await transaction.query({
+    text: "DELETE FROM identity_route AS route USING identity WHERE identity.account_id = $1 AND identity.id = $2 AND route.issuer = identity.issuer AND route.subject = identity.subject AND route.account_id = $1",
+    values: [accountId, identityId],
+  });
+  await transaction.query({
+    text: "DELETE FROM identity WHERE account_id = $1 AND id = $2",
+    values: [accountId, identityId],
+  });
+}
+
+/** Locked against everything that would add to it; its name, or undefined when it is not active. */
+export async function lockAccount(transaction: Transaction, accountId: string): Promise<string | undefined> {
+  const [row] = await transaction.query<{ display_name: string }>({
+    text: "SELECT display_name FROM account WHERE account_id = $1 AND status = 'active' FOR UPDATE",
+    values: [accountId],
+  });
+  if (row === undefined) return undefined;
+  // In the order in which every change of a vault begins, so that one under way is waited for.
+  await transaction.query({
+    text: "SELECT FROM vault WHERE account_id = $1 ORDER BY id FOR UPDATE",
+    values: [accountId],
+  });
+  return row.display_name;
+}
+
+/**
+ * In the order that the tables refer to each other. Ways in are gone with their routes; without the wrapped data keys
+ * no copy of a value can be opened; a token's row stays, revoked, and says nothing but that.
+ */
+const emptying = [
+  "DELETE FROM secret_version WHERE account_id = $1",
+  "DELETE FROM secret WHERE account_id = $1",
+  "DELETE FROM folder WHERE account_id = $1",
+  "DELETE FROM operation WHERE account_id = $1",
+  "DELETE FROM idempotent_answer WHERE account_id = $1",
+  "DELETE FROM vault_key WHERE account_id = $1",
+  "DELETE FROM vault WHERE account_id = $1",
+  "DELETE FROM token_route WHERE (account_id, token_id) IN (SELECT account_id, id FROM api_token WHERE account_id = $1)",
+  "UPDATE api_token SET name = 'deleted', addresses = NULL, paths = NULL, last_used_address = NULL, revoked_at = coalesce(revoked_at, now()), revoke_reason = coalesce(revoke_reason, 'account-deleted') WHERE account_id = $1",
+  "DELETE FROM session_route WHERE session_hash IN (SELECT session_hash FROM session WHERE account_id = $1)",
+  "DELETE FROM session WHERE account_id = $1",
+  "DELETE FROM sign_in_attempt WHERE account_id = $1",
+  "DELETE FROM identity_route AS route USING identity WHERE identity.account_id = $1 AND route.issuer = identity.issuer AND route.subject = identity.subject AND route.account_id = $1",
+  "DELETE FROM identity WHERE account_id = $1",
+  "UPDATE account SET status = 'deleted', display_name = 'deleted', deleted_at = now() WHERE account_id = $1",
+] as const;
+
+export async function emptyAccount(transaction: Transaction, accountId: string): Promise<void> {
+  for (const text of emptying) await transaction.query({ text, values: [accountId] });
+}
+
+/** What its audit chains say; their hashes stay and still verify. */
+export async function eraseAuditBodies(transaction: Transaction): Promise<void> {
+  await transaction.query({ text: "SELECT erase_audit_bodies()" });
 }

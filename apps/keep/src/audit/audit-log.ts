@@ -39,7 +39,13 @@ export type AuditEntry = {
 
 const mostInOneCommit = 500;
 
-export function createAuditLog(database: Pick<Database, "inAccount">): AuditLog {
+/** Told of every commit of records of reads, once it is durable. */
+export type BatchObserver = (records: number, milliseconds: number) => void;
+
+export function createAuditLog(
+  database: Pick<Database, "inAccount">,
+  onBatch: BatchObserver = () => undefined,
+): AuditLog {
   const waiting = new Map<string, Waiting[]>();
   const write = (entry: AuditEntry): NewEvent => ({
     body: canonicalJson(describe(entry)),
@@ -51,10 +57,14 @@ export function createAuditLog(database: Pick<Database, "inAccount">): AuditLog 
     while (line.length > 0) {
       const batch = line.splice(0, mostInOneCommit);
       const events = batch.map(({ event }) => event);
+      const begunAt = performance.now();
       await database
         .inAccount(accountId, (transaction) => appendEvents(transaction, chain, events))
         .then(
-          () => batch.forEach(({ resolve }) => resolve()),
+          () => {
+            onBatch(batch.length, performance.now() - begunAt);
+            for (const { resolve } of batch) resolve();
+          },
           (problem: unknown) => batch.forEach(({ reject }) => reject(problem)),
         );
     }

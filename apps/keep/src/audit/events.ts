@@ -49,19 +49,16 @@ type TokenEvent =
 
 export type AuditOutcome = "read" | "changed" | "denied" | "signed-in";
 
+const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
+  "value-read": "read",
+  "values-read": "read",
+  "values-exported": "read",
+  denied: "denied",
+  "integrity-broken": "denied",
+  "signed-in": "signed-in",
+};
+
 /** What a day's chart counts an event as. */
 export function outcomeOf({ type }: AuditEvent): AuditOutcome {
-  switch (type) {
-    case "value-read":
-    case "values-read":
-    case "values-exported":
-      return "read";
-    case "denied":
-    case "integrity-broken":
-      return "denied";
-    case "signed-in":
-      return "signed-in";
-    default:
-      return "changed";
-  }
+  return outcomes[type] ?? "changed";
 }

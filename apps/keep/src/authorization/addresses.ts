@@ -19,18 +19,66 @@ export function isFromOneOf(ranges: readonly string[], address: string): boolean
   return isIP(plain) !== 0 && list.check(plain, familyOf(plain));
 }
 
+/** Whether every address of the child's ranges is one of the parent's, also where it takes several of them together. */
 export function addressesCover(
   parent: readonly string[] | undefined,
   child: readonly string[] | undefined,
 ): boolean {
   if (parent === undefined) return true;
-  return child !== undefined && child.every((inner) => parent.some((outer) => rangeCovers(outer, inner)));
+  const outer = joined(parent.map(spanOf));
+  return (child ?? everyAddress)
+    .map(spanOf)
+    .every(({ first, last }) => outer.some((span) => span.first <= first && last <= span.last));
 }
 
-function rangeCovers(outer: string, inner: string): boolean {
-  const { bits, family } = readRange(outer);
-  const within = readRange(inner);
-  return within.family === family && within.bits >= bits && isFromOneOf([outer], within.network);
+const everyAddress = ["::/0"];
+
+/** Addresses are numbers of 128 bits, those of IPv4 as they are written in IPv6. */
+type Span = { readonly first: bigint; readonly last: bigint };
+
+/** Sorted, and with those that touch each other made one. */
+function joined(spans: readonly Span[]): readonly Span[] {
+  const result: Span[] = [];
+  for (const span of spans.toSorted((one, other) => (one.first < other.first ? -1 : 1))) {
+    const before = result.at(-1);
+    if (before === undefined || span.first > before.last + 1n) result.push(span);
+    else if (span.last > before.last) result.splice(-1, 1, { first: before.first, last: span.last });
+  }
+  return result;
+}
+
+function spanOf(range: string): Span {
+  const { network, bits, family } = readRange(range);
+  const size = 1n << BigInt((family === "ipv6" ? 128 : 32) - bits);
+  const number = numberOf(network);
+  const first = number - (number % size);
+  return { first, last: first + size - 1n };
+}
+
+function numberOf(address: string): bigint {
+  const [plain = ""] = address.split("%");
+  if (isIP(plain) === 4) return 0xffff_0000_0000n + BigInt(numberOfFour(plain));
+  const [start = "", end] = plain.split("::");
+  const before = groupsOf(start);
+  const after = groupsOf(end ?? "");
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
+  return [...before, ...zeros, ...after].reduce((sum, group) => sum * 65_536n + BigInt(group), 0n);
+}
+
+/** Of 16 bits each; the last two may be written as an address of IPv4. */
+function groupsOf(text: string): readonly number[] {
+  return text
+    .split(":")
+    .filter((group) => group !== "")
+    .flatMap((group) => {
+      if (!group.includes(".")) return [Number.parseInt(group, 16)];
+      const four = numberOfFour(group);
+      return [Math.floor(four / 65_536), four % 65_536];
+    });
+}
+
+function numberOfFour(text: string): number {
+  return text.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
 }
 
 function readRange(range: string): { network: string; bits: number; family: "ipv4" | "ipv6" } {

@@ -18,15 +18,42 @@ export function pathsCover(
   child: readonly string[] | undefined,
 ): boolean {
   if (parent === undefined) return true;
-  return child !== undefined && child.every((inner) => parent.some((outer) => isWithin(outer, inner)));
+  if (child === undefined) return false;
+  const outers = parent.map(segmentsOf);
+  return child.every((inner) => reachTogether(outers, segmentsOf(inner), { steps: mostSteps }));
 }
 
-function segmentsOf(path: string): readonly string[] {
+/** What could take longer than this to decide is taken for further than allowed. */
+const mostSteps = 10_000;
+
+/** Whether the outer ones, each a part of it perhaps, stand for everything that the inner stands for. */
+function reachTogether(outers: readonly Segments[], inner: Segments, left: { steps: number }): boolean {
+  left.steps -= outers.length + 1;
+  if (outers.length === 0 || left.steps < 0) return false;
+  const [other, ...others] = inner;
+  if (other === undefined) return outers.some((outer) => outer.length === 0);
+  if (outers.some(([first]) => first === "**")) return true;
+  const isOpen = other === "*" || other === "**";
+  // Any segment that no pattern names is like every other.
+  const named = outers.flatMap(([first]) => (first === undefined || first === "*" ? [] : [first]));
+  const choices = isOpen ? [...new Set(named), undefined] : [other];
+  return choices.every((segment) => {
+    const rests = outers
+      .filter(([first]) => first === "*" || (first !== undefined && first === segment))
+      .map(([, ...rest]) => rest);
+    if (other !== "**") return reachTogether(rests, others, left);
+    return reachTogether(rests, [], left) && reachTogether(rests, inner, left);
+  });
+}
+
+type Segments = readonly string[];
+
+function segmentsOf(path: string): Segments {
   return path.split("/").slice(1);
 }
 
 /** Everything that the inner stands for, the outer stands for too; a path is a pattern of itself. */
-function reaches(outer: readonly string[], inner: readonly string[]): boolean {
+function reaches(outer: Segments, inner: Segments): boolean {
   const [first, ...rest] = outer;
   const [other, ...others] = inner;
   if (first === undefined) return other === undefined;

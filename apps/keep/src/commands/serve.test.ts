@@ -21,7 +21,7 @@ function makeKey(): string {
 function startKeep(environment: Record<string, string>): Promise<OwnedProcess> {
   return startProcess({
     command: process.execPath,
-    arguments: [program, "serve", "--port", "0"],
+    arguments: [program, "serve", "--port", "0", "--metrics-port", "0"],
     environment,
     isReady: (output) => output.includes("Keep listens on"),
   });

@@ -10,7 +10,7 @@ import { Pool } from "pg";
 import type { Failure } from "../failures.ts";
 import { type AppliedMigrations, applyMigrations } from "./apply-migrations.ts";
 import { readMigrations } from "./read-migrations.ts";
-import { enterFirst, runTransaction, type Statement, type Transaction } from "./transaction.ts";
+import { enterFirst, nameOutage, runTransaction, type Statement, type Transaction } from "./transaction.ts";
 
 export type Database = AsyncDisposable & {
   readonly migrations: AppliedMigrations;
@@ -29,6 +29,15 @@ export type Database = AsyncDisposable & {
   acrossAccounts<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /** A connection of its own that hears what is notified on a channel, until the signal fires. Throws when it breaks. */
   listen(channel: string, heard: () => void, signal: AbortSignal): Promise<void>;
+  /** How busy the connections are at this moment. */
+  connections(): ConnectionCounts;
+};
+
+export type ConnectionCounts = {
+  readonly inUse: number;
+  readonly idle: number;
+  /** Callers that wait for one. */
+  readonly waiting: number;
 };
 
 export type DatabaseAddresses = {
@@ -40,6 +49,7 @@ export type DatabaseAddresses = {
 
 const connectSeconds = 5;
 const statementSeconds = 30;
+const silenceSeconds = 25;
 
 export async function openDatabase(addresses: DatabaseAddresses): Promise<Database> {
   const migrations = await migrate(addresses.migrationUrl ?? addresses.url);
@@ -52,13 +62,18 @@ export async function openDatabase(addresses: DatabaseAddresses): Promise<Databa
   }
   return {
     migrations,
-    ask: async <Row extends object>(statement: Statement) => (await pool.query<Row>(statement)).rows,
+    ask: <Row extends object>(statement: Statement) => askPool<Row>(pool, statement),
     inTransaction: (work) => runTransaction(pool, "none", work),
-    askInAccount: async <Row extends object>(accountId: string, statement: Statement) =>
-      (await pool.query<Row>(enterFirst(accountId, statement))).rows,
+    askInAccount: <Row extends object>(accountId: string, statement: Statement) =>
+      askPool<Row>(pool, enterFirst(accountId, statement)),
     inAccount: (accountId, work) => runTransaction(pool, { accountId }, work),
     acrossAccounts: (work) => runTransaction(pool, { role: "keep_maintenance" }, work),
     listen: (channel, heard, signal) => listen(pool, { channel, heard, signal }),
+    connections: () => ({
+      inUse: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     [Symbol.asyncDispose]: () => pool.end(),
   };
 }
@@ -80,6 +95,8 @@ function openPool(url: string, { max, role }: { readonly max: number; readonly r
     max,
     connectionTimeoutMillis: connectSeconds * 1000,
     statement_timeout: statementSeconds * 1000,
+    // For a database that went silent, and so cannot say that the time is over.
+    query_timeout: silenceSeconds * 1000,
     application_name: "keep",
     // What does not wait for the one before it is sent along with it.
     pipeline: true,
@@ -90,6 +107,14 @@ function openPool(url: string, { max, role }: { readonly max: number; readonly r
   return pool;
 }
 
+async function askPool<Row extends object>(pool: Pool, statement: Statement): Promise<readonly Row[]> {
+  try {
+    return (await pool.query<Row>(statement)).rows;
+  } catch (problem) {
+    throw nameOutage(problem);
+  }
+}
+
 type Listening = {
   readonly channel: string;
   readonly heard: () => void;
@@ -98,14 +123,17 @@ type Listening = {
 
 async function listen(pool: Pool, { channel, heard, signal }: Listening): Promise<void> {
   const client = await pool.connect();
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  // Heard from the first moment to the last: an error that nobody hears would end the process.
+  client.on("error", reject);
+  client.once("end", () => reject(new Error("The listening connection ended")));
+  ended.catch(() => undefined);
   try {
     client.on("notification", heard);
     await client.query(`LISTEN ${client.escapeIdentifier(channel)}`);
-    await new Promise<void>((resolve, reject) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-      client.once("error", reject);
-      client.once("end", () => reject(new Error("The listening connection ended")));
-    });
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    await ended;
   } finally {
     client.release(true);
   }

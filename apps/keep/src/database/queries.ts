@@ -1,15 +1,15 @@
 import type { Database } from "./open-database.ts";
 
-const probeSeconds = 2;
-
-/** Whether the database answers a trivial question soon enough to serve requests, and would take a write. */
-export async function answersQuestions(database: Pick<Database, "ask">): Promise<boolean> {
-  const impatience = new Promise<false>((resolve) => {
-    setTimeout(resolve, probeSeconds * 1000, false).unref();
+/** Why requests cannot be served from this database now, in plain words; undefined when they can. Fails when it is away. */
+export async function whyNotReady(
+  database: Pick<Database, "ask" | "migrations">,
+): Promise<string | undefined> {
+  const [row] = await database.ask<{ standby: boolean; schema: number }>({
+    text: "SELECT pg_is_in_recovery() AS standby, (SELECT max(number) FROM schema_migration) AS schema",
   });
-  const question = database.ask<{ standby: boolean }>({ text: "SELECT pg_is_in_recovery() AS standby" }).then(
-    ([row]) => row?.standby === false,
-    () => false,
-  );
-  return Promise.race([question, impatience]);
+  if (row?.standby !== false) return "the database is a standby that takes no writes";
+  if (row.schema > database.migrations.schemaNumber) {
+    return "a newer Keep has set up the database since this one started";
+  }
+  return undefined;
 }

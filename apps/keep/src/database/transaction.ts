@@ -8,6 +8,8 @@ export type Statement = {
   readonly text: string;
   // The driver takes a list it could change.
   values?: unknown[];
+  /** Milliseconds after which the driver gives up on the answer, and on the connection with it. */
+  readonly query_timeout?: number;
 };
 
 export type Transaction = {
@@ -41,9 +43,9 @@ export async function runTransaction<Result>(
  * The same right of entry without a transaction of its own: the setting ends with the statement. What reads the rows
  * depends on what sets it and is kept from being merged with it, so it cannot come first; if it did, it saw nothing.
  */
-export function enterFirst(accountId: string, { name, text, values = [] }: Statement): Statement {
+export function enterFirst(accountId: string, { text, values = [], ...rest }: Statement): Statement {
   return {
-    ...(name === undefined ? {} : { name }),
+    ...rest,
     text: `SELECT answer.* FROM (SELECT set_config('keep.account_id', $1, true) AS account) AS entered CROSS JOIN LATERAL (${text} OFFSET 0) AS answer`,
     values: [accountId, ...values],
   };
@@ -55,6 +57,8 @@ async function runOnce<Result>(
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
+  // The statement under way fails by itself; without a listener the error would end the process as well.
+  client.on("error", ignore);
   // A connection is used again unless something went wrong that we did not understand.
   let isSound = false;
   try {
@@ -69,14 +73,31 @@ async function runOnce<Result>(
     isSound = true;
     return result;
   } catch (problem) {
-    isSound = await client.query("ROLLBACK").then(
-      () => true,
-      () => false,
-    );
+    // On a connection that is gone, waiting for this would only take as long once more.
+    isSound = !isGone(problem) && (await rollBack(client));
     throw problem;
   } finally {
+    if (isSound) client.off("error", ignore);
     client.release(!isSound);
   }
+}
+
+function ignore(): void {}
+
+function isGone(problem: unknown): boolean {
+  if (problem instanceof FailureError) {
+    // Only failures of ours are thrown as one.
+    const { kind } = problem.failure as Failure;
+    return kind === "outcome-unknown" || kind === "database-away";
+  }
+  return nameOutage(problem) !== problem;
+}
+
+function rollBack(client: PoolClient): Promise<boolean> {
+  return client.query("ROLLBACK").then(
+    () => true,
+    () => false,
+  );
 }
 
 async function begin(client: PoolClient, rights: Rights): Promise<void> {
@@ -105,7 +126,7 @@ async function commit(client: PoolClient): Promise<void> {
 }
 
 /** What the database says when it goes away, and what the driver says when it is gone. */
-function nameOutage(problem: unknown): unknown {
+export function nameOutage(problem: unknown): unknown {
   const code = codeOf(problem);
   const isOutage =
     code.startsWith("08") ||
@@ -113,7 +134,7 @@ function nameOutage(problem: unknown): unknown {
     code.startsWith("53") ||
     ["25006", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"].includes(code) ||
     (problem instanceof Error &&
-      /connection (?:terminated|timeout|error)|timeout exceeded/iu.test(problem.message));
+      /connection (?:terminated|timeout|error)|timeout exceeded|read timeout/iu.test(problem.message));
   return isOutage ? new FailureError<Failure>({ kind: "database-away" }, { cause: problem }) : problem;
 }
 

@@ -2,7 +2,7 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { Database } from "../database/open-database.ts";
 import type { Failure } from "../failures.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
-import { makeActive, readOrRecordActiveKey } from "./queries.ts";
+import { isKeyNeeded, listRetiredKeys, makeActive, readOrRecordActiveKey } from "./queries.ts";
 
 /**
  * Refuses to start on a database that was sealed with another key. When the first of several keys is new and the one
@@ -11,12 +11,24 @@ import { makeActive, readOrRecordActiveKey } from "./queries.ts";
  */
 export async function checkKey(
   wrapper: KeyWrapper,
-  database: Pick<Database, "ask" | "inTransaction">,
+  database: Pick<Database, "ask" | "inTransaction" | "acrossAccounts">,
 ): Promise<void> {
-  const active = await readOrRecordActiveKey(database, wrapper.fingerprint);
-  if (active === wrapper.fingerprint) return;
-  if (!wrapper.fingerprints.includes(active)) {
-    throw new FailureError<Failure>({ kind: "key-mismatch", given: wrapper.fingerprint, expected: active });
+  const given = wrapper.fingerprint;
+  const active = await readOrRecordActiveKey(database, given);
+  const expected = wrapper.fingerprints.includes(active)
+    ? await findMissingKey(database, wrapper.fingerprints)
+    : active;
+  if (expected !== undefined) throw new FailureError<Failure>({ kind: "key-mismatch", given, expected });
+  if (active !== given) await makeActive(database, given);
+}
+
+/** An older key that was taken away before everything it wrapped was wrapped anew. */
+async function findMissingKey(
+  database: Pick<Database, "ask" | "acrossAccounts">,
+  known: readonly string[],
+): Promise<string | undefined> {
+  for (const fingerprint of await listRetiredKeys(database)) {
+    if (!known.includes(fingerprint) && (await isKeyNeeded(database, fingerprint))) return fingerprint;
   }
-  await makeActive(database, wrapper.fingerprint);
+  return undefined;
 }

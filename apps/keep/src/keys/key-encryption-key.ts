@@ -6,7 +6,7 @@
  * Imported by `main.ts`, `commands/` and the use cases that seal and open.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
-import { unwrapKey, wrapKey } from "@hearth-and-keep/envelope-crypto";
+import { SealBroken, unwrapKey, wrapKey } from "@hearth-and-keep/envelope-crypto";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Hidden } from "@hearth-and-keep/logging";
 import type { Failure } from "../failures.ts";
@@ -32,7 +32,8 @@ export function readKeys(text: Hidden<string> | undefined): KeyWrapper {
   const [fingerprint = ""] = keys.keys();
   const keyOf = (wanted: string): KeyObject => {
     const key = keys.get(wanted);
-    if (key === undefined) throw new Error("Cannot unwrap a key: it was wrapped by one that was not given");
+    // Every start checks that what is needed was given: a row that names another one was changed since.
+    if (key === undefined) throw new SealBroken();
     return key;
   };
   return {

@@ -1,6 +1,6 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { VaultPlace } from "./vault-keys.ts";
+import type { VaultPlace } from "./vault-place.ts";
 
 /** Records the first key a database ever sees, and tells which one is active, whoever came first. */
 export async function readOrRecordActiveKey(
@@ -80,6 +80,19 @@ export async function findVaultKey(
   return row === undefined ? undefined : asWrapped(row);
 }
 
+export async function findVaultKeyWithin(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  version: number,
+): Promise<WrappedKey | undefined> {
+  const [row] = await transaction.query<KeyRow>({
+    name: "find-vault-key-within",
+    text: "SELECT version, kek_fingerprint, wrapped FROM vault_key WHERE account_id = $1 AND vault_id = $2 AND version = $3",
+    values: [accountId, vaultId, version],
+  });
+  return row === undefined ? undefined : asWrapped(row);
+}
+
 function asWrapped({ version, kek_fingerprint: kekFingerprint, wrapped }: KeyRow): WrappedKey {
   return { version, kekFingerprint, wrapped };
 }
@@ -101,5 +114,110 @@ export async function insertServerKey(database: Pick<Database, "ask">, row: Serv
   await database.ask({
     text: "INSERT INTO server_key (purpose, version, kek_fingerprint, wrapped, public_key) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
     values: [row.purpose, row.version, row.kekFingerprint, row.wrapped, row.publicKey],
+  });
+}
+
+export async function readActiveKey(database: Pick<Database, "ask">): Promise<string | undefined> {
+  const [row] = await database.ask<{ fingerprint: string }>({
+    text: "SELECT fingerprint FROM key_encryption_key WHERE status = 'active'",
+  });
+  return row?.fingerprint;
+}
+
+export async function listRetiredKeys(database: Pick<Database, "ask">): Promise<readonly string[]> {
+  const rows = await database.ask<{ fingerprint: string }>({
+    text: "SELECT fingerprint FROM key_encryption_key WHERE status = 'retired' ORDER BY created_at",
+  });
+  return rows.map(({ fingerprint }) => fingerprint);
+}
+
+/** Whether anything is still wrapped by this key-encryption key. */
+export async function isKeyNeeded(
+  database: Pick<Database, "ask" | "acrossAccounts">,
+  fingerprint: string,
+): Promise<boolean> {
+  const statement = (table: "server_key" | "vault_key") => ({
+    text: `SELECT EXISTS (SELECT FROM ${table} WHERE kek_fingerprint = $1) AS needed`,
+    values: [fingerprint],
+  });
+  const [server] = await database.ask<{ needed: boolean }>(statement("server_key"));
+  if (server?.needed === true) return true;
+  const [vault] = await database.acrossAccounts((transaction) =>
+    transaction.query<{ needed: boolean }>(statement("vault_key")),
+  );
+  return vault?.needed === true;
+}
+
+export type KeyPlace = VaultPlace & { readonly version: number };
+
+/** Data keys that this key-encryption key wraps, of all accounts, a page after the one that ended with `after`. */
+export async function listKeysWrappedBy(
+  database: Pick<Database, "acrossAccounts">,
+  fingerprint: string,
+  after: KeyPlace | undefined,
+): Promise<readonly KeyPlace[]> {
+  return database.acrossAccounts((transaction) =>
+    transaction.query<KeyPlace>({
+      text: `SELECT account_id AS "accountId", vault_id AS "vaultId", version FROM vault_key WHERE kek_fingerprint = $1 AND ($2::uuid IS NULL OR (account_id, vault_id, version) > ($2, $3::uuid, $4::int)) ORDER BY account_id, vault_id, version LIMIT 500`,
+      values: [fingerprint, after?.accountId ?? null, after?.vaultId ?? null, after?.version ?? null],
+    }),
+  );
+}
+
+/** Locked, so that two nodes do not wrap it both; undefined when another key wraps it by now. */
+export async function lockKeyWrappedBy(
+  transaction: Transaction,
+  { accountId, vaultId, version }: KeyPlace,
+  fingerprint: string,
+): Promise<Buffer | undefined> {
+  const [row] = await transaction.query<{ wrapped: Buffer }>({
+    text: "SELECT wrapped FROM vault_key WHERE account_id = $1 AND vault_id = $2 AND version = $3 AND kek_fingerprint = $4 FOR NO KEY UPDATE",
+    values: [accountId, vaultId, version, fingerprint],
+  });
+  return row?.wrapped;
+}
+
+export async function storeWrap(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  { version, kekFingerprint, wrapped }: WrappedKey,
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE vault_key SET kek_fingerprint = $4, wrapped = $5 WHERE account_id = $1 AND vault_id = $2 AND version = $3",
+    values: [accountId, vaultId, version, kekFingerprint, wrapped],
+  });
+}
+
+/** Nothing happens when another node was first. */
+export async function storeServerWrap(
+  database: Pick<Database, "ask">,
+  { purpose, version, kekFingerprint, wrapped }: Omit<ServerKeyRow, "publicKey">,
+  before: string,
+): Promise<void> {
+  await database.ask({
+    text: "UPDATE server_key SET kek_fingerprint = $3, wrapped = $4 WHERE purpose = $1 AND version = $2 AND kek_fingerprint = $5",
+    values: [purpose, version, kekFingerprint, wrapped, before],
+  });
+}
+
+/** The active key's version, which is no longer the active one. */
+export async function retireActiveKey(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+): Promise<number | undefined> {
+  const [row] = await transaction.query<{ version: number }>({
+    text: "UPDATE vault_key SET status = 'retired' WHERE account_id = $1 AND vault_id = $2 AND status = 'active' RETURNING version",
+    values: [accountId, vaultId],
+  });
+  return row?.version;
+}
+
+/** Of all accounts, for whoever watches. */
+export async function countRunningOperations(database: Pick<Database, "acrossAccounts">): Promise<number> {
+  return database.acrossAccounts(async (transaction) => {
+    const [row] = await transaction.query<{ running: number }>({
+      text: "SELECT count(*)::integer AS running FROM operation WHERE state = 'running'",
+    });
+    return row?.running ?? 0;
   });
 }

@@ -1,5 +1,12 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
-import { makeKey, openSealed, type Place, seal } from "@hearth-and-keep/envelope-crypto";
+import {
+  deriveMarkKey,
+  makeKey,
+  markPlace,
+  openSealed,
+  type Place,
+  seal,
+} from "@hearth-and-keep/envelope-crypto";
 import type { Database } from "../database/open-database.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
 import { insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts";
@@ -8,6 +15,8 @@ import { insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts
 export type ServerKeys = {
   seal(plaintext: Uint8Array, place: Place): Buffer;
   open(sealed: Uint8Array, place: Place): Buffer;
+  /** 32 bytes that tell one place from another, and by which nobody without the key can test a guess. */
+  fingerprint(place: Place): Buffer;
   /** Ed25519. */
   sign(message: Uint8Array): { readonly signature: Buffer; readonly keyVersion: number };
   /** Every public key that a checkpoint may be signed with, in SPKI form, by version. */
@@ -30,10 +39,9 @@ export async function openServerKeys(
   for (const purpose of ["sealing", "signing"] as const) await makeFirst(database, wrapper, purpose);
   const rows = await listServerKeys(database);
   const opened = await Promise.all(
-    rows.map(async ({ purpose, version, kekFingerprint, wrapped, publicKey }) => ({
+    rows.map(async ({ purpose, version, kekFingerprint, wrapped }) => ({
       purpose,
       version,
-      publicKey,
       key: await wrapper.unwrap(wrapped, serverKeyPlace(purpose, version, kekFingerprint), kekFingerprint),
     })),
   );
@@ -43,17 +51,37 @@ export async function openServerKeys(
     return found;
   };
   const sealing = newest("sealing").key;
+  const marking = deriveMarkKey(sealing);
   const { key, version } = newest("signing");
   const signing = signingKey(key);
   return {
     seal: (plaintext, place) => seal(plaintext, sealing, place),
     open: (sealed, place) => openSealed(sealed, sealing, place),
+    fingerprint: (place) => markPlace(marking, place),
     sign: (message) => ({ signature: sign(null, message, signing), keyVersion: version }),
-    publicKeys: () =>
-      new Map(
-        opened.flatMap((row) => (row.publicKey === null ? [] : [[row.version, row.publicKey] as const])),
-      ),
+    publicKeys: publicKeysOf(rows),
   };
+}
+
+export function publicKeysOf(rows: readonly ServerKeyRow[]): ServerKeys["publicKeys"] {
+  const keys = rows.flatMap(({ version, publicKey }) =>
+    publicKey === null ? [] : [[version, publicKey] as const],
+  );
+  return () => new Map(keys);
+}
+
+/** Whether the key-encryption key that was given opens what is stored now; another node may have changed it since. */
+export async function opensServerKeys(
+  database: Pick<Database, "ask">,
+  wrapper: KeyWrapper,
+): Promise<boolean> {
+  const rows = await listServerKeys(database);
+  const opened = await Promise.allSettled(
+    rows.map(({ purpose, version, kekFingerprint, wrapped }) =>
+      wrapper.unwrap(wrapped, serverKeyPlace(purpose, version, kekFingerprint), kekFingerprint),
+    ),
+  );
+  return opened.length > 0 && opened.every(({ status }) => status === "fulfilled");
 }
 
 async function makeFirst(

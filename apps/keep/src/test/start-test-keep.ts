@@ -13,7 +13,7 @@ import type { Scope } from "../authorization/scopes.ts";
 import { serve } from "../commands/serve.ts";
 import { type ServeConfig, serveSettings } from "../config.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
-import { answersQuestions } from "../database/queries.ts";
+import { whyNotReady } from "../database/queries.ts";
 import { makeKeyText, readKeys } from "../keys/key-encryption-key.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { makeId } from "../make-id.ts";
@@ -43,6 +43,8 @@ export type Asked = {
 
 export type TestKeep = AsyncDisposable & {
   readonly url: string;
+  /** Where the metrics are. */
+  readonly metricsUrl: string;
   /** With the rights of the program itself. */
   readonly database: Database;
   /** With the rights of a superuser. */
@@ -85,7 +87,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
     filePath: undefined,
   });
   const logLines: string[] = [];
-  const url = await startServing(config, logLines, undo);
+  const { url, metricsUrl } = await startServing(config, logLines, undo);
   const database = undo.use(await openDatabase({ url: databaseUrl }));
   const parts = {
     database,
@@ -95,6 +97,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   const owned = undo.move();
   return {
     url,
+    metricsUrl,
     database,
     databaseUrl,
     key,
@@ -118,27 +121,28 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   };
 }
 
-/** Until the stack is disposed of; gives the address. */
+/** Until the stack is disposed of; gives the addresses. */
 async function startServing(
   config: ServeConfig,
   logLines: string[],
   undo: AsyncDisposableStack,
-): Promise<string> {
+): Promise<{ readonly url: string; readonly metricsUrl: string }> {
   const end = new AbortController();
   const logger = createLogger({
     level: "debug",
     allowedFields: logFields,
     write: (line) => logLines.push(line),
   });
-  const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
+  const printed: string[] = [];
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   const served = serve(config, {
     logger,
     openDatabase,
-    answersQuestions,
+    whyNotReady,
     signal: end.signal,
     print: (line) => {
-      const address = /Keep listens on (?<address>\S+)/u.exec(line)?.groups?.["address"];
-      if (address !== undefined) resolve(address);
+      printed.push(line);
+      if (line.startsWith("Keep listens on")) resolve();
     },
   });
   served.catch(reject);
@@ -146,7 +150,10 @@ async function startServing(
     end.abort();
     await served;
   });
-  return listening;
+  await listening;
+  const addressAfter = (words: string): string =>
+    printed.find((line) => line.startsWith(words))?.slice(words.length) ?? "";
+  return { url: addressAfter("Keep listens on "), metricsUrl: addressAfter("Metrics on ") };
 }
 
 async function addToken(

@@ -1,9 +1,8 @@
 import type { Database } from "../database/open-database.ts";
+import type { Transaction } from "../database/transaction.ts";
 
-/** A token that holds now. Null limits nothing. */
-export type StoredToken = {
-  readonly accountId: string;
-  readonly id: string;
+/** What a token may, as its row says it. Null limits nothing. */
+export type StoredGrant = {
   readonly scopes: readonly string[];
   readonly vaultIds: readonly string[] | null;
   readonly paths: readonly string[] | null;
@@ -11,39 +10,259 @@ export type StoredToken = {
   readonly expiresAt: Date | null;
 };
 
-type TokenRow = {
-  id: string;
-  scopes: string[];
-  vault_ids: string[] | null;
-  paths: string[] | null;
-  addresses: string[] | null;
-  expires_at: Date | null;
+/** A token that holds now. */
+export type StoredToken = StoredGrant & {
+  readonly accountId: string;
+  readonly id: string;
+  readonly validUntil: Date | null;
 };
+
+const grantColumns = `scopes, vault_ids AS "vaultIds", paths, addresses, expires_at AS "expiresAt"`;
+/** Who waits for the database longer than this is told that it is away. */
+const patience = { query_timeout: 3000 };
 
 /** Where the token is, then what it may: two statements, because they may be on two servers one day. */
 export async function findToken(
   database: Pick<Database, "ask" | "askInAccount">,
   tokenHash: Buffer,
 ): Promise<StoredToken | undefined> {
-  const [route] = await database.ask<{ account_id: string; token_id: string }>({
+  const [route] = await database.ask<TokenRoute & { validUntil: Date | null }>({
+    ...patience,
     name: "find-token-route",
-    text: "SELECT account_id, token_id FROM token_route WHERE token_hash = $1 AND (valid_until IS NULL OR valid_until > now())",
+    text: `SELECT account_id AS "accountId", token_id AS "tokenId", valid_until AS "validUntil" FROM token_route WHERE token_hash = $1 AND (valid_until IS NULL OR valid_until > now())`,
     values: [tokenHash],
   });
   if (route === undefined) return undefined;
-  const [row] = await database.askInAccount<TokenRow>(route.account_id, {
+  const { accountId, tokenId, validUntil } = route;
+  const [row] = await database.askInAccount<StoredGrant & { id: string }>(accountId, {
+    ...patience,
     name: "find-token",
-    text: "SELECT token.id, scopes, vault_ids, paths, addresses, expires_at FROM live_token AS token JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2",
-    values: [route.token_id],
+    text: `SELECT token.id, ${grantColumns} FROM live_token AS token JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2`,
+    values: [tokenId],
   });
-  if (row === undefined) return undefined;
-  return {
-    accountId: route.account_id,
-    id: row.id,
-    scopes: row.scopes,
-    vaultIds: row.vault_ids,
-    paths: row.paths,
-    addresses: row.addresses,
-    expiresAt: row.expires_at,
-  };
+  return row === undefined ? undefined : { ...row, accountId, validUntil };
+}
+
+export type TokenRoute = { readonly accountId: string; readonly tokenId: string };
+
+/** Of those among the hashes that hold now. */
+export function findRoutes(
+  database: Pick<Database, "ask">,
+  hashes: readonly Buffer[],
+): Promise<readonly TokenRoute[]> {
+  return database.ask<TokenRoute>({
+    ...patience,
+    text: `SELECT account_id AS "accountId", token_id AS "tokenId" FROM token_route WHERE token_hash = ANY ($1) AND (valid_until IS NULL OR valid_until > now())`,
+    values: [hashes],
+  });
+}
+
+/** A token as its owner sees it. */
+export type TokenRow = StoredGrant & {
+  readonly id: string;
+  readonly name: string;
+  readonly tokenHash: Buffer;
+  readonly createdAt: Date;
+  readonly createdBy: string;
+  readonly rotatedAt: Date | null;
+  readonly lastUsedAt: Date | null;
+  readonly lastUsedAddress: string | null;
+  readonly revokedAt: Date | null;
+  readonly revokeReason: string | null;
+};
+
+const tokenColumns = `id, name, token_hash AS "tokenHash", ${grantColumns}, created_at AS "createdAt", created_by AS "createdBy", rotated_at AS "rotatedAt", last_used_at AS "lastUsedAt", last_used_address AS "lastUsedAddress", revoked_at AS "revokedAt", revoke_reason AS "revokeReason"`;
+
+export type TokenPage = {
+  readonly isRevoked: boolean;
+  readonly after: string | null;
+  readonly limit: number;
+};
+
+/** In the order of their making. */
+export function listTokens(
+  database: Pick<Database, "askInAccount">,
+  accountId: string,
+  { isRevoked, after, limit }: TokenPage,
+): Promise<readonly TokenRow[]> {
+  return database.askInAccount<TokenRow>(accountId, {
+    name: "list-tokens",
+    text: `SELECT ${tokenColumns} FROM api_token WHERE account_id = entered.account::uuid AND (revoked_at IS NOT NULL) = $2 AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4`,
+    values: [isRevoked, after, limit],
+  });
+}
+
+export async function readTokenRow(
+  transaction: Transaction,
+  { accountId, tokenId }: TokenRoute,
+): Promise<TokenRow | undefined> {
+  const [row] = await transaction.query<TokenRow>({
+    name: "read-token",
+    text: `SELECT ${tokenColumns} FROM api_token WHERE account_id = $1 AND id = $2`,
+    values: [accountId, tokenId],
+  });
+  return row;
+}
+
+/** Tokens of an account are made and revoked one at a time: none is made beside the end of the one that makes it. */
+export async function lockTokens(transaction: Transaction, accountId: string): Promise<void> {
+  await transaction.query({
+    name: "lock-tokens",
+    text: "SELECT FROM account WHERE account_id = $1 FOR NO KEY UPDATE",
+    values: [accountId],
+  });
+}
+
+export type TokenState = { readonly live: number; readonly isParentLive: boolean; readonly now: Date };
+
+export async function readTokenState(
+  transaction: Transaction,
+  accountId: string,
+  parentId: string | null,
+): Promise<TokenState> {
+  const [row] = await transaction.query<TokenState>({
+    name: "read-token-state",
+    text: `SELECT count(*)::integer AS live, coalesce(bool_or(id = $2), false) AS "isParentLive", clock_timestamp() AS now FROM live_token WHERE account_id = $1`,
+    values: [accountId, parentId],
+  });
+  if (row === undefined) throw new Error("One row was asked for");
+  return row;
+}
+
+/** How many of these vaults there are. */
+export async function countVaults(
+  transaction: Transaction,
+  accountId: string,
+  vaultIds: readonly string[],
+): Promise<number> {
+  const [row] = await transaction.query<{ count: number }>({
+    text: "SELECT count(*)::integer AS count FROM live_vault WHERE account_id = $1 AND id = ANY ($2)",
+    values: [accountId, vaultIds],
+  });
+  return row?.count ?? 0;
+}
+
+export type TokenToStore = StoredGrant & {
+  readonly accountId: string;
+  readonly id: string;
+  readonly name: string;
+  readonly tokenHash: Buffer;
+  readonly parentId: string | null;
+  readonly createdBy: string;
+};
+
+export async function insertToken(transaction: Transaction, token: TokenToStore): Promise<void> {
+  await transaction.query({
+    name: "insert-token",
+    text: "INSERT INTO api_token (account_id, id, name, token_hash, scopes, vault_ids, paths, addresses, expires_at, parent_id, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    values: [
+      token.accountId,
+      token.id,
+      token.name,
+      token.tokenHash,
+      token.scopes,
+      token.vaultIds,
+      token.paths,
+      token.addresses,
+      token.expiresAt,
+      token.parentId,
+      token.createdBy,
+    ],
+  });
+  await insertRoute(transaction, { accountId: token.accountId, tokenId: token.id }, token.tokenHash);
+}
+
+export async function insertRoute(
+  transaction: Transaction,
+  { accountId, tokenId }: TokenRoute,
+  tokenHash: Buffer,
+): Promise<void> {
+  await transaction.query({
+    name: "insert-token-route",
+    text: "INSERT INTO token_route (token_hash, account_id, token_id) VALUES ($1, $2, $3)",
+    values: [tokenHash, accountId, tokenId],
+  });
+}
+
+/** Values before this one hold for so long from now, unless they end sooner. */
+export async function endOlderRoutes(
+  transaction: Transaction,
+  { accountId, tokenId }: TokenRoute,
+  graceSeconds: number,
+): Promise<void> {
+  await transaction.query({
+    name: "end-token-routes",
+    text: "UPDATE token_route SET valid_until = least(valid_until, now() + make_interval(secs => $3)) WHERE account_id = $1 AND token_id = $2 AND (valid_until IS NULL OR valid_until > now())",
+    values: [accountId, tokenId, graceSeconds],
+  });
+}
+
+export async function writeNewValue(
+  transaction: Transaction,
+  { accountId, tokenId }: TokenRoute,
+  tokenHash: Buffer,
+): Promise<void> {
+  await transaction.query({
+    name: "write-token-value",
+    text: "UPDATE api_token SET token_hash = $3, rotated_at = now() WHERE account_id = $1 AND id = $2",
+    values: [accountId, tokenId, tokenHash],
+  });
+}
+
+export async function writeTokenName(
+  transaction: Transaction,
+  { accountId, tokenId }: TokenRoute,
+  name: string,
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE api_token SET name = $3 WHERE account_id = $1 AND id = $2",
+    values: [accountId, tokenId, name],
+  });
+}
+
+/** Whether the second is the first, or was made with it, at whatever remove. */
+export async function isDescendant(
+  transaction: Transaction,
+  { accountId, tokenId }: TokenRoute,
+  descendantId: string,
+): Promise<boolean> {
+  const rows = await transaction.query({
+    text: "WITH RECURSIVE ancestor AS (SELECT id, parent_id FROM api_token WHERE account_id = $1 AND id = $3 UNION SELECT token.id, token.parent_id FROM api_token AS token JOIN ancestor ON token.id = ancestor.parent_id WHERE token.account_id = $1) SELECT FROM ancestor WHERE id = $2",
+    values: [accountId, tokenId, descendantId],
+  });
+  return rows.length > 0;
+}
+
+export type EndedToken = { readonly id: string; readonly reason: string };
+
+/** This token and all that were made with it; gives those that held until now. */
+export function endTokens(
+  transaction: Transaction,
+  { accountId, tokenId }: TokenRoute,
+  reason: "asked" | "leaked",
+): Promise<readonly EndedToken[]> {
+  return transaction.query<EndedToken>({
+    name: "end-tokens",
+    text: "WITH RECURSIVE family AS (SELECT id FROM api_token WHERE account_id = $1 AND id = $2 UNION SELECT child.id FROM api_token AS child JOIN family ON child.parent_id = family.id WHERE child.account_id = $1) UPDATE api_token AS token SET revoked_at = now(), revoke_reason = CASE WHEN token.id = $2 THEN $3 ELSE 'parent-revoked' END FROM family WHERE token.account_id = $1 AND token.id = family.id AND token.revoked_at IS NULL RETURNING token.id, token.revoke_reason AS reason",
+    values: [accountId, tokenId, reason],
+  });
+}
+
+export type TokenUseRow = { readonly id: string; readonly at: Date; readonly address: string };
+
+export async function writeLastUsed(
+  transaction: Transaction,
+  accountId: string,
+  uses: readonly TokenUseRow[],
+): Promise<void> {
+  await transaction.query({
+    name: "write-last-used",
+    text: "UPDATE api_token AS token SET last_used_at = used.at, last_used_address = used.address FROM unnest($2::uuid[], $3::timestamptz[], $4::text[]) AS used (id, at, address) WHERE token.account_id = $1 AND token.id = used.id AND (token.last_used_at IS NULL OR token.last_used_at < used.at)",
+    values: [
+      accountId,
+      uses.map(({ id }) => id),
+      uses.map(({ at }) => at),
+      uses.map(({ address }) => address),
+    ],
+  });
 }

@@ -1,4 +1,6 @@
 import type { Database } from "../database/open-database.ts";
+import type { Transaction } from "../database/transaction.ts";
+import type { VaultPlace } from "../keys/vault-keys.ts";
 
 /** Encrypted is what the rows say: there is a key that seals, and no value that none seals. */
 const isEncrypted =
@@ -12,15 +14,169 @@ export type VaultRow = {
   readonly created_at: Date;
 };
 
+export type VaultDetailRow = VaultRow & {
+  readonly kind: "personal" | "project";
+  readonly revision: number;
+  readonly demands_preconditions: boolean;
+  readonly most_versions: number;
+  readonly updated_at: Date;
+  readonly deleted_at: Date | null;
+};
+
+const listed = `vault.id, vault.name, vault.created_at, ${isEncrypted} AS is_encrypted`;
+const detailed = `${listed}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.updated_at, vault.deleted_at`;
+
+type VaultPage = {
+  readonly ids: readonly string[] | null;
+  readonly after: string | null;
+  readonly limit: number;
+};
+
 /** In the order of their making, a page after the one that ended with `after`. Null takes all vaults. */
 export async function listVaults(
   database: Pick<Database, "askInAccount">,
   accountId: string,
-  page: { readonly ids: readonly string[] | null; readonly after: string | null; readonly limit: number },
+  page: VaultPage,
 ): Promise<readonly VaultRow[]> {
   return database.askInAccount<VaultRow>(accountId, {
     name: "list-vaults",
-    text: `SELECT vault.id, vault.name, vault.created_at, ${isEncrypted} AS is_encrypted FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`,
+    text: `SELECT ${listed} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`,
     values: [page.ids, page.after, page.limit],
   });
+}
+
+/** The same of those that wait for their end. */
+export async function listDeletedVaults(
+  database: Pick<Database, "askInAccount">,
+  accountId: string,
+  page: VaultPage,
+): Promise<readonly VaultRow[]> {
+  return database.askInAccount<VaultRow>(accountId, {
+    name: "list-deleted-vaults",
+    text: `SELECT ${listed} FROM vault WHERE vault.account_id = entered.account::uuid AND vault.deleted_at IS NOT NULL AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`,
+    values: [page.ids, page.after, page.limit],
+  });
+}
+
+/** Undefined when it is deleted, or none of the account. */
+export async function readVault(
+  database: Pick<Database, "askInAccount">,
+  { accountId, vaultId }: VaultPlace,
+): Promise<VaultDetailRow | undefined> {
+  const [row] = await database.askInAccount<VaultDetailRow>(accountId, {
+    name: "read-vault",
+    text: `SELECT ${detailed} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND vault.id = $2`,
+    values: [vaultId],
+  });
+  return row;
+}
+
+/** Counts one change more. The row stays locked, so what happens in one vault happens one after another. */
+export async function lockVault(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+): Promise<VaultDetailRow | undefined> {
+  const [row] = await transaction.query<VaultDetailRow>({
+    name: "lock-vault",
+    text: `UPDATE vault SET revision = revision + 1, updated_at = now() WHERE account_id = $1 AND id = $2 RETURNING ${detailed}`,
+    values: [accountId, vaultId],
+  });
+  return row;
+}
+
+/** After several changes in one transaction. */
+export async function setRevision(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  revision: number,
+): Promise<void> {
+  await transaction.query({
+    name: "set-vault-revision",
+    text: "UPDATE vault SET revision = $3 WHERE account_id = $1 AND id = $2",
+    values: [accountId, vaultId, revision],
+  });
+}
+
+/** One at a time in an account, so that two that count do not both find room for one more. */
+export async function countVaults(transaction: Transaction, accountId: string): Promise<number> {
+  await transaction.query({
+    text: "SELECT FROM account WHERE account_id = $1 FOR NO KEY UPDATE",
+    values: [accountId],
+  });
+  const [row] = await transaction.query<{ count: number }>({
+    text: "SELECT count(*)::float8 AS count FROM live_vault WHERE account_id = $1",
+    values: [accountId],
+  });
+  return row?.count ?? 0;
+}
+
+export async function insertProjectVault(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  name: string,
+): Promise<void> {
+  await transaction.query({
+    text: "INSERT INTO vault (account_id, id, name, kind) VALUES ($1, $2, $3, 'project')",
+    values: [accountId, vaultId, name],
+  });
+}
+
+export type VaultSettings = {
+  readonly name: string;
+  readonly demandsPreconditions: boolean;
+  readonly mostVersions: number;
+};
+
+export async function updateVault(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  { name, demandsPreconditions, mostVersions }: VaultSettings,
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE vault SET name = $3, demands_preconditions = $4, most_versions = $5 WHERE account_id = $1 AND id = $2",
+    values: [accountId, vaultId, name, demandsPreconditions, mostVersions],
+  });
+}
+
+/** Null brings it back. */
+export async function setVaultEnd(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  afterDays: number | null,
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE vault SET deleted_at = CASE WHEN $3::int IS NULL THEN NULL ELSE now() END, purge_after = now() + make_interval(days => $3::int) WHERE account_id = $1 AND id = $2",
+    values: [accountId, vaultId, afterDays],
+  });
+}
+
+/** Whether its time is over, by the database's clock. */
+export async function isVaultDue(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+): Promise<boolean> {
+  const rows = await transaction.query({
+    text: "SELECT FROM vault WHERE account_id = $1 AND id = $2 AND purge_after <= now()",
+    values: [accountId, vaultId],
+  });
+  return rows.length === 1;
+}
+
+/** Everything in it, its keys, and itself. Its audit chain stays. */
+export async function removeVault(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+): Promise<void> {
+  for (const [table, column] of [
+    ["secret_version", "vault_id"],
+    ["secret", "vault_id"],
+    ["folder", "vault_id"],
+    ["vault_key", "vault_id"],
+    ["vault", "id"],
+  ] as const) {
+    await transaction.query({
+      text: `DELETE FROM ${table} WHERE account_id = $1 AND ${column} = $2`,
+      values: [accountId, vaultId],
+    });
+  }
 }

@@ -1,0 +1,69 @@
+import type { ReactNode } from "react";
+import { WarnIcon } from "./icons.tsx";
+
+/** Lines where the content will be, so that nothing jumps when it comes. */
+export function Loading({
+  lines = 4,
+  label = "Loading",
+}: {
+  readonly lines?: number;
+  readonly label?: string;
+}) {
+  return (
+    <div className="card padded stack" role="status" aria-label={label}>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} className="loading-line" />
+      ))}
+    </div>
+  );
+}
+
+export type EmptyProps = {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly action?: ReactNode;
+};
+
+/** Nothing is here yet, and what to do about it. */
+export function Empty({ title, children, action }: EmptyProps) {
+  return (
+    <div className="card empty">
+      <h2>{title}</h2>
+      <p>{children}</p>
+      {action}
+    </div>
+  );
+}
+
+export type NoticeProps = {
+  readonly kind?: "plain" | "good" | "warn" | "bad";
+  readonly children: ReactNode;
+};
+
+export function Notice({ kind = "plain", children }: NoticeProps) {
+  const isUrgent = kind === "bad" || kind === "warn";
+  return (
+    <div className={`notice ${kind}`} role={kind === "bad" ? "alert" : "note"}>
+      {isUrgent && <WarnIcon />}
+      <div>{children}</div>
+    </div>
+  );
+}
+
+/** Something did not work: what, in plain words, and a way to try again. */
+export function Failed({ text, onRetry }: { readonly text: string; readonly onRetry?: () => void }) {
+  return (
+    <Notice kind="bad">
+      <div className="stack tight">
+        <span>{text}</span>
+        {onRetry !== undefined && (
+          <div>
+            <button type="button" className="button" onClick={onRetry}>
+              Try again
+            </button>
+          </div>
+        )}
+      </div>
+    </Notice>
+  );
+}

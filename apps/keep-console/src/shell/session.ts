@@ -1,0 +1,14 @@
+import { ask } from "../vault-api/ask.ts";
+
+/** Who is signed in, as `GET /api/session` says. */
+export type Session = {
+  readonly id: string;
+  readonly authenticated_at: string;
+  readonly account: { readonly id: string; readonly display_name: string };
+  readonly providers: readonly { readonly kind: "code-hosting" | "general"; readonly name: string }[];
+};
+
+export async function signOut(): Promise<void> {
+  await ask("/auth/logout", { method: "POST" });
+  window.location.assign("/sign-in");
+}

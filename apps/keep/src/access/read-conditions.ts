@@ -1,0 +1,45 @@
+import type { CallHead } from "@hearth-and-keep/http-service";
+import type { Conditions, EntityTags } from "../conditions.ts";
+import { requestFailure } from "../failures.ts";
+
+const mostTags = 100;
+/** RFC 9110, section 8.8.3; a list may have empty elements. */
+const entityTag = /^(?<weak>W\/)?"(?<tag>[\x21\x23-\x7e\x80-\xff]{0,256})"$/u;
+
+export function entityTagOf(revision: number): string {
+  return `"${revision}"`;
+}
+
+/** `If-Match` compares strongly, so a weak tag in it is none of ours; `If-None-Match` compares weakly. */
+export function readConditions(headers: CallHead["headers"]): Conditions {
+  const match = readTags(headers, "if-match");
+  const noneMatch = readTags(headers, "if-none-match");
+  return {
+    ...(match === undefined ? {} : { match }),
+    ...(noneMatch === undefined ? {} : { noneMatch }),
+  };
+}
+
+function readTags(headers: CallHead["headers"], name: "if-match" | "if-none-match"): EntityTags | undefined {
+  const header = headers[name];
+  if (header === undefined) return undefined;
+  const elements = [header]
+    .flat()
+    .flatMap((line) => line.split(","))
+    .map((element) => element.trim())
+    .filter((element) => element !== "");
+  if (elements.length === 1 && elements[0] === "*") return "any";
+  const tags = elements.map((element) => entityTag.exec(element)?.groups);
+  if (elements.length === 0 || elements.length > mostTags || tags.includes(undefined)) {
+    throw requestFailure({
+      kind: "request-invalid",
+      mistakes: [{ place: name, reason: "must be * or a list of entity tags in quotes" }],
+    });
+  }
+  const isStrong = name === "if-match";
+  return new Set(
+    tags.flatMap((groups) =>
+      groups?.["tag"] === undefined || (isStrong && groups["weak"] !== undefined) ? [] : [groups["tag"]],
+    ),
+  );
+}

@@ -1,0 +1,58 @@
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { answerReady } from "./health.ts";
+import { startTestKeep, type TestKeep } from "./test/start-test-keep.ts";
+
+async function changeDatabase({ databaseUrl }: TestKeep, sql: string): Promise<void> {
+  const client = new Client(databaseUrl);
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+async function readiness(keep: TestKeep): Promise<readonly [number, unknown]> {
+  const response = await keep.ask("/readyz");
+  return [response.status, await response.json()];
+}
+
+test("a node on a database that a newer Keep has set up meanwhile is not ready, and says why", async () => {
+  await using keep = await startTestKeep();
+  expect(await readiness(keep)).toEqual([200, { status: "ready" }]);
+  await changeDatabase(
+    keep,
+    "INSERT INTO schema_migration (number, name, checksum) VALUES (999, 'later', 'x')",
+  );
+  expect(await readiness(keep)).toEqual([
+    503,
+    { status: "not ready", reason: "a newer Keep has set up the database since this one started" },
+  ]);
+});
+
+test("a node whose key does not open the server's keys is not ready, and says why", async () => {
+  await using keep = await startTestKeep();
+  await changeDatabase(
+    keep,
+    "UPDATE server_key SET wrapped = set_byte(wrapped, 40, 255 - get_byte(wrapped, 40))",
+  );
+  expect(await readiness(keep)).toEqual([
+    503,
+    { status: "not ready", reason: "the encryption key does not open the server's keys" },
+  ]);
+});
+
+test("a check that does not end within two seconds means that the database does not answer", async () => {
+  const startedAt = performance.now();
+  const answer = await answerReady({
+    readinessChecks: [async () => undefined, () => new Promise(() => undefined)],
+  });
+  expect(answer).toMatchObject({
+    status: 503,
+    body: '{"status":"not ready","reason":"the database does not answer"}',
+  });
+  expect(performance.now() - startedAt).toBeLessThan(4000);
+});
+
+test("a check that fails means that the database does not answer, and none that fails means ready", async () => {
+  const failing = { readinessChecks: [() => Promise.reject(new Error("gone"))] };
+  expect((await answerReady(failing)).status).toBe(503);
+  expect((await answerReady({ readinessChecks: [async () => undefined] })).status).toBe(200);
+});

@@ -1,0 +1,56 @@
+import type { Database } from "../database/open-database.ts";
+import type { VaultPlace } from "../keys/vault-keys.ts";
+
+const mostAtOnce = 1000;
+
+/** Vaults whose time is over, the longest over first. */
+export function listDueVaults(database: Pick<Database, "acrossAccounts">): Promise<readonly VaultPlace[]> {
+  return database.acrossAccounts((transaction) =>
+    transaction.query<VaultPlace>({
+      text: 'SELECT account_id AS "accountId", id AS "vaultId" FROM vault WHERE purge_after <= now() ORDER BY purge_after LIMIT $1',
+      values: [mostAtOnce],
+    }),
+  );
+}
+
+export function listDueSecrets(
+  database: Pick<Database, "acrossAccounts">,
+): Promise<readonly (VaultPlace & { readonly secretId: string })[]> {
+  return database.acrossAccounts((transaction) =>
+    transaction.query<VaultPlace & { secretId: string }>({
+      text: 'SELECT account_id AS "accountId", vault_id AS "vaultId", id AS "secretId" FROM secret WHERE purge_after <= now() ORDER BY purge_after LIMIT $1',
+      values: [mostAtOnce],
+    }),
+  );
+}
+
+/** Accounts that have answers which nobody may ask for again, or sessions that ended more than a day ago. */
+export async function listUntidyAccounts(
+  database: Pick<Database, "acrossAccounts">,
+): Promise<readonly string[]> {
+  const rows = await database.acrossAccounts((transaction) =>
+    transaction.query<{ account_id: string }>({
+      text: "SELECT account_id FROM idempotent_answer WHERE created_at < now() - interval '24 hours' UNION SELECT account_id FROM session WHERE least(idle_until, absolute_until, ended_at) < now() - interval '1 day' LIMIT $1",
+      values: [mostAtOnce],
+    }),
+  );
+  return rows.map(({ account_id }) => account_id);
+}
+
+export async function tidyAccount(database: Pick<Database, "inAccount">, accountId: string): Promise<void> {
+  await database.inAccount(accountId, async (transaction) => {
+    await transaction.query({
+      text: "DELETE FROM idempotent_answer WHERE account_id = $1 AND created_at < now() - interval '24 hours'",
+      values: [accountId],
+    });
+    await transaction.query({
+      text: "WITH gone AS (DELETE FROM session WHERE account_id = $1 AND least(idle_until, absolute_until, ended_at) < now() - interval '1 day' RETURNING session_hash) DELETE FROM session_route USING gone WHERE session_route.session_hash = gone.session_hash",
+      values: [accountId],
+    });
+  });
+}
+
+/** Sign-ins that were begun and can no longer be finished. */
+export async function forgetUnfinishedSignIns(database: Pick<Database, "ask">): Promise<void> {
+  await database.ask({ text: "DELETE FROM sign_in_attempt WHERE expires_at < now()" });
+}

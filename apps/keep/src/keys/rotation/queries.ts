@@ -1,0 +1,133 @@
+import type { Database } from "../../database/open-database.ts";
+import type { Transaction } from "../../database/transaction.ts";
+import type { VaultPlace } from "../vault-keys.ts";
+
+export type OperationRow = {
+  readonly id: string;
+  readonly kind: "rotate-data-key";
+  readonly vault_id: string;
+  readonly state: "running" | "done" | "failed";
+  readonly done_items: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+};
+
+const columns = "id, kind, vault_id, state, done_items, created_at, updated_at";
+
+/** Until the transaction ends nobody changes anything in the vault. */
+export async function lockVault(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+): Promise<"live" | "deleted" | undefined> {
+  const [row] = await transaction.query<{ deleted_at: Date | null }>({
+    text: "SELECT deleted_at FROM vault WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE",
+    values: [accountId, vaultId],
+  });
+  if (row === undefined) return undefined;
+  return row.deleted_at === null ? "live" : "deleted";
+}
+
+/** Undefined when one is under way already. */
+export async function insertOperation(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  id: string,
+): Promise<OperationRow | undefined> {
+  const [row] = await transaction.query<OperationRow>({
+    text: `INSERT INTO operation (account_id, id, kind, vault_id, state) VALUES ($1, $2, 'rotate-data-key', $3, 'running') ON CONFLICT DO NOTHING RETURNING ${columns}`,
+    values: [accountId, id, vaultId],
+  });
+  return row;
+}
+
+export async function findOperation(
+  database: Pick<Database, "askInAccount">,
+  accountId: string,
+  id: string,
+): Promise<OperationRow | undefined> {
+  const [row] = await database.askInAccount<OperationRow>(accountId, {
+    text: `SELECT ${columns} FROM operation WHERE account_id = entered.account::uuid AND id = $2`,
+    values: [id],
+  });
+  return row;
+}
+
+/** An operation in its vault. */
+export type OperationPlace = VaultPlace & { readonly id: string };
+
+/** Begun and never taken up, or taken up by a node that has been silent since. */
+const isWaiting =
+  "state = 'running' AND (updated_at = created_at OR updated_at < now() - interval '5 seconds')";
+
+export async function listWaitingOperations(
+  database: Pick<Database, "acrossAccounts">,
+): Promise<readonly OperationPlace[]> {
+  return database.acrossAccounts((transaction) =>
+    transaction.query<OperationPlace>({
+      text: `SELECT account_id AS "accountId", vault_id AS "vaultId", id FROM operation WHERE state = 'running' LIMIT 100`,
+    }),
+  );
+}
+
+/** True for the one node that goes on with it. */
+export async function claimOperation(
+  database: Pick<Database, "inAccount">,
+  { accountId, id }: OperationPlace,
+): Promise<boolean> {
+  const rows = await database.inAccount(accountId, (transaction) =>
+    transaction.query({
+      text: `UPDATE operation SET updated_at = clock_timestamp() WHERE account_id = $1 AND id = $2 AND ${isWaiting} RETURNING id`,
+      values: [accountId, id],
+    }),
+  );
+  return rows.length === 1;
+}
+
+/** Says that it goes on, and how far it came. */
+export async function noteProgress(
+  transaction: Transaction,
+  { accountId, id }: OperationPlace,
+  items: number,
+): Promise<void> {
+  await transaction.query({
+    name: "note-operation-progress",
+    text: "UPDATE operation SET updated_at = clock_timestamp(), done_items = done_items + $3 WHERE account_id = $1 AND id = $2",
+    values: [accountId, id, items],
+  });
+}
+
+export async function endOperation(
+  transaction: Transaction,
+  { accountId, id }: OperationPlace,
+  state: "done" | "failed",
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE operation SET updated_at = clock_timestamp(), state = $3 WHERE account_id = $1 AND id = $2",
+    values: [accountId, id, state],
+  });
+}
+
+/** Secrets of which anything names another data key than this one, leaving out those that were found broken. */
+export async function listSecretsToReseal(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  { active, broken }: { readonly active: number; readonly broken: readonly string[] },
+): Promise<readonly string[]> {
+  const rows = await transaction.query<{ id: string }>({
+    text: "SELECT id FROM (SELECT id FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version <> $3 UNION SELECT secret_id FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version <> $3) AS waiting WHERE id <> ALL ($4::uuid[]) ORDER BY id LIMIT 50",
+    values: [accountId, vaultId, active, broken],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** Wrapped keys that no row names any longer; gone with this transaction. */
+export async function destroyRetiredKeys(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+): Promise<readonly number[]> {
+  const rows = await transaction.query<{ version: number }>({
+    text: "DELETE FROM vault_key AS key WHERE account_id = $1 AND vault_id = $2 AND status = 'retired' AND NOT EXISTS (SELECT FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version = key.version) AND NOT EXISTS (SELECT FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version = key.version) RETURNING version",
+    values: [accountId, vaultId],
+  });
+  return rows.map(({ version }) => version);
+}

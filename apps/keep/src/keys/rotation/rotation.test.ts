@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { readAnswer } from "../../test/read-answer.ts";
+import { startTestKeep, type TestKeep } from "../../test/start-test-keep.ts";
+
+async function readOperation(keep: TestKeep, token: string, id: string): Promise<unknown> {
+  return (await keep.ask(`/api/secrets/operations/${id}`, { token })).json();
+}
+
+test("a rotated vault is sealed anew, its old key is destroyed, and every value and note reads as before", async () => {
+  await using keep = await startTestKeep();
+  const person = await keep.addPerson();
+  const { text: token } = await keep.addToken(person, {
+    scopes: ["keys:rotate", "secrets:read", "secrets:write", "secrets:delete", "audit:read"],
+  });
+  const vault = `/api/secrets/vaults/${person.vaultId}`;
+  const put = (name: string, value: string) =>
+    keep.ask(`${vault}/secrets/by-path/a/${name}`, {
+      method: "PUT",
+      token,
+      body: { value, note: `note of ${value}` },
+    });
+  for (const value of ["one", "two"]) await put("KEY", value);
+  const gone = await readAnswer<{ id: string }>(put("GONE", "three"));
+  await keep.ask(`${vault}/secrets/${gone.id}`, { method: "DELETE", token });
+  const asked = { method: "POST", token, headers: { "idempotency-key": "once" } };
+  const begun = await keep.ask(`${vault}/rotate-key`, asked);
+  expect(begun.status).toBe(202);
+  const { operation } = await readAnswer<{ operation: { id: string } }>(begun);
+  expect(await (await keep.ask(`${vault}/rotate-key`, asked)).json()).toEqual({ operation });
+  const again = await keep.ask(`${vault}/rotate-key`, { method: "POST", token });
+  expect([again.status, await again.json()]).toMatchObject([409, { code: "conflict" }]);
+  await expect
+    .poll(() => readOperation(keep, token, operation.id), { timeout: 30_000 })
+    .toMatchObject({ state: "done", done_items: 2, vault_id: person.vaultId });
+  const keys = await keep.database.askInAccount(person.accountId, {
+    text: "SELECT version, status FROM vault_key WHERE account_id = entered.account::uuid AND vault_id = $2",
+    values: [person.vaultId],
+  });
+  expect(keys).toEqual([{ version: 2, status: "active" }]);
+  const value = await keep.ask(`${vault}/values/by-path/a/KEY`, { token });
+  expect(await value.json()).toMatchObject({ value: "two", version: 2, note: "note of two" });
+  await keep.ask(`${vault}/secrets/${gone.id}/restore`, { method: "POST", token });
+  expect(await (await keep.ask(`${vault}/values/by-path/a/GONE`, { token })).json()).toMatchObject({
+    value: "three",
+  });
+  const log = await (await keep.ask(`${vault}/audit?limit=200`, { token })).text();
+  expect(["data-key-rotated", "data-key-destroyed"].map((type) => log.includes(type))).toEqual([true, true]);
+});
+
+test("a secret that is not what was stored is not vouched for by a new key: the rotation fails and says so", async () => {
+  await using keep = await startTestKeep();
+  const person = await keep.addPerson();
+  const { text: token } = await keep.addToken(person, {
+    scopes: ["keys:rotate", "secrets:read", "secrets:write"],
+  });
+  const vault = `/api/secrets/vaults/${person.vaultId}`;
+  for (const name of ["GOOD", "BAD"]) {
+    await keep.ask(`${vault}/secrets/by-path/${name}`, { method: "PUT", token, body: { value: name } });
+  }
+  await keep.database.inAccount(person.accountId, (transaction) =>
+    transaction.query({ text: "UPDATE secret SET tags = '{forged}' WHERE name = 'BAD'" }),
+  );
+  const begun = await keep.ask(`${vault}/rotate-key`, { method: "POST", token });
+  const { operation } = await readAnswer<{ operation: { id: string } }>(begun);
+  await expect
+    .poll(() => readOperation(keep, token, operation.id), { timeout: 30_000 })
+    .toMatchObject({ state: "failed", done_items: 1 });
+  expect(await (await keep.ask(`${vault}/values/by-path/GOOD`, { token })).json()).toMatchObject({
+    value: "GOOD",
+  });
+  expect((await keep.ask(`${vault}/values/by-path/BAD`, { token })).status).toBe(500);
+});
+
+test("an operation of another account, a missing one and a malformed id look the same", async () => {
+  await using keep = await startTestKeep();
+  const [person, stranger] = [await keep.addPerson(), await keep.addPerson()];
+  const { text: token } = await keep.addToken(person, { scopes: ["keys:rotate"] });
+  const { text: theirs } = await keep.addToken(stranger, { scopes: ["keys:rotate"] });
+  const begun = await keep.ask(`/api/secrets/vaults/${person.vaultId}/rotate-key`, { method: "POST", token });
+  const { operation } = await readAnswer<{ operation: { id: string } }>(begun);
+  const statusOf = async (id: string) =>
+    (await keep.ask(`/api/secrets/operations/${id}`, { token: theirs })).status;
+  expect(await Promise.all([operation.id, person.vaultId, "x"].map(statusOf))).toEqual([404, 404, 404]);
+  expect((await keep.ask(`/api/secrets/operations/${operation.id}`, { token })).status).toBe(200);
+  const foreign = await keep.ask(`/api/secrets/vaults/${person.vaultId}/rotate-key`, {
+    method: "POST",
+    token: theirs,
+  });
+  expect(foreign.status).toBe(404);
+});

@@ -1,0 +1,23 @@
+import type { Database } from "../../database/open-database.ts";
+import { enterFirst, type Statement, type Transaction } from "../../database/transaction.ts";
+
+/** Reads inside a transaction by the statements that otherwise are one of their own. */
+export function readWithin(transaction: Transaction): Pick<Database, "askInAccount"> {
+  return {
+    askInAccount: <Row extends object>(accountId: string, statement: Statement) =>
+      transaction.query<Row>(enterFirst(accountId, statement)),
+  };
+}
+
+/** Every live vault and its revision; null takes all. What is the same twice has not changed in between. */
+export async function listRevisions(
+  database: Pick<Database, "askInAccount">,
+  accountId: string,
+  ids: readonly string[] | null,
+): Promise<readonly { readonly id: string; readonly revision: string }[]> {
+  return database.askInAccount(accountId, {
+    name: "list-vault-revisions",
+    text: "SELECT vault.id, vault.revision::text AS revision FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) ORDER BY vault.id",
+    values: [ids],
+  });
+}

@@ -1,0 +1,78 @@
+import type { Database } from "../../database/open-database.ts";
+import type { Transaction } from "../../database/transaction.ts";
+import type { VaultPlace } from "../../keys/vault-keys.ts";
+import { foldersUpTo } from "../secret-path.ts";
+
+export type FolderRow = { readonly path: string; readonly created_at: Date };
+
+/** A folder and all that it is in; gives those that were not there. */
+export async function makeFolders(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  folder: string,
+): Promise<readonly FolderRow[]> {
+  if (folder === "/") return [];
+  return transaction.query<FolderRow>({
+    name: "make-folders",
+    text: "INSERT INTO folder (account_id, vault_id, path) SELECT $1, $2, unnest($3::text[]) ON CONFLICT DO NOTHING RETURNING path, created_at",
+    values: [accountId, vaultId, foldersUpTo(folder)],
+  });
+}
+
+export async function findFolder(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  path: string,
+): Promise<FolderRow | undefined> {
+  const [row] = await transaction.query<FolderRow>({
+    text: "SELECT path, created_at FROM folder WHERE account_id = $1 AND vault_id = $2 AND path = $3",
+    values: [accountId, vaultId, path],
+  });
+  return row;
+}
+
+export type FolderSearch = {
+  /** What they are in. */
+  readonly within: string;
+  readonly recursive: boolean;
+  readonly after: string | null;
+  readonly limit: number;
+};
+
+export async function listFolders(
+  database: Pick<Database, "askInAccount">,
+  { accountId, vaultId }: VaultPlace,
+  { within, recursive, after, limit }: FolderSearch,
+): Promise<readonly FolderRow[]> {
+  return database.askInAccount<FolderRow>(accountId, {
+    name: "list-folders",
+    text: "SELECT path, created_at FROM folder WHERE account_id = entered.account::uuid AND vault_id = $2 AND starts_with(path, $3) AND ($4 OR position('/' IN substr(path, length($3) + 1)) = 0) AND ($5::text IS NULL OR path > $5::text COLLATE \"C\") ORDER BY path LIMIT $6",
+    values: [vaultId, within === "/" ? "/" : `${within}/`, recursive, after, limit],
+  });
+}
+
+/** The folder and those within it. */
+export async function removeFolders(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  folder: string,
+): Promise<number> {
+  const rows = await transaction.query({
+    text: "DELETE FROM folder WHERE account_id = $1 AND vault_id = $2 AND (path = $3 OR starts_with(path, $3 || '/')) RETURNING path",
+    values: [accountId, vaultId, folder],
+  });
+  return rows.length;
+}
+
+/** The folder and those within it under another path, with the ages they have; gives how many there were. */
+export async function renameFolders(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultPlace,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<number> {
+  const moved = await transaction.query({
+    text: "WITH gone AS (DELETE FROM folder WHERE account_id = $1 AND vault_id = $2 AND (path = $3 OR starts_with(path, $3 || '/')) RETURNING path, created_at) INSERT INTO folder (account_id, vault_id, path, created_at) SELECT $1, $2, $4 || substr(path, length($3) + 1), created_at FROM gone ON CONFLICT DO NOTHING RETURNING path",
+    values: [accountId, vaultId, from, to],
+  });
+  return moved.length;
+}

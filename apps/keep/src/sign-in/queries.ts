@@ -1,0 +1,226 @@
+import type { Database } from "../database/open-database.ts";
+import type { Transaction } from "../database/transaction.ts";
+import type { ProviderKind } from "./identity-provider.ts";
+
+export type Purpose = "sign-in" | "link" | "confirm";
+
+/** A sign-in that was begun. An account and a session only when somebody who is signed in began it. */
+export type Attempt = {
+  readonly provider: ProviderKind;
+  readonly purpose: Purpose;
+  readonly accountId: string | null;
+  readonly sessionId: string | null;
+  readonly sealed: Buffer;
+  readonly returnTo: string;
+};
+
+type AttemptKey = { readonly stateHash: Buffer; readonly binderHash: Buffer };
+
+const mostForgottenAtOnce = 100;
+
+export async function insertAttempt(
+  database: Pick<Database, "ask">,
+  { stateHash, binderHash }: AttemptKey,
+  attempt: Attempt & { readonly seconds: number },
+): Promise<void> {
+  await database.ask({
+    text: "INSERT INTO sign_in_attempt (state_hash, binder_hash, provider, purpose, account_id, session_id, sealed, return_to, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9))",
+    values: [
+      stateHash,
+      binderHash,
+      attempt.provider,
+      attempt.purpose,
+      attempt.accountId,
+      attempt.sessionId,
+      attempt.sealed,
+      attempt.returnTo,
+      attempt.seconds,
+    ],
+  });
+}
+
+/** A few of those that nobody can come back to: each sign-in takes away more than it adds. */
+export async function forgetOldAttempts(database: Pick<Database, "ask">): Promise<void> {
+  await database.ask({
+    text: "DELETE FROM sign_in_attempt WHERE state_hash IN (SELECT state_hash FROM sign_in_attempt WHERE expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED)",
+    values: [mostForgottenAtOnce],
+  });
+}
+
+type AttemptRow = {
+  purpose: Purpose;
+  account_id: string | null;
+  session_id: string | null;
+  sealed: Buffer;
+  return_to: string;
+};
+
+/** Undefined unless it is there, of this provider and browser, in time, and used for the first time. */
+export async function useUpAttempt(
+  database: Pick<Database, "ask">,
+  { stateHash, binderHash }: AttemptKey,
+  provider: ProviderKind,
+): Promise<Attempt | undefined> {
+  const [row] = await database.ask<AttemptRow>({
+    text: "UPDATE sign_in_attempt SET used_at = now() WHERE state_hash = $1 AND binder_hash = $2 AND provider = $3 AND used_at IS NULL AND expires_at > now() RETURNING purpose, account_id, session_id, sealed, return_to",
+    values: [stateHash, binderHash, provider],
+  });
+  if (row === undefined) return undefined;
+  return {
+    provider,
+    purpose: row.purpose,
+    accountId: row.account_id,
+    sessionId: row.session_id,
+    sealed: row.sealed,
+    returnTo: row.return_to,
+  };
+}
+
+export type NewSession = {
+  readonly accountId: string;
+  readonly id: string;
+  readonly hash: Buffer;
+  readonly identityId: string;
+  readonly address: string;
+  readonly userAgent: string | null;
+  readonly idleMinutes: number;
+  readonly lifetimeHours: number;
+};
+
+/** False when the account is not active, or ends just now. */
+export async function insertSession(transaction: Transaction, session: NewSession): Promise<boolean> {
+  const rows = await transaction.query({
+    text: "INSERT INTO session (account_id, id, session_hash, identity_id, address, user_agent, idle_until, absolute_until) SELECT account_id, $2, $3, $4, $5, $6, now() + least(make_interval(mins => $7), make_interval(hours => $8)), now() + make_interval(hours => $8) FROM account WHERE account_id = $1 AND status = 'active' FOR SHARE RETURNING id",
+    values: [
+      session.accountId,
+      session.id,
+      session.hash,
+      session.identityId,
+      session.address,
+      session.userAgent,
+      session.idleMinutes,
+      session.lifetimeHours,
+    ],
+  });
+  if (rows.length === 0) return false;
+  await transaction.query({
+    text: "INSERT INTO session_route (session_hash, account_id, session_id) VALUES ($1, $2, $3)",
+    values: [session.hash, session.accountId, session.id],
+  });
+  return true;
+}
+
+/** Those of an account that have not held for a month, and what leads to them. */
+export async function forgetDeadSessions(transaction: Transaction, accountId: string): Promise<void> {
+  await transaction.query({
+    text: "WITH dead AS (DELETE FROM session WHERE account_id = $1 AND least(ended_at, idle_until, absolute_until) < now() - interval '30 days' RETURNING session_hash) DELETE FROM session_route USING dead WHERE session_route.session_hash = dead.session_hash",
+    values: [accountId],
+  });
+}
+
+export type StoredSession = {
+  readonly accountId: string;
+  readonly id: string;
+  readonly identityId: string;
+  /** By the database's clock, which decides. */
+  readonly authenticatedSecondsAgo: number;
+  readonly isSeenLately: boolean;
+};
+
+type SessionRow = {
+  identity_id: string;
+  authenticated_seconds_ago: number;
+  is_seen_lately: boolean;
+};
+
+/** Only one that holds. Where it is, then what it is: two statements, because they may be on two servers one day. */
+export async function findSession(
+  database: Pick<Database, "ask" | "askInAccount">,
+  hash: Buffer,
+): Promise<StoredSession | undefined> {
+  const [route] = await database.ask<{ account_id: string; session_id: string }>({
+    name: "find-session-route",
+    text: "SELECT account_id, session_id FROM session_route WHERE session_hash = $1",
+    values: [hash],
+  });
+  if (route === undefined) return undefined;
+  const [row] = await database.askInAccount<SessionRow>(route.account_id, {
+    name: "find-session",
+    text: "SELECT identity_id, extract(epoch FROM now() - authenticated_at)::float8 AS authenticated_seconds_ago, last_seen_at > now() - interval '1 minute' AS is_seen_lately FROM live_session AS session JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3",
+    values: [route.session_id, hash],
+  });
+  if (row === undefined) return undefined;
+  return {
+    accountId: route.account_id,
+    id: route.session_id,
+    identityId: row.identity_id,
+    authenticatedSecondsAgo: row.authenticated_seconds_ago,
+    isSeenLately: row.is_seen_lately,
+  };
+}
+
+/** Moves the idle limit on, never beyond the absolute one, and never of a session that has ended meanwhile. */
+export async function touchSession(
+  transaction: Transaction,
+  { accountId, id }: Pick<StoredSession, "accountId" | "id">,
+  idleMinutes: number,
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE session SET last_seen_at = now(), idle_until = least(now() + make_interval(mins => $3), absolute_until) WHERE account_id = $1 AND id = $2 AND ended_at IS NULL AND idle_until > now() AND absolute_until > now() AND last_seen_at <= now() - interval '1 minute'",
+    values: [accountId, id, idleMinutes],
+  });
+}
+
+export type ListedSession = {
+  readonly id: string;
+  readonly identity_id: string;
+  readonly created_at: Date;
+  readonly authenticated_at: Date;
+  readonly last_seen_at: Date;
+  readonly idle_until: Date;
+  readonly absolute_until: Date;
+  readonly address: string;
+  readonly user_agent: string | null;
+};
+
+/** Those that hold, the newest first. */
+export async function listLiveSessions(
+  database: Pick<Database, "askInAccount">,
+  accountId: string,
+  most: number,
+): Promise<readonly ListedSession[]> {
+  return database.askInAccount<ListedSession>(accountId, {
+    text: "SELECT id, identity_id, created_at, authenticated_at, last_seen_at, idle_until, absolute_until, address, user_agent FROM live_session WHERE account_id = entered.account::uuid ORDER BY id DESC LIMIT $2",
+    values: [most],
+  });
+}
+
+/** Which sessions of an account: this one, all but this one, or those of an identity. */
+export type WhichSessions =
+  | { readonly only: string }
+  | { readonly allBut: string }
+  | { readonly ofIdentity: string };
+
+/** Ends them and takes their routes away. Gives the ids of those that held. */
+export async function endSessionRows(
+  transaction: Transaction,
+  accountId: string,
+  which: WhichSessions,
+): Promise<readonly string[]> {
+  const [only, allBut, ofIdentity] = [
+    "only" in which ? which.only : null,
+    "allBut" in which ? which.allBut : null,
+    "ofIdentity" in which ? which.ofIdentity : null,
+  ];
+  const ended = await transaction.query<{ id: string; session_hash: Buffer }>({
+    text: "UPDATE session SET ended_at = now() WHERE account_id = $1 AND ended_at IS NULL AND ($2::uuid IS NULL OR id = $2) AND ($3::uuid IS NULL OR id <> $3) AND ($4::uuid IS NULL OR identity_id = $4) RETURNING id, session_hash",
+    values: [accountId, only, allBut, ofIdentity],
+  });
+  if (ended.length === 0) return [];
+  const ids = ended.map(({ id }) => id);
+  await transaction.query({
+    text: "DELETE FROM session_route WHERE session_hash = ANY ($1)",
+    values: [ended.map((row) => row.session_hash)],
+  });
+  return ids;
+}

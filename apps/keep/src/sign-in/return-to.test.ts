@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { safeReturnTo } from "./return-to.ts";
+
+const ours = new URL("https://keep.example");
+
+test.each(["/", "/secrets", "/secrets/vaults?path=%2Fprod&q=a", "/account"])(
+  "the way back to %s is ours and kept",
+  (path) => {
+    expect(safeReturnTo(path, ours)).toBe(path);
+  },
+);
+
+test.each([
+  "//elsewhere.example",
+  "///elsewhere.example",
+  "/\\elsewhere.example",
+  "\\\\elsewhere.example",
+  "/%2f%2felsewhere.example/..",
+  "/%09/elsewhere.example",
+  "/\t/elsewhere.example",
+  "/\r\nset-cookie: session=x",
+  "/a\r\nlocation: https://elsewhere.example",
+  "https://elsewhere.example",
+  "https:elsewhere.example",
+  "javascript:alert(1)",
+  "/../..//elsewhere.example",
+  "/a/..//elsewhere.example",
+  "/.//elsewhere.example",
+  "/@elsewhere.example",
+  "/。elsewhere.example",
+  "/⁄elsewhere.example",
+  "elsewhere.example",
+  "",
+  `/${"a".repeat(600)}`,
+  "/a#//elsewhere.example",
+  undefined,
+  ["/a", "/b"],
+  7,
+])("the way back to %j is not ours and leads to the first page", (asked) => {
+  expect(safeReturnTo(asked, ours)).toBe("/");
+});

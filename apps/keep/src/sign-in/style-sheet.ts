@@ -1,0 +1,15 @@
+/**
+ * Of the pages without scripts, where the console and its look were not built. Inside each page, allowed by its hash.
+ * It has no colours of its own: those of the reader's system are readable in light and dark.
+ */
+export const styleSheet = `
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; }
+main { width: 100%; max-width: 26rem; padding: 2rem 1.5rem; border: 1px solid GrayText; border-radius: .75rem; }
+h1 { margin: 0 0 1.25rem; font-size: 1.375rem; line-height: 1.25; }
+p { margin: 0 0 1rem; overflow-wrap: anywhere; }
+form { margin: 0 0 .75rem; }
+svg { width: 1.25rem; height: 1.25rem; vertical-align: middle; margin-right: .5rem; }
+button, a.button { display: block; width: 100%; padding: .75rem 1rem; font: inherit; text-align: center; overflow-wrap: anywhere; }
+`;

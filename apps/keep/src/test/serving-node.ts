@@ -1,0 +1,27 @@
+import { fileURLToPath } from "node:url";
+import { type OwnedProcess, startProcess } from "@hearth-and-keep/test-servers";
+
+export type ServingNode = OwnedProcess & { readonly url: string };
+
+const program = fileURLToPath(new URL("../../bin/keep.js", import.meta.url));
+
+/** A node of Keep as people run it: a process of its own. */
+export async function startServingNode(
+  databaseUrl: string,
+  key: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ServingNode> {
+  const node = await startProcess({
+    command: process.execPath,
+    arguments: [program, "serve", "--port", "0", "--metrics-port", "0"],
+    environment: {
+      KEEP_DATABASE_URL: databaseUrl,
+      KEEP_ENCRYPTION_KEY: key,
+      KEEP_LOG_LEVEL: "error",
+      ...environment,
+    },
+    readyWithinSeconds: 90,
+    isReady: (output) => output.includes("Keep listens on"),
+  });
+  return { ...node, url: /Keep listens on (?<url>\S+)/u.exec(node.output())?.groups?.["url"] ?? "" };
+}

@@ -1,0 +1,20 @@
+import type { Vault, VaultDetail } from "@hearth-and-keep/vault-contract";
+import type { VaultDetailRow, VaultRow } from "./queries.ts";
+
+export type { VaultDetail };
+
+/** As everybody sees it: these four fields. */
+export function describeVault({ id, name, is_encrypted, created_at }: VaultRow): Vault {
+  return { id, name, is_encrypted, created_at: created_at.toISOString() };
+}
+
+export function describeVaultDetail(row: VaultDetailRow): VaultDetail {
+  return {
+    ...describeVault(row),
+    kind: row.kind,
+    revision: row.revision,
+    demands_preconditions: row.demands_preconditions,
+    most_versions: row.most_versions,
+    updated_at: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,67 @@
+import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { expect, test } from "vitest";
+import { addSecrets, addStrangers, type KeepStage, type Load, load, startKeepStage } from "./keep-stage.ts";
+import { atMost, median } from "./rounds.ts";
+
+/** As many tokens as secrets. */
+const many = scale === "nightly" ? 1_000_000 : 100_000;
+const accounts = many / 10_000;
+const real = 1000;
+const rounds = 5;
+
+/** A database of one person beside one of very many: the same questions, in turns. */
+test("a token is checked and a value read as quickly among very many as among few, and by index alone", {
+  timeout: scale === "nightly" ? 3_600_000 : 600_000,
+}, async () => {
+  await using small = await startKeepStage();
+  await using large = await startKeepStage();
+  const fewIds = await addSecrets(small, real);
+  const manyIds = await addSecrets(large, real);
+  await addStrangers(large, accounts, many / accounts);
+  await addTokens(large, many);
+  await readOnce(large, manyIds);
+  const before = await countScans(large);
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const few = await readOnce(small, fewIds);
+    const all = await readOnce(large, manyIds);
+    ratios.push(all.p99 / few.p99);
+  }
+  const scans = (await countScans(large)) - before;
+  expect(scans).toBe(0);
+  const ratio = median(ratios);
+  const text = `${many} tokens and ${many} secrets: p99 of a read with its token's check ${ratio.toFixed(2)} of the small database, needed at most 1.5; ${scans} sequential scans`;
+  recordFigure({
+    claim: "keep 13",
+    text,
+    counted: { reached: many, needed: scale === "nightly" ? 1_000_000 : 100_000 },
+  });
+  expect(ratio).toBeLessThanOrEqual(atMost(1.5));
+});
+
+function readOnce({ url, owner }: KeepStage, ids: readonly string[]): Promise<Load> {
+  const paths = ids.map((id) => `/api/secrets/vaults/${owner.vaultId}/secrets/${id}/value`);
+  return load(url, { paths, token: owner.token, connections: 4, seconds: 2 });
+}
+
+async function addTokens({ run, owner }: KeepStage, count: number): Promise<void> {
+  await run(
+    "INSERT INTO api_token (account_id, id, name, token_hash, scopes, created_by) SELECT account_id, gen_random_uuid(), 'token', sha256(convert_to(account_id::text || number, 'UTF8')), '{secrets:read}', 'server' FROM account CROSS JOIN generate_series(1, $2::int) AS number WHERE account_id <> $1",
+    [owner.accountId, Math.ceil(count / accounts)],
+  );
+  await run(
+    "INSERT INTO token_route (token_hash, account_id, token_id) SELECT token_hash, account_id, id FROM api_token WHERE account_id <> $1",
+    [owner.accountId],
+  );
+  await run("ANALYZE");
+}
+
+/** How often the large tables were read from end to end, as the database itself counts it. */
+async function countScans({ run }: KeepStage): Promise<number> {
+  // What a connection counts is told to others when it is idle for a moment.
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const [row] = await run(
+    "SELECT sum(seq_scan)::int AS scans FROM pg_stat_user_tables WHERE relname IN ('secret', 'secret_version', 'api_token', 'token_route', 'audit_event', 'vault', 'vault_key')",
+  );
+  return Number(row?.["scans"]);
+}

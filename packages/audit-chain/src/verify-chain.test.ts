@@ -1,0 +1,109 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { expect, test } from "vitest";
+import { type Checkpoint, checkpointMessage } from "./checkpoint.ts";
+import { type ExportLine, readExportLine, writeExportLine } from "./export-line.ts";
+import { type AuditLink, chainFormat, hashBeforeFirst, hashBody, hashLink } from "./link.ts";
+import { verifyChain } from "./verify-chain.ts";
+
+const chain = "0190a0b0-0000-7000-8000-000000000001";
+const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+const keys = [
+  { version: 1, public_key: publicKey.export({ type: "spki", format: "der" }).toString("base64") },
+];
+
+async function makeLinks(count: number): Promise<readonly AuditLink[]> {
+  const links: AuditLink[] = [];
+  let previous = await hashBeforeFirst(chain);
+  for (let seq = 1; seq <= count; seq += 1) {
+    const body = { type: "value-read", path: `/a/${seq}`, version: seq };
+    const unhashed = {
+      seq,
+      at: `2026-01-31T08:15:00.${String(seq).padStart(6, "0")}Z`,
+      previous,
+      body_hash: await hashBody(body),
+      hash: "",
+      body,
+      subject_id: null,
+      revision: null,
+    };
+    previous = await hashLink(chain, unhashed);
+    links.push({ ...unhashed, hash: previous });
+  }
+  return links;
+}
+
+function signed({ seq, hash }: Pick<AuditLink, "seq" | "hash">): Checkpoint {
+  const signature = sign(null, checkpointMessage({ chain, seq, hash }), privateKey).toString("base64");
+  return { chain, seq, hash, key_version: 1, signature };
+}
+
+function exported(links: readonly AuditLink[], checkpointAt = 0): readonly ExportLine[] {
+  const last = links.at(-1);
+  return [
+    { type: "chain", format: chainFormat, account: chain, chain, keys },
+    ...links.flatMap((link): readonly ExportLine[] => [
+      { type: "link", ...link },
+      ...(link.seq === checkpointAt ? [{ type: "checkpoint", ...signed(link) } as const] : []),
+    ]),
+    { type: "end", seq: last?.seq ?? 0, hash: last?.hash ?? "" },
+  ];
+}
+
+const texts = (lines: readonly ExportLine[]): readonly string[] =>
+  lines.map((line) => writeExportLine(line).trimEnd());
+
+test("an export as it was made is sound, also with bodies erased and with empty lines in between", async () => {
+  const links = await makeLinks(5);
+  expect(await verifyChain(texts(exported(links, 3)))).toEqual({
+    isSound: true,
+    chain,
+    links: 5,
+    checkpoints: 1,
+  });
+  const erased = links.map((link) => (link.seq < 4 ? { ...link, body: null } : link));
+  const spaced = texts(exported(erased, 5)).flatMap((text) => ["", text]);
+  expect(await verifyChain(spaced, { keys, checkpoints: links.map(signed) })).toMatchObject({
+    isSound: true,
+    checkpoints: 6,
+  });
+});
+
+test("what is wrong with an export is told with the number of the first bad row", async () => {
+  const links = await makeLinks(5);
+  const good = texts(exported(links, 3));
+  const other = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" });
+  const foreign = [{ version: 1, public_key: other.toString("base64") }];
+  const without = (line: number) => good.filter((_, index) => index !== line);
+  const cases = [
+    [without(2), {}, 2, "it is missing"],
+    [good.map((text) => text.replace("/a/2", "/b/2")), {}, 2, "what it says is not what was recorded"],
+    [good.slice(0, -1), {}, 6, "the export breaks off here"],
+    [[...good.slice(0, 2), good[3], good[2], ...good.slice(4)], {}, 2, "it is missing"],
+    [[...good.slice(0, 3), good[2], ...good.slice(3)], {}, 2, "it stands there twice"],
+    [good, { keys: foreign }, 3, "its checkpoint is not signed by a key of this log"],
+    [good.map((text) => `${text} `), {}, undefined, "it does not begin as an export of an audit log does"],
+    [
+      [...good, ""],
+      { checkpoints: [signed({ seq: 9, hash: "0".repeat(64) })] },
+      6,
+      "it is missing: a checkpoint",
+    ],
+    [[...good, good[1]], {}, 6, "something follows after the end"],
+  ] as const;
+  for (const [lines, trust, seq, reason] of cases) {
+    const verdict = await verifyChain(
+      lines.map((text) => text ?? ""),
+      trust,
+    );
+    expect(verdict).toMatchObject({ isSound: false, seq, reason: expect.stringContaining(reason) });
+  }
+});
+
+test("a line that is not in the one form of an export is not read", () => {
+  const line = writeExportLine({ type: "end", seq: 1, hash: "0".repeat(64) }).trimEnd();
+  expect(readExportLine(line)).toEqual({ type: "end", seq: 1, hash: "0".repeat(64) });
+  const spoiled = ["", "{}", "[]", "null", `${line}x`, line.replace("1", "1.5"), line.replace("1", "-1")];
+  for (const text of [...spoiled, line.replace(',"type"', ',"also":1,"type"'), line.replace(":1", ": 1")]) {
+    expect(readExportLine(text)).toBeUndefined();
+  }
+});

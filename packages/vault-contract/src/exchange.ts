@@ -1,0 +1,87 @@
+import { type Static, Type } from "typebox";
+import { secretPath, secretValue } from "./secrets.ts";
+import { flag, revision } from "./shared-fields.ts";
+
+const closed = { additionalProperties: false } as const;
+const mostItems = 1000;
+const format = Type.Enum(["dotenv", "json"]);
+/** A whole file. */
+const content = Type.String({ maxLength: 8 * 1024 * 1024 });
+const paths = Type.Array(secretPath, { maxItems: mostItems });
+
+/** Which secrets: those of a folder, or of all folders in it. */
+const selection = { path: Type.Optional(secretPath), recursive: Type.Optional(flag) };
+const expand = Type.Optional(Type.Enum(["references"]));
+
+export const valuesQuery = Type.Object(
+  {
+    ...selection,
+    /** Names with commas between them. */
+    names: Type.Optional(Type.String({ minLength: 1, maxLength: 8192 })),
+    expand,
+  },
+  closed,
+);
+
+const { id, path, version, type, value, encoding } = secretValue.properties;
+
+export const secretValues = Type.Object(
+  {
+    revision,
+    items: Type.Array(
+      Type.Object(
+        { id, path, name: Type.String({ minLength: 1, maxLength: 255 }), version, type, value, encoding },
+        closed,
+      ),
+      { maxItems: mostItems },
+    ),
+  },
+  closed,
+);
+
+export type SecretValues = Static<typeof secretValues>;
+
+export const exportQuery = Type.Object({ format, ...selection, expand }, closed);
+
+export const exportedFile = Type.Object(
+  {
+    format,
+    path: secretPath,
+    revision,
+    items: Type.Integer({ minimum: 0, maximum: mostItems }),
+    content,
+  },
+  closed,
+);
+
+export type ExportedFile = Static<typeof exportedFile>;
+
+export const importQuery = Type.Object(
+  {
+    format,
+    path: Type.Optional(secretPath),
+    /** What becomes of what is there already: it is left alone, or given a new version. */
+    mode: Type.Optional(Type.Enum(["create", "overwrite"])),
+    dry_run: Type.Optional(flag),
+  },
+  closed,
+);
+
+export const importRequest = Type.Object({ content }, closed);
+
+/** What an import did, or would do: paths alone, never a value. */
+export const importReport = Type.Object(
+  {
+    dry_run: Type.Boolean(),
+    revision,
+    created: paths,
+    changed: paths,
+    unchanged: paths,
+    skipped: paths,
+    /** Stood in the file more than once; the last one counted. */
+    repeated: paths,
+  },
+  closed,
+);
+
+export type ImportReport = Static<typeof importReport>;

@@ -1,0 +1,63 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { rolldown } from "rolldown";
+
+/**
+ * Makes a browser app into files that any web server can give out: one page, its style, and scripts whose names hold
+ * the hash of their content, so that they may be kept for ever. Plain CSS in the order of its files' names.
+ */
+export async function buildConsole(source: string, place: string): Promise<void> {
+  // Built beside and put into place in one go: another process may be reading what is there.
+  const output = `${place}-${randomUUID()}`;
+  await mkdir(output, { recursive: true });
+  const bundle = await rolldown({
+    input: { main: join(source, "main.tsx") },
+    platform: "browser",
+    transform: { jsx: { runtime: "automatic" }, define: { "process.env.NODE_ENV": '"production"' } },
+    // Libraries mark their files for servers that render; ours does not.
+    onLog: (level, log, handle) => {
+      if (log.code !== "MODULE_LEVEL_DIRECTIVE") handle(level, log);
+    },
+  });
+  const { output: chunks } = await bundle.write({
+    dir: output,
+    format: "esm",
+    minify: true,
+    entryFileNames: "[name]-[hash].js",
+    chunkFileNames: "[name]-[hash].js",
+  });
+  await bundle.close();
+  const main = chunks.find((chunk) => chunk.type === "chunk" && chunk.isEntry)?.fileName;
+  if (main === undefined) throw new Error("Cannot build: there is no entry");
+  const style = await writeStyle(join(source, "design"), output);
+  const page = await readFile(join(source, "index.html"), "utf8");
+  await writeFile(
+    join(output, "index.html"),
+    page.replace("main.tsx", `/console/${main}`).replace("look.css", `/console/${style}`),
+  );
+  await putIntoPlace(output, place);
+}
+
+async function putIntoPlace(made: string, place: string): Promise<void> {
+  const old = `${made}-old`;
+  await rename(place, old).catch(() => undefined);
+  await rename(made, place).catch(() => rm(made, { recursive: true }));
+  await rm(old, { recursive: true, force: true });
+}
+
+async function writeStyle(folder: string, output: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".css"));
+  // What others build on comes first.
+  const ordered = names.toSorted(
+    (one, other) => Number(other === "look.css") - Number(one === "look.css") || one.localeCompare(other),
+  );
+  const parts = await Promise.all(ordered.map((name) => readFile(join(folder, name), "utf8")));
+  const css = parts
+    .join("\n")
+    .replaceAll(/\/\*[\s\S]*?\*\//gu, "")
+    .replaceAll(/\n\s*\n/gu, "\n");
+  const name = `style-${createHash("sha256").update(css).digest("hex").slice(0, 8)}.css`;
+  await writeFile(join(output, name), css);
+  return name;
+}
