@@ -2,7 +2,9 @@ import { execFile, execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import {
+  type CodeHostingProvider,
   findFreePort,
+  type OwnedProcess,
   type Postgres,
   startCodeHostingProvider,
   startPostgres,
@@ -44,36 +46,7 @@ export async function startKeepStage(settings: Readonly<Record<string, string>> 
       allowsUnverifiedEmail: true,
     }),
   );
-  undo.use(
-    await startProcess({
-      command: process.execPath,
-      arguments: [
-        program,
-        "serve",
-        "--host",
-        "localhost",
-        "--port",
-        new URL(url).port,
-        "--metrics-port",
-        "0",
-      ],
-      environment: {
-        KEEP_DATABASE_URL: database.url,
-        KEEP_ENCRYPTION_KEY: execFileSync(process.execPath, [program, "make-key"], {
-          encoding: "utf8",
-        }).trim(),
-        KEEP_PUBLIC_URL: url,
-        KEEP_CODE_HOSTING_URL: provider.origin,
-        KEEP_CODE_HOSTING_API_URL: provider.apiUrl,
-        KEEP_CODE_HOSTING_CLIENT_ID: "keep",
-        KEEP_CODE_HOSTING_CLIENT_SECRET: "secret",
-        KEEP_READS_PER_MINUTE: "10000000",
-        KEEP_WRITES_PER_MINUTE: "10000000",
-        KEEP_LOG_LEVEL: "warn",
-      },
-      isReady: (output) => output.includes("Keep listens on"),
-    }),
-  );
+  undo.use(await startKeep(database.url, { url, provider }));
   const client = new Client(database.url);
   await client.connect();
   undo.defer(() => client.end());
@@ -88,6 +61,29 @@ export async function startKeepStage(settings: Readonly<Record<string, string>> 
     run: async (sql, values = []) => (await client.query(sql, [...values])).rows,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+type Around = { readonly url: string; readonly provider: Pick<CodeHostingProvider, "origin" | "apiUrl"> };
+
+function startKeep(databaseUrl: string, { url, provider }: Around): Promise<OwnedProcess> {
+  const key = execFileSync(process.execPath, [program, "make-key"], { encoding: "utf8" }).trim();
+  return startProcess({
+    command: process.execPath,
+    arguments: [program, "serve", "--port", new URL(url).port, "--metrics-port", "0"],
+    environment: {
+      KEEP_DATABASE_URL: databaseUrl,
+      KEEP_ENCRYPTION_KEY: key,
+      KEEP_PUBLIC_URL: url,
+      KEEP_CODE_HOSTING_URL: provider.origin,
+      KEEP_CODE_HOSTING_API_URL: provider.apiUrl,
+      KEEP_CODE_HOSTING_CLIENT_ID: "keep",
+      KEEP_CODE_HOSTING_CLIENT_SECRET: "secret",
+      KEEP_READS_PER_MINUTE: "10000000",
+      KEEP_WRITES_PER_MINUTE: "10000000",
+      KEEP_LOG_LEVEL: "warn",
+    },
+    isReady: (output) => output.includes("Keep listens on"),
+  });
 }
 
 type Wish = { readonly method?: string; readonly body?: unknown };
@@ -108,10 +104,8 @@ async function ask<Body>(
   return JSON.parse(text) as Body;
 }
 
-type Provider = { signInAs(url: URL | string, answer: { readonly account: string }): Promise<URL> };
-
 /** A sign-in as a browser does it, cookie by cookie, and a token. */
-async function enter(url: string, provider: Provider): Promise<Owner> {
+async function enter(url: string, provider: Pick<CodeHostingProvider, "signInAs">): Promise<Owner> {
   const site = { origin: url, "sec-fetch-site": "same-origin" };
   const begun = await fetch(`${url}/auth/login/code-hosting`, {
     method: "POST",

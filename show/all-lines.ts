@@ -1,6 +1,8 @@
+import { consoleLines } from "./console/lines.ts";
 import { engineLines } from "./engine/lines.ts";
 import { familiesLines } from "./families/lines.ts";
 import { groundLines } from "./ground/lines.ts";
+import { keepLines } from "./keep/lines.ts";
 import type { ShowLine } from "./line.ts";
 import { storeLines } from "./store/lines.ts";
 
@@ -10,4 +12,6 @@ export const allLines: readonly ShowLine[] = [
   ...engineLines,
   ...familiesLines,
   ...storeLines,
+  ...keepLines,
+  ...consoleLines,
 ];

@@ -3,11 +3,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { recordFigure } from "@hearth-and-keep/figures";
 import {
+  type CodeHostingProvider,
   findFreePort,
   makeTemporaryFolder,
   type OwnedProcess,
   type Postgres,
   preparePython,
+  startBrowser,
+  startCodeHostingProvider,
   startPostgres,
   startProcess,
   testModel,
@@ -17,13 +20,19 @@ import { root } from "../run-to-end.ts";
 import { environmentOfOlderNode } from "./older-node.ts";
 import { isPromiseKept, type QuickStartStep, readQuickStart } from "./quick-start.ts";
 
-const fewestSteps = 20;
+const fewestSteps = 30;
 
 type Surroundings = {
   readonly environment: Record<string, string>;
   /** What stands in the README and what it is here: the repository's address, and ports that may be taken. */
   readonly replacements: ReadonlyMap<string, string>;
   folder: string;
+};
+
+type Parts = {
+  readonly postgres: Postgres;
+  readonly provider: CodeHostingProvider;
+  readonly ports: { readonly hearth: string; readonly keep: string };
 };
 
 /** Runs one line as a person would type it; `cd` and `export` last, as they do in a terminal. */
@@ -59,9 +68,46 @@ function startServer(
   });
 }
 
+const token = "YOUR-TOKEN";
+
+/** What the README asks the person to do in a browser: sign in, make a token under Secrets, Tokens, and copy it. */
+async function mintToken(url: string): Promise<string> {
+  await using browser = await startBrowser();
+  const page = await browser.openPage(url);
+  await page.getByRole("button", { name: /GitHub/u }).click();
+  await page.getByLabel("Account").fill("reader");
+  await page.getByRole("button", { name: "Authorize" }).click();
+  await page.waitForURL((at) => at.pathname.startsWith("/welcome") || at.pathname.startsWith("/secrets"));
+  await page.getByRole("link", { name: "Tokens" }).click();
+  await page.getByRole("link", { name: "New token" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("first");
+  await page.getByRole("checkbox", { name: "Write secrets" }).check();
+  await page.getByRole("button", { name: "Make token" }).click();
+  const shown = await page.getByRole("dialog", { name: "Copy your token now" }).textContent();
+  return /sk-svc-[0-9A-Za-z]{49}/u.exec(shown ?? "")?.[0] ?? "";
+}
+
+/** A provider that knows one person and the application that the README has them make. */
+function startProvider(keepPort: string) {
+  const callbackUrl = `http://localhost:${keepPort}/auth/callback/code-hosting`;
+  return startCodeHostingProvider({
+    accounts: [
+      {
+        id: 1,
+        login: "reader",
+        name: null,
+        emails: [{ email: "reader@example.com", primary: true, verified: true, visibility: null }],
+      },
+    ],
+    applications: [{ clientId: "quick-start", clientSecret: "quick-start-secret", callbackUrl }],
+  });
+}
+
 /** A machine of somebody who has Node 20, Python with a virtual environment, PostgreSQL and a model file. */
-async function prepareSurroundings(folder: string, postgres: Postgres): Promise<Surroundings> {
-  const ports = { hearth: String(await findFreePort()), keep: String(await findFreePort()) };
+async function prepareSurroundings(
+  folder: string,
+  { postgres, provider, ports }: Parts,
+): Promise<Surroundings> {
   const { interpreter } = await preparePython();
   const { PATH = "", ...environment } = definedOnly(environmentOfOlderNode(folder));
   return {
@@ -75,6 +121,9 @@ async function prepareSurroundings(folder: string, postgres: Postgres): Promise<
       HEARTH_THREADS: "1",
       KEEP_PORT: ports.keep,
       KEEP_METRICS_PORT: "0",
+      // Where the person's application is; everywhere else it is GitHub's own address.
+      KEEP_CODE_HOSTING_URL: provider.origin,
+      KEEP_CODE_HOSTING_API_URL: provider.apiUrl,
     },
     replacements: new Map([
       ["ADDRESS-OF-THIS-REPOSITORY", root],
@@ -83,6 +132,8 @@ async function prepareSurroundings(folder: string, postgres: Postgres): Promise<
       ["8300", ports.keep],
       ["5432", String(postgres.port)],
       ["YOUR-PASSWORD", postgres.address.password],
+      ["YOUR-CLIENT-ID", "quick-start"],
+      ["YOUR-CLIENT-SECRET", "quick-start-secret"],
     ]),
   };
 }
@@ -92,16 +143,22 @@ test("the quick start works line by line from an empty folder, on a machine with
 }, async () => {
   await using folder = await makeTemporaryFolder("quick-start");
   await using postgres = await startPostgres();
-  const here = await prepareSurroundings(folder.path, postgres);
+  const ports = { hearth: String(await findFreePort()), keep: String(await findFreePort()) };
+  await using provider = await startProvider(ports.keep);
+  const here = await prepareSurroundings(folder.path, { postgres, provider, ports });
   const steps = readQuickStart(adapt(readFileSync(join(root, "README.md"), "utf8"), here));
   expect(steps.length).toBeGreaterThanOrEqual(fewestSteps);
   await using servers = new AsyncDisposableStack();
   for (const step of steps) {
     if (step.kind === "server") servers.use(await startServer(step, here));
     else if (step.kind === "file") writeFileSync(join(here.folder, step.name), step.content);
-    else runCommand(step, here);
+    else if (!step.line.includes(token)) runCommand(step, here);
+    else {
+      const minted = await mintToken(`http://localhost:${ports.keep}`);
+      runCommand({ ...step, line: step.line.replace(token, minted) }, here);
+    }
   }
-  for (const claim of ["ground 7", "families 16"]) {
+  for (const claim of ["ground 7", "families 16", "keep 19"]) {
     recordFigure({
       claim,
       text: `${steps.length} of ${steps.length} lines and programs of the quick start worked`,

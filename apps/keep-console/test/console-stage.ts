@@ -8,6 +8,7 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import {
   type BrowserOptions,
+  type CodeHostingProvider,
   findFreePort,
   lendDatabase,
   startBrowser,
@@ -23,6 +24,8 @@ export type ConsoleStage = AsyncDisposable & {
   readonly browser: TestBrowser;
   /** What Keep has written to its log so far. */
   readonly log: () => string;
+  /** Where `anotherPerson` is known; a test may make others known there. */
+  readonly codeHosting: CodeHostingProvider;
   /** What no API does, done to this stage's own database: time that passed, a node that is behind, a row changed. */
   readonly runSql: (statement: string) => string;
   /** A new visitor who signs in in the browser, and is on the console's first screen. */
@@ -88,20 +91,26 @@ export async function startConsoleStage(options: BrowserOptions = {}): Promise<C
   return {
     url,
     browser,
+    codeHosting,
     log: () => keep.output(),
     runSql: (statement) =>
       execFileSync("psql", ["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", statement, database.url], {
         encoding: "utf8",
       }),
-    signIn: async (person = aPerson, visitor = {}) => {
-      const page = await browser.openPage(`${url}/sign-in`, visitor);
-      await passProvider(page, person);
-      await page.waitForURL((at) => at.origin === url && !at.pathname.startsWith("/auth"));
-      return page;
-    },
+    signIn: async (person = aPerson, visitor = {}) =>
+      enter(await browser.openPage(`${url}/sign-in`, visitor), person),
     ask: (page, path, wish = {}) => askFrom(page, path, wish),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+async function enter(page: Page, person: Person): Promise<Page> {
+  const { origin } = new URL(page.url());
+  // Whoever is not new: the first steps were offered to them before.
+  await page.addInitScript("localStorage.setItem('first-steps', 'offered')");
+  await passProvider(page, person);
+  await page.waitForURL((at) => at.origin === origin && !at.pathname.startsWith("/auth"));
+  return page;
 }
 
 /** From the press of the provider's button until the provider sends the browser back. */

@@ -6,7 +6,11 @@ import { startTestKeep, type TestKeep } from "./test/start-test-keep.ts";
 async function changeDatabase({ databaseUrl }: TestKeep, sql: string): Promise<void> {
   const client = new Client(databaseUrl);
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }
 
 async function readiness(keep: TestKeep): Promise<readonly [number, unknown]> {

@@ -39,10 +39,36 @@ const gauges = {
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
-/** Every counter, gauge and histogram of Keep, named in one place. */
+/** Every counter, gauge and histogram of Keep, named in one file. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const named = (name: string, help: string) => ({ name: `keep_${name}`, help, registers: [registry] });
+  const named: Named = (name, help) => ({ name: `keep_${name}`, help, registers: [registry] });
+  const values = new Counter(
+    named("values_read_total", "Values of secrets given out, each after its record"),
+  );
+  const tokenChecks = new Counter({
+    ...named("token_checks_total", "Tokens checked, from memory or from the database"),
+    labelNames: ["from"],
+  });
+  return {
+    ...countRequests(named),
+    ...countAudit(named),
+    countValuesRead: (count) => values.inc(count),
+    countTokenCheck: (from) => tokenChecks.inc({ from }),
+    watch(sources) {
+      for (const [name, help] of Object.entries(gauges)) {
+        // The keys of the table above are the names.
+        const source = sources[name as keyof typeof gauges];
+        if (source !== undefined) addGauge(named(name, help), source);
+      }
+    },
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}
+
+type Named = (name: string, help: string) => Place;
+
+function countRequests(named: Named): Pick<Metrics, "countRequest"> {
   const requests = new Counter({
     ...named("requests_total", "Requests answered; the status 499 is a caller who hung up"),
     labelNames: ["route", "status"],
@@ -59,9 +85,17 @@ export function createMetrics(): Metrics {
   const rateLimited = new Counter(
     named("rate_limited_total", "Requests refused because there were too many"),
   );
-  const values = new Counter(
-    named("values_read_total", "Values of secrets given out, each after its record"),
-  );
+  return {
+    countRequest({ route, status, durationMilliseconds, failure }) {
+      requests.inc({ route, status: String(status) });
+      duration.observe({ route }, durationMilliseconds / 1000);
+      if (typeof failure === "string") refusals.inc({ failure });
+      if (failure === "rate-limited") rateLimited.inc();
+    },
+  };
+}
+
+function countAudit(named: Named): Pick<Metrics, "countAuditBatch" | "countCheckpointFailure"> {
   const batches = new Histogram({
     ...named("audit_batch_records", "Records of reads that one commit carried"),
     buckets: batchSizes,
@@ -70,35 +104,15 @@ export function createMetrics(): Metrics {
     ...named("audit_batch_seconds", "From the begin of such a commit until it was durable"),
     buckets: seconds,
   });
-  const tokenChecks = new Counter({
-    ...named("token_checks_total", "Tokens checked, from memory or from the database"),
-    labelNames: ["from"],
-  });
   const checkpointFailures = new Counter(
     named("checkpoint_file_failures_total", "Checkpoints that the file outside the database did not take"),
   );
   return {
-    countCheckpointFailure: () => checkpointFailures.inc(),
-    countRequest({ route, status, durationMilliseconds, failure }) {
-      requests.inc({ route, status: String(status) });
-      duration.observe({ route }, durationMilliseconds / 1000);
-      if (typeof failure === "string") refusals.inc({ failure });
-      if (failure === "rate-limited") rateLimited.inc();
-    },
-    countValuesRead: (count) => values.inc(count),
     countAuditBatch(records, milliseconds) {
       batches.observe(records);
       commits.observe(milliseconds / 1000);
     },
-    countTokenCheck: (from) => tokenChecks.inc({ from }),
-    watch(sources) {
-      for (const [name, help] of Object.entries(gauges)) {
-        // The keys of the table above are the names.
-        const source = sources[name as keyof typeof gauges];
-        if (source !== undefined) addGauge(named(name, help), source);
-      }
-    },
-    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    countCheckpointFailure: () => checkpointFailures.inc(),
   };
 }
 

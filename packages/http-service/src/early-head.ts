@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
 import type { Answer, WholeAnswer } from "./answer.ts";
+import { passHeaders } from "./send.ts";
 
 const paddingMilliseconds = 15_000;
 
@@ -29,8 +30,8 @@ export async function sendLate(
 ): Promise<void> {
   reply.hijack();
   const { raw } = reply;
+  passHeaders(reply);
   raw.writeHead(200, {
-    ...reply.getHeaders(),
     "content-type": "application/json; charset=utf-8",
     "cache-control": "no-cache",
     "x-accel-buffering": "no",

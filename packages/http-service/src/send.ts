@@ -20,6 +20,13 @@ function headersOf(reply: FastifyReply, { headers }: Answer): Record<string, str
   return { ...headers, "x-request-id": reply.request.id };
 }
 
+/** Who writes a head past the framework gives it the headers of every answer, which the framework has. */
+export function passHeaders(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+}
+
 async function sendStream(reply: FastifyReply, answer: StreamAnswer): Promise<void> {
   const pieces = answer.pieces[Symbol.asyncIterator]();
   const first = pieces.next();
@@ -27,9 +34,8 @@ async function sendStream(reply: FastifyReply, answer: StreamAnswer): Promise<vo
   await Promise.race([first, wait(longestHeadMilliseconds, reply.raw)]);
   reply.hijack();
   const { raw } = reply;
+  passHeaders(reply);
   raw.writeHead(answer.status, {
-    // A streamed answer writes its head past the framework, which has the headers of every answer.
-    ...reply.getHeaders(),
     ...headersOf(reply, answer),
     "cache-control": "no-cache",
     "x-accel-buffering": "no",

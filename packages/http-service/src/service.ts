@@ -77,15 +77,7 @@ const longestBodyMilliseconds = 300_000;
 type SeenRequest = { readonly head: CallHead; notes: RequestNotes; admission: unknown };
 
 export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row>): HttpService {
-  const seen = new WeakMap<FastifyRequest, SeenRequest>();
-  const see = (request: FastifyRequest): SeenRequest => {
-    const known = seen.get(request);
-    if (known !== undefined) return known;
-    const note: CallHead["note"] = (more) => void (fresh.notes = { ...fresh.notes, ...more });
-    const fresh: SeenRequest = { head: describeHead(request, note), notes: {}, admission: undefined };
-    seen.set(request, fresh);
-    return fresh;
-  };
+  const see = rememberRequests();
   const headOf = (request: FastifyRequest): CallHead => see(request).head;
   const fail = (problem: unknown, row: Row | undefined, reply: FastifyReply): void => {
     // Nobody reads the rest of an upload that was refused.
@@ -102,7 +94,7 @@ export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row
     watchRequest(request, reply, (outcome) => {
       // A connection kept alive after the last answer would hold the end up until the grace is over.
       if (isClosing) setImmediate(() => server.server.closeIdleConnections());
-      parts.recordRequest({ ...seen.get(request)?.notes, ...outcome });
+      parts.recordRequest({ ...see(request).notes, ...outcome });
     });
   };
   const refuseUnknown = async (request: FastifyRequest): Promise<never> => {
@@ -118,7 +110,7 @@ export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row
     watch(request, reply);
     if (parts.addHeaders !== undefined) void reply.headers(parts.addHeaders(headOf(request)));
     // Before the body is read, as for every row.
-    if (isUnknown(request)) refuseUnknown(request).catch(done);
+    if (isUnknown(request)) void refuseUnknown(request).then(undefined, done);
     else done();
   });
   const { answerPreflight } = parts;
@@ -137,6 +129,19 @@ export function createHttpService<Row extends Route>(parts: HttpServiceParts<Row
       isClosing = true;
       return close(server, graceSeconds);
     },
+  };
+}
+
+/** What is found out about a request on its way, from its first hook to its record. */
+function rememberRequests(): (request: FastifyRequest) => SeenRequest {
+  const seen = new WeakMap<FastifyRequest, SeenRequest>();
+  return (request) => {
+    const known = seen.get(request);
+    if (known !== undefined) return known;
+    const note: CallHead["note"] = (more) => void (fresh.notes = { ...fresh.notes, ...more });
+    const fresh: SeenRequest = { head: describeHead(request, note), notes: {}, admission: undefined };
+    seen.set(request, fresh);
+    return fresh;
   };
 }
 

@@ -93,7 +93,11 @@ test("an upload over its own limit is refused, by its length at once and by its 
 });
 
 async function* endless(): AsyncGenerator<Uint8Array> {
-  for (;;) yield new Uint8Array(1024 * 1024);
+  for (;;) {
+    // Without a pause the client may never come to notice that nobody reads on.
+    await pause(1);
+    yield new Uint8Array(1024 * 1024);
+  }
 }
 
 test("an upload that ends early is told from a whole one", async () => {

@@ -9,7 +9,7 @@
 export { photograph } from "./browser/photograph.ts";
 export { type BrowserOptions, startBrowser, type TestBrowser } from "./browser/start-browser.ts";
 export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
-export { cacheFolder, downloadEnvironment } from "./config.ts";
+export { cacheFolder, downloadEnvironment, screenshotFolder } from "./config.ts";
 export type { Fault } from "./fault-proxy/fault.ts";
 export { type FaultProxy, type FaultProxyPlan, startFaultProxy } from "./fault-proxy/start-fault-proxy.ts";
 export { prepareGitleaks } from "./gitleaks/prepare-gitleaks.ts";

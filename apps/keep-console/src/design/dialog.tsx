@@ -1,5 +1,6 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import type { ReactNode } from "react";
+import { keepFocus } from "./keep-focus.ts";
 
 export type DialogProps = {
   readonly title: string;
@@ -29,8 +30,9 @@ export function Dialog({
       }}
     >
       <Base.Portal>
-        <Base.Backdrop className="shade" />
-        <Base.Popup className={isWide ? "dialog wide" : "dialog"}>
+        {/* Also over another dialog, which would run into this one. */}
+        <Base.Backdrop className="shade" forceRender />
+        <Base.Popup ref={keepFocus} className={isWide ? "dialog wide" : "dialog"}>
           <div className="stack">
             <Base.Title>{title}</Base.Title>
             {children}

@@ -101,3 +101,24 @@ export const DownloadIcon = () => (
     <path d="M12 4v11m-5-4l5 5 5-5M5 20h14" />
   </Icon>
 );
+export const CodeHostingIcon = () => (
+  <Icon>
+    <circle cx="6" cy="5" r="2" />
+    <circle cx="6" cy="19" r="2" />
+    <circle cx="18" cy="8" r="2" />
+    <path d="M6 7v10M18 10c0 4-12 2-12 7" />
+  </Icon>
+);
+export const GeneralProviderIcon = () => (
+  <Icon>
+    <rect x="3" y="5" width="18" height="14" rx="2" />
+    <circle cx="9" cy="11" r="2" />
+    <path d="M6 16c1-2 5-2 6 0M15 10h3M15 14h3" />
+  </Icon>
+);
+export const BrowserIcon = () => (
+  <Icon>
+    <rect x="3" y="4" width="18" height="13" rx="2" />
+    <path d="M8 21h8M12 17v4" />
+  </Icon>
+);

@@ -43,7 +43,7 @@ export function MenuAround({ trigger, label, className, align = "end", children 
         {trigger}
       </Base.Trigger>
       <Base.Portal>
-        <Base.Positioner sideOffset={4} align={align}>
+        <Base.Positioner role="region" aria-label="Menu" sideOffset={4} align={align}>
           <Base.Popup className="menu">{children}</Base.Popup>
         </Base.Positioner>
       </Base.Portal>

@@ -19,7 +19,7 @@ export function SharedMenu({ anchor, label, choices, onClose }: SharedMenuProps)
       }}
     >
       <Base.Portal>
-        <Base.Positioner anchor={anchor ?? null} sideOffset={4} align="end">
+        <Base.Positioner role="region" aria-label="Menu" anchor={anchor ?? null} sideOffset={4} align="end">
           <Base.Popup className="menu" aria-label={label} finalFocus={() => anchor ?? true}>
             {choices.map(({ label: text, onChoose, isDangerous = false }) => (
               <Base.Item key={text} className={isDangerous ? "item bad" : "item"} onClick={onChoose}>

@@ -1,6 +1,7 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import type { ReactNode } from "react";
 import { CloseIcon } from "./icons.tsx";
+import { keepFocus } from "./keep-focus.ts";
 
 export type SidePanelProps = {
   readonly title: string;
@@ -19,7 +20,7 @@ export function SidePanel({ title, onClose, children }: SidePanelProps) {
     >
       <Base.Portal>
         <Base.Backdrop className="shade" />
-        <Base.Popup className="side-panel">
+        <Base.Popup ref={keepFocus} className="side-panel">
           <div className="side-panel-head">
             <Base.Title className="breaks">{title}</Base.Title>
             <Base.Close className="button bare square" aria-label="Close">

@@ -1,3 +1,10 @@
+/**
+ * @module
+ * What screens are made of: the parts that two of them could share, and every colour, size and letter (`look.css`).
+ * Promises that each part works by keyboard and is understood by a screen reader, and that nothing jumps when content
+ * comes. Knows nothing of vaults, secrets or accounts.
+ * Imported by the shell and by screens.
+ */
 import type { ReactNode } from "react";
 import { WarnIcon } from "./icons.tsx";
 
@@ -50,11 +57,16 @@ export function Notice({ kind = "plain", children }: NoticeProps) {
   );
 }
 
+/** Whoever pressed a button far above sees what came of it. */
+function bringIntoSight(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
+}
+
 /** Something did not work: what, in plain words, and a way to try again. */
 export function Failed({ text, onRetry }: { readonly text: string; readonly onRetry?: () => void }) {
   return (
     <Notice kind="bad">
-      <div className="stack tight">
+      <div className="stack tight" ref={bringIntoSight}>
         <span>{text}</span>
         {onRetry !== undefined && (
           <div>

@@ -9,6 +9,7 @@ import { useAddress } from "../router/router.tsx";
 import { Frame } from "../shell/frame.tsx";
 import type { Session } from "../shell/session.ts";
 import { useAnswer } from "../vault-api/use-answer.ts";
+import { LeadNewPeople } from "./welcome/lead-new-people.tsx";
 
 export type ScreenProps = { readonly session: Session };
 
@@ -34,8 +35,15 @@ const screens: readonly Screen[] = [
 export function Screens() {
   const session = useAnswer<Session>("/api/session");
   const { path } = useAddress();
-  if (session.state === "loading") return <Loading label="Opening Keep" />;
-  if (session.state === "failed") return <Failed text={session.problem.message} onRetry={session.reload} />;
+  if (session.state !== "there") {
+    return (
+      <main className="alone stack">
+        <h1>Keep</h1>
+        {session.state === "loading" && <Loading label="Opening Keep" />}
+        {session.state === "failed" && <Failed text={session.problem.message} onRetry={session.reload} />}
+      </main>
+    );
+  }
   const screen = screens.find(({ at }) => at.test(path));
   const Shown = screen?.show;
   return (
@@ -44,7 +52,9 @@ export function Screens() {
         {Shown === undefined ? (
           <Failed text="There is nothing at this address" />
         ) : (
-          <Shown session={session.body} />
+          <LeadNewPeople>
+            <Shown session={session.body} />
+          </LeadNewPeople>
         )}
       </Suspense>
     </Frame>

@@ -110,6 +110,9 @@ function Person({ session }: { readonly session: Session }) {
       <MenuItem className="item" onClick={() => go("/account")}>
         Account
       </MenuItem>
+      <MenuItem className="item" onClick={() => go("/welcome")}>
+        First steps
+      </MenuItem>
       <MenuItem className="item" onClick={() => void signOut()}>
         Sign out
       </MenuItem>

@@ -7,19 +7,26 @@
  */
 import type { Problem } from "@hearth-and-keep/vault-contract";
 
+/** What of a problem document is needed here. */
+type Told = Partial<Omit<Problem, "code">> & Pick<Problem, "title"> & { readonly code: KeepProblem["code"] };
+
 /** What Keep said instead of an answer, in its words. */
 export class KeepProblem extends Error {
   override readonly name = "KeepProblem";
   readonly status: number;
   readonly code: Problem["code"] | "unreachable";
-  readonly mistakes: NonNullable<Problem["errors"]>;
 
-  constructor(status: number, problem: Pick<Problem, "title" | "code"> & Partial<Problem>) {
-    super(problem.detail === undefined ? problem.title : `${problem.title}: ${problem.detail}`);
+  constructor(status: number, problem: Told) {
+    super(wordsOf(problem));
     this.status = status;
     this.code = problem.code;
-    this.mistakes = problem.errors ?? [];
   }
+}
+
+/** With what it has against single fields. */
+function wordsOf({ title, detail, errors = [] }: Told): string {
+  const reasons = errors.map(({ place, reason }) => `${place} ${reason}`).join(", ");
+  return [title, detail ?? "", reasons].filter((part) => part !== "").join(": ");
 }
 
 export type Wish = {
@@ -48,7 +55,7 @@ export async function ask<Body>(path: string, wish: Wish = {}): Promise<Answered
     ...(signal === undefined ? {} : { signal }),
   }).catch((problem: unknown) => {
     if (signal?.aborted === true) throw problem;
-    throw new KeepProblem(0, { title: "Keep cannot be reached", code: "unreachable" as Problem["code"] });
+    throw new KeepProblem(0, { title: "Keep cannot be reached", code: "unreachable" });
   });
   const text = await response.text();
   const answer: unknown = text === "" || !isJson(response) ? text : JSON.parse(text);

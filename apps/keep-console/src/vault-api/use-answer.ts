@@ -29,11 +29,10 @@ export function useAnswer<Body>(path: string | undefined): Loaded<Body> & { read
   }, [path, turn]);
   if (path === undefined) return { state: "loading", reload };
   if (loaded?.path === path) return { ...loaded.answer, reload };
-  const before = remembered.get(path);
+  if (!remembered.has(path)) return { state: "loading", reload };
   // Only answers to this very path are kept under it.
-  return before === undefined
-    ? { state: "loading", reload }
-    : { state: "there", body: before as Body, isOld: true, reload };
+  const body = remembered.get(path) as Body;
+  return { state: "there", body, isOld: true, reload };
 }
 
 async function load<Body>(path: string, signal: AbortSignal): Promise<Loaded<Body>> {

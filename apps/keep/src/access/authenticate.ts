@@ -80,8 +80,9 @@ async function check(
   return undefined;
 }
 
-function refuseUnlessAllowed({ kind, grant, authenticatedAt }: Actor, row: AccessColumns): void {
+function refuseUnlessAllowed(actor: Actor, row: AccessColumns): void {
   if (row.access === "public") return;
+  const { kind, grant } = actor;
   const needed = row.access === "session" ? "session" : row.scope;
   if (kind === "token") {
     if (needed === "session") throw requestFailure({ kind: "session-required" });
@@ -90,7 +91,7 @@ function refuseUnlessAllowed({ kind, grant, authenticatedAt }: Actor, row: Acces
     }
     return;
   }
-  if (row.access === "fresh" && freshMillisecondsLeft({ authenticatedAt }) < 0) {
+  if (row.access === "fresh" && freshMillisecondsLeft(actor) < 0) {
     throw requestFailure({ kind: "sign-in-too-old" });
   }
 }

@@ -72,7 +72,9 @@ test("a second identity is linked, enters the same account, is unlinked again, a
 test("what needs a fresh sign-in is refused later, and confirming makes it fresh with a new session", async () => {
   const visitor = await world.signIn("general", "101");
   const { id } = await visitor.account();
+  expect((await visitor.session()).fresh_seconds).toBeGreaterThan(800);
   await makeOld(id);
+  expect((await visitor.session()).fresh_seconds).toBe(0);
   const refused = await visitor.ask("/auth/link/code-hosting", { method: "POST" });
   expect([refused.status, await refused.json()]).toMatchObject([403, { code: "fresh_sign_in_required" }]);
   const old = visitor.cookies.get("session");
@@ -97,6 +99,7 @@ test("deleting an account needs its name and a fresh sign-in, and takes everythi
   const token = await world.keep.addToken({ accountId: id }, { scopes: ["vaults:read"] });
   const reads = async () => (await world.keep.ask("/api/secrets/vaults", { token: token.text })).status;
   expect(await reads()).toBe(200);
+  expect((await visitor.account()).holds).toEqual({ vaults: 1, secrets: 0, tokens: 1 });
   const remove = (confirm: string) => visitor.ask("/api/account", { method: "DELETE", body: { confirm } });
   expect((await remove("Nine")).status).toBe(422);
   await makeOld(id);

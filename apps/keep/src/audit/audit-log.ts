@@ -47,26 +47,19 @@ export function createAuditLog(
   onBatch: BatchObserver = () => undefined,
 ): AuditLog {
   const waiting = new Map<string, Waiting[]>();
-  const write = (entry: AuditEntry): NewEvent => ({
-    body: canonicalJson(describe(entry)),
-    outcome: outcomeOf(entry.event),
-    subject: entry.subject,
-  });
   /** While one commit is under way the next ones gather, and go together. */
   const commitAll = async (accountId: string, chain: string, line: Waiting[]): Promise<void> => {
     while (line.length > 0) {
       const batch = line.splice(0, mostInOneCommit);
       const events = batch.map(({ event }) => event);
       const begunAt = performance.now();
-      await database
-        .inAccount(accountId, (transaction) => appendEvents(transaction, chain, events))
-        .then(
-          () => {
-            onBatch(batch.length, performance.now() - begunAt);
-            for (const { resolve } of batch) resolve();
-          },
-          (problem: unknown) => batch.forEach(({ reject }) => reject(problem)),
-        );
+      try {
+        await database.inAccount(accountId, (transaction) => appendEvents(transaction, chain, events));
+        onBatch(batch.length, performance.now() - begunAt);
+        for (const { resolve } of batch) resolve();
+      } catch (problem) {
+        for (const { reject } of batch) reject(problem);
+      }
     }
     waiting.delete(chain);
   };
@@ -84,6 +77,14 @@ export function createAuditLog(
         waiting.set(entry.chain, begun);
         void commitAll(accountId, entry.chain, begun);
       }),
+  };
+}
+
+function write(entry: AuditEntry): NewEvent {
+  return {
+    body: canonicalJson(describe(entry)),
+    outcome: outcomeOf(entry.event),
+    subject: entry.subject,
   };
 }
 

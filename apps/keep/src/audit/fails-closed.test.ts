@@ -51,7 +51,9 @@ const faults = {
   ],
 } as const;
 
-test("while a read cannot be recorded no value leaves, and when it can be again values do", async () => {
+test("while a read cannot be recorded no value leaves, and when it can be again values do", {
+  timeout: 300_000,
+}, async () => {
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const { text: token } = await keep.addToken(person, { scopes: ["secrets:read", "secrets:write"] });

@@ -53,7 +53,9 @@ async function exportOf(keep: TestKeep, person: TestPerson): Promise<string> {
 
 const firstBadOf = (verdict: Verdict): number | undefined => (verdict.isSound ? undefined : verdict.seq);
 
-test("whatever is changed in an export, verifying it names the first row that is not what was recorded", async () => {
+test("whatever is changed in an export, verifying it names the first row that is not what was recorded", {
+  timeout: 300_000,
+}, async () => {
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const checkpoints = await growChain(keep, person, 60);
@@ -83,7 +85,9 @@ test("whatever is changed in an export, verifying it names the first row that is
   });
 });
 
-test("whatever a superuser changes in a stored chain, verifying its export names the first bad row", async () => {
+test("whatever a superuser changes in a stored chain, verifying its export names the first bad row", {
+  timeout: 300_000,
+}, async () => {
   await using keep = await startTestKeep({ settings: { readsPerMinute: "1000000" } });
   const person = await keep.addPerson();
   const checkpoints = await growChain(keep, person, 30);

@@ -51,7 +51,12 @@ test("with a certificate Keep speaks HTTPS, and shows a new one after SIGHUP wit
   await using database = await lendDatabase({ name: "empty", prepare: () => Promise.resolve() });
   await place(folder.path, "first");
   const paths = ["certificate", "key"].map((part) => join(folder.path, `${part}.pem`));
-  await using keep = await startKeep(database.url, ["--tls-cert", paths[0] ?? "", "--tls-key", paths[1] ?? ""]);
+  await using keep = await startKeep(database.url, [
+    "--tls-cert",
+    paths[0] ?? "",
+    "--tls-key",
+    paths[1] ?? "",
+  ]);
   expect(keep.output()).toContain("Keep listens on https:");
   const before = await ask(keep);
   expect(before.name).toBe("first.test");
@@ -63,6 +68,9 @@ test("with a certificate Keep speaks HTTPS, and shows a new one after SIGHUP wit
 });
 
 test("a certificate without its key is refused in one plain sentence", async () => {
-  const refused = startKeep("postgres://nobody@127.0.0.1:1/none", ["--tls-cert", fixture("first-certificate")]);
+  const refused = startKeep("postgres://nobody@127.0.0.1:1/none", [
+    "--tls-cert",
+    fixture("first-certificate"),
+  ]);
   await expect(refused).rejects.toThrow("--tls-cert needs --tls-key beside it");
 });

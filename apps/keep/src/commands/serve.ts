@@ -71,7 +71,7 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     one: (vaultId) => held.vaultKeys.forget(vaultId),
     all: () => held.vaultKeys.forget(),
   });
-  await using lastUsed = createLastUsed(database, node.forgetting.databaseNow);
+  await using lastUsed = createLastUsed(database, () => node.forgetting.databaseNow());
   const access = accessOf(config, { ...held, signIn, node, lastUsed });
   const server = createVaultServer({
     ...held,

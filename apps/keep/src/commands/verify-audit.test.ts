@@ -31,7 +31,9 @@ const verify = (...words: readonly string[]) => runKeep({ words: ["audit", "veri
 const verifyStored = (url: string, ...words: readonly string[]) =>
   runKeep({ words: ["audit", "verify", "--database", ...words], environment: { KEEP_DATABASE_URL: url } });
 
-test("a whole database that was put back is found by the checkpoints that were kept apart, and only then", async () => {
+test("a whole database that was put back is found by the checkpoints that were kept apart, and only then", {
+  timeout: 300_000,
+}, async () => {
   await using folder = await makeTemporaryFolder("keep-checkpoints");
   const checkpoints = join(folder.path, "checkpoints.ndjson");
   const key = makeKeyText();
@@ -73,7 +75,9 @@ test("a whole database that was put back is found by the checkpoints that were k
   recordFigure({ claim: "keep 6", text: "a whole database put back: found by the checkpoint file" });
 });
 
-test("an export is verified without a server, and the first bad row is named with exit code 1", async () => {
+test("an export is verified without a server, and the first bad row is named with exit code 1", {
+  timeout: 300_000,
+}, async () => {
   await using folder = await makeTemporaryFolder("keep-export");
   await using keep = await startTestKeep();
   const person = await keep.addPerson();

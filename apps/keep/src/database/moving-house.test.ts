@@ -54,7 +54,9 @@ const values = {
   FILE: { value: Buffer.alloc(300_000, 7).toString("base64"), encoding: "base64", type: "file" },
 } as const;
 
-test("a dump restored on an empty server reads every value and verifies; without the key it says so and changes nothing", async () => {
+test("a dump restored on an empty server reads every value and verifies; without the key it says so and changes nothing", {
+  timeout: 300_000,
+}, async () => {
   const key = makeKeyText();
   await using here = await startPostgres();
   await using there = await startPostgres();

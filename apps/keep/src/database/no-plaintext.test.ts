@@ -7,7 +7,9 @@ import { Client } from "pg";
 import { expect, test } from "vitest";
 import { scopes } from "../authorization/scopes.ts";
 import { encodingsOf, findCanaries, type Haystack, readFolder } from "../test/canaries.ts";
-import { type Asked, startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
+import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
+import type { Asked, TestKeep } from "../test/start-test-keep.ts";
+import { readAs, visitKeep } from "../test/visit-keep.ts";
 
 /** In every value and every note, each with a number of its own beside it. */
 const marker = `canary${randomBytes(9).toString("hex")}`;
@@ -38,7 +40,7 @@ async function writeEverywhere(write: Writer, collected: Collected): Promise<voi
     const path = `/secrets/by-path/app/${name}`;
     await write("PUT", path, { ...body, note: next(), tags: ["example"] });
     await write("PUT", path, { ...body, note: next() });
-    const { id } = (await (await write("GET", path)).json()) as { readonly id: string };
+    const { id } = await readAs<{ readonly id: string }>(await write("GET", path));
     await write("PATCH", `/secrets/${id}`, { note: next() });
     await write("GET", `/secrets/${id}/value`);
     await write("POST", `/secrets/${id}/versions/1/restore`);
@@ -120,6 +122,25 @@ async function mintEverywhere(keep: TestKeep, admin: string): Promise<readonly s
   return [admin, first.value, rotated.value, leaked.value];
 }
 
+/** Sessions of people who signed in, and what of a sign-in that is under way nobody else may know. */
+async function signInEverywhere(world: KeepWithProviders): Promise<readonly string[]> {
+  const { keep } = world;
+  const visitors = [
+    await world.signIn("general", "101"),
+    await world.signIn("code-hosting", "first"),
+    visitKeep(keep),
+  ];
+  const locations = [await visitors[2]?.leave("general"), await visitKeep(keep).leave("code-hosting")];
+  const fromCookies = visitors.flatMap(({ cookies }) => [...cookies.values()]);
+  const fromAddresses = locations.flatMap((url) => [
+    url?.searchParams.get("state"),
+    url?.searchParams.get("nonce"),
+  ]);
+  const texts = [...fromCookies, ...fromAddresses].filter((text) => typeof text === "string");
+  expect(texts.length).toBeGreaterThanOrEqual(6);
+  return texts;
+}
+
 async function plantControl(url: string): Promise<void> {
   const client = new Client(url);
   await client.connect();
@@ -148,16 +169,17 @@ async function collectDatabase(postgres: Postgres, url: string): Promise<readonl
   return [dumped, ...(await readFolder(postgres.dataFolder))];
 }
 
-test("no value, note or token is in a dump, in data files, in the log of changes, in our log, in errors or in metrics", {
+test("no value, note, token or session is in a dump, in data files, in the log of changes, in our log, in errors or in metrics", {
   timeout: 120_000,
 }, async () => {
   const collected: Collected = { texts: [], errors: [], count: 0 };
   await using postgres = await startPostgres({ settings: { full_page_writes: "on" } });
   const { url } = await postgres.createDatabase();
   const ours: Haystack[] = [];
-  let tokens: readonly string[] = [];
+  let bearers: readonly string[] = [];
   {
-    await using keep = await startTestKeep({ databaseUrl: url });
+    await using world = await startKeepWithProviders({ databaseUrl: url });
+    const { keep } = world;
     const person = await keep.addPerson();
     const { text: admin } = await keep.addToken(person, { scopes });
     let writes = 0;
@@ -176,7 +198,7 @@ test("no value, note or token is in a dump, in data files, in the log of changes
       return response;
     };
     await writeEverywhere(write, collected);
-    tokens = await mintEverywhere(keep, admin);
+    bearers = [...(await mintEverywhere(keep, admin)), ...(await signInEverywhere(world))];
     await failEverywhere(send, collected);
     ours.push({ name: "our log", content: Buffer.from(keep.logLines.join("\n")) });
     ours.push({ name: "errors", content: Buffer.from(collected.errors.join("\n")) });
@@ -185,9 +207,9 @@ test("no value, note or token is in a dump, in data files, in the log of changes
   }
   const theirs = await collectDatabase(postgres, url);
   const everywhere = [...ours, ...theirs];
-  expect(findCanaries(everywhere, [marker, ...tokens])).toEqual([]);
+  expect(findCanaries(everywhere, [marker, ...bearers])).toEqual([]);
   expectControlFound(theirs);
-  const canaries = collected.count + tokens.length;
+  const canaries = collected.count + bearers.length;
   expect(canaries).toBeGreaterThanOrEqual(fewestCanaries);
   const megabytes = everywhere.reduce((sum, { content }) => sum + content.length, 0) / 1e6;
   recordFigure({

@@ -10,6 +10,7 @@ import { Pool } from "pg";
 import type { Failure } from "../failures.ts";
 import { type AppliedMigrations, applyMigrations } from "./apply-migrations.ts";
 import { readMigrations } from "./read-migrations.ts";
+import { type SharedConnection, shareConnection } from "./shared-connection.ts";
 import { enterFirst, nameOutage, runTransaction, type Statement, type Transaction } from "./transaction.ts";
 
 export type Database = AsyncDisposable & {
@@ -60,12 +61,13 @@ export async function openDatabase(addresses: DatabaseAddresses): Promise<Databa
     await pool.end();
     throw explainRefusal(problem, addresses.url);
   }
+  const shared = shareConnection(pool);
   return {
     migrations,
-    ask: <Row extends object>(statement: Statement) => askPool<Row>(pool, statement),
+    ask: <Row extends object>(statement: Statement) => askOne<Row>({ pool, shared }, statement),
     inTransaction: (work) => runTransaction(pool, "none", work),
     askInAccount: <Row extends object>(accountId: string, statement: Statement) =>
-      askPool<Row>(pool, enterFirst(accountId, statement)),
+      askOne<Row>({ pool, shared }, enterFirst(accountId, statement)),
     inAccount: (accountId, work) => runTransaction(pool, { accountId }, work),
     acrossAccounts: (work) => runTransaction(pool, { role: "keep_maintenance" }, work),
     listen: (channel, heard, signal) => listen(pool, { channel, heard, signal }),
@@ -74,7 +76,10 @@ export async function openDatabase(addresses: DatabaseAddresses): Promise<Databa
       idle: pool.idleCount,
       waiting: pool.waitingCount,
     }),
-    [Symbol.asyncDispose]: () => pool.end(),
+    async [Symbol.asyncDispose]() {
+      await shared[Symbol.asyncDispose]();
+      await pool.end();
+    },
   };
 }
 
@@ -107,9 +112,13 @@ function openPool(url: string, { max, role }: { readonly max: number; readonly r
   return pool;
 }
 
-async function askPool<Row extends object>(pool: Pool, statement: Statement): Promise<readonly Row[]> {
+async function askOne<Row extends object>(
+  { pool, shared }: { readonly pool: Pool; readonly shared: SharedConnection },
+  statement: Statement,
+): Promise<readonly Row[]> {
   try {
-    return (await pool.query<Row>(statement)).rows;
+    const answer = statement.isShort === true ? shared.ask<Row>(statement) : pool.query<Row>(statement);
+    return (await answer).rows;
   } catch (problem) {
     throw nameOutage(problem);
   }

@@ -62,7 +62,9 @@ async function expectTruth(keep: TestKeep, cell: Cell): Promise<void> {
   expect((await keep.ask(deleted, { token: cell.token })).status).toBe(404);
 }
 
-test("rows that a superuser moved, changed or put back are never read: each time an integrity failure and a record", async () => {
+test("rows that a superuser moved, changed or put back are never read: each time an integrity failure and a record", {
+  timeout: 300_000,
+}, async () => {
   await using keep = await startTestKeep({ settings: { readsPerMinute: "1000000" } });
   const cells = await makeCells(keep, 12);
   const [untouched, ...touched] = cells;
@@ -92,7 +94,7 @@ test("rows that a superuser moved, changed or put back are never read: each time
   });
 });
 
-test("a node that starts on tampered rows refuses each of them", async () => {
+test("a node that starts on tampered rows refuses each of them", { timeout: 300_000 }, async () => {
   await using keep = await startTestKeep({ settings: { readsPerMinute: "1000000" } });
   const [untouched, ...touched] = await makeCells(keep, 6);
   await inSuperuser(keep.databaseUrl, async (superuser) => {

@@ -66,6 +66,8 @@ function describeOperation(row: DescribedRow): object {
   return {
     operationId: `${row.method} ${row.path}`
       .toLowerCase()
+      // What is below a path has another name than the path itself.
+      .replace("*", "below")
       .replaceAll(/[^a-z]+/gu, "-")
       .replace(/-$/u, ""),
     summary: row.summary,

@@ -14,7 +14,7 @@ const fewestCases = scale === "nightly" ? 200_000 : 5000;
 const mostMilliseconds = scale === "nightly" ? 14_400_000 : 840_000;
 const hooks = fileURLToPath(new URL("fixtures/", import.meta.url));
 /** Beside those that its schema's edges ask for, so many are made up for each operation. */
-const perOperation = Math.ceil((fewestCases * (scale === "nightly" ? 1 : 0.6)) / routes.length);
+const perOperation = Math.ceil((fewestCases * (scale === "nightly" ? 1 : 0.75)) / routes.length);
 const checks = [
   "not_a_server_error",
   "status_code_conformance",

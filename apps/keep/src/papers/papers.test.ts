@@ -50,9 +50,10 @@ test("every example in the document is one that its schema takes", () => {
   const examples: boolean[] = [];
   const walk = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
-    // A schema of the document is one of ours.
-    if ("schema" in value && "example" in value)
+    if ("schema" in value && "example" in value) {
+      // A schema of the document is one of ours.
       examples.push(Compile(value.schema as object).Check(value.example));
+    }
     for (const inner of Object.values(value)) walk(inner);
   };
   walk(document.paths);

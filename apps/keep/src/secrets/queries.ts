@@ -152,11 +152,28 @@ function conditionFor(which: Whereabouts): [condition: string, ...values: string
   ];
 }
 
-const valued =
-  `SELECT ${named}, ${marked}, version.version, version.type AS version_type, version.key_version AS version_key, version.sealed` +
-  " FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id" +
-  " LEFT JOIN secret_version AS version ON version.account_id = secret.account_id AND version.vault_id = secret.vault_id AND version.secret_id = secret.id";
 const ownVault = "secret.account_id = entered.account::uuid AND secret.vault_id = $2";
+
+/** The version is looked up by its number, however many there are of a secret. */
+function valuesWhere(condition: string, version: string): string {
+  return (
+    `SELECT ${named}, ${marked}, version.version, version.version_type, version.version_key, version.sealed` +
+    " FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id" +
+    " LEFT JOIN LATERAL (SELECT one.version, one.type AS version_type, one.key_version AS version_key, one.sealed FROM secret_version AS one" +
+    ` WHERE one.account_id = secret.account_id AND one.vault_id = secret.vault_id AND one.secret_id = secret.id AND one.version = ${version} OFFSET 0) AS version ON true` +
+    ` WHERE ${condition}`
+  );
+}
+
+// Not coalesce: under row-level security the database takes that for something that might leak, and scans.
+const valueById = valuesWhere(
+  `${ownVault} AND secret.id = $3`,
+  "CASE WHEN $4::int IS NULL THEN secret.current_version ELSE $4 END",
+);
+const valueByPath = valuesWhere(
+  `${ownVault} AND secret.folder = $3 AND secret.name = $4`,
+  "secret.current_version",
+);
 
 /** A version of a secret, the current one for null; undefined when there is no such secret. */
 export async function readValueById(
@@ -166,7 +183,8 @@ export async function readValueById(
 ): Promise<ValueRow | undefined> {
   const [row] = await database.askInAccount<ValueRow>(accountId, {
     name: "read-value-by-id",
-    text: `${valued} AND version.version = coalesce($4::int, secret.current_version) WHERE ${ownVault} AND secret.id = $3`,
+    isShort: true,
+    text: valueById,
     values: [vaultId, id, version],
   });
   return row;
@@ -179,7 +197,8 @@ export async function readValueByPath(
 ): Promise<ValueRow | undefined> {
   const [row] = await database.askInAccount<ValueRow>(accountId, {
     name: "read-value-by-path",
-    text: `${valued} AND version.version = secret.current_version WHERE ${ownVault} AND secret.folder = $3 AND secret.name = $4`,
+    isShort: true,
+    text: valueByPath,
     values: [vaultId, folder, name],
   });
   return row;
@@ -219,7 +238,7 @@ export async function readValueRows(
 ): Promise<readonly ValueRow[]> {
   return database.askInAccount<ValueRow>(accountId, {
     name: "read-values",
-    text: `${valued} AND version.version = secret.current_version WHERE ${ofSearch} ORDER BY secret.folder, secret.name LIMIT $7`,
+    text: `${valuesWhere(ofSearch, "secret.current_version")} ORDER BY secret.folder, secret.name LIMIT $7`,
     values: [vaultId, search.folder, search.recursive, search.names, search.reach, search.limit],
   });
 }

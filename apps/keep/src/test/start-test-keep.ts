@@ -128,6 +128,7 @@ async function startServing(
   undo: AsyncDisposableStack,
 ): Promise<{ readonly url: string; readonly metricsUrl: string }> {
   const end = new AbortController();
+  let hasStarted = false;
   const logger = createLogger({
     level: "debug",
     allowedFields: logFields,
@@ -148,9 +149,11 @@ async function startServing(
   served.catch(reject);
   undo.defer(async () => {
     end.abort();
-    await served;
+    // One that never came to listen has told why already.
+    await (hasStarted ? served : served.catch(() => undefined));
   });
   await listening;
+  hasStarted = true;
   const addressAfter = (words: string): string =>
     printed.find((line) => line.startsWith(words))?.slice(words.length) ?? "";
   return { url: addressAfter("Keep listens on "), metricsUrl: addressAfter("Metrics on ") };

@@ -26,6 +26,8 @@ export type VaultDetailRow = VaultRow & {
 const listed = `vault.id, vault.name, vault.created_at, ${isEncrypted} AS is_encrypted`;
 const detailed = `${listed}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.updated_at, vault.deleted_at`;
 
+const liveVaults = `SELECT ${listed} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`;
+
 type VaultPage = {
   readonly ids: readonly string[] | null;
   readonly after: string | null;
@@ -40,7 +42,8 @@ export async function listVaults(
 ): Promise<readonly VaultRow[]> {
   return database.askInAccount<VaultRow>(accountId, {
     name: "list-vaults",
-    text: `SELECT ${listed} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`,
+    isShort: true,
+    text: liveVaults,
     values: [page.ids, page.after, page.limit],
   });
 }

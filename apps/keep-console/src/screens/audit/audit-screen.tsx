@@ -24,7 +24,14 @@ export default function AuditScreen({ session }: { readonly session: Session }) 
   const { query } = useAddress();
   const vaults = useAnswer<readonly Vault[]>("/api/secrets/vaults?limit=200");
   if (vaults.state === "loading") return <Loading lines={8} />;
-  if (vaults.state === "failed") return <Failed text={vaults.problem.message} onRetry={vaults.reload} />;
+  if (vaults.state === "failed") {
+    return (
+      <div className="stack">
+        <h1>Audit</h1>
+        <Failed text={vaults.problem.message} onRetry={vaults.reload} />
+      </div>
+    );
+  }
   const place = query.get("vault") ?? vaults.body[0]?.id ?? "account";
   return <Log key={place} place={place} vaults={vaults.body} session={session} />;
 }

@@ -23,15 +23,14 @@ export function EditSecret({ vaultId, secretId, who, onSaved, onCancel }: EditSe
   const [draft, setDraft] = useState<Draft>();
   const [conflict, setConflict] = useState<{ readonly theirs: Stored | undefined }>();
   const { run, isBusy, problem } = useDoing();
-  useEffect(() => {
-    void run(async () => {
-      const stored = await readStored(vaultId, secretId);
-      if (stored === undefined) return onSaved(undefined);
-      setBefore(stored);
-      setDraft(draftOf(stored.secret, stored.value));
-    });
-    // Once, when it is opened: what is written must not be replaced under the writer's hands.
-  }, []);
+  const begin = async (): Promise<void> => {
+    const stored = await readStored(vaultId, secretId);
+    if (stored === undefined) return onSaved(undefined);
+    setBefore(stored);
+    setDraft(draftOf(stored.secret, stored.value));
+  };
+  // Once, when it is opened: what is written must not be replaced under the writer's hands.
+  useEffect(() => void run(begin), []);
   if (before === undefined || draft === undefined) {
     return problem === undefined ? <Loading /> : <Failed text={problem.message} />;
   }
@@ -44,6 +43,8 @@ export function EditSecret({ vaultId, secretId, who, onSaved, onCancel }: EditSe
         setConflict({ theirs: await readStored(vaultId, secretId) });
       }
     });
+  const saveAnew = (): Promise<boolean> =>
+    run(async () => onSaved(await createSecret(vaultId, before.secret.path, draft)));
   if (conflict !== undefined) {
     const { theirs } = conflict;
     return (
@@ -54,11 +55,7 @@ export function EditSecret({ vaultId, secretId, who, onSaved, onCancel }: EditSe
           isBusy={isBusy}
           who={who}
           onKeepTheirs={() => onSaved(theirs?.secret)}
-          onSaveMine={() =>
-            theirs === undefined
-              ? void run(async () => onSaved(await createSecret(vaultId, before.secret.path, draft)))
-              : void save(theirs)
-          }
+          onSaveMine={() => void (theirs === undefined ? saveAnew() : save(theirs))}
           onEditOn={() => {
             if (theirs !== undefined) setBefore(theirs);
             setConflict(undefined);

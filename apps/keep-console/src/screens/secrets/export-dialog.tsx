@@ -50,9 +50,7 @@ export function ExportDialog({ session, vaultId, folder, onClose }: ExportDialog
       <CheckField label="With the folders within it" isChecked={isDeep} onChange={setIsDeep} />
       <Notice kind="warn">The file holds every value in clear. Delete it when you no longer need it.</Notice>
       {isRefused && <SignInAgain session={session} purpose="export values" />}
-      {problem !== undefined && !isRefused && (
-        <Failed text={[problem.message, ...problem.mistakes.map(({ reason }) => reason)].join(". ")} />
-      )}
+      {problem !== undefined && !isRefused && <Failed text={problem.message} />}
       <DialogEnding>
         {!isRefused && (
           <button type="button" className="button main" disabled={isBusy} onClick={() => void run(save)}>

@@ -8,6 +8,7 @@ import { useDoing } from "../../vault-api/use-doing.ts";
 import { queryOf, vaultPath } from "./api-paths.ts";
 import { ImportPreview } from "./import-preview.tsx";
 import { isChangedMeanwhile, readVaultRevision } from "./save-secret.ts";
+import { useSight } from "./use-sight.ts";
 
 export type ImportDialogProps = {
   readonly vaultId: string;
@@ -27,21 +28,10 @@ export function ImportDialog({ vaultId, folder, onDone, onClose }: ImportDialogP
   const [shown, setShown] = useState<Preview>();
   const preview = shown?.report;
   const { run, isBusy, problem } = useDoing();
-  const send = async (revision?: number): Promise<ImportReport> => {
-    const isDry = revision === undefined;
-    const query = queryOf({
-      format: source.format,
-      path: folder,
-      mode: source.overwrites ? "overwrite" : "create",
-      dry_run: isDry ? "true" : "false",
-    });
-    const wish = {
-      method: "POST",
-      body: { content: source.content },
-      ...(isDry ? {} : { revision }),
-    } as const;
-    return (await ask<ImportReport>(`${vaultPath(vaultId)}/import${query}`, wish)).body;
-  };
+  const send = (revision?: number): Promise<ImportReport> =>
+    sendImport({ vaultId, folder, source, revision });
+  const look = async (): Promise<void> =>
+    setShown({ report: await send(), revision: await readVaultRevision(vaultId) });
   const count = preview === undefined ? 0 : preview.created.length + preview.changed.length;
   return (
     <Dialog title="Import" isOpen isWide onClose={onClose} staysOnOutsidePress>
@@ -58,7 +48,7 @@ export function ImportDialog({ vaultId, folder, onDone, onClose }: ImportDialogP
           text={
             isChangedMeanwhile(problem)
               ? "It changed in the meantime. Nothing was imported; go back and look at the preview again."
-              : [problem.message, ...problem.mistakes.map(({ reason }) => reason)].join(". ")
+              : problem.message
           }
         />
       )}
@@ -68,11 +58,7 @@ export function ImportDialog({ vaultId, folder, onDone, onClose }: ImportDialogP
             type="button"
             className="button main"
             disabled={isBusy || source.content.trim() === ""}
-            onClick={() =>
-              void run(async () =>
-                setShown({ report: await send(), revision: await readVaultRevision(vaultId) }),
-              )
-            }
+            onClick={() => void run(look)}
           >
             Preview
           </button>
@@ -96,13 +82,36 @@ export function ImportDialog({ vaultId, folder, onDone, onClose }: ImportDialogP
   );
 }
 
+type Sending = Pick<ImportDialogProps, "vaultId" | "folder"> & {
+  readonly source: Source;
+  /** Of the vault that was looked at; a dry run without it. */
+  readonly revision: number | undefined;
+};
+
+async function sendImport({ vaultId, folder, source, revision }: Sending): Promise<ImportReport> {
+  const query = queryOf({
+    format: source.format,
+    path: folder,
+    mode: source.overwrites ? "overwrite" : "create",
+    dry_run: revision === undefined ? "true" : "false",
+  });
+  const { body } = await ask<ImportReport>(`${vaultPath(vaultId)}/import${query}`, {
+    method: "POST",
+    body: { content: source.content },
+    ...(revision === undefined ? {} : { revision }),
+  });
+  return body;
+}
+
 type SourceFieldsProps = { readonly source: Source; readonly onChange: (source: Source) => void };
 
 function SourceFields({ source, onChange }: SourceFieldsProps) {
   const id = useId();
+  const sight = useSight(true);
   const take = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
     const content = await file.text();
+    sight.show();
     onChange({ ...source, content, format: formatOf(content) });
   };
   const drop = (event: DragEvent): void => {
@@ -111,18 +120,23 @@ function SourceFields({ source, onChange }: SourceFieldsProps) {
   };
   return (
     <div className="stack" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
-      <TextArea
-        label="Content"
-        hint="Paste it here, or drop a file on it"
-        rows={8}
-        value={source.content}
-        placeholder={"DATABASE_URL=postgres://…\nAPI_KEY=…"}
-        onChange={(event) => {
-          const content = event.currentTarget.value;
-          const isFirst = source.content === "";
-          onChange({ ...source, content, format: isFirst ? formatOf(content) : source.format });
-        }}
-      />
+      {source.content !== "" && sight.secondsLeft === undefined ? (
+        <AwayContent onReturn={sight.show} />
+      ) : (
+        <TextArea
+          label="Content"
+          hint="Paste it here, or drop a file on it"
+          rows={8}
+          value={source.content}
+          placeholder={"DATABASE_URL=postgres://…\nAPI_KEY=…"}
+          onChange={(event) => {
+            const content = event.currentTarget.value;
+            sight.show();
+            const isFirst = source.content === "";
+            onChange({ ...source, content, format: isFirst ? formatOf(content) : source.format });
+          }}
+        />
+      )}
       <div className="field">
         <label htmlFor={id}>Or choose a file</label>
         <input
@@ -148,6 +162,23 @@ function SourceFields({ source, onChange }: SourceFieldsProps) {
         onChange={(overwrites) => onChange({ ...source, overwrites })}
       />
       <Notice>Nothing is saved before you have seen what would change.</Notice>
+    </div>
+  );
+}
+
+/** It is full of values, which leave the page when nobody has written for a while. */
+function AwayContent({ onReturn }: { readonly onReturn: () => void }) {
+  return (
+    <div className="field">
+      <span className="label">Content</span>
+      <div className="value hidden-value">
+        <span className="quiet">Hidden while you were away. Nothing is lost.</span>
+      </div>
+      <div>
+        <button type="button" className="button" onClick={onReturn}>
+          Go on editing
+        </button>
+      </div>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
 import type { MenuChoice } from "../../design/menu.tsx";
-import { useRowWindow } from "../../design/row-window.ts";
+import { type RowWindow, useRowWindow } from "../../design/row-window.ts";
 import { SharedMenu } from "../../design/shared-menu.tsx";
 import { type Entry, ListRow, nameOf } from "./list-row.tsx";
 import type { SayWho } from "./who.ts";
@@ -36,43 +36,42 @@ export function SecretList(props: SecretListProps) {
   useEffect(() => {
     if (hasMore && end + rowsAhead >= entries.length) onMore();
   }, [hasMore, onMore, end, entries.length]);
-  const indexes = Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset);
-  // Whoever has the focus keeps it, also out of sight.
-  if (active < first && active < entries.length) indexes.unshift(active);
-  if (active >= end && active < entries.length) indexes.push(active);
+  const indexes = indexesToDraw({ first, end }, active);
   return (
-    <div
-      className={props.isOld ? "card list old" : "card list"}
-      role="table"
-      aria-label={props.label}
-      aria-rowcount={hasMore ? -1 : entries.length + 1}
-      aria-busy={props.isOld}
-    >
-      <ListHead isDeleted={props.isDeleted} />
+    <>
       <div
-        ref={body}
-        className="list-body"
-        role="rowgroup"
-        style={{ height: `${entries.length * rowHeight}px` }}
-        onKeyDown={onKeyDown}
-        onFocus={onFocus}
+        className={props.isOld ? "card list old" : "card list"}
+        role="table"
+        aria-label={props.label}
+        aria-rowcount={hasMore ? -1 : entries.length + 1}
+        aria-busy={props.isOld}
       >
-        {indexes.map((index) => {
-          const entry = entries[index];
-          return entry === undefined ? null : (
-            <ListRow
-              key={entry.key}
-              entry={entry}
-              index={index}
-              top={index * rowHeight}
-              isActive={index === active}
-              hasPath={props.hasPaths}
-              who={props.who}
-              onMenu={openMenu}
-              onTag={props.onTag}
-            />
-          );
-        })}
+        <ListHead isDeleted={props.isDeleted} />
+        <div
+          ref={body}
+          className="list-body"
+          role="rowgroup"
+          style={{ height: `${entries.length * rowHeight}px` }}
+          onKeyDown={onKeyDown}
+          onFocus={onFocus}
+        >
+          {indexes.map((index) => {
+            const entry = entries[index];
+            return entry === undefined ? null : (
+              <ListRow
+                key={entry.key}
+                entry={entry}
+                index={index}
+                top={index * rowHeight}
+                isActive={index === active}
+                hasPath={props.hasPaths}
+                who={props.who}
+                onMenu={openMenu}
+                onTag={props.onTag}
+              />
+            );
+          })}
+        </div>
       </div>
       <SharedMenu
         anchor={opened?.button}
@@ -80,8 +79,15 @@ export function SecretList(props: SecretListProps) {
         choices={opened === undefined ? [] : props.choicesFor(opened.entry)}
         onClose={() => setOpened(undefined)}
       />
-    </div>
+    </>
   );
+}
+
+/** Whoever has the focus keeps it, also out of sight. */
+function indexesToDraw({ first, end }: Pick<RowWindow, "first" | "end">, active: number): readonly number[] {
+  const inSight = Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset);
+  if (active < first) return [active, ...inSight];
+  return active >= end ? [...inSight, active] : inSight;
 }
 
 function ListHead({ isDeleted }: { readonly isDeleted: boolean }) {

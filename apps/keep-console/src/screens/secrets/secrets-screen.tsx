@@ -9,13 +9,13 @@ import type { Vault } from "@hearth-and-keep/vault-contract";
 import { useEffect } from "react";
 import { Failed, Loading } from "../../design/states.tsx";
 import { go } from "../../router/router.tsx";
+import type { Session } from "../../shell/session.ts";
 import { useAnswer } from "../../vault-api/use-answer.ts";
-import type { ScreenProps } from "../screens.tsx";
 import { vaultsPath } from "./api-paths.ts";
 import { addressOf, usePlace } from "./secrets-place.ts";
 import { VaultView } from "./vault-view.tsx";
 
-export default function SecretsScreen({ session }: ScreenProps) {
+export default function SecretsScreen({ session }: { readonly session: Session }) {
   const vaults = useAnswer<readonly Vault[]>(`${vaultsPath}?limit=200`);
   const { vaultId } = usePlace();
   const known = vaults.state === "there" ? vaults.body : undefined;
@@ -24,16 +24,25 @@ export default function SecretsScreen({ session }: ScreenProps) {
   useEffect(() => {
     if (vaultId === undefined && first !== undefined) go(addressOf({ vaultId: first }), { replaces: true });
   }, [vaultId, first]);
-  if (vaults.state === "failed") return <Failed text={vaults.problem.message} onRetry={vaults.reload} />;
+  if (vaults.state === "failed") return <Missing text={vaults.problem.message} onRetry={vaults.reload} />;
   const vault = known?.find(({ id }) => id === vaultId);
   // A vault made a moment ago is in the list's next answer.
   const isComing = vaults.state === "loading" || vaults.isOld || vaultId === undefined;
   if (vault !== undefined) return <VaultView key={vault.id} {...{ session, vault }} vaults={known ?? []} />;
   if (isComing) return <Loading lines={8} label="Loading the secrets" />;
   return (
-    <Failed
+    <Missing
       text="This vault is not here. It may be deleted, or belong to somebody else."
       onRetry={() => go("/secrets")}
     />
+  );
+}
+
+function Missing(props: { readonly text: string; readonly onRetry: () => void }) {
+  return (
+    <div className="stack">
+      <h1>Secrets</h1>
+      <Failed {...props} />
+    </div>
   );
 }

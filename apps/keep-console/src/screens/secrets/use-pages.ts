@@ -32,8 +32,12 @@ const nothing = { path: undefined, items: [], cursor: undefined, problem: undefi
 export function usePages<Item>(path: string | undefined): Pages<Item> {
   const [held, setHeld] = useState<Held<Item>>(nothing);
   const [turn, setTurn] = useState(0);
-  const latest = useRef(held);
-  latest.current = held;
+  // Known at once, not with the next drawing: a cursor that was used must not be asked for again.
+  const latest = useRef<Held<Item>>(nothing);
+  const settle = useCallback((next: Held<Item>) => {
+    latest.current = next;
+    setHeld(next);
+  }, []);
   const isAsking = useRef(false);
   useEffect(() => {
     if (path === undefined) return undefined;
@@ -44,11 +48,11 @@ export function usePages<Item>(path: string | undefined): Pages<Item> {
       const next = await readPages<Item>(path, { wanted, signal: end.signal });
       if (end.signal.aborted) return;
       isAsking.current = false;
-      setHeld(next);
+      settle(next);
     };
     void begin();
     return () => end.abort();
-  }, [path, turn]);
+  }, [path, turn, settle]);
   const more = useCallback(() => {
     const { path: from, cursor } = latest.current;
     if (isAsking.current || from === undefined || cursor === undefined) return;
@@ -58,15 +62,15 @@ export function usePages<Item>(path: string | undefined): Pages<Item> {
       // Something else may have been asked for in the meantime.
       if (latest.current.path !== from || latest.current.cursor !== cursor) return;
       isAsking.current = false;
-      setHeld((last) => ({ ...next, items: [...last.items, ...next.items] }));
+      settle({ ...next, items: [...latest.current.items, ...next.items] });
     };
     void goOn();
-  }, []);
+  }, [settle]);
   const reload = useCallback(() => setTurn((last) => last + 1), []);
   const change = useCallback(
     (update: (items: readonly Item[]) => readonly Item[]) =>
-      setHeld((last) => ({ ...last, items: update(last.items) })),
-    [],
+      settle({ ...latest.current, items: update(latest.current.items) }),
+    [settle],
   );
   return { ...stateOf(held, path), more, reload, change };
 }

@@ -12,6 +12,8 @@ export type VaultContents = {
   readonly secrets: Pages<SecretMetadata>;
   readonly state: Pages<SecretMetadata>["state"];
   readonly entries: readonly Entry[];
+  /** Some of them are of the place before, while those of this one are on their way. */
+  readonly isOld: boolean;
   /** Every tag of what was read so far. */
   readonly tags: readonly string[];
   /** Of rows from several folders. */
@@ -53,7 +55,8 @@ export function useVaultContents(place: SecretsPlace): VaultContents {
   const isWaiting = !hasPaths && folders.state === "loading";
   const isBroken = !hasPaths && folders.state === "failed";
   const state = isWaiting ? "loading" : isBroken ? "failed" : secrets.state;
-  return { secrets, state, entries, tags, hasPaths, changed: settle };
+  const isOld = secrets.isOld || (!hasPaths && folders.isOld);
+  return { secrets, state, entries, isOld, tags, hasPaths, changed: settle };
 }
 
 function useEntries(

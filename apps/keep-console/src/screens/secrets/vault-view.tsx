@@ -9,7 +9,7 @@ import { FolderTrail } from "./folder-trail.tsx";
 import { NothingHere } from "./nothing-here.tsx";
 import { SecretList } from "./secret-list.tsx";
 import { SecretPanel } from "./secret-panel.tsx";
-import { goTo, usePlace } from "./secrets-place.ts";
+import { goTo, type SecretsPlace, usePlace } from "./secrets-place.ts";
 import { Toolbar } from "./toolbar.tsx";
 import { useChoices, useRestore } from "./use-choices.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
@@ -39,40 +39,7 @@ export function VaultView({ session, vault, vaults }: VaultViewProps) {
   const known = contents.secrets.items.find(({ id }) => id === place.secretId);
   return (
     <>
-      <div className="screen-head">
-        <h1 className="vault-heading">
-          <VaultSwitcher
-            vaults={vaults}
-            current={vault}
-            onNew={() => setDeed({ kind: "new-vault" })}
-            onSettings={() => setDeed({ kind: "vault-settings" })}
-            onDeleted={() => setDeed({ kind: "deleted-vaults" })}
-          />
-        </h1>
-        <div className="row">
-          <Menu
-            label="More for this vault"
-            choices={[
-              { label: "New folder…", onChoose: () => setDeed({ kind: "new-folder", within: place.folder }) },
-              { label: "Import…", onChoose: () => setDeed({ kind: "import" }) },
-              { label: "Export…", onChoose: () => goTo(place, { isExporting: true }) },
-              {
-                label: "Recently deleted",
-                onChoose: () => goTo(place, { isDeleted: true, text: "", tag: "" }),
-              },
-            ]}
-          />
-          <button
-            type="button"
-            className="button main"
-            aria-keyshortcuts="n"
-            onClick={() => setDeed({ kind: "new-secret" })}
-          >
-            <AddIcon />
-            New secret
-          </button>
-        </div>
-      </div>
+      <VaultHead {...{ place, vault, vaults }} onDeed={setDeed} />
       <Toolbar place={place} tags={contents.tags} search={search} />
       <FolderTrail place={place} />
       <Contents {...{ contents, vault, who }} onDeed={setDeed} />
@@ -94,6 +61,50 @@ export function VaultView({ session, vault, vaults }: VaultViewProps) {
   );
 }
 
+type VaultHeadProps = Pick<VaultViewProps, "vault" | "vaults"> & {
+  readonly place: SecretsPlace;
+  readonly onDeed: (deed: Deed) => void;
+};
+
+function VaultHead({ place, vault, vaults, onDeed }: VaultHeadProps) {
+  return (
+    <div className="screen-head">
+      <h1 className="vault-heading">
+        <VaultSwitcher
+          vaults={vaults}
+          current={vault}
+          onNew={() => onDeed({ kind: "new-vault" })}
+          onSettings={() => onDeed({ kind: "vault-settings" })}
+          onDeleted={() => onDeed({ kind: "deleted-vaults" })}
+        />
+      </h1>
+      <div className="row">
+        <Menu
+          label="More for this vault"
+          choices={[
+            { label: "New folder…", onChoose: () => onDeed({ kind: "new-folder", within: place.folder }) },
+            { label: "Import…", onChoose: () => onDeed({ kind: "import" }) },
+            { label: "Export…", onChoose: () => goTo(place, { isExporting: true }) },
+            {
+              label: "Recently deleted",
+              onChoose: () => goTo(place, { isDeleted: true, text: "", tag: "" }),
+            },
+          ]}
+        />
+        <button
+          type="button"
+          className="button main"
+          aria-keyshortcuts="n"
+          onClick={() => onDeed({ kind: "new-secret" })}
+        >
+          <AddIcon />
+          New secret
+        </button>
+      </div>
+    </div>
+  );
+}
+
 type ContentsProps = {
   readonly contents: VaultContents;
   readonly vault: Vault;
@@ -108,7 +119,7 @@ function Contents({ contents, vault, who, onDeed }: ContentsProps) {
   const latest = useRef(place);
   latest.current = place;
   const onTag = useCallback((tag: string) => goTo(latest.current, { tag, text: "" }), []);
-  useFolderFocus(place.folder, !secrets.isOld);
+  useFolderFocus(place.folder, !contents.isOld);
   if (contents.state === "loading") return <Loading lines={8} label="Loading the secrets" />;
   if (contents.state === "failed") {
     return <Failed text={sayFailed(secrets.problem?.message)} onRetry={() => contents.changed()} />;
@@ -117,7 +128,7 @@ function Contents({ contents, vault, who, onDeed }: ContentsProps) {
   return (
     <>
       <p className="hidden-to-sight" role="status">
-        {secrets.isOld ? "" : `${found} ${entries.length} ${entries.length === 1 ? "row" : "rows"}`}
+        {contents.isOld ? "" : `${found} ${entries.length} ${entries.length === 1 ? "row" : "rows"}`}
       </p>
       {secrets.problem !== undefined && (
         <Failed text={sayFailed(secrets.problem.message)} onRetry={() => contents.changed()} />
@@ -128,7 +139,7 @@ function Contents({ contents, vault, who, onDeed }: ContentsProps) {
         <SecretList
           label={`Secrets of ${vault.name}`}
           entries={entries}
-          isOld={secrets.isOld}
+          isOld={contents.isOld}
           hasMore={secrets.hasMore}
           hasPaths={contents.hasPaths}
           isDeleted={place.isDeleted}

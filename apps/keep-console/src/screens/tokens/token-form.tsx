@@ -57,7 +57,7 @@ export function TokenForm({ session, vaults, onIssued }: TokenFormProps) {
         />
         <TokenExpiry draft={draft} mistake={mistakes.date} onChange={change} />
         <TokenLimits draft={draft} vaults={vaults} mistakes={mistakes} onChange={change} />
-        {problem !== undefined && !isStale && <Failed text={wordsOf(problem)} />}
+        {problem !== undefined && !isStale && <Failed text={problem.message} />}
         <div className="row token-form-ending">
           <Link className="button" to="/secrets/tokens">
             Cancel
@@ -77,11 +77,6 @@ export function TokenForm({ session, vaults, onIssued }: TokenFormProps) {
       )}
     </div>
   );
-}
-
-/** With what the server has against single fields. */
-function wordsOf({ message, mistakes }: KeepProblem): string {
-  return [message, ...mistakes.map(({ place, reason }) => `${place} ${reason}`)].join("; ");
 }
 
 type DraftInHand = {

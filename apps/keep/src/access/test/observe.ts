@@ -29,7 +29,7 @@ export const columns = ["no credential", "scopes", ...Object.keys(principals)];
 
 /** Everybody tries one route. The stage is set anew whenever somebody changed it. */
 export async function observeRow(row: Row, theatre: { stage: Stage }): Promise<Observation> {
-  const watch = { calls: 0, tellTales: [] as string[] };
+  const watch: Watch = { calls: 0, tellTales: [] };
   const cellOf = (principal: Principal) => observeCell(row, principal, { theatre, watch });
   const strangers = new Set<string>();
   for (const principal of Object.values(strangersToAll)) strangers.add(await cellOf(principal));
@@ -79,10 +79,8 @@ async function observeCell(
 }
 
 function firstDifference(one: Seen, other: Seen): string {
-  const [lines, otherLines] = [one, other].map(({ everything }) => everything.split("\n")) as [
-    string[],
-    string[],
-  ];
+  const lines = one.everything.split("\n");
+  const otherLines = other.everything.split("\n");
   const place = lines.findIndex((line, index) => line !== otherLines[index]);
   return `${lines[place]} ≠ ${otherLines[place]}`;
 }

@@ -1,0 +1,24 @@
+import { Tabs as Base } from "@base-ui/react/tabs";
+import type { ReactNode } from "react";
+
+export type Tab = { readonly id: string; readonly label: string; readonly content: ReactNode };
+
+/** One of several at a time; arrow keys go from one to the next. */
+export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
+  return (
+    <Base.Root defaultValue={tabs[0]?.id}>
+      <Base.List className="tabs" aria-label={label} activateOnFocus>
+        {tabs.map(({ id, label: text }) => (
+          <Base.Tab key={id} className="tab" value={id}>
+            {text}
+          </Base.Tab>
+        ))}
+      </Base.List>
+      {tabs.map(({ id, content }) => (
+        <Base.Panel key={id} className="tab-panel" value={id}>
+          {content}
+        </Base.Panel>
+      ))}
+    </Base.Root>
+  );
+}

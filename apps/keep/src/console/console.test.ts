@@ -1,0 +1,33 @@
+import { createServer } from "node:http";
+import { findFreePort } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { startTestKeep } from "../test/start-test-keep.ts";
+
+test("the console's forms may lead to where a provider says that people sign in, also when that is elsewhere", async () => {
+  const port = await findFreePort();
+  const issuer = `http://localhost:${port}`;
+  const elsewhere = "https://people.example.com";
+  const provider = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(
+      JSON.stringify({
+        issuer,
+        authorization_endpoint: `${elsewhere}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/keys`,
+        response_types_supported: ["code"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: ["RS256"],
+      }),
+    );
+  });
+  await new Promise<void>((resolve) => provider.listen(port, "localhost", resolve));
+  try {
+    const settings = { generalIssuer: issuer, generalClientId: "keep", generalClientSecret: "secret" };
+    await using keep = await startTestKeep({ settings });
+    const policy = async () => (await keep.ask("/")).headers.get("content-security-policy");
+    await expect.poll(policy, { timeout: 20_000 }).toContain(`form-action 'self' ${issuer} ${elsewhere};`);
+    expect(await policy()).toContain("trusted-types 'none'");
+  } finally {
+    await new Promise((resolve) => provider.close(resolve));
+  }
+});
