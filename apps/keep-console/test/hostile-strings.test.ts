@@ -86,11 +86,15 @@ test("names, folders, tags, notes and values of secrets are shown as typed", man
     const rest = { value: text, note: text, tags };
     const inFolder = await put(vault, `/f${place}/${text}/KEY`, rest);
     const named = await put(vault, `/n${place}/${text}`, rest);
-    if (named.id === undefined) {
+    if (named.id !== undefined)
+      await expectSecret({ vault, id: named.id, text, path: `/n${place}/${text}`, tags, field: "name" });
+    else {
       refusals.add(named.status);
       refusedNames.push(text);
       count("name", refused);
-    } else await expectSecret({ vault, id: named.id, text, path: `/n${place}/${text}`, tags });
+      const { id = "" } = await put(vault, `/plain${place}`, rest);
+      await expectSecret({ vault, id, text, path: `/plain${place}`, tags, field: "plain name" });
+    }
     if (inFolder.id !== undefined) await expectFolder(vault, `/f${place}/${text}`);
     else count("folder", refused);
     expect(watched.takeTroubles(), text).toEqual([]);
@@ -104,12 +108,14 @@ type Expected = {
   readonly text: string;
   readonly path: string;
   readonly tags: readonly string[];
+  /** What its name is counted as. */
+  readonly field: "name" | "plain name";
 };
 
-async function expectSecret({ vault, id, text, path, tags: [tag] }: Expected): Promise<void> {
+async function expectSecret({ vault, id, text, path, tags: [tag], field }: Expected): Promise<void> {
   const narrowed = tag === undefined ? "" : `&tag=${encodeURIComponent(tag)}`;
   await goTo(`/secrets/${vault}?secret=${id}${narrowed}`);
-  await expectText("name", ".side-panel-head h2", path.split("/").at(-1) ?? "");
+  await expectText(field, ".side-panel-head h2", path.split("/").at(-1) ?? "");
   await expectText("path", ".side-panel .facts dd.fixed", path);
   if (tag !== undefined) {
     await expectText("tag", ".side-panel .facts .badge", tag);
@@ -238,7 +244,8 @@ test("all of them were looked for in every field", () => {
     expect((shown.get(field) ?? 0) + (refused.get(field) ?? 0), field).toBe(needed);
   for (const field of ["token name", "vault name"])
     expect((shown.get(field) ?? 0) + (refused.get(field) ?? 0), field).toBe(needed);
-  for (const field of ["display name", "login and e-mail"]) expect(shown.get(field), field).toBe(needed);
+  for (const field of ["note", "value", "display name", "login and e-mail"])
+    expect(shown.get(field), field).toBe(needed);
   expect([...refusals]).toEqual([422]);
   const looks = [...shown.values()].reduce((sum, each) => sum + each, 0);
   const fields = [...shown].map(([field, each]) => `${field} ${each}`).join(", ");

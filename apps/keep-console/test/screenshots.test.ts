@@ -46,7 +46,7 @@ test("every screen and state is there, light and dark, narrow and wide, and none
   recordFigure({
     claim: "console 2",
     text: `${pictures} pictures of ${everyState.length} screens and states, none blank, none wider than its window, no error in the console, no breach of the policy`,
-    counted: { reached: pictures, needed: 260 },
+    counted: { reached: pictures, needed: 320 },
   });
 });
 

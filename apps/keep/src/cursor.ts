@@ -1,7 +1,7 @@
 import { requestFailure } from "./failures.ts";
 
 /** Where a page ended: texts of its last row, which whoever reads the list knows already. */
-export function writeCursor(parts: readonly string[]): string {
+function writeCursor(parts: readonly string[]): string {
   return Buffer.from(JSON.stringify(parts), "utf8").toString("base64url");
 }
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 
 /** What one answered request counts for; the failure is a kind of ours, or absent. */
-export type RequestFigures = {
+type RequestFigures = {
   readonly route: string;
   readonly status: number;
   readonly durationMilliseconds: number;
@@ -24,7 +24,7 @@ export type Metrics = {
   readonly render: () => Promise<{ readonly contentType: string; readonly text: string }>;
 };
 
-export type GaugeSources = { readonly [name in keyof typeof gauges]?: () => number | Promise<number> };
+type GaugeSources = { readonly [name in keyof typeof gauges]?: () => number | Promise<number> };
 
 const gauges = {
   database_connections_in_use: "Connections to the database that work",

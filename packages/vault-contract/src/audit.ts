@@ -6,7 +6,7 @@ const seq = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const wholeNumberText = Type.String({ pattern: "^[1-9][0-9]{0,14}$", maxLength: 15 });
 
 /** One event of an audit log: a link of its chain. */
-export const auditEvent = Type.Object({
+const auditEvent = Type.Object({
   seq,
   at: moment,
   previous: hash,

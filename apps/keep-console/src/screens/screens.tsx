@@ -11,7 +11,7 @@ import type { Session } from "../shell/session.ts";
 import { useAnswer } from "../vault-api/use-answer.ts";
 import { LeadNewPeople } from "./welcome/lead-new-people.tsx";
 
-export type ScreenProps = { readonly session: Session };
+type ScreenProps = { readonly session: Session };
 
 type Screen = {
   readonly at: RegExp;

@@ -26,7 +26,7 @@ export type AskedVerification = {
 
 export type VerificationParts = { readonly print: (sentence: string) => void };
 
-export const verificationCodes = { isSound: 0, isNot: 1, unreadable: 2 } as const;
+const verificationCodes = { isSound: 0, isNot: 1, unreadable: 2 } as const;
 
 /** Checks an export; needs neither a server nor a database. Gives the exit code. */
 export async function verifyExport(

@@ -34,7 +34,7 @@ export type Database = AsyncDisposable & {
   connections(): ConnectionCounts;
 };
 
-export type ConnectionCounts = {
+type ConnectionCounts = {
   readonly inUse: number;
   readonly idle: number;
   /** Callers that wait for one. */

@@ -6,9 +6,9 @@
  * Imported by whoever remembers something between requests, and by `commands/serve.ts`.
  */
 
-export type ForgetKind = "token" | "session" | "account" | "vault";
+type ForgetKind = "token" | "session" | "account" | "vault";
 
-export type Forget = {
+type Forget = {
   readonly one: (subjectId: string) => void;
   /** When this node may have missed something. */
   readonly all: () => void;

@@ -1,6 +1,6 @@
 import type { Person } from "../accounts/person.ts";
 
-export const providerKinds = ["code-hosting", "general"] as const;
+const providerKinds = ["code-hosting", "general"] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
 /** What only the browser that left and the server know of one sign-in. */

@@ -11,7 +11,7 @@ export type Trial = {
 };
 
 /** What each scope is enough for, written down once more and by hand. */
-export const enoughFor: Readonly<Record<Scope, readonly Scope[]>> = {
+const enoughFor: Readonly<Record<Scope, readonly Scope[]>> = {
   "vaults:read": ["vaults:read"],
   "vaults:write": ["vaults:write", "vaults:read"],
   "vaults:delete": ["vaults:delete", "vaults:read"],

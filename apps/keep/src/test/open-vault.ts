@@ -23,7 +23,7 @@ type VaultAsked = {
   readonly token?: string;
 };
 
-export type AskForJson = (
+type AskForJson = (
   method: string,
   path: string,
   body?: unknown,

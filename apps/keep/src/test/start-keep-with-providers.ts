@@ -19,7 +19,7 @@ export type KeepWithProviders = AsyncDisposable & {
   signIn(provider: "code-hosting" | "general", account: string, at?: TestKeep): Promise<KeepVisitor>;
 };
 
-export const people = {
+const people = {
   codeHosting: [
     {
       id: 201,

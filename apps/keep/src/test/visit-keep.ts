@@ -16,7 +16,7 @@ export type KeepVisitor = {
   sessions(): Promise<SessionList["items"]>;
 };
 
-export type VisitorRequest = {
+type VisitorRequest = {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;

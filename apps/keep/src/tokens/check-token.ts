@@ -18,7 +18,7 @@ export type CheckParts = {
 };
 
 /** Where a token is used from, and whether the database may be asked when this node does not remember it. */
-export type TokenUse = { readonly address: string; readonly mayAsk: boolean };
+type TokenUse = { readonly address: string; readonly mayAsk: boolean };
 
 /** Undefined when the token does not hold, for whatever reason: nobody learns which. */
 export type CheckToken = (text: string, use: TokenUse) => Promise<Actor | undefined>;

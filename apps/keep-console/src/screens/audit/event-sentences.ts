@@ -1,7 +1,7 @@
 import type { AuditRecord } from "./audit-record.ts";
 
 /** What a record says, as far as it can be read. */
-export type EventBody = Readonly<Record<string, unknown>>;
+type EventBody = Readonly<Record<string, unknown>>;
 
 /** Names for what records name by ids. */
 export type Names = {
@@ -37,7 +37,7 @@ function silent(did: string): Sentence {
   return { who: "", did, address: undefined, kind: "alarm" };
 }
 
-export function isBody(body: unknown): body is EventBody {
+function isBody(body: unknown): body is EventBody {
   return typeof body === "object" && body !== null && !Array.isArray(body);
 }
 

@@ -2,7 +2,7 @@ import type { NewSecretBody, SecretMetadata, SecretValue } from "@hearth-and-kee
 
 export type SecretType = SecretMetadata["type"];
 
-export type ChosenFile = { readonly name: string; readonly size: number; readonly base64: string };
+type ChosenFile = { readonly name: string; readonly size: number; readonly base64: string };
 
 /** What somebody is writing, before it is saved. */
 export type Draft = {
@@ -17,7 +17,7 @@ export type Draft = {
 
 export const emptyDraft: Draft = { type: "text", text: "", file: undefined, tags: "", note: "" };
 
-export const mostBytes: Readonly<Record<SecretType, number>> = {
+const mostBytes: Readonly<Record<SecretType, number>> = {
   text: 65_536,
   json: 65_536,
   binary: 65_536,
@@ -61,7 +61,7 @@ function isJson(text: string): boolean {
   }
 }
 
-export function tagsIn(text: string): string[] {
+function tagsIn(text: string): string[] {
   const tags = text.split(",").map((tag) => tag.trim());
   return [...new Set(tags.filter((tag) => tag !== ""))];
 }

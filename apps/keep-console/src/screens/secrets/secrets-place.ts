@@ -19,7 +19,7 @@ export function usePlace(): SecretsPlace {
   return useMemo(() => placeOf(address), [address]);
 }
 
-export function placeOf({ path, query }: Address): SecretsPlace {
+function placeOf({ path, query }: Address): SecretsPlace {
   const vaultId = path.split("/")[2];
   return {
     vaultId: vaultId === "" ? undefined : vaultId,

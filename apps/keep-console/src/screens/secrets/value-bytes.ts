@@ -13,7 +13,7 @@ export async function readAsBase64(file: Blob): Promise<string> {
   return btoa(text);
 }
 
-export function bytesOf({ value, encoding }: Content): Uint8Array<ArrayBuffer> {
+function bytesOf({ value, encoding }: Content): Uint8Array<ArrayBuffer> {
   if (encoding === "utf8") return new TextEncoder().encode(value);
   return Uint8Array.from(atob(value), (letter) => letter.charCodeAt(0));
 }

@@ -7,7 +7,7 @@ export type Reading = {
   readonly token: string;
 };
 
-export type Lines = { readonly label: string; readonly text: string };
+type Lines = { readonly label: string; readonly text: string };
 
 export type Way = {
   readonly id: string;

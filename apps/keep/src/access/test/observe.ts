@@ -15,7 +15,7 @@ import {
 export type Row = { readonly method: string; readonly path: string };
 
 /** What a caller can see of an answer; the request's id, which is always another, is left out. */
-export type Seen = { readonly status: number; readonly everything: string };
+type Seen = { readonly status: number; readonly everything: string };
 
 export type Observation = {
   /** One row of the table, by its columns. */

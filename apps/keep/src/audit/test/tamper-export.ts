@@ -15,7 +15,7 @@ import {
 } from "@hearth-and-keep/audit-chain";
 import type { Random } from "../../test/seeded-random.ts";
 
-export type Tampered = { readonly lines: readonly string[]; readonly firstBad: number };
+type Tampered = { readonly lines: readonly string[]; readonly firstBad: number };
 
 type LinkLine = Extract<ExportLine, { readonly type: "link" }>;
 
@@ -43,7 +43,7 @@ function number(value: bigint): Buffer {
 }
 
 /** The hash that a forger would give to a link; written apart from the verifier, so that both are right or neither. */
-export function forgeHash(chain: string, link: AuditLink): string {
+function forgeHash(chain: string, link: AuditLink): string {
   const [second = "", rest = ""] = link.at.split(".");
   const microseconds = BigInt(Date.parse(`${second}Z`)) * 1000n + BigInt(rest.slice(0, 6));
   return createHash("sha256")

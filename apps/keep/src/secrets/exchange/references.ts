@@ -5,7 +5,7 @@ import { asText } from "./file-entries.ts";
 /** Where a secret is: its vault, and its folder and name in one. */
 export type SecretPlace = { readonly vaultId: string; readonly path: string };
 
-export type Fetched = { readonly type: SecretType; readonly bytes: Buffer };
+type Fetched = { readonly type: SecretType; readonly bytes: Buffer };
 
 /** Undefined for what is not there, as far as the caller is concerned. */
 export type FetchSecret = (place: SecretPlace) => Promise<Fetched | undefined>;
