@@ -1,13 +1,11 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { startBrowser } from "@hearth-and-keep/test-servers";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { startConsoleStage } from "./console-stage.ts";
 import { everyState, variants, walkScreens } from "./every-screen/walk-screens.ts";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** The wide light one and the narrow dark one. */
 const seen = [variants[0], variants[3]];
 
@@ -40,7 +38,7 @@ test("axe finds what is wrong", async () => {
 
 async function violationsOn(page: Page): Promise<readonly string[]> {
   // Not by a script element: the page's policy holds here as well.
-  await page.evaluate(`if (!("axe" in window)) { ${axe} }`);
+  await page.evaluate(`if (!("axe" in window)) { ${axe.source} }`);
   return page.evaluate<string[]>(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) =>
       id + ": " + html.slice(0, 160) + " " + failureSummary)))`);

@@ -81,7 +81,7 @@ test("names, folders, tags, notes and values of secrets are shown as typed", man
   await page.goto(`${stage.url}/secrets/${vault}`);
   const refusedNames: string[] = [];
   for (const [place, text] of strings.entries()) {
-    const tags = (await isTag(vault, text)) ? [text] : [];
+    const tags = (await isTag(vault, text, place)) ? [text] : [];
     if (tags.length === 0) count("tag", refused);
     const rest = { value: text, note: text, tags };
     const inFolder = await put(vault, `/f${place}/${text}/KEY`, rest);
@@ -100,6 +100,7 @@ test("names, folders, tags, notes and values of secrets are shown as typed", man
     expect(watched.takeTroubles(), text).toEqual([]);
   }
   await expectRefusalsShown(vault, refusedNames);
+  expect([...refusals]).toEqual([422]);
 });
 
 type Expected = {
@@ -153,8 +154,10 @@ async function expectRefusalsShown(vault: string, texts: readonly string[]): Pro
   expect(watched.takeTroubles()).toEqual([]);
 }
 
-async function isTag(vault: string, text: string): Promise<boolean> {
-  return (await put(vault, "/TAGGED", { value: "x", tags: [text] })).id !== undefined;
+async function isTag(vault: string, text: string, place: number): Promise<boolean> {
+  const { id, status } = await put(vault, `/tagged${place}`, { value: "x", tags: [text] });
+  if (id === undefined) refusals.add(status);
+  return id !== undefined;
 }
 
 test(

@@ -17,7 +17,7 @@ const kept = new Set([
   "secret-revealed",
   "token-new",
   "audit-verified",
-  "welcome-lines",
+  "welcome-token",
   "account",
 ]);
 
@@ -80,7 +80,7 @@ async function judge(page: Page, png: Buffer, darkroom: Darkroom): Promise<reado
 /** The wide light one and the narrow dark one, beside each other. */
 function shrink(pngs: readonly Buffer[], darkroom: Darkroom): Promise<Buffer> {
   const chosen = [pngs[0], pngs[3]].filter((png) => png !== undefined);
-  return darkroom.compose(chosen, { height: 540, quality: 0.8 });
+  return darkroom.compose(chosen, { height: 540, quality: 0.7 });
 }
 
 /** All variants of each in one picture, and the main ones as small as the documents show them. */

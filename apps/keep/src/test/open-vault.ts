@@ -23,11 +23,7 @@ type VaultAsked = {
   readonly token?: string;
 };
 
-type AskForJson = (
-  method: string,
-  path: string,
-  body?: unknown,
-) => Promise<[status: number, told: Told]>;
+type AskForJson = (method: string, path: string, body?: unknown) => Promise<[status: number, told: Told]>;
 
 /** A Keep with one person in it, and ways to ask about their personal vault with a token of every scope. */
 export type OpenedVault = Omit<TestKeep, "ask" | "addToken"> & {
