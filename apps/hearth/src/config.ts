@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import {
   byteSizeSetting,
   durationSetting,
@@ -8,6 +7,7 @@ import {
   serverSettings,
   switchSetting,
   textSetting,
+  transportSettings,
   type ValuesOf,
   wholeNumberSetting,
 } from "@hearth-and-keep/configuration";
@@ -60,25 +60,8 @@ const accessSettings = {
 } as const;
 
 /** The way requests come in. */
-const transportSettings = {
-  tlsCert: textSetting({
-    placeholder: "file",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning: "certificate in PEM, to serve HTTPS; read again when it changes and on SIGHUP",
-  }),
-  tlsKey: textSetting({
-    placeholder: "file",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning: "private key of the certificate, in PEM",
-  }),
-  trustedProxies: listSetting({
-    placeholder: "addresses",
-    mostItems: 64,
-    check: (item) => (isAddressRange(item) ? undefined : "is not an address or a range such as 10.0.0.0/8"),
-    meaning: "proxies whose X-Forwarded-For says who calls; from all others it is not believed",
-  }),
+const incomingSettings = {
+  ...transportSettings,
   earlyHeaders: switchSetting({
     meaning:
       "begin an answer that is not streamed after four minutes, for clients that give up after five; a later failure then has status 200",
@@ -179,7 +162,7 @@ export const serveSettings = {
   ...serverSettings(11_434),
   ...storeSettings,
   ...accessSettings,
-  ...transportSettings,
+  ...incomingSettings,
   ...schedulingSettings,
   ...transferSettings,
   ...memorySettings,
@@ -205,11 +188,4 @@ export function readStoreConfig(
   flags: Readonly<Record<string, string | boolean | undefined>>,
 ): ValuesOf<typeof storeSettings> {
   return readSettings(storeSettings, { prefix: "HEARTH", flags, environment: process.env });
-}
-
-function isAddressRange(text: string): boolean {
-  const [address = "", bits, ...rest] = text.split("/");
-  const mostBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  if (bits === undefined || rest.length > 0) return mostBits > 0 && rest.length === 0;
-  return /^\d{1,3}$/u.test(bits) && Number(bits) <= mostBits;
 }

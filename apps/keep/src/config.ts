@@ -1,13 +1,12 @@
 import {
-  listSetting,
   readSettings,
   secretSetting,
   serverSettings,
   textSetting,
+  transportSettings,
   type ValuesOf,
   wholeNumberSetting,
 } from "@hearth-and-keep/configuration";
-import { isAddressRange } from "./authorization/addresses.ts";
 
 /** Where everything is kept, and what opens it. */
 export const storageSettings = {
@@ -103,25 +102,8 @@ const signInSettings = {
 } as const;
 
 /** The way requests come in, and how many. */
-const transportSettings = {
-  tlsCert: textSetting({
-    placeholder: "file",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning: "certificate in PEM, to serve HTTPS; read again when it changes and on SIGHUP",
-  }),
-  tlsKey: textSetting({
-    placeholder: "file",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning: "private key of the certificate, in PEM",
-  }),
-  trustedProxies: listSetting({
-    placeholder: "addresses",
-    mostItems: 64,
-    check: (item) => (isAddressRange(item) ? undefined : "is not an address or a range such as 10.0.0.0/8"),
-    meaning: "proxies whose X-Forwarded-For says who calls; from all others it is not believed",
-  }),
+const incomingSettings = {
+  ...transportSettings,
   readsPerMinute: wholeNumberSetting({
     placeholder: "number",
     fallback: 6000,
@@ -168,7 +150,7 @@ export const serveSettings = {
   ...serverSettings(8300),
   ...storageSettings,
   ...signInSettings,
-  ...transportSettings,
+  ...incomingSettings,
   ...sightSettings,
 } as const;
 

@@ -1,13 +1,5 @@
 import { BlockList, isIP } from "node:net";
 
-/** Whether a text is an address, or a range such as `10.0.0.0/8`. */
-export function isAddressRange(text: string): boolean {
-  const [address = "", bits, ...rest] = text.split("/");
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/u.test(bits) && Number(bits) <= widthOf(version));
-}
-
 /** Whether an address is one of these ranges; an IPv4 address written as IPv6 is the IPv4 address. */
 export function isFromOneOf(ranges: readonly string[], address: string): boolean {
   const list = new BlockList();

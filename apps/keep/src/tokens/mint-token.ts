@@ -1,6 +1,6 @@
+import { isAddressRange } from "@hearth-and-keep/configuration";
 import type { AuditLog } from "../audit/audit-log.ts";
 import { type Actor, nameActor } from "../authorization/actor.ts";
-import { isAddressRange } from "../authorization/addresses.ts";
 import { grantCovers } from "../authorization/grant.ts";
 import type { Scope } from "../authorization/scopes.ts";
 import { isPathPattern } from "../authorization/secret-paths.ts";
