@@ -105,7 +105,7 @@ function withParts(row: KeepRoute, parts: KeepParts): BoundRow {
       // What `admitOne` gave for this row.
       const { actor, headers } = call.admission as Admission;
       // There is one for every row that is not public, and a public row's handler asks for none.
-      return withHeaders(await row.handle({ ...call, actor: actor as Actor }, parts), headers);
+      return withHeaders(await row.handle(Object.assign(call, { actor: actor as Actor }), parts), headers);
     },
   };
 }

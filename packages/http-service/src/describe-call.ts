@@ -23,11 +23,27 @@ export type CallParts = {
 };
 
 export function describeCall(head: CallHead, { request, reply, admission }: CallParts): Call {
+  let hangUp: AbortSignal | undefined;
+  return {
+    ...head,
+    body: request.body,
+    admission,
+    /** Made for those who ask for it: most answers are there before anybody could hang up. */
+    get signal() {
+      hangUp ??= watchForHangUp(reply);
+      return hangUp;
+    },
+  };
+}
+
+function watchForHangUp({ raw }: FastifyReply): AbortSignal {
   const hangUp = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) hangUp.abort();
-  });
-  return { ...head, body: request.body, signal: hangUp.signal, admission };
+  const end = (): void => {
+    if (!raw.writableFinished) hangUp.abort();
+  };
+  if (raw.closed) end();
+  else raw.once("close", end);
+  return hangUp.signal;
 }
 
 /** Node keeps the first of two hosts or credentials; whoever decides on them has to see that there were two. */

@@ -44,10 +44,10 @@ export function Dialog({
 }
 
 /** The last row of a dialog: what it is for at the end, a way out before it. */
-export function DialogEnding({ children }: { readonly children: ReactNode }) {
+export function DialogEnding({ children }: { readonly children?: ReactNode }) {
   return (
     <div className="ending">
-      <Base.Close className="button">Cancel</Base.Close>
+      <Base.Close className="button">{children === undefined ? "Close" : "Cancel"}</Base.Close>
       {children}
     </div>
   );

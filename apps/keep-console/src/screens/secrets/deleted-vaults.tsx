@@ -47,7 +47,7 @@ export function DeletedVaults({ onClose }: { readonly onClose: () => void }) {
         </ul>
       )}
       {purged !== undefined && <PurgeVault vault={purged} onClose={() => setPurged(undefined)} />}
-      <DialogEnding>{null}</DialogEnding>
+      <DialogEnding />
     </Dialog>
   );
 }
