@@ -117,8 +117,14 @@ test("create a token", async () => {
 
 test("revoke it", async () => {
   await press(button("More for by hand"));
-  await page.getByRole("menuitem", { name: "Revoke" }).waitFor();
-  await page.keyboard.press("End");
+  // A menu that has just appeared may not listen yet.
+  const revoke = page.getByRole("menuitem", { name: "Revoke" });
+  await expect
+    .poll(async () => {
+      await page.keyboard.press("End");
+      return revoke.evaluate((item) => item === document.activeElement);
+    }, patience)
+    .toBe(true);
   await page.keyboard.press("Enter");
   await press(button("Revoke"));
   await page.getByText("Revoked everywhere").waitFor();
