@@ -34,8 +34,9 @@ test("listening after the end was asked for ends at once", async () => {
   await expect(listening).resolves.toBeUndefined();
 });
 
+/** Those whose LISTEN is done: what is notified before that, they do not hear. */
 const listeners =
-  "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+  "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%' AND state = 'idle'";
 const cutListeners = `SELECT pg_terminate_backend(pid) FROM (${listeners}) AS listener`;
 
 async function connect(url: string) {
