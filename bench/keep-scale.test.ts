@@ -5,7 +5,7 @@ import { atMost, median } from "./rounds.ts";
 
 /** As many tokens as secrets. */
 const many = scale === "nightly" ? 1_000_000 : 100_000;
-const accounts = many / 10_000;
+const accounts = many / 100;
 const real = 1000;
 const rounds = 5;
 
@@ -28,7 +28,6 @@ test("a token is checked and a value read as quickly among very many as among fe
     ratios.push(all.p99 / few.p99);
   }
   const scans = (await countScans(large)) - before;
-  expect(scans).toBe(0);
   const ratio = median(ratios);
   const text = `${many} tokens and ${many} secrets: p99 of a read with its token's check ${ratio.toFixed(2)} of the small database, needed at most 1.5; ${scans} sequential scans`;
   recordFigure({
@@ -36,6 +35,7 @@ test("a token is checked and a value read as quickly among very many as among fe
     text,
     counted: { reached: many, needed: scale === "nightly" ? 1_000_000 : 100_000 },
   });
+  expect([scans, text]).toEqual([0, text]);
   expect(ratio).toBeLessThanOrEqual(atMost(1.5));
 });
 
