@@ -12,7 +12,7 @@ import { nameActor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { type AuditEvent, outcomeOf } from "./events.ts";
-import { appendEvents, type NewEvent } from "./queries.ts";
+import { appendAtOnce, appendEvents, type NewEvent } from "./queries.ts";
 
 /** Who is written down: somebody who acts, or the server on its own behalf. */
 export type Recorded = Pick<Actor, "kind" | "id" | "address"> | "server";
@@ -43,7 +43,7 @@ const mostInOneCommit = 500;
 export type BatchObserver = (records: number, milliseconds: number) => void;
 
 export function createAuditLog(
-  database: Pick<Database, "inAccount">,
+  database: Pick<Database, "askInAccount">,
   onBatch: BatchObserver = () => undefined,
 ): AuditLog {
   const waiting = new Map<string, Waiting[]>();
@@ -54,7 +54,7 @@ export function createAuditLog(
       const events = batch.map(({ event }) => event);
       const begunAt = performance.now();
       try {
-        await database.inAccount(accountId, (transaction) => appendEvents(transaction, chain, events));
+        await appendAtOnce(database, { accountId, chain }, events);
         onBatch(batch.length, performance.now() - begunAt);
         for (const { resolve } of batch) resolve();
       } catch (problem) {

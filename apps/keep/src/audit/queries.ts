@@ -17,14 +17,33 @@ export async function appendEvents(
   await transaction.query({
     name: "append-audit",
     text: "SELECT append_audit($1, $2, $3, $4, $5)",
-    values: [
-      chain,
-      events.map(({ body }) => body),
-      events.map(({ outcome }) => outcome),
-      events.map(({ subject }) => subject?.id ?? null),
-      events.map(({ subject }) => subject?.revision ?? null),
-    ],
+    values: [chain, ...columnsOf(events)],
   });
+}
+
+/**
+ * The same in a transaction of its own, which is the statement itself: one journey, and what it gives is durable. It has
+ * a connection to itself: it may wait for its chain and for the disk.
+ */
+export async function appendAtOnce(
+  database: Pick<Database, "askInAccount">,
+  { accountId, chain }: { readonly accountId: string; readonly chain: string },
+  events: readonly NewEvent[],
+): Promise<void> {
+  await database.askInAccount(accountId, {
+    name: "append-audit-at-once",
+    text: "SELECT append_audit($2, $3, $4, $5, $6) AS seq WHERE entered.account IS NOT NULL",
+    values: [chain, ...columnsOf(events)],
+  });
+}
+
+function columnsOf(events: readonly NewEvent[]): readonly unknown[] {
+  return [
+    events.map(({ body }) => body),
+    events.map(({ outcome }) => outcome),
+    events.map(({ subject }) => subject?.id ?? null),
+    events.map(({ subject }) => subject?.revision ?? null),
+  ];
 }
 
 /** What a chain is made of, in the words of an export of it. */
