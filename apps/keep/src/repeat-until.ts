@@ -13,6 +13,11 @@ export async function repeatUntil(
 ): Promise<void> {
   while (!signal.aborted) {
     await turn().catch(onProblem);
-    await sleep(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
+    await pauseUntil(signal, milliseconds);
   }
+}
+
+/** So long, or until the signal fires. */
+export function pauseUntil(signal: AbortSignal, milliseconds: number): Promise<void> {
+  return sleep(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
 }

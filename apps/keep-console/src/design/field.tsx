@@ -7,13 +7,16 @@ type Around = {
   readonly mistake?: string | undefined;
 };
 
+/** What ties a control to the words around it. */
+type Tied = {
+  readonly id: string;
+  readonly className: string;
+  readonly "aria-invalid": boolean;
+  readonly "aria-describedby": string | undefined;
+};
+
 /** A label, the control, what to know about it, and what is wrong with it, tied together for every reader. */
-function Field({
-  label,
-  hint,
-  mistake,
-  draw,
-}: Around & { readonly draw: (ids: { id: string; describedBy: string | undefined }) => ReactNode }) {
+function Field({ label, hint, mistake, draw }: Around & { readonly draw: (tied: Tied) => ReactNode }) {
   const id = useId();
   const describedBy = [hint === undefined ? "" : `${id}-hint`, mistake === undefined ? "" : `${id}-mistake`]
     .join(" ")
@@ -26,7 +29,12 @@ function Field({
           {hint}
         </span>
       )}
-      {draw({ id, describedBy: describedBy === "" ? undefined : describedBy })}
+      {draw({
+        id,
+        className: "input",
+        "aria-invalid": mistake !== undefined,
+        "aria-describedby": describedBy === "" ? undefined : describedBy,
+      })}
       {mistake !== undefined && (
         <span className="mistake" id={`${id}-mistake`} role="alert">
           {mistake}
@@ -39,22 +47,7 @@ function Field({
 export type TextFieldProps = Around & Omit<InputHTMLAttributes<HTMLInputElement>, "id" | "className">;
 
 export function TextField({ label, hint, mistake, ...rest }: TextFieldProps) {
-  return (
-    <Field
-      label={label}
-      hint={hint}
-      mistake={mistake}
-      draw={({ id, describedBy }) => (
-        <input
-          {...rest}
-          id={id}
-          className="input"
-          aria-invalid={mistake !== undefined}
-          aria-describedby={describedBy}
-        />
-      )}
-    />
-  );
+  return <Field label={label} hint={hint} mistake={mistake} draw={(tied) => <input {...rest} {...tied} />} />;
 }
 
 export type TextAreaProps = Around & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "id" | "className">;
@@ -65,17 +58,7 @@ export function TextArea({ label, hint, mistake, ...rest }: TextAreaProps) {
       label={label}
       hint={hint}
       mistake={mistake}
-      draw={({ id, describedBy }) => (
-        <textarea
-          spellCheck={false}
-          autoComplete="off"
-          {...rest}
-          id={id}
-          className="input"
-          aria-invalid={mistake !== undefined}
-          aria-describedby={describedBy}
-        />
-      )}
+      draw={(tied) => <textarea spellCheck={false} autoComplete="off" {...rest} {...tied} />}
     />
   );
 }
@@ -92,14 +75,8 @@ export function SelectField({ label, hint, mistake, value, onChoose, choices }: 
       label={label}
       hint={hint}
       mistake={mistake}
-      draw={({ id, describedBy }) => (
-        <select
-          id={id}
-          className="input"
-          value={value}
-          aria-describedby={describedBy}
-          onChange={(event) => onChoose(event.currentTarget.value)}
-        >
+      draw={(tied) => (
+        <select {...tied} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
           {choices.map((choice) => (
             <option key={choice.value} value={choice.value}>
               {choice.label}

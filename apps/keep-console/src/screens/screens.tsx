@@ -3,11 +3,11 @@
  * Every screen and the address it is at. A screen is loaded when somebody goes there, so the first one comes quickly.
  * Imported by `main.tsx`.
  */
+import type { Session } from "@hearth-and-keep/vault-contract";
 import { type ComponentType, lazy, Suspense } from "react";
 import { Failed, Loading } from "../design/states.tsx";
 import { useAddress } from "../router/router.tsx";
 import { Frame } from "../shell/frame.tsx";
-import type { Session } from "../shell/session.ts";
 import { useAnswer } from "../vault-api/use-answer.ts";
 import { LeadNewPeople } from "./welcome/lead-new-people.tsx";
 

@@ -4,11 +4,11 @@
  * the main part that takes the focus when the place changes.
  * Imported by `main.tsx`.
  */
+import type { Session } from "@hearth-and-keep/vault-contract";
 import { type ReactNode, useEffect, useRef } from "react";
 import { AccountIcon, AuditIcon, DownIcon, KeepIcon, SecretsIcon, TokenIcon } from "../design/icons.tsx";
 import { MenuAround, MenuItem } from "../design/menu.tsx";
 import { go, Link, useAddress } from "../router/router.tsx";
-import type { Session } from "./session.ts";
 import { signOut } from "./session.ts";
 
 const places = [

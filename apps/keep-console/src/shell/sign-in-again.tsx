@@ -1,8 +1,7 @@
-import type { Account } from "@hearth-and-keep/vault-contract";
+import type { Account, Session } from "@hearth-and-keep/vault-contract";
 import { Notice } from "../design/states.tsx";
 import { KeepProblem } from "../vault-api/ask.ts";
 import { useAnswer } from "../vault-api/use-answer.ts";
-import type { Session } from "./session.ts";
 
 export type SignInAgainProps = {
   readonly session: Session;

@@ -9,11 +9,11 @@ import {
   sessionList,
 } from "@hearth-and-keep/vault-contract";
 import { freshMillisecondsLeft } from "../access/authenticate.ts";
+import { readId } from "../access/read-change.ts";
 import { readOnce } from "../access/read-once.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { changeOnce } from "../idempotency/change-once.ts";
-import { isId } from "../make-id.ts";
 import type { KeepParts } from "../parts.ts";
 import { type KeepCall, type KeepRoute, takes } from "../route-row.ts";
 import { endOneSession, endSessions, listSessions } from "../sign-in/sessions.ts";
@@ -79,7 +79,7 @@ export const accountRoutes: readonly KeepRoute[] = [
     summary: "End one session",
     answers: done,
     handle: (call, parts) => {
-      const id = readId(call, "session");
+      const id = readId(call.parameters["session"]);
       return change(call, parts, (transaction) => endOneSession(transaction, { by: call.actor, id }, parts));
     },
   },
@@ -91,7 +91,7 @@ export const accountRoutes: readonly KeepRoute[] = [
     summary: "Unlink an identity; never the last",
     answers: done,
     handle: (call, parts) => {
-      const identityId = readId(call, "identity");
+      const identityId = readId(call.parameters["identity"]);
       return change(call, parts, (transaction) =>
         unlinkIdentity(transaction, { actor: call.actor, identityId }, parts),
       );
@@ -166,11 +166,4 @@ async function change(
     return null;
   });
   return { status: 204 };
-}
-
-/** What is no id is nobody's. */
-function readId({ parameters }: KeepCall, name: string): string {
-  const text = parameters[name] ?? "";
-  if (!isId(text)) throw requestFailure({ kind: "not-found" });
-  return text;
 }

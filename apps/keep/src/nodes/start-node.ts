@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../database/open-database.ts";
 import { makeId } from "../make-id.ts";
+import { pauseUntil, repeatUntil } from "../repeat-until.ts";
 import { createForgetting, type Forgetting } from "./forgetting.ts";
 import { readRevoked, removeNode, removeOldRevocations, reportNode } from "./queries.ts";
 
@@ -108,12 +108,9 @@ async function hearOnce(
   return fresh.length > 0;
 }
 
-/** Again and again until the signal fires; a turn that fails is tried again like any other. */
-async function repeat(milliseconds: number, signal: AbortSignal, turn: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    await turn().catch(() => undefined);
-    await pause(milliseconds, signal);
-  }
+/** A turn that fails is tried again like any other: how long nothing was heard is what tells. */
+function repeat(milliseconds: number, signal: AbortSignal, turn: () => Promise<void>): Promise<void> {
+  return repeatUntil(signal, { milliseconds, turn, onProblem: () => undefined });
 }
 
 /** The same, with the pause cut short by a ring; one that comes during a turn counts for the next. */
@@ -126,10 +123,6 @@ async function repeatOrWake(
     const { promise: rung, resolve } = Promise.withResolvers<void>();
     bell.ring = resolve;
     await turn().catch(() => undefined);
-    await Promise.race([rung, pause(pollMilliseconds, signal)]);
+    await Promise.race([rung, pauseUntil(signal, pollMilliseconds)]);
   }
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return sleep(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
 }

@@ -40,7 +40,7 @@ export function refuseUnfit(value: Buffer, type: SecretType, place = "value"): v
   if (type === "json" && !isJson(value.toString("utf8"))) throw invalid("must be JSON, being json", place);
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

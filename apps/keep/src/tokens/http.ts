@@ -13,10 +13,10 @@ import {
   tokenQuery,
   tokenRotation,
 } from "@hearth-and-keep/vault-contract";
+import { readId } from "../access/read-change.ts";
 import { readOnce } from "../access/read-once.ts";
 import { readScope } from "../authorization/scopes.ts";
 import { requestFailure } from "../failures.ts";
-import { isId } from "../make-id.ts";
 import { type KeepRoute, takes } from "../route-row.ts";
 import { type IssuedToken, mintToken, readBack, type TokenWish } from "./mint-token.ts";
 import { listTokens, type TokenRow } from "./queries.ts";
@@ -52,33 +52,27 @@ export const tokenRoutes: readonly KeepRoute[] = [
     ...takes({ body: leakedTokens }, async ({ body }, parts) => jsonAnswer(await revokeLeaked(body.tokens, parts))) },
   { method: "GET", path: "/api/secrets/tokens/:token", access: "actor", scope: "tokens:read", summary: "One token", answers: { 200: { json: apiToken } },
     handle: async ({ actor, parameters }, { database }) =>
-      jsonAnswer(describeToken(await readBack(database, actor.accountId, readTokenId(parameters)))) },
+      jsonAnswer(describeToken(await readBack(database, actor.accountId, readId(parameters["token"])))) },
   { method: "PATCH", path: "/api/secrets/tokens/:token", access: "actor", scope: "tokens:write", summary: "Give a token another name", answers: { 200: { json: apiToken } },
     ...takes({ body: tokenChange }, async (call, parts) => {
-      const tokenId = readTokenId(call.parameters);
+      const tokenId = readId(call.parameters["token"]);
       const once = readOnce(call, parts.serverKeys);
       return jsonAnswer(describeToken(await renameToken(call.actor, { tokenId, name: call.body.name, once }, parts)));
     }) },
   { method: "DELETE", path: "/api/secrets/tokens/:token", access: "actor", scope: "tokens:write", summary: "Revoke a token and those made with it; with wait=all, answer when no node takes it any more", answers: { 204: "empty" },
     ...takes({ query: revocationQuery }, async (call, parts) => {
-      const tokenId = readTokenId(call.parameters);
+      const tokenId = readId(call.parameters["token"]);
       const once = readOnce(call, parts.serverKeys);
       await revokeToken(call.actor, { tokenId, waitsForAll: call.query.wait === "all", once }, parts);
       return { status: 204 };
     }) },
   { method: "POST", path: "/api/secrets/tokens/:token/rotate", access: "fresh", scope: "tokens:write", summary: "Give a token a new value; the old one holds for grace_seconds", answers: { 200: { json: issuedToken } },
     ...takes({ body: tokenRotation }, async (call, parts) => {
-      const tokenId = readTokenId(call.parameters);
+      const tokenId = readId(call.parameters["token"]);
       const rotation = { tokenId, graceSeconds: call.body.grace_seconds ?? 0, once: readOnce(call, parts.serverKeys) };
       return answerIssued(await rotateToken(call.actor, rotation, parts), 200);
     }) },
 ];
-
-/** What is no id names nothing. */
-function readTokenId({ token }: Readonly<Record<string, string>>): string {
-  if (token === undefined || !isId(token)) throw requestFailure({ kind: "not-found" });
-  return token;
-}
 
 function readWish({ name, scopes, vault_ids, paths, addresses, expires_at }: NewToken): TokenWish {
   return {

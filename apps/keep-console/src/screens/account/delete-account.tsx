@@ -1,10 +1,9 @@
-import type { Account } from "@hearth-and-keep/vault-contract";
+import type { Account, Session } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Failed } from "../../design/states.tsx";
 import { Link } from "../../router/router.tsx";
-import type { Session } from "../../shell/session.ts";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";

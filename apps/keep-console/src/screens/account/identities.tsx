@@ -1,8 +1,7 @@
-import type { Account } from "@hearth-and-keep/vault-contract";
+import type { Account, Session } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { ExactMoment } from "../../design/exact-moment.tsx";
 import { go, useAddress } from "../../router/router.tsx";
-import type { Session } from "../../shell/session.ts";
 import { LinkProvider } from "./link-provider.tsx";
 import { type Identity, nameThere, ProviderMark, providerName } from "./providers.tsx";
 import { UnlinkIdentity } from "./unlink-identity.tsx";

@@ -1,8 +1,8 @@
+import type { Session } from "@hearth-and-keep/vault-contract";
 import { useRef, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { Failed } from "../../design/states.tsx";
 import { go } from "../../router/router.tsx";
-import type { Session } from "../../shell/session.ts";
 import { SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";

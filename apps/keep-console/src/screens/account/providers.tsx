@@ -1,6 +1,5 @@
-import type { Account } from "@hearth-and-keep/vault-contract";
+import type { Account, Session } from "@hearth-and-keep/vault-contract";
 import { CodeHostingIcon, GeneralProviderIcon } from "../../design/icons.tsx";
-import type { Session } from "../../shell/session.ts";
 
 export type Identity = Account["identities"][number];
 export type ProviderKind = Identity["provider"];

@@ -1,10 +1,10 @@
-import type { SessionList } from "@hearth-and-keep/vault-contract";
+import type { Session, SessionList } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Confirm } from "../../design/confirm.tsx";
 import { ExactMoment } from "../../design/exact-moment.tsx";
 import { BrowserIcon } from "../../design/icons.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { type Session, signOut } from "../../shell/session.ts";
+import { signOut } from "../../shell/session.ts";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";

@@ -1,6 +1,6 @@
+import type { Session } from "@hearth-and-keep/vault-contract";
 import { Confirm } from "../../design/confirm.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import type { Session } from "../../shell/session.ts";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";

@@ -4,14 +4,14 @@
  * checked right here in the browser, so that nobody has to believe the server that shows it.
  * Shown by `screens.tsx`.
  */
-import type { ApiToken, Vault } from "@hearth-and-keep/vault-contract";
+import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useMemo } from "react";
 import { SelectField } from "../../design/field.tsx";
 import { DownloadIcon } from "../../design/icons.tsx";
 import { Failed, Loading } from "../../design/states.tsx";
 import { go, useAddress } from "../../router/router.tsx";
-import type { Session } from "../../shell/session.ts";
 import { useAnswer } from "../../vault-api/use-answer.ts";
+import { useTokenNames } from "../../vault-api/use-token-names.ts";
 import { AuditChart } from "./audit-chart.tsx";
 import { AuditEvents } from "./audit-events.tsx";
 import { logPath } from "./audit-log.ts";
@@ -103,15 +103,9 @@ function logChoices(place: LogPlace, vaults: readonly Vault[]) {
   ];
 }
 
-type TokenPage = { readonly items: readonly ApiToken[] };
-
 function useNames(session: Session, vaults: readonly Vault[]): Names {
-  const live = useAnswer<TokenPage>("/api/secrets/tokens?limit=200");
-  const ended = useAnswer<TokenPage>("/api/secrets/tokens?limit=200&state=revoked");
-  const liveTokens = live.state === "there" ? live.body.items : undefined;
-  const endedTokens = ended.state === "there" ? ended.body.items : undefined;
+  const tokens = useTokenNames();
   return useMemo(() => {
-    const tokens = new Map([...(endedTokens ?? []), ...(liveTokens ?? [])].map(({ id, name }) => [id, name]));
     const vaultNames = new Map(vaults.map(({ id, name }) => [id, name]));
     const providers = new Map<string, string>(session.providers.map(({ kind, name }) => [kind, name]));
     return {
@@ -126,5 +120,5 @@ function useNames(session: Session, vaults: readonly Vault[]): Names {
       vault: (id) => vaultNames.get(id),
       provider: (kind) => providers.get(kind) ?? kind,
     };
-  }, [session, vaults, liveTokens, endedTokens]);
+  }, [session, vaults, tokens]);
 }

@@ -1,7 +1,6 @@
-import type { ImportReport, SecretMetadata, VaultDetail } from "@hearth-and-keep/vault-contract";
+import type { ImportReport, SecretMetadata, Session, VaultDetail } from "@hearth-and-keep/vault-contract";
 import { useToasts } from "../../design/toasts.tsx";
 import { go } from "../../router/router.tsx";
-import type { Session } from "../../shell/session.ts";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";
 import { vaultsPath } from "./api-paths.ts";

@@ -1,10 +1,9 @@
-import type { ExportedFile } from "@hearth-and-keep/vault-contract";
+import type { ExportedFile, Session } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { CheckField, SelectField } from "../../design/field.tsx";
 import { Failed, Notice } from "../../design/states.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import type { Session } from "../../shell/session.ts";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";

@@ -9,6 +9,7 @@ import { queryOf, vaultPath } from "./api-paths.ts";
 import { ImportPreview } from "./import-preview.tsx";
 import { isChangedMeanwhile, readVaultRevision } from "./save-secret.ts";
 import { useSight } from "./use-sight.ts";
+import { AwayField } from "./value-editor.tsx";
 
 export type ImportDialogProps = {
   readonly vaultId: string;
@@ -121,7 +122,7 @@ function SourceFields({ source, onChange }: SourceFieldsProps) {
   return (
     <div className="stack" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       {source.content !== "" && sight.secondsLeft === undefined ? (
-        <AwayContent onReturn={sight.show} />
+        <AwayField label="Content" onReturn={sight.show} />
       ) : (
         <TextArea
           label="Content"
@@ -162,23 +163,6 @@ function SourceFields({ source, onChange }: SourceFieldsProps) {
         onChange={(overwrites) => onChange({ ...source, overwrites })}
       />
       <Notice>Nothing is saved before you have seen what would change.</Notice>
-    </div>
-  );
-}
-
-/** It is full of values, which leave the page when nobody has written for a while. */
-function AwayContent({ onReturn }: { readonly onReturn: () => void }) {
-  return (
-    <div className="field">
-      <span className="label">Content</span>
-      <div className="value hidden-value">
-        <span className="quiet">Hidden while you were away. Nothing is lost.</span>
-      </div>
-      <div>
-        <button type="button" className="button" onClick={onReturn}>
-          Go on editing
-        </button>
-      </div>
     </div>
   );
 }

@@ -5,11 +5,10 @@
  * only while its time lasts (`use-sight.ts`). Promises that no value is remembered, stored or put into an address.
  * Imported by `screens.tsx`.
  */
-import type { Vault } from "@hearth-and-keep/vault-contract";
+import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useEffect } from "react";
 import { Failed, Loading } from "../../design/states.tsx";
 import { go } from "../../router/router.tsx";
-import type { Session } from "../../shell/session.ts";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { vaultsPath } from "./api-paths.ts";
 import { addressOf, usePlace } from "./secrets-place.ts";

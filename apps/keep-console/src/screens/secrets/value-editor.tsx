@@ -33,7 +33,11 @@ export function ValueEditor(props: ValueEditorProps) {
   const isSeen = sight.secondsLeft !== undefined;
   return (
     <>
-      {isSeen ? <ValueField {...props} onChange={write} /> : <AwayField onReturn={sight.show} />}
+      {isSeen ? (
+        <ValueField {...props} onChange={write} />
+      ) : (
+        <AwayField label="Value and note" onReturn={sight.show} />
+      )}
       <SelectField
         label="Kind"
         value={draft.type}
@@ -64,10 +68,13 @@ export function ValueEditor(props: ValueEditorProps) {
   );
 }
 
-function AwayField({ onReturn }: { readonly onReturn: () => void }) {
+type AwayFieldProps = { readonly label: string; readonly onReturn: () => void };
+
+/** What is full of values leaves the page when nobody has written for a while. */
+export function AwayField({ label, onReturn }: AwayFieldProps) {
   return (
     <div className="field">
-      <span className="label">Value and note</span>
+      <span className="label">{label}</span>
       <div className="value hidden-value">
         <span className="quiet">Hidden while you were away. Nothing is lost.</span>
       </div>

@@ -1,9 +1,8 @@
-import type { Vault } from "@hearth-and-keep/vault-contract";
+import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { AddIcon } from "../../design/icons.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { Failed, Loading } from "../../design/states.tsx";
-import type { Session } from "../../shell/session.ts";
 import { type Deed, Deeds } from "./deeds.tsx";
 import { FolderTrail } from "./folder-trail.tsx";
 import { NothingHere } from "./nothing-here.tsx";

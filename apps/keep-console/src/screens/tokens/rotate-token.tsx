@@ -1,8 +1,8 @@
+import type { Session } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { SelectField } from "../../design/field.tsx";
 import { Failed } from "../../design/states.tsx";
-import type { Session } from "../../shell/session.ts";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";

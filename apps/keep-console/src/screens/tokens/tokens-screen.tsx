@@ -5,12 +5,11 @@
  * that shows it once is open.
  * Shown by `screens.tsx`.
  */
-import type { ApiToken, Vault } from "@hearth-and-keep/vault-contract";
+import type { ApiToken, Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useRef, useState } from "react";
 import { AddIcon } from "../../design/icons.tsx";
 import { Empty, Failed, Loading } from "../../design/states.tsx";
 import { go, Link, useAddress } from "../../router/router.tsx";
-import type { Session } from "../../shell/session.ts";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { type IssuedToken, IssuedTokenDialog } from "./issued-token.tsx";
 import { RenameToken } from "./rename-token.tsx";

@@ -5,11 +5,10 @@
  * on it for 30 seconds at a time.
  * Shown by `screens.tsx`; `account/` forgets that it was offered.
  */
-import type { SecretMetadata, Vault } from "@hearth-and-keep/vault-contract";
+import type { SecretMetadata, Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Failed, Loading } from "../../design/states.tsx";
 import { go, Link, useAddress } from "../../router/router.tsx";
-import type { Session } from "../../shell/session.ts";
 import { changed, useAnswer } from "../../vault-api/use-answer.ts";
 import { secretPath, vaultPath, vaultsPath } from "../secrets/api-paths.ts";
 import type { IssuedToken } from "../tokens/issued-token.tsx";

@@ -1,9 +1,9 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
 import { begunOperation, operation } from "@hearth-and-keep/vault-contract";
+import { readId, readPlace } from "../../access/read-change.ts";
 import { readOnce } from "../../access/read-once.ts";
 import { reachesVault } from "../../authorization/grant.ts";
 import { requestFailure } from "../../failures.ts";
-import { isId } from "../../make-id.ts";
 import type { KeepParts } from "../../parts.ts";
 import type { KeepCall, KeepRoute } from "../../route-row.ts";
 import { findOperation } from "./queries.ts";
@@ -18,8 +18,7 @@ export const rotationRoutes: readonly KeepRoute[] = [
 ];
 
 async function answerRotation(call: KeepCall, parts: KeepParts): Promise<Answer> {
-  const vaultId = call.parameters["vault"] ?? "";
-  if (!isId(vaultId)) throw requestFailure({ kind: "not-found" });
+  const { vaultId } = readPlace(call);
   const once = readOnce(call, parts.serverKeys);
   const begun = await rotateDataKey(call.actor, { vaultId, once }, parts);
   const answer = jsonAnswer({ operation: begun }, 202);
@@ -27,8 +26,7 @@ async function answerRotation(call: KeepCall, parts: KeepParts): Promise<Answer>
 }
 
 async function answerOperation({ actor, parameters }: KeepCall, { database }: KeepParts): Promise<Answer> {
-  const id = parameters["operation"] ?? "";
-  const row = isId(id) ? await findOperation(database, actor.accountId, id) : undefined;
+  const row = await findOperation(database, actor.accountId, readId(parameters["operation"]));
   if (row === undefined || !reachesVault(actor.grant, row.vault_id))
     throw requestFailure({ kind: "not-found" });
   return jsonAnswer(describeOperation(row));

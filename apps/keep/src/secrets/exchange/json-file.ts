@@ -1,5 +1,6 @@
 import { requestFailure } from "../../failures.ts";
 import type { SecretType } from "../queries.ts";
+import { isJson } from "../value-content.ts";
 import { asText, type FileContent, type FileEntry, keepLast, refuseFile } from "./file-entries.ts";
 import { type JsonMember, type JsonNode, scanJson, TooDeep } from "./json-members.ts";
 
@@ -154,13 +155,4 @@ function isPlain({ segments, type }: FileEntry, text: string): boolean {
   // As a plain string it would make its folder look like a secret.
   if (type === "text") return segments.at(-1) !== "$type";
   return /^[^{"\s]/u.test(text) && !/\s$/u.test(text) && isJson(text);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
