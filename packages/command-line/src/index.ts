@@ -8,7 +8,7 @@
 export { Command } from "commander";
 export { addSettings } from "./add-settings.ts";
 export { endSignal } from "./end-signal.ts";
-export { type Explanation, exitCodes, runProgram } from "./run-program.ts";
+export { type Explanation, exitCodes, explainProblem, runProgram } from "./run-program.ts";
 export {
   type CertificateSettings,
   readServedCertificate,

@@ -17,13 +17,14 @@ export async function runProgram<Failure extends { readonly kind: string }>(
   try {
     await program.parseAsync();
   } catch (problem) {
-    const { sentences, exitCode } = explain(problem, explainFailure);
+    const { sentences, exitCode } = explainProblem(problem, explainFailure);
     for (const sentence of sentences) process.stderr.write(`${sentence}\n`);
     process.exitCode = exitCode;
   }
 }
 
-function explain<Failure extends { readonly kind: string }>(
+/** Throws what nobody expected on. */
+export function explainProblem<Failure extends { readonly kind: string }>(
   problem: unknown,
   explainFailure: (failure: Failure) => Explanation,
 ): Explanation {

@@ -14,3 +14,4 @@ export type { Metadata } from "./reading/read-header.ts";
 export type { Tensor } from "./reading/read-tensors.ts";
 export type { MetadataList, MetadataValue, NumberList, StringList } from "./reading/value-kinds.ts";
 export type { Split } from "./sanity/check-split.ts";
+export { type Entry, type WrittenModel, writeModel } from "./writing/write-model.ts";

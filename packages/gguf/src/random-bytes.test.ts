@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { checkHeader } from "./inspect-model-file.ts";
-import { writeModel } from "./mutation/write-model.ts";
 import { ModelFileError } from "./problem.ts";
 import { readHeader } from "./reading/read-header.ts";
+import { writeModel } from "./writing/write-model.ts";
 
 const seed = 20_261_115;
 const runs = { numRuns: 3000, seed };

@@ -6,4 +6,4 @@ export {
   makeTruncations,
   type SeedFile,
 } from "./mutation/mutate.ts";
-export { type Entry, type EntryValue, type WrittenModel, writeModel } from "./mutation/write-model.ts";
+export { type Entry, type EntryValue, type WrittenModel, writeModel } from "./writing/write-model.ts";

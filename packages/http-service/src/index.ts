@@ -25,3 +25,4 @@ export {
   type Transport,
 } from "./service.ts";
 export { type StreamBounds, streamBody } from "./stream-body.ts";
+export { answerWebPage, answerWebPart, readWebFiles, type WebFile, type WebFiles } from "./web-files.ts";

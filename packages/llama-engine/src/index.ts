@@ -5,7 +5,9 @@
  * in the child, never in the server.
  * Imported by `scheduling/`, which loads engines, and `generation/`, which feeds them; by others for types only.
  */
+export { CrashBreaker } from "./driver/crash-breaker.ts";
 export { createLlamaDriver, type LlamaDriverParts } from "./driver/llama-driver.ts";
+export { filesOf, limitOfPlan } from "./driver/memory-of-plan.ts";
 export type {
   Conversation,
   Image,
@@ -38,4 +40,13 @@ export type {
   Usage,
 } from "./port/events.ts";
 export type { OutputConstraint, Sampling } from "./port/sampling.ts";
+export { PreparingThread } from "./preparing/preparing-thread.ts";
+export { templateTextsOf } from "./preparing/template-texts.ts";
+export { lookAtMachine, type Machine } from "./sandbox/machine.ts";
+export { type MemoryCgroup, openMemoryCgroup, removeStaleCgroups } from "./sandbox/memory-cgroup.ts";
 export { missingProtections } from "./sandbox/missing-protections.ts";
+export { type LaunchWish, nobody, planLaunch, runsAsOtherUser } from "./sandbox/plan-launch.ts";
+export { failureOf, whenEnded } from "./sandbox/process-end.ts";
+export type { SpecialTokens } from "./templates/render-chat-template.ts";
+export { FreeCores } from "./worker/free-cores.ts";
+export { type Place, PlacePool } from "./worker/place-pool.ts";

@@ -1,3 +1,4 @@
+export { engineSuite, type SuiteResult } from "./driver/test/engine-suite.ts";
 export { greedySampling } from "./scripted/greedy-sampling.ts";
 export {
   createScriptedEngine,

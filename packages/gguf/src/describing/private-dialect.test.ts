@@ -4,7 +4,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { corpusModels, makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { inspectModelFile } from "../inspect-model-file.ts";
-import { type Entry, writeModel } from "../mutation/write-model.ts";
+import { type Entry, writeModel } from "../writing/write-model.ts";
 import type { PrivateDialect } from "./private-dialect.ts";
 
 /** A header in words: keys with their values, and tensors with their shapes. */

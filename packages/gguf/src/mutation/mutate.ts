@@ -1,7 +1,6 @@
 /**
  * @module
- * Model files for tests: small ones written to order, and mutants of valid ones, the same for the same seed on
- * every machine.
+ * Mutants of valid model files, the same for the same seed on every machine.
  * A structural mutant changes one field of the header in a way its role suggests; a byte flip changes any byte.
  * A mutant may still be a legal file, as when a name changes; who counts refusals must ask llama.cpp's reader.
  * Used by tests only, through the package's `testing.ts`.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Entry, type EntryValue, type WrittenModel, writeModel } from "../mutation/write-model.ts";
 import { ModelFileError } from "../problem.ts";
+import { type Entry, type EntryValue, type WrittenModel, writeModel } from "../writing/write-model.ts";
 import { MoreBytesNeeded, mostHeaderBytes } from "./byte-cursor.ts";
 import { readHeader } from "./read-header.ts";
 

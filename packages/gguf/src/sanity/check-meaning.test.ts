@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Entry, type EntryValue, writeModel } from "../mutation/write-model.ts";
 import { ModelFileError } from "../problem.ts";
 import { readHeader } from "../reading/read-header.ts";
+import { type Entry, type EntryValue, writeModel } from "../writing/write-model.ts";
 import { checkMeaning } from "./check-meaning.ts";
 
 const architecture: Entry = { key: "general.architecture", type: "string", value: "llama" };

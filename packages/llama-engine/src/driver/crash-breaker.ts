@@ -25,7 +25,9 @@ export class CrashBreaker {
     throw new FailureError<EngineFailure>({ kind: "model-quarantined", reason, retryAfterSeconds });
   }
 
-  recordDeath(modelPath: string, failure: EngineFailure): void {
+  /** Only an engine that came to a bad end counts: an invalid file or missing memory was answered in words. */
+  recordDeath(modelPath: string, failure: EngineFailure | undefined): void {
+    if (failure?.kind !== "engine-died" && failure?.kind !== "engine-hung") return;
     this.#deaths.set(modelPath, [
       ...this.#recent(modelPath),
       { at: this.#now(), reason: describeDeath(failure) },
@@ -38,8 +40,8 @@ export class CrashBreaker {
   }
 }
 
-function describeDeath(failure: EngineFailure): string {
-  if (failure.kind === "engine-died")
-    return `it ended with ${failure.signal ?? `exit code ${failure.exitCode}`}`;
-  return failure.kind === "engine-hung" ? `it was silent for ${failure.seconds} seconds` : failure.kind;
+function describeDeath(failure: Extract<EngineFailure, { kind: "engine-died" | "engine-hung" }>): string {
+  return failure.kind === "engine-died"
+    ? `it ended with ${failure.signal ?? `exit code ${failure.exitCode}`}`
+    : `it was silent for ${failure.seconds} seconds`;
 }

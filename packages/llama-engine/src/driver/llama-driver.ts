@@ -28,23 +28,30 @@ export type LlamaDriverParts = {
   /** Hears, in a plain sentence, what someone should look at though the model works. */
   readonly onWarning?: (sentence: string) => void;
   readonly machine?: Machine;
+  /** A build of the binding made on this machine; absent takes the one that came with it. */
+  readonly buildFolder?: string;
 };
 
 /** llama.cpp, one child process for each model that is loaded. */
 export function createLlamaDriver(parts: LlamaDriverParts = {}): EngineDriver {
   const { breaker = new CrashBreaker(), onWarning = () => undefined, machine = lookAtMachine() } = parts;
+  const { buildFolder } = parts;
   if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
   return {
     async load(plan, loadParts) {
       breaker.refuseQuarantined(plan.modelPath);
-      const worker = await superviseWorker(plan, { ...loadParts, machine }).catch((problem: unknown) => {
-        // The supervisor throws the port's failures only.
-        if (problem instanceof FailureError) recordDeath(breaker, plan, problem.failure as EngineFailure);
-        throw problem;
-      });
+      const worker = await superviseWorker(plan, { ...loadParts, machine, buildFolder }).catch(
+        (problem: unknown) => {
+          if (problem instanceof FailureError) {
+            // The supervisor throws the port's failures only.
+            breaker.recordDeath(plan.modelPath, problem.failure as EngineFailure);
+          }
+          throw problem;
+        },
+      );
       const warning = warnOfIdleGpu(plan, { worker, machine });
       if (warning !== undefined) onWarning(warning);
-      void worker.ended.then((failure) => recordDeath(breaker, plan, failure));
+      void worker.ended.then((failure) => breaker.recordDeath(plan.modelPath, failure));
       return engineOver(worker);
     },
   };
@@ -58,16 +65,6 @@ function warnOfIdleGpu(
   const [device] = machine.gpuDevices;
   if (device === undefined || gpuLayers === 0 || worker.describe().gpu !== false) return undefined;
   return `The model "${basename(modelPath)}" runs on the processor though there is a GPU at "${device.path}"`;
-}
-
-/** Only a worker that came to a bad end counts: an invalid file or missing memory was answered in words. */
-function recordDeath(
-  breaker: CrashBreaker,
-  { modelPath }: LoadPlan,
-  failure: EngineFailure | undefined,
-): void {
-  if (failure?.kind === "engine-died" || failure?.kind === "engine-hung")
-    breaker.recordDeath(modelPath, failure);
 }
 
 function engineOver(worker: SupervisedWorker): Engine {

@@ -20,8 +20,15 @@ export function filesOf({ modelPath, adapters = [], projectorPath }: LoadPlan): 
 export async function limitOfPlan(plan: LoadPlan, machineBytes: number): Promise<number> {
   const sizes = await Promise.all(filesOf(plan).map((path) => sizeOf(path)));
   const modelBytes = sizes.reduce((sum, size) => sum + size, 0);
-  const contextBytes = estimateContextBytes(await metadataOf(plan.modelPath), plan);
+  const contextBytes = estimateContextBytes(await metadataOf(plan.modelPath), plan) + imageBytesOf(plan);
   return memoryLimitBytes({ modelBytes, contextBytes, machineBytes });
+}
+
+/** The images of a request are decoded all at once; the largest that are let through need about so much. */
+const imageBytesOfRequest = 512 * 1024 ** 2;
+
+function imageBytesOf({ projectorPath, sequences }: LoadPlan): number {
+  return projectorPath === undefined ? 0 : sequences * imageBytesOfRequest;
 }
 
 /** A missing or broken file is the worker's to tell of; for the limit it only counts as nothing known. */

@@ -2,11 +2,12 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineDescription, EngineFailure, LoadParts, LoadPlan } from "../port/engine.ts";
 import { lookAtMachine, type Machine } from "../sandbox/machine.ts";
 import { openMemoryCgroup } from "../sandbox/memory-cgroup.ts";
+import { failureOf } from "../sandbox/process-end.ts";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { filesOf, limitOfPlan } from "./memory-of-plan.ts";
 import { loadStallSeconds, watchStall, watchWorker } from "./watch-worker.ts";
-import { startWorker, type WorkerEnd, type WorkerPlan } from "./worker-process.ts";
+import { startWorker, type WorkerPlan } from "./worker-process.ts";
 
 export type SupervisedWorker = {
   describe(): EngineDescription;
@@ -18,6 +19,12 @@ export type SupervisedWorker = {
   readonly ended: Promise<EngineFailure | undefined>;
 };
 
+type SupervisionParts = LoadParts & {
+  readonly machine?: Machine;
+  /** Of a build of the binding made on this machine. */
+  readonly buildFolder?: string | undefined;
+};
+
 /**
  * Starts a worker, has it load a model, and watches it:
  *
@@ -26,9 +33,9 @@ export type SupervisedWorker = {
  */
 export async function superviseWorker(
   plan: LoadPlan,
-  { signal, onProgress, machine = lookAtMachine() }: LoadParts & { readonly machine?: Machine },
+  { signal, onProgress, machine = lookAtMachine(), buildFolder }: SupervisionParts,
 ): Promise<SupervisedWorker> {
-  const workerPlan = await planWorker(plan, { signal, machine });
+  const workerPlan = await planWorker(plan, { signal, machine, buildFolder });
   const ledger = new CallLedger();
   const loading = Promise.withResolvers<EngineDescription>();
   let cause: EngineFailure | undefined;
@@ -62,7 +69,7 @@ export async function superviseWorker(
     loading.reject(signal.aborted ? signal.reason : problem);
     return failure;
   });
-  worker.send({ type: "load", plan });
+  worker.send({ type: "load", plan, buildFolder });
   const description = await loading.promise;
   stall.stop();
   signal.removeEventListener("abort", giveUp);
@@ -83,16 +90,23 @@ export async function superviseWorker(
   };
 }
 
-type Surroundings = { readonly signal: AbortSignal; readonly machine: Machine };
+type Surroundings = {
+  readonly signal: AbortSignal;
+  readonly machine: Machine;
+  readonly buildFolder: string | undefined;
+};
 
-async function planWorker(plan: LoadPlan, { signal, machine }: Surroundings): Promise<WorkerPlan> {
+async function planWorker(plan: LoadPlan, surroundings: Surroundings): Promise<WorkerPlan> {
+  const { signal, machine, buildFolder } = surroundings;
   const limitBytes = await limitOfPlan(plan, machine.memoryBytes);
   signal.throwIfAborted();
   const cgroup = machine.cgroup === undefined ? undefined : openMemoryCgroup(machine.cgroup, limitBytes);
-  return { modelFiles: filesOf(plan), usesGpu: plan.gpuLayers !== 0, limitBytes, cgroup, machine };
-}
-
-function failureOf({ exitCode, signal, ranOutOfMemory }: WorkerEnd): EngineFailure {
-  if (ranOutOfMemory) return { kind: "memory-lacking", neededBytes: null };
-  return { kind: "engine-died", exitCode, signal };
+  return {
+    modelFiles: filesOf(plan),
+    ownFolders: buildFolder === undefined ? [] : [buildFolder],
+    usesGpu: plan.gpuLayers !== 0,
+    limitBytes,
+    cgroup,
+    machine,
+  };
 }

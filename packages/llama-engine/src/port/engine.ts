@@ -12,6 +12,8 @@ import type { OutputConstraint, Sampling } from "./sampling.ts";
 
 export type LoadPlan = {
   readonly modelPath: string;
+  /** The name of a model that runs on engines elsewhere; nothing of it lies here, and the path is empty. */
+  readonly remote?: string;
   /** Tokens of context for each sequence. */
   readonly contextTokens: number;
   /** How many conversations can be under way at once. */
@@ -113,10 +115,14 @@ export type EngineFailure =
   | { readonly kind: "grammar-too-slow"; readonly seconds: number }
   | { readonly kind: "engine-unloaded" }
   | { readonly kind: "model-quarantined"; readonly reason: string; readonly retryAfterSeconds: number }
+  /** None of the engines that a model runs on answers. */
+  | { readonly kind: "engines-unavailable"; readonly retryAfterSeconds: number }
   | { readonly kind: "prompt-too-long"; readonly promptTokens: number; readonly contextTokens: number }
   | { readonly kind: "template-failed"; readonly reason: string }
   | { readonly kind: "schema-unsupported"; readonly keyword: string; readonly place: string }
   | { readonly kind: "grammar-invalid"; readonly reason: string }
+  /** An image whose head was fine and whose rest cannot be decoded. */
+  | { readonly kind: "image-unreadable" }
   | { readonly kind: "not-supported"; readonly feature: string };
 
 export type EngineError = FailureError<EngineFailure>;

@@ -4,7 +4,7 @@ import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { findGpuDevices } from "./gpu-devices.ts";
 import { lookAtMachine } from "./machine.ts";
-import { planLaunch } from "./plan-launch.ts";
+import { planWorkerLaunch } from "./plan-launch.ts";
 
 const wish = {
   nodeProgram: process.execPath,
@@ -47,7 +47,7 @@ test("a machine without a GPU has no nodes to show", async () => {
 });
 
 test("a worker that uses the GPU sees its nodes and may open them, with no other group of ours", () => {
-  const { words } = planLaunch({ ...wish, usesGpu: true }, withGpu);
+  const { words } = planWorkerLaunch({ ...wish, usesGpu: true }, withGpu);
   const bound = words.filter((_word, index) => words[index - 1] === "--dev-bind");
   expect(bound).toEqual(["/dev/dri/renderD128", "/dev/nvidia0"]);
   expect(words).toContain("--groups=105");
@@ -58,7 +58,7 @@ test.each([
   { situation: "a worker that does not use the GPU", usesGpu: false, machine: withGpu },
   { situation: "a machine without one", usesGpu: true, machine: { ...locked, gpuDevices: [] } },
 ])("no node and no group is given for $situation", ({ usesGpu, machine }) => {
-  const { words } = planLaunch({ ...wish, usesGpu }, machine);
+  const { words } = planWorkerLaunch({ ...wish, usesGpu }, machine);
   expect(words).not.toContain("--dev-bind");
   expect(words).toContain("--clear-groups");
   expect(words.filter((word) => word.startsWith("/sys"))).toEqual([]);
@@ -67,7 +67,9 @@ test.each([
 test("a worker on the GPU has no data limit, because its driver's reservations would count; others have", () => {
   const memory = { limitBytes: 1000 };
   const dataLimits = (usesGpu: boolean) =>
-    planLaunch({ ...wish, usesGpu, memory }, withGpu).words.filter((word) => word.startsWith("--data="));
+    planWorkerLaunch({ ...wish, usesGpu, memory }, withGpu).words.filter((word) =>
+      word.startsWith("--data="),
+    );
   expect(dataLimits(true)).toEqual([]);
   expect(dataLimits(false)).toEqual([`--data=${1000 + 640 * 1024 ** 2}`]);
 });

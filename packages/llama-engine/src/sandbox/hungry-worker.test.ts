@@ -10,7 +10,7 @@ import { superviseWorker } from "../driver/supervise-worker.ts";
 import type { LoadPlan } from "../port/engine.ts";
 import { greedySampling } from "../scripted/greedy-sampling.ts";
 import { lookAtMachine } from "./machine.ts";
-import { planLaunch } from "./plan-launch.ts";
+import { planWorkerLaunch } from "./plan-launch.ts";
 
 const hungry = fileURLToPath(new URL("fixtures/hungry-worker.ts", import.meta.url));
 const machine = lookAtMachine();
@@ -25,7 +25,7 @@ type Meal = { readonly heldBytes: number; readonly ended: "by itself" | "by us" 
 async function letItEat(memory: { readonly limitBytes: number } | undefined): Promise<Meal> {
   const programFolders = [dirname(hungry)];
   const wish = { nodeProgram: process.execPath, workerProgram: hungry, modelFiles: [], programFolders };
-  const launch = planLaunch(memory === undefined ? wish : { ...wish, memory }, machine);
+  const launch = planWorkerLaunch(memory === undefined ? wish : { ...wish, memory }, machine);
   const child = spawn(launch.command, [...launch.words], {
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     serialization: "advanced",

@@ -6,7 +6,7 @@ import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { lookAtMachine } from "./machine.ts";
 import { findDelegatedCgroup, openMemoryCgroup, removeStaleCgroups } from "./memory-cgroup.ts";
-import { planLaunch } from "./plan-launch.ts";
+import { planWorkerLaunch } from "./plan-launch.ts";
 
 // Ordinary folders stand in for the kernel's here: what is written where is tested, not what the kernel makes of it.
 // The cgroups of the machine a test runs on belong to whoever started the test.
@@ -88,7 +88,7 @@ test("a worker enters its cgroup before it starts, and one that cannot enter doe
       modelFiles: [],
       programFolders: [],
     };
-    const launch = planLaunch({ ...wish, memory: { limitBytes: 1, cgroupEntrance } }, bare);
+    const launch = planWorkerLaunch({ ...wish, memory: { limitBytes: 1, cgroupEntrance } }, bare);
     const child = spawn(launch.command, [...launch.words], { stdio: "ignore", env: launch.environment });
     const [exitCode] = await once(child, "exit");
     return { pid: child.pid, exitCode };

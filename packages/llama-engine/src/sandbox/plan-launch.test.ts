@@ -9,7 +9,7 @@ import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { lookAtMachine, type Machine } from "./machine.ts";
 import { missingProtections } from "./missing-protections.ts";
-import { planLaunch } from "./plan-launch.ts";
+import { planLaunch, planWorkerLaunch } from "./plan-launch.ts";
 
 const hostile = fileURLToPath(new URL("fixtures/hostile-worker.ts", import.meta.url));
 const machine = lookAtMachine();
@@ -42,7 +42,7 @@ async function letItTry(on: Machine): Promise<Report> {
   const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
-  const launch = planLaunch(
+  const launch = planWorkerLaunch(
     {
       nodeProgram: process.execPath,
       workerProgram: hostile,
@@ -105,7 +105,7 @@ test("each protection a machine lacks is named in a sentence", () => {
     expect.stringContaining("all memory"),
   ]);
   const wish = { nodeProgram: process.execPath, workerProgram: hostile, modelFiles: [], programFolders: [] };
-  expect(planLaunch({ ...wish, memory: { limitBytes: 1 } }, bare).command).toBe(process.execPath);
+  expect(planWorkerLaunch({ ...wish, memory: { limitBytes: 1 } }, bare).command).toBe(process.execPath);
   const whole = {
     ...bare,
     bubblewrap: "/usr/bin/bwrap",
@@ -118,4 +118,30 @@ test("each protection a machine lacks is named in a sentence", () => {
   expect(missingProtections(onGpu)).toEqual([expect.stringContaining("worker on the GPU")]);
   const cgroup = { version: 2, folder: "/sys/fs/cgroup/hearth" } as const;
   expect(missingProtections({ ...onGpu, cgroup })).toEqual([]);
+});
+
+test("any program can be locked in: its words, its environment, one folder to write in, and nothing of the worker's", () => {
+  const whole = { ...withoutWalls, isRoot: true, bubblewrap: "/usr/bin/bwrap", setpriv: "/usr/bin/setpriv" };
+  const wish = {
+    program: "/opt/engine/server",
+    words: ["--host", "/tmp/hearth-1/e/e.sock"],
+    environment: { LANGUAGE: "C" },
+    programPlaces: ["/opt/engine"],
+    modelFiles: ["/models/one.gguf"],
+    writableFolder: "/tmp/hearth-1/e",
+  };
+  const { command, words, environment } = planLaunch(wish, whole);
+  const text = words.join(" ");
+  expect(command).toBe("/usr/bin/bwrap");
+  expect(environment).toEqual({ LANGUAGE: "C" });
+  expect(text).toContain("--clearenv --setenv LANGUAGE C --setenv HOME /tmp");
+  expect(text).not.toContain("NODE_CHANNEL");
+  expect(text).toContain("--ro-bind /opt/engine /opt/engine --ro-bind /models/one.gguf /models/one.gguf");
+  expect(text).toContain("--bind /tmp/hearth-1/e /tmp/hearth-1/e");
+  expect(words.slice(-3)).toEqual(["/opt/engine/server", "--host", "/tmp/hearth-1/e/e.sock"]);
+  expect(planLaunch(wish, withoutWalls)).toEqual({
+    command: "/opt/engine/server",
+    words: wish.words,
+    environment: wish.environment,
+  });
 });

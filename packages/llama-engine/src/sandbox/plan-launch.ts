@@ -11,15 +11,31 @@ import type { GpuDevice } from "./gpu-devices.ts";
 import type { Machine } from "./machine.ts";
 
 export type LaunchWish = {
-  readonly nodeProgram: string;
-  readonly workerProgram: string;
+  readonly program: string;
+  readonly words: readonly string[];
+  /** All that is in its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What a cleared environment needs again, because the launcher's own does not reach through the walls. */
+  readonly environmentInside?: Readonly<Record<string, string>>;
+  /** Files and folders the program itself is read from, beside the machine's libraries. */
+  readonly programPlaces: readonly string[];
   /** Files of the model, its adapters and its projector; the only ones outside the program that it may read. */
   readonly modelFiles: readonly string[];
-  /** Folders the program itself is read from. */
-  readonly programFolders: readonly string[];
+  /** The one folder outside that it may write in, for the socket it listens on. */
+  readonly writableFolder?: string;
   /** Whether it may speak to the machine's GPUs. */
   readonly usesGpu?: boolean;
   readonly memory?: MemoryWish;
+  /** Private addresses it reserves at start and never writes; the data limit counts them. */
+  readonly reservedBytes?: number;
+};
+
+/** A worker of our own: Node with one program, spoken to over the channel between parent and child. */
+export type WorkerWish = Pick<LaunchWish, "modelFiles" | "usesGpu" | "memory"> & {
+  readonly nodeProgram: string;
+  readonly workerProgram: string;
+  /** Folders the program itself is read from. */
+  readonly programFolders: readonly string[];
 };
 
 type MemoryWish = {
@@ -38,8 +54,8 @@ export type LaunchPlan = {
 const workerEnvironment = { UV_THREADPOOL_SIZE: "1" };
 /** What Node puts into a child's environment to find the channel; a cleared environment needs it again. */
 const channelEnvironment = { NODE_CHANNEL_FD: "3", NODE_CHANNEL_SERIALIZATION_MODE: "advanced" };
-const nobody = "65534";
-/** Private addresses Node reserves at start for code it never writes; the data limit counts them. */
+/** The user that a root server gives to what it locks in. */
+export const nobody = 65_534;
 const nodeReservedBytes = 640 * 1024 ** 2;
 /** Where drivers of GPUs look for what is there, and which library to load for it. */
 const gpuDescriptions = [
@@ -51,16 +67,37 @@ const gpuDescriptions = [
   "/usr/share/vulkan",
 ];
 
+export function planWorkerLaunch(wish: WorkerWish, machine: Machine): LaunchPlan {
+  const { nodeProgram, workerProgram, programFolders, ...others } = wish;
+  return planLaunch(
+    {
+      ...others,
+      program: nodeProgram,
+      words: [workerProgram],
+      environment: workerEnvironment,
+      environmentInside: channelEnvironment,
+      programPlaces: [realpathSync(nodeProgram), ...programFolders],
+      reservedBytes: nodeReservedBytes,
+    },
+    machine,
+  );
+}
+
 export function planLaunch(wish: LaunchWish, machine: Machine): LaunchPlan {
   const chain = [
     ...enterCgroup(wish.memory),
     ...processLimits(wish, machine),
     ...walls(wish, machine),
-    wish.nodeProgram,
-    wish.workerProgram,
+    wish.program,
+    ...wish.words,
   ];
-  const [command = wish.nodeProgram, ...words] = chain;
-  return { command, words, environment: workerEnvironment };
+  const [command = wish.program, ...words] = chain;
+  return { command, words, environment: wish.environment };
+}
+
+/** Whether what is launched runs as `nobody`: only root can give it another user, and only behind the walls. */
+export function runsAsOtherUser({ isRoot, setpriv, bubblewrap }: Machine): boolean {
+  return isRoot && setpriv !== undefined && bubblewrap !== undefined;
 }
 
 /** It enters before it becomes the worker, so that no child is ever outside; where it cannot, nothing starts. */
@@ -69,18 +106,18 @@ function enterCgroup(memory: MemoryWish | undefined): readonly string[] {
   return ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', memory.cgroupEntrance];
 }
 
-function processLimits({ memory, usesGpu = false }: LaunchWish, machine: Machine): readonly string[] {
+function processLimits(wish: LaunchWish, machine: Machine): readonly string[] {
+  const { memory, usesGpu = false, reservedBytes = 0 } = wish;
   if (machine.prlimit === undefined) return [];
   // A GPU's driver reserves more private addresses than there is memory, and they would count.
   const isCounted = memory?.cgroupEntrance !== undefined || (usesGpu && machine.gpuDevices.length > 0);
-  const dataLimit =
-    memory === undefined || isCounted ? [] : [`--data=${memory.limitBytes + nodeReservedBytes}`];
+  const dataLimit = memory === undefined || isCounted ? [] : [`--data=${memory.limitBytes + reservedBytes}`];
   return [machine.prlimit, "--core=0:0", ...dataLimit];
 }
 
 function walls(wish: LaunchWish, machine: Machine): readonly string[] {
   if (machine.bubblewrap === undefined) return [];
-  const environment = { ...workerEnvironment, ...channelEnvironment, HOME: "/tmp" };
+  const environment = { ...wish.environment, ...wish.environmentInside, HOME: "/tmp" };
   return [
     machine.bubblewrap,
     "--unshare-ipc",
@@ -101,7 +138,7 @@ function walls(wish: LaunchWish, machine: Machine): readonly string[] {
     "1777",
     "--tmpfs",
     "/tmp",
-    ...showReadOnly(visibleFiles(wish, machine)),
+    ...show(visibleFiles(wish, machine), wish.writableFolder),
     ...devicesOf(wish, machine).flatMap(({ path }) => ["--dev-bind", path, path]),
     "--symlink",
     "usr/lib",
@@ -120,23 +157,27 @@ function devicesOf({ usesGpu = false }: LaunchWish, { gpuDevices }: Machine): re
   return usesGpu ? gpuDevices : [];
 }
 
-/** Libraries but no programs: apart from Node itself there is nothing to execute. */
+/** Libraries but no programs: apart from the one that runs there is nothing to execute. */
 function visibleFiles(wish: LaunchWish, machine: Machine): readonly string[] {
-  const { nodeProgram, modelFiles, programFolders } = wish;
+  const { modelFiles, programPlaces } = wish;
   const libraries = ["/usr/lib", "/usr/lib64", "/etc/ld.so.cache"].filter((path) => existsSync(path));
   const setpriv = machine.isRoot && machine.setpriv !== undefined ? [machine.setpriv] : [];
   const gpu = devicesOf(wish, machine).length === 0 ? [] : gpuDescriptions.filter((path) => existsSync(path));
-  return [...libraries, ...setpriv, realpathSync(nodeProgram), ...programFolders, ...modelFiles, ...gpu];
+  return [...libraries, ...setpriv, ...programPlaces, ...modelFiles, ...gpu];
 }
 
 /** Folders on the way are made first, because bubblewrap would make them for its own user only. */
-function showReadOnly(paths: readonly string[]): readonly string[] {
-  const onTheWay = new Set(paths.flatMap((path) => ancestorsOf(dirname(path)).toReversed()));
+function show(readable: readonly string[], writable: string | undefined): readonly string[] {
+  const written = writable === undefined ? [] : [writable];
+  const onTheWay = new Set(
+    [...readable, ...written].flatMap((path) => ancestorsOf(dirname(path)).toReversed()),
+  );
   onTheWay.delete("/");
   onTheWay.delete("/tmp");
   return [
     ...[...onTheWay].flatMap((folder) => ["--perms", "0755", "--dir", folder]),
-    ...paths.flatMap((path) => ["--ro-bind", path, path]),
+    ...readable.flatMap((path) => ["--ro-bind", path, path]),
+    ...written.flatMap((path) => ["--bind", path, path]),
   ];
 }
 

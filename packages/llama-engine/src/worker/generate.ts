@@ -5,7 +5,7 @@ import type { EngineEvent } from "../port/events.ts";
 import { choiceOptions } from "./choose-token.ts";
 import type { HostedModel } from "./hosted-model.ts";
 import { readPrompt } from "./read-prompt.ts";
-import { type Place, SequencePool } from "./sequence-pool.ts";
+import { type LentSequence, SequencePool } from "./sequence-pool.ts";
 import { placeInBatch, shortItemTokens } from "./share-batch.ts";
 import { writeAnswer } from "./write-answer.ts";
 
@@ -49,7 +49,7 @@ type AnswerParts = Pick<HostedModel, "llama" | "model" | "speed"> & {
   readonly letNewcomersIn: () => Promise<unknown> | undefined;
 };
 
-async function answer(request: PreparedRequest, place: Place, parts: AnswerParts): Promise<void> {
+async function answer(request: PreparedRequest, place: LentSequence, parts: AnswerParts): Promise<void> {
   const { prompt, sampling, grammar, mostTokens, logProbabilities } = request;
   const { sequence, cachedTokens } = place;
   const { llama, model, speed, signal, post, isAlone, letNewcomersIn } = parts;

@@ -8,7 +8,9 @@ import {
   type LlamaModel,
 } from "node-llama-cpp";
 import type { EngineDescription, EngineFailure, LoadPlan } from "../port/engine.ts";
-import { type ModelTemplate, readModelTemplate } from "../templates/model-template.ts";
+import { templateIfSound, templateReader } from "../preparing/prepare-input.ts";
+import { templateTextsOf } from "../preparing/template-texts.ts";
+import type { ModelTemplate } from "../templates/model-template.ts";
 import { tuneThreads } from "./measure-threads.ts";
 import type { ModelContext } from "./model-context.ts";
 import { watchChoosing } from "./native-context.ts";
@@ -48,7 +50,7 @@ export async function loadModel(plan: LoadPlan, onProgress: (share: number) => v
       onLoadProgress: onProgress,
       ...(plan.gpuLayers === undefined ? {} : { gpuLayers: plan.gpuLayers }),
     });
-    const chatTemplate = templateReader(file, plan.goTemplate);
+    const chatTemplate = templateReader(templateTextsOf(file, plan.goTemplate));
     const speed = new ReadingSpeed();
     let batchTokens = 0;
     const context = await createContext(model, {
@@ -145,26 +147,6 @@ function describe(
     canFillInTheMiddle: hasInfillTokens || template?.renderInsert !== undefined,
     canSeeImages: false,
   };
-}
-
-function templateReader(
-  { chatTemplate, metadata }: ModelFile,
-  goTemplate: string | undefined,
-): () => ModelTemplate {
-  const forTools = metadata.get("tokenizer.chat_template.tool_use")?.value;
-  const sources = { usual: chatTemplate, ...(typeof forTools === "string" ? { forTools } : {}) };
-  let template: ModelTemplate | undefined;
-  return () => (template ??= readModelTemplate(sources, goTemplate));
-}
-
-/** A model whose template is broken still loads: raw prompts need none. */
-export function templateIfSound(chatTemplate: () => ModelTemplate): ModelTemplate | undefined {
-  try {
-    return chatTemplate();
-  } catch (problem) {
-    if (problem instanceof FailureError) return undefined;
-    throw problem;
-  }
 }
 
 function nameLoadProblem(problem: unknown): FailureError<EngineFailure> {

@@ -7,12 +7,14 @@
  */
 import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineFailure, GenerateRequest, LoadPlan } from "../port/engine.ts";
+import { grammarFor } from "../preparing/prepare-input.ts";
 import { embedTexts } from "./embed-texts.ts";
 import { openOutbox } from "./event-outbox.ts";
 import { createGenerator, type Generator, type PreparedRequest } from "./generate.ts";
 import { type HostedModel, loadModel } from "./hosted-model.ts";
 import { type FromWorker, heartbeatSeconds, type ToWorker } from "./messages.ts";
-import { createPreparer, grammarFor, type Preparer } from "./prepare-request.ts";
+import { useOwnBuild } from "./own-build.ts";
+import { createPreparer, type Preparer } from "./prepare-request.ts";
 
 type Call = Exclude<ToWorker, { type: "load" | "abort" }>;
 
@@ -30,8 +32,9 @@ function send(message: FromWorker): void {
   process.send?.(message);
 }
 
-async function load(plan: LoadPlan): Promise<void> {
+async function load(plan: LoadPlan, buildFolder: string | undefined): Promise<void> {
   try {
+    if (buildFolder !== undefined) useOwnBuild(buildFolder);
     const hosted = await loadModel(plan, (share) => send({ type: "load-progress", share }));
     const { context } = hosted;
     const generator = context.purpose === "generate" ? createGenerator(hosted, context.sequences) : undefined;
@@ -129,7 +132,7 @@ function asFailure(problem: unknown): EngineFailure | undefined {
 }
 
 process.on("message", (message: ToWorker) => {
-  if (message.type === "load") void load(message.plan);
+  if (message.type === "load") void load(message.plan, message.buildFolder);
   else if (message.type === "abort") underWay.get(message.id)?.abort();
   else void answer(message);
 });

@@ -10,7 +10,12 @@ import type { EngineEvent } from "../port/events.ts";
 
 /** What the server says to a worker. Each call has an id of its own; its answers carry it. */
 export type ToWorker =
-  | { readonly type: "load"; readonly plan: LoadPlan }
+  | {
+      readonly type: "load";
+      readonly plan: LoadPlan;
+      /** A build of the binding made on this machine, to be used instead of the one that came with it. */
+      readonly buildFolder?: string | undefined;
+    }
   | { readonly type: "generate"; readonly id: number; readonly request: GenerateRequest }
   | { readonly type: "abort"; readonly id: number }
   | { readonly type: "embed"; readonly id: number; readonly request: EmbedRequest }

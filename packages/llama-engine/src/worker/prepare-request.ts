@@ -1,13 +1,10 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
-import { checkGrammar } from "../grammars/check-grammar.ts";
-import { grammarForJson, grammarForSchema } from "../grammars/schema-grammar.ts";
-import { grammarForToolCalls } from "../grammars/tool-call-grammar.ts";
 import type { Conversation } from "../port/conversation.ts";
 import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
-import type { OutputConstraint } from "../port/sampling.ts";
+import { renderConversation, templateIfSound } from "../preparing/prepare-input.ts";
 import type { SpecialTokens } from "../templates/render-chat-template.ts";
-import { type HostedModel, templateIfSound } from "./hosted-model.ts";
+import type { HostedModel } from "./hosted-model.ts";
 
 export type Preparer = {
   readonly render: (conversation: Conversation) => string;
@@ -23,8 +20,7 @@ export function createPreparer({
   const specialTokens = specialTokensOf(model);
   const render = (conversation: Conversation): string => {
     refuseImages(conversation);
-    const { shown, begun } = withoutBegunAnswer(conversation);
-    return chatTemplate().render(shown, { specialTokens, now: new Date() }) + begun;
+    return renderConversation(chatTemplate(), conversation, specialTokens);
   };
   const renderInsert = templateIfSound(chatTemplate)?.renderInsert;
   const tokenizePrompt = (prompt: string): readonly Token[] =>
@@ -44,45 +40,6 @@ export function createPreparer({
       }
     },
   };
-}
-
-/** The most common way to write calls; a forced call is written so whatever the family's own way is. */
-const plainCalls = {
-  before: "",
-  after: "",
-  callBefore: "<tool_call>\n",
-  callAfter: "\n</tool_call>",
-  separator: "\n",
-  layout: { type: "json", nameKey: "name", argumentsKey: "arguments" },
-} as const;
-
-/** GBNF for what the answer must look like; undefined when anything goes. */
-export function grammarFor(constraint: OutputConstraint | undefined): string | undefined {
-  switch (constraint?.type) {
-    case undefined:
-      return undefined;
-    case "json":
-      return grammarForJson();
-    case "json-schema":
-      return grammarForSchema(constraint.schema);
-    case "gbnf":
-      checkGrammar(constraint.grammar);
-      return constraint.grammar;
-    case "tool-calls":
-      return grammarForToolCalls(constraint.tools, { ...plainCalls, mostCalls: constraint.mostCalls });
-  }
-}
-
-/** An answer that the caller began is put behind the opening of the model's turn, so that the model goes on with it. */
-function withoutBegunAnswer(conversation: Conversation): {
-  readonly shown: Conversation;
-  readonly begun: string;
-} {
-  const last = conversation.messages.at(-1);
-  if (last?.role !== "assistant" || last.content === null || (last.toolCalls ?? []).length > 0) {
-    return { shown: conversation, begun: "" };
-  }
-  return { shown: { ...conversation, messages: conversation.messages.slice(0, -1) }, begun: last.content };
 }
 
 function refuseImages({ messages }: Conversation): void {

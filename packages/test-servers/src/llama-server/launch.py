@@ -35,13 +35,15 @@ def read_parameters(plan: dict) -> xllamacpp.CommonParams:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = plan["model"]
     parameters.model_alias = {plan["alias"]}
-    parameters.hostnames = ["127.0.0.1"]
+    parameters.hostnames = [plan["host"]]
     parameters.port = 0
     parameters.n_parallel = plan["parallelSlots"]
     parameters.n_ctx = plan["contextTokens"] * plan["parallelSlots"]
     parameters.cpuparams.n_threads = plan["threads"]
     parameters.cpuparams_batch.n_threads = plan["threads"]
     parameters.embedding = plan["embeddings"]
+    if plan["cacheMegabytes"] is not None:
+        parameters.cache_ram_mib = plan["cacheMegabytes"]
     if plan["pooling"] is not None:
         parameters.pooling_type = POOLINGS[plan["pooling"]]
     if plan["chatTemplate"] is not None:

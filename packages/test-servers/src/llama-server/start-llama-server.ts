@@ -27,6 +27,12 @@ export type LlamaServerPlan = {
   readonly embeddings?: boolean;
   /** What the model file says unless told. */
   readonly pooling?: "none" | "mean" | "cls" | "last" | "rank";
+  /** For prompts that left their slot; llama.cpp's own choice unless told. */
+  readonly cacheMegabytes?: number;
+  /** Where it listens; the loopback address unless it runs in a network of its own. */
+  readonly host?: string;
+  /** Words before the command, such as those that enter a namespace. */
+  readonly within?: readonly [string, ...string[]];
   readonly readyWithinSeconds?: number;
 };
 
@@ -44,9 +50,15 @@ export async function startLlamaServer(plan: LlamaServerPlan): Promise<LlamaServ
   const { interpreter } = await preparePython();
   const alias = basename(plan.model, ".gguf");
   let url = "";
+  const [command, ...words] = [
+    ...(plan.within ?? []),
+    interpreter,
+    launcher,
+    JSON.stringify(writeOut(plan, alias)),
+  ];
   const owned = await startProcess({
-    command: interpreter,
-    arguments: [launcher, JSON.stringify(writeOut(plan, alias))],
+    command: command ?? interpreter,
+    arguments: words,
     environment: pythonEnvironment,
     isReady: (output) => {
       url = findAddress(output) ?? "";
@@ -73,6 +85,8 @@ function writeOut(plan: LlamaServerPlan, alias: string): Record<string, unknown>
     threads: plan.threads ?? 1,
     embeddings: plan.embeddings ?? false,
     pooling: plan.pooling ?? null,
+    cacheMegabytes: plan.cacheMegabytes ?? null,
+    host: plan.host ?? "127.0.0.1",
   };
 }
 
@@ -81,7 +95,7 @@ function writeOut(plan: LlamaServerPlan, alias: string): Record<string, unknown>
  * The line may follow half a line of the other stream, so it is not looked for at the start of one.
  */
 function findAddress(output: string): string | undefined {
-  return /listening on (http:\/\/127\.0\.0\.1:\d+)\n/.exec(output)?.[1];
+  return /listening on (http:\/\/[\d.]+:\d+)\n/.exec(output)?.[1];
 }
 
 async function isHealthy(url: string): Promise<boolean> {

@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { on, once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { lookAtMachine } from "../../sandbox/machine.ts";
-import { foldersOfProgram, planLaunch } from "../../sandbox/plan-launch.ts";
+import { foldersOfProgram, planWorkerLaunch } from "../../sandbox/plan-launch.ts";
 
 /** Straight in native code, or as the binding does it, which reads the file by itself first. */
 type Way = "native" | "binding";
@@ -62,7 +62,7 @@ export function reuseWorker(folder: string, limits: Limits): ReusedWorker {
 }
 
 function start(folder: string, { mostBytes }: Limits): Running {
-  const launch = planLaunch(
+  const launch = planWorkerLaunch(
     {
       nodeProgram: process.execPath,
       workerProgram: program,

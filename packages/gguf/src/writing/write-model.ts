@@ -1,3 +1,9 @@
+/**
+ * @module
+ * Small model files written to order, right or wrong: what tests read and mutate, and what an engine's self-test loads.
+ * It promises the bytes that were asked for and judges nothing.
+ * Imported through the package's index, and by its own tests.
+ */
 import { valueKinds } from "../reading/value-kinds.ts";
 
 /** A value as it is to be written, right or wrong. */

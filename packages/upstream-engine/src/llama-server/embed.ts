@@ -1,0 +1,87 @@
+import { FailureError } from "@hearth-and-keep/failures";
+import type { Embeddings, EmbedRequest, EngineFailure } from "@hearth-and-keep/llama-engine";
+import { listOf, numberOf, numbersOf } from "./read-json.ts";
+import type { SupervisedEngine } from "./supervise-engine.ts";
+
+export type EmbedParts = {
+  readonly engine: SupervisedEngine;
+  readonly contextTokens: number;
+  readonly signal: AbortSignal;
+};
+
+/** The tokens that a model puts around every text. */
+const frameTokens = 2;
+/** As the model gives them: whoever wants them scaled does so above the port, alike for every engine. */
+const unscaled = -1;
+
+/** One text after another, looking at the signal between them. */
+export async function embedTexts(
+  { texts, truncates }: EmbedRequest,
+  { engine, contextTokens, signal }: EmbedParts,
+): Promise<Embeddings> {
+  const vectors: Float32Array[] = [];
+  let tokens = 0;
+  const frame = await readFrame(engine, signal);
+  for (const text of texts) {
+    signal.throwIfAborted();
+    const own = fit(await tokenize(engine, { text, isFramed: false }, signal), { truncates, contextTokens });
+    const body = { content: [...frame.before, ...own, ...frame.after], embd_normalize: unscaled };
+    vectors.push(readVector(await engine.ask({ path: "/embedding", body }, signal)));
+    tokens += own.length;
+  }
+  return { vectors, tokens };
+}
+
+/** How well each document answers the query, as a share from 0 to 1. */
+export async function rankDocuments(
+  { query, documents }: { readonly query: string; readonly documents: readonly string[] },
+  engine: SupervisedEngine,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const answer = await engine.ask({ path: "/rerank", body: { query, documents } }, signal);
+  const scores = documents.map(() => 0);
+  for (const result of listOf(answer, "results")) {
+    const score = numberOf(result, "relevance_score") ?? 0;
+    scores[numberOf(result, "index") ?? -1] = 1 / (1 + Math.exp(-score));
+  }
+  return scores;
+}
+
+type Frame = { readonly before: readonly number[]; readonly after: readonly number[] };
+
+/** Found by what is put around one letter. */
+async function readFrame(engine: SupervisedEngine, signal: AbortSignal): Promise<Frame> {
+  const inner = await tokenize(engine, { text: "a", isFramed: false }, signal);
+  const framed = await tokenize(engine, { text: "a", isFramed: true }, signal);
+  const start = framed.findIndex((token) => token === inner[0]);
+  return { before: framed.slice(0, start), after: framed.slice(start + inner.length) };
+}
+
+async function tokenize(
+  engine: SupervisedEngine,
+  { text, isFramed }: { readonly text: string; readonly isFramed: boolean },
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const body = { content: text, add_special: isFramed, parse_special: false };
+  return numbersOf(await engine.ask({ path: "/tokenize", body }, signal), "tokens");
+}
+
+function readVector(answer: unknown): Float32Array {
+  const [first] = Array.isArray(answer) ? answer : [];
+  const [vector] = listOf(first, "embedding");
+  return Float32Array.from(Array.isArray(vector) ? vector : numbersOf(first, "embedding"));
+}
+
+function fit(
+  tokens: readonly number[],
+  { truncates, contextTokens }: { readonly truncates: boolean; readonly contextTokens: number },
+): readonly number[] {
+  const most = contextTokens - frameTokens - 1;
+  if (tokens.length <= most) return tokens;
+  if (truncates) return tokens.slice(0, most);
+  throw new FailureError<EngineFailure>({
+    kind: "prompt-too-long",
+    promptTokens: tokens.length,
+    contextTokens,
+  });
+}

@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  filesOf,
+  type LoadPlan,
+  limitOfPlan,
+  type Machine,
+  nobody,
+  openMemoryCgroup,
+  planLaunch,
+  runsAsOtherUser,
+  whenEnded,
+} from "@hearth-and-keep/llama-engine";
+import { createEngineClient, type EngineClient } from "../wire/engine-client.ts";
+import { type LlamaServerProgram, planProgram } from "./program.ts";
+import { mostConnections, planStart, type StartPlan } from "./start-plan.ts";
+
+export type EngineProcess = {
+  readonly pid: number;
+  readonly start: StartPlan;
+  readonly client: EngineClient;
+  /** The last lines it wrote about what went wrong; never shown to anybody, only searched. */
+  complaints(): string;
+  kill(): void;
+  /** Resolves when it is gone and everything of it is removed. */
+  readonly ended: ReturnType<typeof whenEnded>;
+};
+
+export type ProcessParts = { readonly program: LlamaServerProgram; readonly machine: Machine };
+
+/** Addresses for the stacks of its threads, of which few pages are ever written. */
+const reservedBytes = 1024 ** 3;
+const mostComplaintCharacters = 16 * 1024;
+/** A path of a socket has at most 107 bytes. */
+const longestFolder = 80;
+
+/** Starts a llama-server for one model, locked in as far as the machine allows, on a socket that is ours alone. */
+export async function startEngineProcess(
+  plan: LoadPlan,
+  { program, machine }: ProcessParts,
+): Promise<EngineProcess> {
+  const folder = makePrivateFolder(machine);
+  try {
+    const key = randomBytes(32).toString("hex");
+    const start = await planStart(plan, { socketPath: folder.socketPath, key });
+    if (program.kind === "llama-server") folder.write(folder.keyFile, `${key}\n`);
+    const launch = await planProgram(program, start, folder.keyFile);
+    const limitBytes = await limitOfPlan(plan, machine.memoryBytes);
+    const cgroup = machine.cgroup === undefined ? undefined : openMemoryCgroup(machine.cgroup, limitBytes);
+    const { command, words, environment } = planLaunch(
+      {
+        program: launch.program,
+        words: launch.words,
+        environment: launch.environment,
+        programPlaces: launch.places,
+        modelFiles: filesOf(plan),
+        writableFolder: folder.path,
+        usesGpu: plan.gpuLayers !== 0,
+        memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupEntrance: cgroup.entrance }) },
+        reservedBytes,
+      },
+      machine,
+    );
+    const child = spawn(command, [...words], { env: environment, stdio: ["pipe", "ignore", "pipe"] });
+    // A program that ends before it has read its plan is told of by its end.
+    child.stdin.on("error", () => undefined);
+    child.stdin.write(launch.input);
+    const client = createEngineClient({
+      address: { socketPath: folder.socketPath },
+      authorization: `Bearer ${key}`,
+      mostConnections: mostConnections(start.slots),
+    });
+    return {
+      pid: child.pid ?? -1,
+      start,
+      client,
+      complaints: gatherComplaints(child),
+      kill: () => void child.kill("SIGKILL"),
+      ended: whenEnded(child, cgroup).finally(() => {
+        client[Symbol.dispose]();
+        folder.remove();
+      }),
+    };
+  } catch (problem) {
+    folder.remove();
+    throw problem;
+  }
+}
+
+type PrivateFolder = {
+  readonly path: string;
+  readonly socketPath: string;
+  readonly keyFile: string;
+  write(path: string, text: string): void;
+  remove(): void;
+};
+
+/** Inside a folder that only we may enter lies one that the engine's user may write in, so that nobody else reaches it. */
+function makePrivateFolder(machine: Machine): PrivateFolder {
+  const usual = tmpdir();
+  const outer = mkdtempSync(join(usual.length > longestFolder ? "/tmp" : usual, "hearth-"));
+  const path = join(outer, "e");
+  mkdirSync(path, { mode: 0o700 });
+  const giveAway = (place: string): void => {
+    if (runsAsOtherUser(machine)) chownSync(place, nobody, nobody);
+  };
+  giveAway(path);
+  return {
+    path,
+    socketPath: join(path, "e.sock"),
+    keyFile: join(path, "key"),
+    write(place, text) {
+      writeFileSync(place, text, { mode: 0o400 });
+      chmodSync(place, 0o400);
+      giveAway(place);
+    },
+    remove: () => rmSync(outer, { recursive: true, force: true }),
+  };
+}
+
+function gatherComplaints({ stderr }: ChildProcess): () => string {
+  let text = "";
+  stderr?.setEncoding("utf8").on("data", (part: string) => {
+    text = (text + part).slice(-mostComplaintCharacters);
+  });
+  return () => text;
+}

@@ -1,0 +1,196 @@
+/**
+ * @module
+ * llama.cpp's own HTTP server behind the engine port: one child process for each loaded model, on a UNIX socket with
+ * a key of its own, locked in as the binding's worker is. Prompts and grammars are made by us, so that both drivers
+ * answer alike. What it cannot be trusted with is written in docs/decisions/0020-llama-server-behind-the-port.md.
+ * Entered through the package's index.
+ */
+import { FailureError } from "@hearth-and-keep/failures";
+import { inspectModelFile, type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
+import {
+  CrashBreaker,
+  type Engine,
+  type EngineDescription,
+  type EngineDriver,
+  type EngineFailure,
+  type LoadPlan,
+  lookAtMachine,
+  type Machine,
+  PreparingThread,
+  removeStaleCgroups,
+  templateTextsOf,
+} from "@hearth-and-keep/llama-engine";
+import { countWithImages } from "./count-with-images.ts";
+import { embedTexts, rankDocuments } from "./embed.ts";
+import { type GenerateParts, generate } from "./generate.ts";
+import { plainMetadata, readModelFacts, specialTokensOf } from "./model-facts.ts";
+import { memoryOfProcess } from "./process-memory.ts";
+import type { LlamaServerProgram } from "./program.ts";
+import { createPrompts, notSupported } from "./prompts.ts";
+import { fieldOf, numberOf, numbersOf, textOf } from "./read-json.ts";
+import { ReadingSpeed } from "./reading-speed.ts";
+import { SlotPool } from "./slot-pool.ts";
+import { type SupervisedEngine, superviseEngine } from "./supervise-engine.ts";
+
+export type LlamaServerDriverParts = {
+  readonly program: LlamaServerProgram;
+  /** Hears, in a plain sentence, what someone should look at though the model works. */
+  readonly onWarning?: (sentence: string) => void;
+  readonly machine?: Machine;
+  readonly breaker?: CrashBreaker;
+};
+
+const never = new AbortController().signal;
+
+export function createLlamaServerDriver(parts: LlamaServerDriverParts): EngineDriver {
+  const { program, breaker = new CrashBreaker(), machine = lookAtMachine() } = parts;
+  if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
+  return {
+    async load(plan, loadParts) {
+      breaker.refuseQuarantined(plan.modelPath);
+      const file = await inspectFiles(plan);
+      const engine = await superviseEngine(plan, { ...loadParts, program, machine }).catch(
+        (problem: unknown) => {
+          breaker.recordDeath(plan.modelPath, engineFailureOf(problem));
+          throw problem;
+        },
+      );
+      void engine.ended.then((failure) => breaker.recordDeath(plan.modelPath, failure));
+      try {
+        return await openEngine(engine, { plan, file, machine });
+      } catch (problem) {
+        await engine.stop();
+        throw problem;
+      }
+    },
+  };
+}
+
+function engineFailureOf(problem: unknown): EngineFailure | undefined {
+  // The supervisor throws the port's failures only.
+  return problem instanceof FailureError ? (problem.failure as EngineFailure) : undefined;
+}
+
+/** Native code opens files only after their whole tables of contents were found sound. */
+async function inspectFiles(plan: LoadPlan): Promise<ModelFile> {
+  try {
+    const others = [plan.projectorPath, ...(plan.adapters ?? []).map(({ path }) => path)];
+    const [file] = await Promise.all([
+      inspectModelFile(plan.modelPath),
+      ...others.filter((path) => path !== undefined).map((path) => inspectModelFile(path)),
+    ]);
+    return file;
+  } catch (cause) {
+    const reason = cause instanceof ModelFileError ? cause.message : "The file cannot be read";
+    throw new FailureError<EngineFailure>({ kind: "model-invalid", reason }, { cause });
+  }
+}
+
+type Opening = { readonly plan: LoadPlan; readonly file: ModelFile; readonly machine: Machine };
+
+async function openEngine(engine: SupervisedEngine, { plan, file, machine }: Opening): Promise<Engine> {
+  const templates = templateTextsOf(file, plan.goTemplate);
+  const told = await askProperties(engine);
+  const specialTokens = specialTokensOf(file, told);
+  const thread = new PreparingThread({ templates, specialTokens });
+  void engine.ended.then(() => thread[Symbol.asyncDispose]());
+  const texts = Object.values(templates).filter((text) => text !== null);
+  const facts = readModelFacts(file, texts);
+  const mediaMarker = told.canSee ? told.mediaMarker : undefined;
+  const prompts = createPrompts({ engine, thread, facts, addsBeginning: told.addsBeginning, mediaMarker });
+  const abilities = await thread.abilities();
+  const slots = new SlotPool(engine.start.slots, (id) => isIdle(engine, id));
+  const { contextTokens } = told;
+  const description: EngineDescription = {
+    driver: "llama.cpp's own server",
+    metadata: plainMetadata(file.metadata),
+    chatTemplate: file.chatTemplate ?? plan.goTemplate ?? null,
+    templateAbilities: abilities?.template,
+    trainedContextTokens: file.trainedContextTokens ?? contextTokens,
+    contextTokens,
+    sequences: engine.start.slots,
+    threads: engine.start.threads,
+    gpu: plan.gpuLayers !== 0 && machine.gpuDevices.length > 0 ? "gpu" : false,
+    memoryBytes: readMemory(engine, file),
+    splitsEvents: false,
+    canFillInTheMiddle: facts.infill !== undefined || abilities?.fillsIn === true,
+    canSeeImages: mediaMarker !== undefined,
+  };
+  const parts = { engine, prompts, thread, facts, slots, speed: new ReadingSpeed(), contextTokens };
+  return engineOver(parts, { plan, description, addsBeginning: told.addsBeginning });
+}
+
+type Face = {
+  readonly plan: LoadPlan;
+  readonly description: EngineDescription;
+  readonly addsBeginning: boolean;
+};
+
+function engineOver(parts: GenerateParts, { plan, description, addsBeginning }: Face): Engine {
+  const { engine, prompts, contextTokens } = parts;
+  return {
+    describe: () => description,
+    generate(request, signal) {
+      if (plan.purpose !== "generate") throw notSupported("generation");
+      return generate(request, signal, parts);
+    },
+    async embed(request, signal) {
+      if (plan.purpose !== "embed") throw notSupported("embeddings");
+      return embedTexts(request, { engine, contextTokens, signal });
+    },
+    async rank(query, documents, signal) {
+      if (plan.purpose !== "rank") throw notSupported("ranking");
+      return rankDocuments({ query, documents }, engine, signal);
+    },
+    tokenize: (text) => prompts.tokenize(text, never),
+    render: async (conversation) => prompts.render(conversation),
+    async count(conversation) {
+      const prompt = await prompts.prompt({ type: "conversation", conversation }, never);
+      return prompt.type === "tokens"
+        ? prompt.tokens.length
+        : countWithImages(prompt, { engine, prompts, addsBeginning });
+    },
+    unload: () => engine.stop(),
+    ended: engine.ended,
+    [Symbol.asyncDispose]: () => engine.stop(),
+  };
+}
+
+type Told = {
+  readonly beginning: string;
+  readonly end: string;
+  readonly addsBeginning: boolean;
+  readonly contextTokens: number;
+  readonly canSee: boolean;
+  readonly mediaMarker: string | undefined;
+};
+
+async function askProperties(engine: SupervisedEngine): Promise<Told> {
+  const properties = await engine.ask({ path: "/props" }, never);
+  const body = { content: "", add_special: true };
+  const frame = numbersOf(await engine.ask({ path: "/tokenize", body }, never), "tokens");
+  const slots = await engine.ask({ path: "/slots" }, never);
+  return {
+    beginning: textOf(properties, "bos_token") ?? "",
+    end: textOf(properties, "eos_token") ?? "",
+    addsBeginning: frame.length > 0,
+    contextTokens:
+      numberOf(Array.isArray(slots) ? slots[0] : undefined, "n_ctx") ?? engine.start.contextTokens,
+    canSee: fieldOf(fieldOf(properties, "modalities"), "vision") === true,
+    mediaMarker: textOf(properties, "media_marker"),
+  };
+}
+
+async function isIdle(engine: SupervisedEngine, id: number): Promise<boolean> {
+  const slots = await engine.ask({ path: "/slots" }, never);
+  const slot = Array.isArray(slots) ? slots.find((each) => numberOf(each, "id") === id) : undefined;
+  return fieldOf(slot, "is_processing") === false;
+}
+
+/** Read back from the process: weights are mapped, or copied into pages of its own beside its contexts. */
+function readMemory(engine: SupervisedEngine, { fileBytes }: ModelFile): EngineDescription["memoryBytes"] {
+  const memory = memoryOfProcess(engine.pid);
+  if (memory === undefined) return { model: fileBytes, context: 0 };
+  const own = engine.start.memoryMap ? memory.ownBytes : memory.ownBytes - fileBytes;
+  return { model: fileBytes, context: Math.max(0, own) };
+}

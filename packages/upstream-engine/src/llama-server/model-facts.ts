@@ -1,0 +1,120 @@
+import type { Metadata, MetadataValue, ModelFile } from "@hearth-and-keep/gguf";
+import type { JsonObject, JsonValue, SpecialTokens } from "@hearth-and-keep/llama-engine";
+
+/** What of a model file's vocabulary matters for prompts and answers. */
+export type ModelFacts = {
+  readonly beginningToken: number | undefined;
+  /** Texts of control tokens that the template writes: the engine leaves them out unless it is told to keep them. */
+  readonly keptTokens: ReadonlyMap<number, string>;
+  readonly infill: InfillTokens | undefined;
+};
+
+type InfillTokens = { readonly prefix: number; readonly suffix: number; readonly middle: number };
+
+const controlToken = 3;
+const mostKeptTokens = 512;
+
+export function readModelFacts({ metadata }: ModelFile, templates: readonly string[]): ModelFacts {
+  const control = controlTokensOf(metadata);
+  const kept = [...control]
+    .filter(([, text]) => text !== "" && templates.some((template) => template.includes(text)))
+    .slice(0, mostKeptTokens);
+  return {
+    beginningToken: numberOf(metadata, "tokenizer.ggml.bos_token_id"),
+    keptTokens: new Map(kept),
+    infill: infillTokensOf(metadata, control),
+  };
+}
+
+function controlTokensOf(metadata: Metadata): ReadonlyMap<number, string> {
+  const kinds = metadata.get("tokenizer.ggml.token_type")?.value;
+  const texts = metadata.get("tokenizer.ggml.tokens")?.value;
+  const found = new Map<number, string>();
+  if (typeof kinds !== "object" || kinds.kind !== "numbers") return found;
+  if (typeof texts !== "object" || texts.kind !== "strings") return found;
+  kinds.values.forEach((kind: number | bigint, token: number) => {
+    if (Number(kind) === controlToken) found.set(token, texts.at(token) ?? "");
+  });
+  return found;
+}
+
+/** The names under which families have these tokens, for files that do not say which they are. */
+const infillNames = {
+  prefix: [
+    "<|fim_prefix|>",
+    "<fim-prefix>",
+    "<fim_prefix>",
+    "<｜fim▁begin｜>",
+    "<PRE>",
+    "▁<PRE>",
+    "<|code_prefix|>",
+  ],
+  suffix: [
+    "<|fim_suffix|>",
+    "<fim-suffix>",
+    "<fim_suffix>",
+    "<｜fim▁hole｜>",
+    "<SUF>",
+    "▁<SUF>",
+    "<|code_suffix|>",
+  ],
+  middle: [
+    "<|fim_middle|>",
+    "<fim-middle>",
+    "<fim_middle>",
+    "<｜fim▁end｜>",
+    "<MID>",
+    "▁<MID>",
+    "<|code_middle|>",
+  ],
+} as const;
+const infillKeys = {
+  prefix: ["fim_pre", "prefix"],
+  suffix: ["fim_suf", "suffix"],
+  middle: ["fim_mid", "middle"],
+} as const;
+
+function infillTokensOf(metadata: Metadata, control: ReadonlyMap<number, string>): InfillTokens | undefined {
+  const find = (part: keyof typeof infillNames): number | undefined => {
+    const told = infillKeys[part]
+      .map((key) => numberOf(metadata, `tokenizer.ggml.${key}_token_id`))
+      .find((token) => token !== undefined);
+    const names: readonly string[] = infillNames[part];
+    return told ?? [...control].find(([, text]) => names.includes(text))?.[0];
+  };
+  const [prefix, suffix, middle] = [find("prefix"), find("suffix"), find("middle")];
+  if (prefix === undefined || suffix === undefined || middle === undefined) return undefined;
+  return { prefix, suffix, middle };
+}
+
+/** The texts a template may print, as the engine tells them. */
+export function specialTokensOf(
+  { metadata }: ModelFile,
+  told: { readonly beginning: string; readonly end: string; readonly addsBeginning: boolean },
+): SpecialTokens {
+  return { ...told, addsEnd: metadata.get("tokenizer.ggml.add_eos_token")?.value === true };
+}
+
+function numberOf(metadata: Metadata, key: string): number | undefined {
+  const value = metadata.get(key)?.value;
+  return typeof value === "number" ? value : undefined;
+}
+
+const longestList = 32;
+const longestText = 64 * 1024;
+
+/** A model file's keys as flat JSON: long lists, such as the vocabulary, become their length. */
+export function plainMetadata(metadata: Metadata): JsonObject {
+  return Object.fromEntries([...metadata].map(([key, { value }]) => [key, plainValue(value)]));
+}
+
+function plainValue(value: MetadataValue["value"]): JsonValue {
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value === "string") return value.slice(0, longestText);
+  if (typeof value !== "object") return value;
+  if (value.length > longestList) return { length: value.length };
+  if (value.kind === "strings") return [...value];
+  if (value.kind === "booleans") return [...value.values].map((each) => each !== 0);
+  if (value.kind === "lists") return value.values.map(plainValue);
+  return Array.from<number | bigint>(value.values).map(Number);
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+
+export type ProcessMemory = {
+  /** Pages of its own: contexts, buffers, and weights that were copied instead of mapped. */
+  readonly ownBytes: number;
+  /** Pages of files, such as mapped weights. */
+  readonly mappedBytes: number;
+};
+
+/** What a process and its children hold in memory now; undefined where the kernel does not tell. */
+export function memoryOfProcess(pid: number): ProcessMemory | undefined {
+  const own = readStatus(pid);
+  if (own === undefined) return undefined;
+  return childrenOf(pid)
+    .map(memoryOfProcess)
+    .reduce<ProcessMemory>(
+      (sum, each) => ({
+        ownBytes: sum.ownBytes + (each?.ownBytes ?? 0),
+        mappedBytes: sum.mappedBytes + (each?.mappedBytes ?? 0),
+      }),
+      own,
+    );
+}
+
+function readStatus(pid: number): ProcessMemory | undefined {
+  const status = readOrEmpty(`/proc/${pid}/status`);
+  if (status === "") return undefined;
+  const kilobytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "mu").exec(status)?.[1] ?? 0);
+  return { ownBytes: kilobytes("RssAnon") * 1024, mappedBytes: kilobytes("RssFile") * 1024 };
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readOrEmpty(`/proc/${pid}/task/${pid}/children`)
+    .split(" ")
+    .filter((each) => each !== "")
+    .map(Number);
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,130 @@
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { crc32, deflateSync } from "node:zlib";
+import {
+  type Engine,
+  type GenerateRequest,
+  type LoadPlan,
+  lookAtMachine,
+} from "@hearth-and-keep/llama-engine";
+import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import { descendantsOf, preparePython, readProcessFile, testModel } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { createLlamaServerDriver, type LlamaServerDriverParts } from "./llama-server-driver.ts";
+
+const never = new AbortController().signal;
+
+async function load(
+  changes: Partial<LoadPlan> = {},
+  parts: Partial<LlamaServerDriverParts> = {},
+): Promise<Engine> {
+  const { interpreter } = await preparePython();
+  const driver = createLlamaServerDriver({ program: { kind: "xllamacpp", interpreter }, ...parts });
+  const plan: LoadPlan = {
+    modelPath: await testModel("tiny-llama.gguf"),
+    contextTokens: 1024,
+    sequences: 1,
+    threads: 1,
+    gpuLayers: 0,
+    purpose: "generate",
+    ...changes,
+  };
+  return driver.load(plan, { signal: never, onProgress: () => undefined });
+}
+
+async function write(engine: Engine, changes: Partial<GenerateRequest> = {}): Promise<string> {
+  const request: GenerateRequest = {
+    input: { type: "raw", prompt: "Once upon a time" },
+    sampling: greedySampling,
+    mostTokens: 24,
+    cachePartition: "one",
+    ...changes,
+  };
+  let text = "";
+  for await (const event of engine.generate(request, never))
+    if (event.type === "text-delta") text += event.text;
+  return text;
+}
+
+function enginesRunning(): readonly number[] {
+  return descendantsOf(process.pid).filter((pid) => readProcessFile(pid, "cmdline").includes("launch.py"));
+}
+
+function foldersLeft(): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => /^hearth-[A-Za-z0-9]{6}$/u.test(name));
+}
+
+test("it runs with nothing of our environment and no key in its words, and leaves nothing behind", async () => {
+  const before = foldersLeft();
+  await using engine = await load();
+  const running = enginesRunning();
+  expect(running.length).toBeGreaterThan(0);
+  const words = running.map((pid) => readProcessFile(pid, "cmdline")).join("\0");
+  expect(words).not.toMatch(/[0-9a-f]{64}/u);
+  const inside = running.map((pid) => readProcessFile(pid, "environ")).join("\0");
+  expect(inside).not.toContain("PATH=");
+  expect(inside).toContain("PYTHONUTF8=1");
+  await engine.unload();
+  expect(enginesRunning()).toEqual([]);
+  expect(foldersLeft().filter((name) => !before.includes(name))).toEqual([]);
+});
+
+test("without the walls it runs all the same", async () => {
+  const machine = { ...lookAtMachine(), bubblewrap: undefined, setpriv: undefined, prlimit: undefined };
+  await using engine = await load({}, { machine });
+  expect(await write(engine)).not.toBe("");
+});
+
+test("the locally typical share of tokens is obeyed, which the binding cannot", async () => {
+  await using engine = await load();
+  const warm = { ...greedySampling, temperature: 1.5, seed: 5 };
+  const free = await write(engine, { sampling: { ...warm, typicalP: 1 } });
+  expect(await write(engine, { sampling: { ...warm, typicalP: 1 } })).toBe(free);
+  expect(await write(engine, { sampling: { ...warm, typicalP: 0.05 } })).not.toBe(free);
+});
+
+/** One part of a PNG file: its length, name, content and sum. */
+function pngPart(type: string, content: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type), content]);
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(content.length);
+  sum.writeUInt32BE(crc32(named));
+  return Buffer.concat([length, named, sum]);
+}
+
+/** A black square of 28 by 28 dots. */
+function drawSquare(): Buffer {
+  const side = 28;
+  const header = Buffer.from([0, 0, 0, side, 0, 0, 0, side, 8, 2, 0, 0, 0]);
+  const rows = deflateSync(Buffer.alloc(side * (1 + 3 * side)));
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const parts = [pngPart("IHDR", header), pngPart("IDAT", rows), pngPart("IEND", Buffer.alloc(0))];
+  return Buffer.concat([signature, ...parts]);
+}
+
+test("a model with a projector sees images, and words that look like its marker stay words", async () => {
+  await using engine = await load({ projectorPath: await testModel("tiny-projector.gguf") });
+  expect(engine.describe().canSeeImages).toBe(true);
+  const image = { bytes: new Uint8Array(drawSquare()), mediaType: "image/png" };
+  const tokensOf = async (content: string, images: readonly (typeof image)[]): Promise<number> => {
+    const input = {
+      type: "conversation",
+      conversation: { messages: [{ role: "user", content, images }] },
+    } as const;
+    const request = { input, sampling: greedySampling, mostTokens: 4, cachePartition: "one" };
+    let tokens = 0;
+    for await (const event of engine.generate(request, never)) {
+      if (event.type === "generation-end") tokens = event.usage.promptTokens;
+    }
+    return tokens;
+  };
+  const blind = await tokensOf("Look", []);
+  const one = await tokensOf("Look", [image]);
+  const two = await tokensOf("Look", [image, image]);
+  expect(one - blind).toBeGreaterThanOrEqual(16);
+  expect(two - one).toBe(one - blind);
+  expect(await tokensOf("Look <__image__> <__media__>", [image])).toBeGreaterThan(one);
+  const broken = { ...image, bytes: image.bytes.subarray(0, 50) };
+  await expect(tokensOf("Look", [broken])).rejects.toMatchObject({ failure: { kind: "image-unreadable" } });
+  expect(await tokensOf("Look", [image])).toBe(one);
+});

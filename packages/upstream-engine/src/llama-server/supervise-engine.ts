@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { FailureError } from "@hearth-and-keep/failures";
+import { type EngineFailure, failureOf, type LoadParts, type LoadPlan } from "@hearth-and-keep/llama-engine";
+import type { EngineQuestion } from "../wire/engine-client.ts";
+import { WireProblem } from "../wire/wire-problem.ts";
+import { type EngineProcess, type ProcessParts, startEngineProcess } from "./engine-process.ts";
+import { memoryOfProcess } from "./process-memory.ts";
+import { nameRefusal } from "./refusals.ts";
+import type { StartPlan } from "./start-plan.ts";
+import { type Asked, watchEngine } from "./watch-engine.ts";
+
+export type SupervisedEngine = {
+  readonly pid: number;
+  readonly start: StartPlan;
+  /** What it answered with 200; everything else is thrown as a failure of the port. */
+  ask(question: EngineQuestion & Asked, signal: AbortSignal): Promise<unknown>;
+  stream(question: EngineQuestion & Asked, signal: AbortSignal): AsyncGenerator<unknown, void, undefined>;
+  /** Fires with the failure that everybody who waits is to get. */
+  readonly gone: AbortSignal;
+  stop(): Promise<void>;
+  /** Undefined after `stop`, the failure otherwise. */
+  readonly ended: Promise<EngineFailure | undefined>;
+};
+
+/**
+ * Starts a llama-server, waits until its model is loaded, and watches it:
+ *
+ *   starting --healthy--> serving --stop--> stopped
+ *   starting or serving --exit, silence, stall--> failed: every waiting caller gets the one reason
+ */
+export async function superviseEngine(
+  plan: LoadPlan,
+  { signal, onProgress, ...parts }: LoadParts & ProcessParts,
+): Promise<SupervisedEngine> {
+  signal.throwIfAborted();
+  const engine = await startEngineProcess(plan, parts);
+  const gone = new AbortController();
+  let cause: EngineFailure | undefined;
+  let isLoaded = false;
+  let isStopping = false;
+  const failWith = (failure: EngineFailure): void => {
+    cause ??= failure;
+    engine.kill();
+  };
+  const watch = watchEngine(engine.client, failWith);
+  const ended = engine.ended.then((end) => {
+    watch.stop();
+    const told = isLoaded ? failureOf(end) : nameFailedLoad(failureOf(end), engine.complaints());
+    const failure = isStopping ? undefined : (cause ?? told);
+    gone.abort(new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" }));
+    return failure;
+  });
+  try {
+    onProgress(0);
+    await untilHealthy(engine, AbortSignal.any([signal, gone.signal]));
+  } catch (problem) {
+    if (problem instanceof FailureError) cause ??= problem.failure;
+    engine.kill();
+    await ended;
+    throw signal.aborted ? signal.reason : gone.signal.reason;
+  }
+  isLoaded = true;
+  onProgress(1);
+  const speaking = { engine, watch, gone: gone.signal, failWith, ended };
+  return {
+    pid: engine.pid,
+    start: engine.start,
+    ask: (question, callerSignal) => ask(question, callerSignal, speaking),
+    stream: (question, callerSignal) => stream(question, callerSignal, speaking),
+    gone: gone.signal,
+    async stop() {
+      isStopping = true;
+      engine.kill();
+      await ended;
+    },
+    ended,
+  };
+}
+
+type Speaking = {
+  readonly engine: EngineProcess;
+  readonly watch: ReturnType<typeof watchEngine>;
+  readonly gone: AbortSignal;
+  readonly failWith: (failure: EngineFailure) => void;
+  readonly ended: Promise<unknown>;
+};
+
+async function ask(
+  question: EngineQuestion & Asked,
+  signal: AbortSignal,
+  speaking: Speaking,
+): Promise<unknown> {
+  const { engine, watch, gone } = speaking;
+  const leave = watch.enter(question);
+  try {
+    const { status, value } = await engine.client.ask(question, AbortSignal.any([signal, gone]));
+    watch.heard();
+    if (status !== 200) throw nameRefusal({ status, value }, question);
+    return value;
+  } catch (problem) {
+    throw await nameLoss(problem, question, speaking);
+  } finally {
+    leave();
+  }
+}
+
+async function* stream(
+  question: EngineQuestion & Asked,
+  signal: AbortSignal,
+  speaking: Speaking,
+): AsyncGenerator<unknown, void, undefined> {
+  const { engine, watch, gone } = speaking;
+  const leave = watch.enter(question);
+  try {
+    for await (const event of engine.client.stream(question, AbortSignal.any([signal, gone]))) {
+      watch.heard();
+      yield event;
+    }
+  } catch (problem) {
+    throw await nameLoss(problem, question, speaking);
+  } finally {
+    leave();
+  }
+}
+
+const lossSeconds = 2;
+
+/** A connection breaks a moment before its process is known to be dead; one that breaks alone is no engine any more. */
+async function nameLoss(problem: unknown, asked: Asked, speaking: Speaking): Promise<unknown> {
+  if (!(problem instanceof WireProblem)) return problem;
+  const { detail } = problem;
+  if (detail.kind === "refused") return nameRefusal(detail, asked);
+  if (detail.kind === "too-large" || detail.kind === "not-understood") return problem;
+  await Promise.race([speaking.ended, sleep(lossSeconds * 1000, undefined, { ref: false })]);
+  if (!speaking.gone.aborted) {
+    speaking.failWith({ kind: "engine-died", exitCode: null, signal: null });
+    await speaking.ended;
+  }
+  return speaking.gone.reason;
+}
+
+const lookEveryMilliseconds = 25;
+const loadStallSeconds = 120;
+
+/** While weights are read its memory grows; a load that neither ends nor moves is given up. */
+async function untilHealthy(engine: EngineProcess, signal: AbortSignal): Promise<void> {
+  let movedAt = performance.now();
+  let bytes = 0;
+  while (!(await isHealthy(engine, signal))) {
+    signal.throwIfAborted();
+    const memory = memoryOfProcess(engine.pid);
+    const now = memory === undefined ? 0 : memory.ownBytes + memory.mappedBytes;
+    if (now !== bytes) movedAt = performance.now();
+    bytes = now;
+    if (performance.now() - movedAt > loadStallSeconds * 1000) {
+      throw new FailureError<EngineFailure>({ kind: "load-timed-out", seconds: loadStallSeconds });
+    }
+    await sleep(lookEveryMilliseconds);
+  }
+}
+
+async function isHealthy({ client }: EngineProcess, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await client.ask({ path: "/health" }, signal)).status === 200;
+  } catch (problem) {
+    // There is no socket until it listens.
+    if (problem instanceof WireProblem) return false;
+    throw problem;
+  }
+}
+
+/** An engine that ends by itself while it loads has found something wrong with the model, unless it cannot run at all. */
+function nameFailedLoad(failure: EngineFailure, complaints: string): EngineFailure {
+  if (failure.kind !== "engine-died" || failure.exitCode === null) return failure;
+  if (/No module named|shared librar|bwrap:|invalid argument/u.test(complaints)) return failure;
+  if (/alloc|out of memory/iu.test(complaints)) return { kind: "memory-lacking", neededBytes: null };
+  return { kind: "model-invalid", reason: "llama.cpp's own server cannot load it" };
+}

@@ -1,0 +1,45 @@
+import { lookup } from "node:dns/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Where the engines of a pool are, again and again: each list replaces the one before. */
+export type Discovery = {
+  watch(signal: AbortSignal): AsyncGenerator<readonly URL[], void>;
+};
+
+/** Who is asked for addresses every few seconds. A list that cannot be had changes nothing. */
+export type AddressSource = (signal: AbortSignal) => Promise<readonly URL[]>;
+
+const askAgainSeconds = 3;
+const mostAddresses = 1024;
+
+export function listAddresses(addresses: readonly URL[]): Discovery {
+  return {
+    async *watch() {
+      yield addresses;
+    },
+  };
+}
+
+export function askAgain(source: AddressSource): Discovery {
+  return {
+    async *watch(signal) {
+      while (!signal.aborted) {
+        const addresses = await source(signal).catch(() => undefined);
+        if (addresses !== undefined) yield addresses.slice(0, mostAddresses);
+        await sleep(askAgainSeconds * 1000, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** Every address that the name of an http address stands for. */
+export function resolveName(address: URL): AddressSource {
+  return async () => {
+    const found = await lookup(address.hostname, { all: true });
+    return found.map(({ address: number, family }) => {
+      const each = new URL(address);
+      each.hostname = family === 6 ? `[${number}]` : number;
+      return each;
+    });
+  };
+}

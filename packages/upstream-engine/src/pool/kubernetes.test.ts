@@ -1,0 +1,71 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { askAgain } from "./discovery.ts";
+import { listPods } from "./kubernetes.ts";
+
+const slice = (endpoints: readonly unknown[], addressType = "IPv4") => ({ addressType, endpoints });
+const pod = (address: string, ready: boolean | null) => ({ addresses: [address], conditions: { ready } });
+
+test("the ready pods of a service are its engines, asked for with the pod's own account over its own authority", async () => {
+  await using folder = await makeTemporaryFolder("account");
+  const [key, certificate] = [join(folder.path, "tls.key"), join(folder.path, "ca.crt")];
+  const name = "subjectAltName=IP:127.0.0.1";
+  execFileSync(
+    "openssl",
+    [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-days",
+      "1",
+    ].concat(["-subj", "/CN=cluster", "-addext", name, "-keyout", key, "-out", certificate]),
+    { stdio: "ignore" },
+  );
+  await writeFile(join(folder.path, "token"), "token-of-the-pod\n");
+  const asked: { readonly path: string; readonly key: string }[] = [];
+  const server = createServer(
+    { key: await readFile(key), cert: await readFile(certificate) },
+    (request, response) => {
+      asked.push({ path: request.url ?? "", key: request.headers.authorization ?? "" });
+      const items = [
+        slice([pod("10.1.0.4", true), pod("10.1.0.5", false), pod("10.1.0.4", null)]),
+        slice([pod("fd00::7", true)], "IPv6"),
+      ];
+      response.end(JSON.stringify({ items }));
+    },
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has such an address.
+  const { port } = server.address() as AddressInfo;
+  const plan = {
+    namespace: "models",
+    service: "vllm",
+    port: 8000,
+    server: new URL(`https://127.0.0.1:${port}`),
+    accountFolder: folder.path,
+  };
+  const ending = new AbortController();
+  for await (const addresses of askAgain(listPods(plan)).watch(ending.signal)) {
+    expect(addresses.map(({ href }) => href)).toEqual(["http://10.1.0.4:8000/", "http://[fd00::7]:8000/"]);
+    ending.abort();
+  }
+  expect(asked).toEqual([
+    {
+      path: "/apis/discovery.k8s.io/v1/namespaces/models/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dvllm",
+      key: "Bearer token-of-the-pod",
+    },
+  ]);
+  server.closeAllConnections();
+  server.close();
+});

@@ -1,0 +1,118 @@
+import { FailureError } from "@hearth-and-keep/failures";
+import type { Engine, EngineDescription, EngineDriver, EngineFailure } from "@hearth-and-keep/llama-engine";
+import { type DialectName, dialects } from "../remote/dialects.ts";
+import { createRemoteEngine, type RemoteFacts } from "../remote/remote-engine.ts";
+import { createEngineClient } from "../wire/engine-client.ts";
+import { askAgain, type Discovery, listAddresses, resolveName } from "./discovery.ts";
+import { EnginePool, type EnginePoolParts } from "./engine-pool.ts";
+import { type KubernetesPlan, listPods } from "./kubernetes.ts";
+
+/** A model that runs on engines elsewhere. */
+export type PoolPlan = {
+  readonly dialect: DialectName;
+  /** What the engines call it; absent takes the first that an engine lists. */
+  readonly model?: string;
+  readonly engines:
+    | { readonly type: "addresses"; readonly addresses: readonly URL[] }
+    | { readonly type: "dns"; readonly address: URL }
+    | ({ readonly type: "kubernetes" } & KubernetesPlan);
+  /** A key for all of them. */
+  readonly key?: string;
+  /** Absent asks the engines. */
+  readonly contextTokens?: number;
+  readonly requestsPerEngine: number;
+  readonly canSeeImages: boolean;
+};
+
+export function createEnginePool(plan: PoolPlan, parts: Pick<EnginePoolParts, "choose"> = {}): EnginePool {
+  const dialect = dialects[plan.dialect];
+  const { model, canSeeImages, requestsPerEngine: mostRequests } = plan;
+  return new EnginePool({
+    ...parts,
+    mostRequests,
+    discovery: discoveryOf(plan),
+    connect: (address) => {
+      const client = createEngineClient({
+        address,
+        // Beside its requests it is asked how it is, and how long texts are.
+        mostConnections: mostRequests + 16,
+        ...(plan.key === undefined ? {} : { authorization: `Bearer ${plan.key}` }),
+      });
+      const engine = createRemoteEngine(client, { dialect, canSeeImages, ...(model && { model }) });
+      return { label: address.host, engine, close: () => client[Symbol.dispose]() };
+    },
+  });
+}
+
+function discoveryOf({ engines }: PoolPlan): Discovery {
+  switch (engines.type) {
+    case "addresses":
+      return listAddresses(engines.addresses);
+    case "dns":
+      return askAgain(resolveName(engines.address));
+    case "kubernetes":
+      return askAgain(listPods(engines));
+  }
+}
+
+export type NamedPool = { readonly plan: PoolPlan; readonly pool: EnginePool };
+
+/** For an engine that tells nothing of its context. */
+const unknownContextTokens = 4096;
+
+/** Loads what plans call `remote`: nothing is loaded, an engine that answers is waited for. */
+export function createPoolDriver(pools: ReadonlyMap<string, NamedPool>): EngineDriver {
+  return {
+    async load({ remote = "", sequences }, { signal, onProgress }) {
+      const named = pools.get(remote);
+      if (named === undefined) throw new FailureError<EngineFailure>({ kind: "engine-unloaded" });
+      const facts = await named.pool.ready(signal);
+      onProgress(1);
+      return handleOf(named, describe(named.plan, facts, sequences));
+    },
+  };
+}
+
+/** One load of a pool's model: ending it ends the requests that came through it, and leaves the pool as it is. */
+function handleOf({ pool }: NamedPool, description: EngineDescription): Engine {
+  const life = new AbortController();
+  const ending = Promise.withResolvers<EngineFailure | undefined>();
+  const either = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, life.signal]);
+  const unload = async (): Promise<void> => {
+    life.abort(new FailureError<EngineFailure>({ kind: "engine-unloaded" }));
+    ending.resolve(undefined);
+  };
+  return {
+    describe: () => description,
+    generate: (request, signal) => pool.generate(request, either(signal)),
+    embed: (request, signal) => pool.once((engine, both) => engine.embed(request, both), either(signal)),
+    rank: () =>
+      Promise.reject(new FailureError<EngineFailure>({ kind: "not-supported", feature: "ranking" })),
+    tokenize: (text) => pool.consult((engine, both) => engine.tokenize(text, both), life.signal),
+    render: (conversation) => pool.consult((engine, both) => engine.render(conversation, both), life.signal),
+    count: (conversation) => pool.consult((engine, both) => engine.count(conversation, both), life.signal),
+    unload,
+    ended: ending.promise,
+    [Symbol.asyncDispose]: unload,
+  };
+}
+
+function describe(plan: PoolPlan, facts: RemoteFacts, sequences: number): EngineDescription {
+  const contextTokens = plan.contextTokens ?? facts.contextTokens ?? unknownContextTokens;
+  const { knowsTools, chatTemplate } = facts;
+  return {
+    driver: plan.dialect,
+    metadata: {},
+    chatTemplate,
+    templateAbilities: knowsTools === undefined ? undefined : { tools: knowsTools, thinking: true },
+    trainedContextTokens: contextTokens,
+    contextTokens,
+    sequences,
+    threads: 0,
+    gpu: false,
+    memoryBytes: { model: 0, context: 0 },
+    splitsEvents: true,
+    canFillInTheMiddle: dialects[plan.dialect].takesSuffix,
+    canSeeImages: plan.canSeeImages,
+  };
+}

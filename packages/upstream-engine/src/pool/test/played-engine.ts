@@ -1,0 +1,63 @@
+/**
+ * @module
+ * An engine that plays what a test says, over real HTTP: refusals, silence and cut-off answers on demand.
+ * Imported by tests of the pool only.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type PlayedEngine = AsyncDisposable & {
+  readonly url: URL;
+  /** Answers so far asked for, by path. */
+  readonly asked: string[];
+  /** What it does from now on. */
+  play: (response: ServerResponse, request: IncomingMessage) => void;
+  isWell: boolean;
+  stop(): Promise<void>;
+};
+
+/** An engine of OpenAI's interface that fails as a test tells it to; for faults and timing only. */
+export async function playEngine(play: PlayedEngine["play"] = say("Hello")): Promise<PlayedEngine> {
+  const server = createServer((request, response) => {
+    const { url: path = "" } = request;
+    if (path === "/health") response.writeHead(engine.isWell ? 200 : 500).end("{}");
+    else if (path === "/v1/models") response.end('{"data":[{"id":"m","max_model_len":100}]}');
+    else {
+      engine.asked.push(path);
+      engine.play(response, request);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on a port has such an address.
+  const { port } = server.address() as AddressInfo;
+  const stop = async (): Promise<void> => {
+    server.closeAllConnections();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  const engine: PlayedEngine = {
+    url: new URL(`http://127.0.0.1:${port}`),
+    asked: [],
+    play,
+    isWell: true,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+  return engine;
+}
+
+export function chunk(delta: unknown, finish: string | null = null): string {
+  return `data: ${JSON.stringify({ choices: [{ delta, finish_reason: finish }] })}\n\n`;
+}
+
+export function say(text: string): PlayedEngine["play"] {
+  return (response) => {
+    response.write(chunk({ content: text }));
+    response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
+  };
+}
+
+export function refuse(status: number): PlayedEngine["play"] {
+  return (response) => response.writeHead(status).end('{"error":{"message":"words of the engine"}}');
+}

@@ -1,0 +1,14 @@
+import type { EngineClient, EngineQuestion } from "../wire/engine-client.ts";
+import { WireProblem } from "../wire/wire-problem.ts";
+import { type Fields, fieldsOf } from "./json-fields.ts";
+
+/** The fields of an answer with status 200; everything else is thrown, as the wire does for streams. */
+export async function askEngine(
+  client: EngineClient,
+  question: EngineQuestion,
+  signal: AbortSignal,
+): Promise<Fields> {
+  const { status, value } = await client.ask(question, signal);
+  if (status !== 200) throw new WireProblem({ kind: "refused", status, value });
+  return fieldsOf(value);
+}

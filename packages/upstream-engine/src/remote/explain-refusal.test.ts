@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { WireProblem } from "../wire/wire-problem.ts";
+import { explainRefusal } from "./explain-refusal.ts";
+
+function refused(status: number, message = "no"): unknown {
+  return explainRefusal(new WireProblem({ kind: "refused", status, value: { error: { message } } }));
+}
+
+test.each([
+  ["llama.cpp", "request (2031 tokens) exceeds the available context size (1024 tokens), try increasing it"],
+  [
+    "vLLM",
+    "This model's maximum context length is 1024 tokens. However, you requested 2131 tokens (2031 in the messages, 100 in the completion). Please reduce the length",
+  ],
+  [
+    "newer vLLM",
+    "This model's maximum context length is 1024 tokens. However, your request has 2031 input tokens",
+  ],
+  [
+    "SGLang",
+    "Requested token count exceeds the model's maximum context length of 1024 tokens. You requested a total of 2131 tokens: 2031 tokens from the input messages and 100 tokens for the completion.",
+  ],
+])("%s's sentence about a long prompt is read for both counts", (_engine, message) => {
+  expect(refused(400, message)).toEqual({
+    type: "caller",
+    failure: { kind: "prompt-too-long", promptTokens: 2031, contextTokens: 1024 },
+  });
+});
+
+test("an engine that is busy, broken, wrongly set up or gone leaves the request to another one", () => {
+  expect([refused(429), refused(503)]).toEqual([
+    { type: "elsewhere", standing: "busy" },
+    { type: "elsewhere", standing: "busy" },
+  ]);
+  for (const status of [500, 502, 401, 404]) {
+    expect(refused(status)).toEqual({ type: "elsewhere", standing: "failed" });
+  }
+  expect(explainRefusal(new WireProblem({ kind: "unreachable" }))).toEqual({
+    type: "elsewhere",
+    standing: "gone",
+  });
+  expect(explainRefusal(new WireProblem({ kind: "cut-off" }))).toEqual({
+    type: "elsewhere",
+    standing: "failed",
+  });
+});
+
+test("what every engine would refuse is the caller's, and none of the engine's words are in it", () => {
+  expect(JSON.stringify(refused(400, "secret of the engine"))).toBe(
+    '{"type":"caller","failure":{"kind":"not-supported","feature":"a request of this kind"}}',
+  );
+  expect(explainRefusal(new Error("ours"))).toBeUndefined();
+});

@@ -1,0 +1,127 @@
+import type {
+  Conversation,
+  Embeddings,
+  EmbedRequest,
+  EngineEvent,
+  GenerateRequest,
+} from "@hearth-and-keep/llama-engine";
+import type { EngineClient } from "../wire/engine-client.ts";
+import { WireProblem } from "../wire/wire-problem.ts";
+import { askEngine } from "./ask-engine.ts";
+import { countTokens, renderPrompt, tokenizeText } from "./count-tokens.ts";
+import type { Dialect } from "./dialects.ts";
+import { readLengths } from "./explain-refusal.ts";
+import { countOf, fieldsOf, listOf, textOf } from "./json-fields.ts";
+import { readAnswer } from "./read-answer.ts";
+import { type AskedEngine, writeRequest } from "./write-request.ts";
+
+export type RemoteEnginePlan = {
+  readonly dialect: Dialect;
+  /** What the engine calls the model; absent takes the first it lists. */
+  readonly model?: string;
+  /** Whether the operator says that the model sees images. */
+  readonly canSeeImages: boolean;
+};
+
+/** What an engine told of itself. */
+export type RemoteFacts = {
+  readonly model: string;
+  readonly contextTokens: number | undefined;
+  readonly chatTemplate: string | null;
+  /** Undefined where the engine does not tell. */
+  readonly knowsTools: boolean | undefined;
+};
+
+export type RemoteEngine = {
+  /** Settles when it says that it is well; rejects otherwise. */
+  checkHealth(signal: AbortSignal): Promise<void>;
+  /** Asked once; the answer is kept. */
+  learn(signal: AbortSignal): Promise<RemoteFacts>;
+  generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineEvent>;
+  embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
+  tokenize(text: string, signal: AbortSignal): Promise<readonly number[]>;
+  render(conversation: Conversation, signal: AbortSignal): Promise<string>;
+  count(conversation: Conversation, signal: AbortSignal): Promise<number>;
+};
+
+export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan): RemoteEngine {
+  const { dialect, canSeeImages } = plan;
+  let facts: RemoteFacts | undefined;
+  const learn = async (signal: AbortSignal): Promise<RemoteFacts> => {
+    facts ??= await askFacts(client, plan, signal);
+    return facts;
+  };
+  const asked = async (signal: AbortSignal): Promise<AskedEngine> => {
+    const { model, knowsTools = true } = await learn(signal);
+    return { dialect, model, knowsTools, canSeeImages };
+  };
+  return {
+    learn,
+    async checkHealth(signal) {
+      await askEngine(client, { path: dialect.healthPath }, signal);
+    },
+    async *generate(request, signal) {
+      const written = writeRequest(request, await asked(signal));
+      const { isBareCall } = written;
+      let body = written.body;
+      try {
+        yield* readAnswer(client.stream({ ...written, body }, signal), { isBareCall });
+      } catch (problem) {
+        const room = roomFor(problem);
+        if (room === undefined) throw problem;
+        body = { ...body, max_tokens: room };
+        yield* readAnswer(client.stream({ ...written, body }, signal), { isBareCall });
+      }
+    },
+    async embed({ texts, truncates }, signal) {
+      const { model } = await asked(signal);
+      const cut = truncates && dialect.name === "vllm" ? { truncate_prompt_tokens: -1 } : {};
+      const body = { model, input: texts, encoding_format: "float", ...cut };
+      const { data: rows, usage } = await askEngine(client, { path: "/v1/embeddings", body }, signal);
+      return readEmbeddings(rows, usage);
+    },
+    tokenize: async (text, signal) => tokenizeText(client, text, { ...(await asked(signal)), signal }),
+    count: async (conversation, signal) =>
+      countTokens(client, conversation, { ...(await asked(signal)), signal }),
+    render: async (conversation, signal) =>
+      renderPrompt(client, conversation, { ...(await asked(signal)), signal }),
+  };
+}
+
+/** An answer is asked for beyond the context: engines that refuse this are told how much room there is. */
+function roomFor(problem: unknown): number | undefined {
+  if (!(problem instanceof WireProblem) || problem.detail.kind !== "refused") return undefined;
+  const lengths = readLengths(problem.detail.value);
+  const room = lengths === undefined ? 0 : lengths.contextTokens - lengths.promptTokens;
+  return room > 0 ? room : undefined;
+}
+
+async function askFacts(
+  client: EngineClient,
+  { dialect, model }: RemoteEnginePlan,
+  signal: AbortSignal,
+): Promise<RemoteFacts> {
+  const list = listOf((await askEngine(client, { path: "/v1/models" }, signal))["data"]).map(fieldsOf);
+  const listed = list.find(({ id }) => id === model) ?? list[0] ?? {};
+  const properties =
+    dialect.propertiesPath === undefined
+      ? {}
+      : await askEngine(client, { path: dialect.propertiesPath }, signal);
+  const settings = fieldsOf(properties["default_generation_settings"]);
+  const abilities = fieldsOf(properties["chat_template_caps"]);
+  const { supports_tools: tools } = abilities;
+  return {
+    model: model ?? textOf(listed["id"]),
+    contextTokens: countOf(settings["n_ctx"]) ?? countOf(listed["max_model_len"]),
+    chatTemplate: textOf(properties["chat_template"]) || null,
+    knowsTools: typeof tools === "boolean" ? tools : undefined,
+  };
+}
+
+function readEmbeddings(rows: unknown, usage: unknown): Embeddings {
+  const vectors = listOf(rows)
+    .map(fieldsOf)
+    .toSorted((one, other) => (countOf(one["index"]) ?? 0) - (countOf(other["index"]) ?? 0))
+    .map(({ embedding }) => Float32Array.from(listOf(embedding), Number));
+  return { vectors, tokens: countOf(fieldsOf(usage)["prompt_tokens"]) ?? 0 };
+}

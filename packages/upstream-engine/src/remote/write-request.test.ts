@@ -1,0 +1,111 @@
+import type { GenerateRequest, Sampling } from "@hearth-and-keep/llama-engine";
+import { expect, test } from "vitest";
+import { type DialectName, dialects } from "./dialects.ts";
+import { writeRequest } from "./write-request.ts";
+
+const usual: Sampling = {
+  temperature: 0.7,
+  topK: 40,
+  topP: 0.9,
+  minP: 0,
+  typicalP: 1,
+  repeatPenalty: 1.1,
+  repeatLastTokens: 64,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  seed: 7,
+  logitBias: new Map(),
+};
+const tool = { name: "add", parameters: { type: "object", properties: { a: { type: "integer" } } } } as const;
+
+type Changes = Partial<Omit<GenerateRequest, "sampling">> & { readonly sampling?: Partial<Sampling> };
+
+function bodyFor(dialect: DialectName, changes: Changes = {}, knowsTools = true) {
+  const { sampling = {}, ...others } = changes;
+  const request: GenerateRequest = {
+    input: {
+      type: "conversation",
+      conversation: { messages: [{ role: "user", content: "Hi" }], tools: [tool] },
+    },
+    mostTokens: 9,
+    cachePartition: "key",
+    ...others,
+    sampling: { ...usual, ...sampling },
+  };
+  const engine = { dialect: dialects[dialect], model: "m", knowsTools, canSeeImages: false };
+  return writeRequest(request, engine).body;
+}
+
+test("each engine gets the same wishes in its own fields", () => {
+  const sampling = { topK: 5, minP: 0.1, repeatPenalty: 1.2 };
+  expect(bodyFor("llama-server", { sampling })).toMatchObject({
+    top_k: 5,
+    min_p: 0.1,
+    repeat_penalty: 1.2,
+    repeat_last_n: 64,
+  });
+  for (const name of ["vllm", "sglang"] as const) {
+    expect(bodyFor(name, { sampling })).toMatchObject({
+      top_k: 5,
+      min_p: 0.1,
+      repetition_penalty: 1.2,
+      cache_salt: "key",
+    });
+    expect(bodyFor(name, { sampling: { topK: 0 } })).toMatchObject({ top_k: -1 });
+  }
+  const plain = bodyFor("openai");
+  expect(plain).toMatchObject({ temperature: 0.7, top_p: 0.9, seed: 7, max_tokens: 9 });
+  for (const field of ["top_k", "min_p", "repeat_penalty", "repetition_penalty", "cache_salt"])
+    expect(plain).not.toHaveProperty(field);
+});
+
+test.each<[DialectName, Changes, string]>([
+  ["openai", { sampling: { topK: 3 } }, "top_k"],
+  ["openai", { sampling: { minP: 0.1 } }, "min_p"],
+  ["vllm", { sampling: { typicalP: 0.5 } }, "typical_p"],
+  ["openai", { sampling: { repeatPenalty: 1.3 } }, "repeat_penalty"],
+  ["sglang", { sampling: { repeatPenalty: 1.3, repeatLastTokens: 10 } }, "repeat_last_n"],
+  ["openai", { constraint: { type: "gbnf", grammar: "root ::= [a]" } }, "grammars"],
+  ["vllm", { input: { type: "fill-in-the-middle", prefix: "a", suffix: "b" } }, "filling in the middle"],
+])("%s is not asked for what it cannot do: %j is refused as %s", (dialect, changes, feature) => {
+  expect(() => bodyFor(dialect, changes)).toThrow(
+    expect.objectContaining({ failure: { kind: "not-supported", feature } }),
+  );
+});
+
+test("a grammar, a schema and forced calls go where each engine reads them", () => {
+  const grammar = { constraint: { type: "gbnf", grammar: "root ::= [a]" } } as const;
+  expect(bodyFor("llama-server", grammar)).toMatchObject({ grammar: "root ::= [a]" });
+  expect(bodyFor("vllm", grammar)).toMatchObject({ structured_outputs: { grammar: "root ::= [a]" } });
+  expect(bodyFor("sglang", grammar)).toMatchObject({ ebnf: "root ::= [a]" });
+  expect(bodyFor("openai", { constraint: { type: "json-schema", schema: {} } })).toMatchObject({
+    response_format: { type: "json_schema" },
+  });
+  const forced = { constraint: { type: "tool-calls", tools: [tool], mostCalls: 1 } } as const;
+  expect(bodyFor("vllm", forced)).toMatchObject({
+    tools: [{ function: { name: "add" } }],
+    tool_choice: { function: { name: "add" } },
+    parallel_tool_calls: false,
+  });
+});
+
+test("an engine whose template has no tools is shown none, and a call is forced as its JSON", () => {
+  const body = bodyFor(
+    "llama-server",
+    { constraint: { type: "tool-calls", tools: [tool], mostCalls: 1 } },
+    false,
+  );
+  expect(body).not.toHaveProperty("tools");
+  expect(body).toMatchObject({
+    response_format: { json_schema: { schema: { anyOf: [{ properties: { name: { const: "add" } } }] } } },
+  });
+});
+
+test("an answer without a limit asks for none, and images are refused where nobody sees them", () => {
+  expect(bodyFor("vllm", { mostTokens: Number.MAX_SAFE_INTEGER })).not.toHaveProperty("max_tokens");
+  const images = [{ bytes: Uint8Array.of(1), mediaType: "image/png" }];
+  const messages = [{ role: "user", content: "See", images }] as const;
+  expect(() => bodyFor("vllm", { input: { type: "conversation", conversation: { messages } } })).toThrow(
+    expect.objectContaining({ failure: { kind: "not-supported", feature: "images" } }),
+  );
+});

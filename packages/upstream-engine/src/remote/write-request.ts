@@ -1,0 +1,144 @@
+import type { Conversation, GenerateRequest, OutputConstraint, Tool } from "@hearth-and-keep/llama-engine";
+import type { EngineQuestion } from "../wire/engine-client.ts";
+import type { Dialect } from "./dialects.ts";
+import type { Fields } from "./json-fields.ts";
+import { writeMessages, writeTools } from "./write-messages.ts";
+import { notSupported, writeSampling } from "./write-sampling.ts";
+
+/** What is known of the engine that is asked. */
+export type AskedEngine = {
+  readonly dialect: Dialect;
+  /** What it calls the model. */
+  readonly model: string;
+  readonly knowsTools: boolean;
+  readonly canSeeImages: boolean;
+};
+
+export type WrittenRequest = EngineQuestion & {
+  readonly body: Fields;
+  /** The answer is the JSON of one call, which is to stand between our tags. */
+  readonly isBareCall: boolean;
+};
+
+/** One request in an engine's words, as a stream. */
+export function writeRequest(request: GenerateRequest, engine: AskedEngine): WrittenRequest {
+  const { dialect, model } = engine;
+  const shared: Fields = {
+    model,
+    stream: true,
+    stream_options: dialect.streamOptions,
+    ...dialect.extras,
+    ...writeSampling(request.sampling, dialect),
+    // Without a number an engine writes until its context is full.
+    ...(request.mostTokens > mostTokens ? {} : { max_tokens: request.mostTokens }),
+    ...(dialect.takesCacheSalt && request.cachePartition !== ""
+      ? { cache_salt: request.cachePartition }
+      : {}),
+  };
+  return request.input.type === "conversation"
+    ? writeChat(request, request.input.conversation, { ...engine, shared })
+    : writeCompletion(request, { ...engine, shared });
+}
+
+/** More than any context has. */
+const mostTokens = 100_000_000;
+
+type Shared = AskedEngine & { readonly shared: Fields };
+
+function writeChat(request: GenerateRequest, conversation: Conversation, engine: Shared): WrittenRequest {
+  const { dialect, knowsTools, shared } = engine;
+  const { constraint, logProbabilities } = request;
+  const isForced = constraint?.type === "tool-calls";
+  const tools = knowsTools ? (conversation.tools ?? []) : [];
+  if (!engine.canSeeImages && conversation.messages.some(hasImages)) throw notSupported("images");
+  return {
+    path: "/v1/chat/completions",
+    isBareCall: isForced && !knowsTools,
+    body: {
+      ...shared,
+      messages: writeMessages(conversation, engine),
+      ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
+      ...(constraint === undefined ? {} : writeConstraint(constraint, engine)),
+      ...writeTemplateVariables(conversation, dialect),
+      ...(conversation.messages.at(-1)?.role === "assistant" ? dialect.continuing : {}),
+      ...(logProbabilities === undefined ? {} : { logprobs: true, top_logprobs: logProbabilities }),
+    },
+  };
+}
+
+function hasImages(message: Conversation["messages"][number]): boolean {
+  return message.role === "user" && (message.images?.length ?? 0) > 0;
+}
+
+function writeCompletion(request: GenerateRequest, { dialect, shared }: Shared): WrittenRequest {
+  const { input, constraint, logProbabilities } = request;
+  if (input.type === "fill-in-the-middle" && !dialect.takesSuffix)
+    throw notSupported("filling in the middle");
+  const prompt =
+    input.type === "fill-in-the-middle" ? input.prefix : input.type === "raw" ? input.prompt : "";
+  return {
+    path: "/v1/completions",
+    isBareCall: false,
+    body: {
+      ...shared,
+      prompt,
+      ...(input.type === "fill-in-the-middle" ? { suffix: input.suffix } : {}),
+      ...(constraint === undefined ? {} : writeConstraint(constraint, { dialect, knowsTools: false })),
+      ...(logProbabilities === undefined ? {} : { logprobs: logProbabilities }),
+    },
+  };
+}
+
+function writeConstraint(
+  constraint: OutputConstraint,
+  { dialect, knowsTools }: Pick<AskedEngine, "dialect" | "knowsTools">,
+): Fields {
+  switch (constraint.type) {
+    case "json":
+      return { response_format: { type: "json_object" } };
+    case "json-schema":
+      return writeSchema(constraint.schema);
+    case "gbnf":
+      if (dialect.grammar === undefined) throw notSupported("grammars");
+      return dialect.grammar(constraint.grammar);
+    case "tool-calls":
+      return knowsTools ? forceCalls(constraint) : writeSchema(oneCallOf(constraint.tools));
+  }
+}
+
+function writeSchema(schema: unknown): Fields {
+  return { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } };
+}
+
+function forceCalls({ tools, mostCalls }: Extract<OutputConstraint, { type: "tool-calls" }>): Fields {
+  const [only, ...others] = tools;
+  const isOne = only !== undefined && others.length === 0;
+  return {
+    tool_choice: isOne ? { type: "function", function: { name: only.name } } : "required",
+    parallel_tool_calls: mostCalls > 1,
+  };
+}
+
+/** An engine whose template has no tools ignores `tool_choice`, so a call is forced as JSON of its very shape. */
+function oneCallOf(tools: readonly Tool[]): Fields {
+  return {
+    anyOf: tools.map(({ name, parameters }) => ({
+      type: "object",
+      properties: { name: { const: name }, arguments: parameters ?? { type: "object" } },
+      required: ["name", "arguments"],
+      additionalProperties: false,
+    })),
+  };
+}
+
+function writeTemplateVariables(conversation: Conversation, dialect: Dialect): Fields {
+  const { thinking, templateVariables = {} } = conversation;
+  if (dialect.takesTemplateVariables) {
+    const switches = thinking === undefined ? {} : { enable_thinking: thinking, thinking };
+    const variables = { ...switches, ...templateVariables };
+    return Object.keys(variables).length === 0 ? {} : { chat_template_kwargs: variables };
+  }
+  const { reasoning_effort: effort, ...others } = templateVariables;
+  if (Object.keys(others).length > 0) throw notSupported("variables of the chat template");
+  return effort === undefined ? {} : { reasoning_effort: effort };
+}

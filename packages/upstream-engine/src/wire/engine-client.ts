@@ -1,0 +1,161 @@
+/**
+ * @module
+ * The way to an engine's own HTTP server, on a UNIX socket or at an address: JSON there, JSON or server-sent events
+ * back, over connections that are kept open. Promises that every answer is bounded, that a reader who is slow slows
+ * the engine, and that a signal, or leaving the loop, closes the connection at once.
+ * It checks no address: they are our own sockets or come from the operator's settings, never from a request.
+ * Imported by the drivers of this package.
+ */
+import { Agent, type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
+import { request as openSecureRequest, Agent as SecureAgent } from "node:https";
+import { readEvents } from "./read-events.ts";
+import { WireProblem } from "./wire-problem.ts";
+
+export type EngineAddress = URL | { readonly socketPath: string };
+
+export type EngineClientPlan = {
+  readonly address: EngineAddress;
+  /** The whole header, as in "Bearer …". */
+  readonly authorization?: string;
+  /** Further questions wait for a connection. */
+  readonly mostConnections?: number;
+  /** Certificates to trust beside those of the machine, as PEM. */
+  readonly certificateAuthority?: string;
+};
+
+export type EngineQuestion = {
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  readonly body?: unknown;
+};
+
+/** Whatever the status was; `value` is undefined when the body is no JSON. */
+export type EngineAnswer = { readonly status: number; readonly value: unknown };
+
+export type EngineClient = Disposable & {
+  ask(question: EngineQuestion, signal: AbortSignal): Promise<EngineAnswer>;
+  /** The parsed JSON of each event, until `[DONE]` or the end; throws a WireProblem `refused` unless it is answered with 200. */
+  stream(question: EngineQuestion, signal: AbortSignal): AsyncGenerator<unknown, void, undefined>;
+};
+
+const mostAnswerBytes = 256 * 1024 ** 2;
+const mostRefusalBytes = 64 * 1024;
+
+export function createEngineClient(plan: EngineClientPlan): EngineClient {
+  const isSecure = plan.address instanceof URL && plan.address.protocol === "https:";
+  const kept = { keepAlive: true, maxSockets: plan.mostConnections ?? 256 };
+  const agent = isSecure ? new SecureAgent({ ...kept, ca: plan.certificateAuthority }) : new Agent(kept);
+  const open = (question: EngineQuestion, signal: AbortSignal): Promise<IncomingMessage> =>
+    send(question, { plan, agent, isSecure, signal });
+  return {
+    async ask(question, signal) {
+      try {
+        const response = await open(question, signal);
+        const text = await readText(response, mostAnswerBytes);
+        return { status: response.statusCode ?? 0, value: parse(text) };
+      } catch (problem) {
+        throw nameProblem(problem, signal);
+      }
+    },
+    async *stream(question, signal) {
+      try {
+        const response = await open(question, signal);
+        const status = response.statusCode ?? 0;
+        if (status === 200) yield* readEvents(response);
+        else {
+          const value = parse(await readText(response, mostRefusalBytes));
+          throw new WireProblem({ kind: "refused", status, value });
+        }
+      } catch (problem) {
+        throw nameProblem(problem, signal);
+      }
+    },
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
+
+type Way = {
+  readonly plan: EngineClientPlan;
+  /** False opens a connection for this question alone. */
+  readonly agent: Agent | false;
+  readonly isSecure: boolean;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * A connection that was kept may be closed by the other side while a question is on its way; one more try is safe
+ * then, on a new connection: an engine that closes one closes all that were idle as long.
+ */
+async function send(question: EngineQuestion, way: Way): Promise<IncomingMessage> {
+  try {
+    return await sendOnce(question, way);
+  } catch (problem) {
+    if (!(problem instanceof WireProblem) || problem.detail.kind !== "closed-before") throw problem;
+    return sendOnce(question, { ...way, agent: false });
+  }
+}
+
+function sendOnce(question: EngineQuestion, way: Way): Promise<IncomingMessage> {
+  way.signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const body = question.body === undefined ? undefined : JSON.stringify(question.body);
+  const sent = openTo(question, { ...way, body });
+  sent.on("response", resolve);
+  sent.on("error", (cause: NodeJS.ErrnoException) => {
+    const isClosedBefore = sent.reusedSocket && cause.code === "ECONNRESET" && !way.signal.aborted;
+    reject(new WireProblem({ kind: isClosedBefore ? "closed-before" : "unreachable" }, cause));
+  });
+  sent.end(body);
+  return promise;
+}
+
+function openTo(question: EngineQuestion, way: Way & { readonly body: string | undefined }): ClientRequest {
+  const { plan, agent, isSecure, signal, body } = way;
+  const { address, authorization } = plan;
+  const options = {
+    method: question.method ?? (body === undefined ? "GET" : "POST"),
+    agent,
+    signal,
+    ...(plan.certificateAuthority === undefined ? {} : { ca: plan.certificateAuthority }),
+    headers: {
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(body === undefined
+        ? {}
+        : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+    },
+  };
+  if (!(address instanceof URL)) {
+    // The name stands in the header only: a socket has no host.
+    return openRequest({ ...options, ...address, path: question.path, host: "localhost" });
+  }
+  const url = new URL(address.pathname.replace(/\/$/u, "") + question.path, address);
+  return isSecure ? openSecureRequest(url, options) : openRequest(url, options);
+}
+
+async function readText(response: IncomingMessage, mostBytes: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response) {
+    // A response without an encoding gives buffers only.
+    const piece = part as Buffer;
+    bytes += piece.length;
+    if (bytes > mostBytes) throw new WireProblem({ kind: "too-large" });
+    parts.push(piece);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // An engine answers its refusals in plain words at times.
+    return undefined;
+  }
+}
+
+/** Whoever hung up hears its own reason; everybody else what became of the connection. */
+function nameProblem(problem: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  return problem instanceof WireProblem ? problem : new WireProblem({ kind: "cut-off" }, problem);
+}
