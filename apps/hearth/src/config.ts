@@ -1,5 +1,8 @@
+import { homedir } from "node:os";
+import { delimiter } from "node:path";
 import {
   byteSizeSetting,
+  choiceSetting,
   durationSetting,
   listSetting,
   readSettings,
@@ -11,6 +14,7 @@ import {
   type ValuesOf,
   wholeNumberSetting,
 } from "@hearth-and-keep/configuration";
+import { type EnginePlaces, type EngineWish, engineWishes } from "./engines/engine-programs.ts";
 
 /** Everything that commands which work on the store themselves let a person set. */
 export const storeSettings = {
@@ -118,6 +122,39 @@ const schedulingSettings = {
   }),
 } as const;
 
+/** Where engines are looked for. */
+export const enginePlaceSettings = {
+  enginesFolder: textSetting({
+    placeholder: "folder",
+    fallback: "~/.hearth/engines",
+    mostCharacters: 4096,
+    meaning: "where engines are kept that were installed or built here",
+  }),
+  llamaServer: textSetting({
+    placeholder: "program",
+    fallback: undefined,
+    mostCharacters: 4096,
+    meaning: "a llama-server of llama.cpp to use; else it is looked for on the PATH",
+  }),
+} as const;
+
+/** Which engine runs models of this machine. */
+const engineSettings = {
+  engine: {
+    ...choiceSetting<EngineWish>({
+      placeholder: "name",
+      fallback: "auto",
+      choices: engineWishes,
+      meaning:
+        "what runs models: binding, llama-server, xllamacpp, or auto for the fastest that is there and passes a self-test",
+    }),
+    // Nothing said is not auto: `hearth engine use` may have written a choice down.
+    fallback: undefined,
+    fallbackText: "what `hearth engine use` chose, else auto",
+  },
+  ...enginePlaceSettings,
+} as const;
+
 /** Where models come from and go to. */
 const transferSettings = {
   privateRegistries: listSetting({
@@ -145,6 +182,36 @@ const transferSettings = {
   }),
 } as const;
 
+/** What a request may bring from elsewhere. */
+const imageSettings = {
+  imageHosts: listSetting({
+    placeholder: "hosts",
+    mostItems: 64,
+    check: (item) => (/^[a-z0-9._:[\]-]+$/iu.test(item) ? undefined : "is not a name or name:port"),
+    meaning:
+      "hosts whose images may be fetched when a request names one by its address, as images.example; https only, and none at a private address",
+  }),
+} as const;
+
+/** Engines that run elsewhere. */
+const gatewaySettings = {
+  enginesFile: textSetting({
+    placeholder: "file",
+    fallback: undefined,
+    mostCharacters: 4096,
+    meaning:
+      "models that run on other machines' engines, with their addresses; docs/shapes.md shows its form",
+  }),
+  drainSeconds: wholeNumberSetting({
+    placeholder: "seconds",
+    fallback: 0,
+    least: 0,
+    most: 3600,
+    meaning:
+      "how long requests are still taken after the server was asked to end, so that a balancer sees /readyz say no",
+  }),
+} as const;
+
 /** What is kept beyond an answer. */
 const memorySettings = {
   keepResponses: wholeNumberSetting({
@@ -160,12 +227,22 @@ const memorySettings = {
 /** Everything that can be set on `hearth serve`. Its help text and the settings page are made from this. */
 export const serveSettings = {
   ...serverSettings(11_434),
+  logFile: textSetting({
+    placeholder: "file",
+    fallback: undefined,
+    mostCharacters: 4096,
+    meaning:
+      "write the log to this file, which begins anew at 8 MB with the one before beside it, not to standard error",
+  }),
   ...storeSettings,
   ...accessSettings,
   ...incomingSettings,
   ...schedulingSettings,
+  ...engineSettings,
   ...transferSettings,
+  ...imageSettings,
   ...memorySettings,
+  ...gatewaySettings,
 } as const;
 
 export type ServeConfig = ValuesOf<typeof serveSettings>;
@@ -174,7 +251,7 @@ export function readServeConfig(
   flags: Readonly<Record<string, string | boolean | undefined>>,
   filePath: string | undefined,
 ): ServeConfig {
-  const environment = withHubToken(process.env);
+  const environment = withServerAddress(withHubToken(process.env));
   return readSettings(serveSettings, { prefix: "HEARTH", flags, environment, filePath });
 }
 
@@ -184,8 +261,37 @@ function withHubToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return token === undefined || token === "" ? environment : { HEARTH_HUB_TOKEN: token, ...environment };
 }
 
+/** Commands take HEARTH_HOST as a whole address, so the server they share an environment with understands it too. */
+function withServerAddress(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const [, host, port] =
+    /^(?:https?:\/\/)?(\[[^\]]+\]|[^:/[\]]*)(?::(\d{1,5}))?\/*$/iu.exec(environment["HEARTH_HOST"] ?? "") ??
+    [];
+  if (host === undefined) return environment;
+  return {
+    ...environment,
+    HEARTH_HOST: host.replaceAll(/[[\]]/gu, ""),
+    ...(port === undefined ? {} : { HEARTH_PORT: port }),
+  };
+}
+
 export function readStoreConfig(
   flags: Readonly<Record<string, string | boolean | undefined>>,
 ): ValuesOf<typeof storeSettings> {
   return readSettings(storeSettings, { prefix: "HEARTH", flags, environment: process.env });
+}
+
+/** Where engines are looked for, by the settings of `serve` or by the flags of another command. */
+export function readEnginePlaces(
+  flags: Readonly<Partial<Record<keyof typeof enginePlaceSettings, string | undefined>>>,
+): EnginePlaces {
+  const { enginesFolder, llamaServer } = readSettings(enginePlaceSettings, {
+    prefix: "HEARTH",
+    flags: { enginesFolder: flags.enginesFolder, llamaServer: flags.llamaServer },
+    environment: process.env,
+  });
+  return {
+    folder: enginesFolder.replace(/^~(?=\/)/u, homedir()),
+    llamaServer,
+    searchPath: (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""),
+  };
 }

@@ -1,6 +1,7 @@
 import { type Explanation, exitCodes } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
 import { BodyProblem, NoSuchMethod, NoSuchRoute } from "@hearth-and-keep/http-service";
+import { type EngineSetupFailure, explainEngineSetup } from "./engines/engine-programs.ts";
 import type { SamplingFailure } from "./generation/sampling.ts";
 import type { ModelfileFailure } from "./models/creating/parse-modelfile.ts";
 import type { ModelFailure, TransferFailure } from "./models/model-failure.ts";
@@ -10,6 +11,7 @@ import type { SchedulingFailure } from "./scheduling/failures.ts";
 export type CommandFailure =
   | { readonly kind: "insecure-bind"; readonly host: string }
   | { readonly kind: "file-missing"; readonly file: string }
+  | EngineSetupFailure
   | ModelfileFailure
   | ModelFailure;
 
@@ -55,8 +57,25 @@ export function requestFailure(
 
 /** What the person at the terminal reads. */
 export function explainFailure(failure: CommandFailure): Explanation {
-  return { sentences: [sentenceOf(failure)], exitCode: exitCodes.wrongSettings };
+  const next = nextSteps[failure.kind];
+  return {
+    sentences: [sentenceOf(failure), ...(next === undefined ? [] : [`Next: ${next}`])],
+    exitCode: failure.kind === "model-not-found" ? noSuchModel : exitCodes.wrongSettings,
+  };
 }
+
+/** The same as when a server says it; see docs/command-line.md. */
+const noSuchModel = 5;
+
+const nextSteps: Readonly<Partial<Record<CommandFailure["kind"], string>>> = {
+  "file-missing": "look how it is spelled; a path starts from the folder you are in, or from the Modelfile's",
+  "model-not-found": "hearth list shows what is there, hearth pull NAME fetches a model",
+  "model-of-nothing": "hearth create NAME --from FILE.gguf, or hearth create NAME -f Modelfile",
+  "modelfile-invalid": "correct that line; FROM, PARAMETER, SYSTEM and TEMPLATE are the usual words",
+  "store-full": "hearth prune frees what no model needs, hearth remove MODEL frees a model",
+  "store-failing": "hearth doctor looks at the store and the disk",
+  "model-file-invalid": "fetch the file again; only GGUF files can be used",
+};
 
 function sentenceOf(failure: CommandFailure): string {
   switch (failure.kind) {
@@ -64,6 +83,10 @@ function sentenceOf(failure: CommandFailure): string {
       return `Cannot listen on ${failure.host}: other machines could use this server without a key; say --allow-insecure-bind if that is what you want`;
     case "file-missing":
       return `Cannot read "${failure.file}": there is no such file`;
+    case "tool-missing":
+    case "tool-failed":
+    case "engine-missing":
+      return explainEngineSetup(failure);
     case "modelfile-invalid":
       return `Cannot read line ${failure.line} of the Modelfile: ${failure.reason}`;
     case "name-invalid":
@@ -72,6 +95,8 @@ function sentenceOf(failure: CommandFailure): string {
       return `There is no model "${failure.model}"`;
     case "model-remote":
       return `The model "${failure.model}" runs on somebody else's machines, which this server does not call`;
+    case "model-elsewhere":
+      return `Cannot change the model "${failure.model}": it runs on engines elsewhere, which the engines file names`;
     case "model-file-invalid":
       return `Cannot use the model file: ${failure.reason}`;
     case "manifest-invalid":

@@ -1,63 +1,55 @@
 /**
  * @module
  * Hearth, the model server. A request's way: `routes.ts` says which handler, `dialects/` translates,
- * `server.ts` answers what goes wrong. `main.ts` reads words, builds the parts and runs one command of
- * `commands/`; nothing imports it.
+ * `server.ts` answers what goes wrong. `main.ts` reads words, loads the one command of `commands/` that was typed,
+ * builds the parts it asks for and turns its failure into sentences and an exit code; nothing imports it.
  */
-import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/command-line";
-import { createLlamaDriver, missingProtections } from "@hearth-and-keep/llama-engine";
-import { createLogger } from "@hearth-and-keep/logging";
+import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
-import { create } from "./commands/create.ts";
-import { prune } from "./commands/prune.ts";
-import { serve } from "./commands/serve.ts";
-import { readServeConfig, readStoreConfig, serveSettings, storeSettings } from "./config.ts";
-import { explainFailure } from "./failures.ts";
-import { logFields } from "./server.ts";
+import type { CommandParts } from "./commands/command-row.ts";
+import { commandTable } from "./commands/command-table.ts";
+import { tellProblem, tellWrongWords } from "./terminal/tell-problem.ts";
 
-const program = new Command("hearth")
-  .description("Serve language models from this machine in three protocols")
-  .version(manifest.version);
-
-addSettings(program.command("serve").description("Start the server"), serveSettings).action(
-  async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
-    const config = readServeConfig(flags, filePath);
-    const logger = createLogger({ level: config.logLevel, allowedFields: logFields });
-    await serve(config, {
-      driver: createLlamaDriver({ onWarning: (protection) => logger.warn("Look at this", { protection }) }),
-      logger,
-      print: (line) => process.stdout.write(`${line}\n`),
-      signal: endSignal(),
-      missingProtections: missingProtections(),
-    });
+const parts: CommandParts = {
+  commands: commandTable,
+  async openEngine() {
+    const { missingProtections } = await import("@hearth-and-keep/llama-engine");
+    const { chooseEngine } = await import("./scheduling/engine-choice.ts");
+    return { chooseEngine, missingProtections };
   },
-);
+};
 
-addSettings(
-  program
-    .command("create")
-    .description("Put a model into the store, of a file or by a Modelfile")
-    .argument("<name>", "what to call it, as in model or model:tag")
-    .option("--from <file>", "a GGUF file, or the first part of a split one")
-    .option("-f, --file <Modelfile>", "a Modelfile, which says what the model is made of"),
-  storeSettings,
-).action(async (name: string, flags: { from?: string; file?: string; models?: string }) => {
-  const { models } = readStoreConfig({ models: flags.models });
-  const { from, file: modelfile } = flags;
-  const plan = { name, models, ...(from && { from }), ...(modelfile && { modelfile }) };
-  await create(plan, (line) => process.stdout.write(`${line}\n`));
+const typed = typedCommand();
+const program = new Command("hearth")
+  .description("Run language models on this machine, and serve them in three protocols")
+  .version(manifest.version, "-V, --version", "show which version this is")
+  .helpOption("-h, --help", "show this help")
+  .helpCommand("help [command]", "show how a command works")
+  .exitOverride()
+  .configureOutput({ outputError: (text, write) => tellWrongWords(text, { write, typed }) })
+  .showSuggestionAfterError()
+  .addHelpText("after", "\nStart with: hearth run MODEL\nHow one of them works: hearth COMMAND --help");
+
+/** The word that says what to do; after `help`, the one that is asked about. */
+function typedCommand(): string | undefined {
+  const words = process.argv.slice(2).filter((word) => !word.startsWith("-"));
+  return words[0] === "help" ? words[1] : words[0];
+}
+
+for (const { name, alias, summary, load } of commandTable) {
+  const command = program.command(name).description(summary);
+  if (alias !== undefined) command.alias(alias);
+  if (typed !== undefined && [name, alias].includes(typed)) (await load()).define(command, parts);
+}
+
+// Whoever reads our output may have had enough of it, as `head` does.
+process.stdout.on("error", (problem: NodeJS.ErrnoException) => {
+  if (problem.code !== "EPIPE") throw problem;
+  process.exit(0);
 });
 
-addSettings(
-  program
-    .command("prune")
-    .description("Remove from the store what no model needs")
-    .option("--dry-run", "only tell what would go"),
-  storeSettings,
-).action(async (flags: { dryRun?: boolean; models?: string }) => {
-  const { models } = readStoreConfig({ models: flags.models });
-  const dryRun = flags.dryRun === true;
-  await prune({ models, dryRun }, (line) => process.stdout.write(`${line}\n`));
-});
-
-await runProgram(program, explainFailure);
+try {
+  await program.parseAsync();
+} catch (problem) {
+  process.exitCode = await tellProblem(problem);
+}

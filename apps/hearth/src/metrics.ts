@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+import { type GatewaySources, watchForGateways } from "./gateway-metrics.ts";
 import type { SchedulingEvent } from "./scheduling/events.ts";
 import type { Scheduler } from "./scheduling/scheduler.ts";
 
@@ -17,6 +18,8 @@ type RequestFigures = {
 export type Metrics = {
   countRequest(figures: RequestFigures): void;
   countScheduling(event: SchedulingEvent): void;
+  /** One piece of an answer has come; tokens are counted when the answer ends. */
+  countPiece(): void;
   /** In Prometheus' text format. No label carries anything a caller wrote. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 };
@@ -24,7 +27,10 @@ export type Metrics = {
 const seconds = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** Every counter and histogram of Hearth, named in one place. */
-export function createMetrics(scheduler: Pick<Scheduler, "queueLengths" | "running">): Metrics {
+export function createMetrics(
+  scheduler: Pick<Scheduler, "queueLengths" | "running">,
+  gateway: Omit<GatewaySources, "scheduler"> = {},
+): Metrics {
   const registers = [new Registry()];
   const named = (name: string, help: string) => ({ name: `hearth_${name}`, help, registers });
   const requests = new Counter({
@@ -40,6 +46,9 @@ export function createMetrics(scheduler: Pick<Scheduler, "queueLengths" | "runni
     ...named("tokens_total", "Tokens read, found in the cache, and written"),
     labelNames: ["kind"],
   });
+  const pieces = new Counter(
+    named("pieces_total", "Pieces of answers as they come, about one for each token"),
+  );
   const firstToken = new Histogram({
     ...named("first_token_seconds", "Until the first piece of an answer"),
     buckets: seconds,
@@ -53,6 +62,7 @@ export function createMetrics(scheduler: Pick<Scheduler, "queueLengths" | "runni
     labelNames: ["event", "reason"],
   });
   watchGauges(scheduler, named);
+  watchForGateways({ scheduler, ...gateway }, registers);
   return {
     countRequest(figures) {
       requests.inc({ route: figures.route, status: String(figures.status) });
@@ -67,6 +77,7 @@ export function createMetrics(scheduler: Pick<Scheduler, "queueLengths" | "runni
       observe(firstToken, figures.firstTokenMilliseconds);
       observe(queue, figures.queueMilliseconds);
     },
+    countPiece: () => pieces.inc(),
     countScheduling: (event) =>
       scheduling.inc({ event: event.type, reason: "reason" in event ? event.reason : "" }),
     render: async () => ({

@@ -1,6 +1,7 @@
-import type { Call } from "@hearth-and-keep/http-service";
+import type { Call, WebFiles } from "@hearth-and-keep/http-service";
 import type { Caller } from "./access/caller.ts";
 import type { ResponseStore } from "./dialects/openai/responses/response-store.ts";
+import type { FetchImage } from "./images/fetch-image.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Catalog } from "./models/catalog.ts";
 import type { Transfers } from "./models/transfers/transfer.ts";
@@ -14,9 +15,20 @@ export type HearthParts = {
   readonly scheduler: Scheduler;
   readonly metrics: Metrics;
   readonly documents: ApiDocuments;
+  /** The files of the browser page; none when it was not built. */
+  readonly page: WebFiles;
+  /** Whether the server was asked to end, and only finishes; balancers are told. */
+  readonly isDraining?: () => boolean;
   /** Conversations that callers continue by an id; absent unless it was asked for. */
   readonly responses?: ResponseStore;
+  /** Absent unless hosts of images were named. */
+  readonly fetchImage?: FetchImage | undefined;
 };
 
 /** One request of somebody we know, its body already checked against the row's schema. */
-export type HearthCall<Body = unknown> = Call & { readonly caller: Caller; readonly body: Body };
+export type HearthCall<Body = unknown> = Call & {
+  readonly caller: Caller;
+  readonly body: Body;
+  /** Called for every piece of an answer, so that its speed is seen before it ends. */
+  readonly countPiece: () => void;
+};

@@ -21,7 +21,7 @@ import {
   showRequest,
   transferRequest,
 } from "./dialects/ollama/schema.ts";
-import { answerRoot, answerStatus, answerVersion } from "./dialects/ollama/status.ts";
+import { answerReady, answerRoot, answerStatus, answerVersion } from "./dialects/ollama/status.ts";
 import { answerPull, answerPush } from "./dialects/ollama/transfers.ts";
 import { answerChatCompletions } from "./dialects/openai/chat-completions.ts";
 import { answerCompletions } from "./dialects/openai/completions.ts";
@@ -35,6 +35,7 @@ import {
   completionsRequest,
   createEmbeddingsRequest,
 } from "./dialects/openai/schema.ts";
+import { answerPage, answerPagePart, unlessBrowser } from "./page/answer-page.ts";
 import { answerApiDocument, answerApiPage, answerMetrics } from "./papers/answer-papers.ts";
 import { byClient, failingByClient, type HearthRoute, takes } from "./route-row.ts";
 
@@ -43,7 +44,8 @@ const either = failingByClient(openai, messages);
 /** Every URL Hearth answers; a GET row also answers HEAD. */
 // biome-ignore format: a table is read down its columns
 export const routes: readonly HearthRoute[] = [
-  { method: "GET",    path: "/",                             family: ollama,   access: "key", handle: answerRoot },
+  { method: "GET",    path: "/",                             family: ollama,   access: "key", handle: unlessBrowser(answerRoot) },
+  { method: "GET",    path: "/readyz",                       family: ollama,   access: "key", handle: answerReady },
   { method: "GET",    path: "/api/version",                  family: ollama,   access: "key", handle: answerVersion },
   { method: "GET",    path: "/api/status",                   family: ollama,   access: "key", handle: answerStatus },
   { method: "GET",    path: "/api/tags",                     family: ollama,   access: "key", handle: answerTags },
@@ -64,6 +66,9 @@ export const routes: readonly HearthRoute[] = [
   { method: "GET",    path: "/metrics",                      family: ollama,   access: "key", handle: answerMetrics },
   { method: "GET",    path: "/openapi",                      family: ollama,   access: "key", handle: answerApiPage },
   { method: "GET",    path: "/openapi/:document",            family: ollama,   access: "key", handle: answerApiDocument },
+  { method: "GET",    path: "/ui",                           family: ollama,   access: "key", handle: answerPage },
+  { method: "GET",    path: "/ui/",                          family: ollama,   access: "key", handle: answerPage },
+  { method: "GET",    path: "/ui/:part",                     family: ollama,   access: "key", handle: answerPagePart },
   { method: "POST",   path: "/v1/chat/completions",          family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
   { method: "POST",   path: "/v1/completions",               family: openai,   access: "key", ...takes(completionsRequest, answerCompletions) },
   { method: "POST",   path: "/v1/embeddings",                family: openai,   access: "key", ...takes(createEmbeddingsRequest, answerCreateEmbeddings) },

@@ -89,7 +89,11 @@ function withParts(row: HearthRoute, parts: HearthParts & Pick<ServerParts, "acc
     handle: async (call) => {
       const caller = callerOf(call, parts.access);
       call.note({ keyName: caller.keyName });
-      return loggingDefects(await row.handle({ ...call, caller }, parts), call, parts.logger);
+      return loggingDefects(
+        await row.handle({ ...call, caller, countPiece: () => parts.metrics.countPiece() }, parts),
+        call,
+        parts.logger,
+      );
     },
   };
 }

@@ -10,6 +10,7 @@ import { loopbackSites, type Sites } from "./allowed-sites.ts";
 import type { Caller } from "./caller.ts";
 import { readCredentials } from "./credentials.ts";
 import { type AccessKey, findKey } from "./keys.ts";
+import { refuseAmbient } from "./refuse-ambient.ts";
 import { refuseOtherSites } from "./refuse-other-sites.ts";
 
 export type Access = {
@@ -24,6 +25,7 @@ export type Access = {
 /** Throws a RequestFailure when the caller may not go on. */
 export function admit(head: CallHead, access: Access): void {
   refuseOtherSites(head, access.sites ?? loopbackSites);
+  if (access.keys.length > 0) refuseAmbient(head);
   callerOf(head, access);
 }
 

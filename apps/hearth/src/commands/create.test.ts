@@ -24,7 +24,7 @@ test("create puts a model file into the store under a name, and says so", async 
   await using folder = await makeTemporaryFolder("models");
   const from = await testModel("tiny-llama.gguf");
   const { code, output } = await hearth("create", "Tiny", "--from", from, "--models", folder.path);
-  expect([code, output]).toEqual([0, expect.stringMatching(/^Created Tiny:latest from \d+ MB\n$/)]);
+  expect([code, output]).toEqual([0, "Created Tiny:latest\n"]);
   const catalog = createCatalog([await openModelStore(folder.path, "own")]);
   expect((await catalog.describe("tiny")).name).toBe("Tiny:latest");
 });
@@ -73,16 +73,16 @@ test("create takes a Modelfile, whose files are beside it, and one that starts f
 });
 
 test.each([
-  ["FROM tiny\nWHAT x\n", /line 2 of the Modelfile: it must begin with one of FROM/],
-  ["SYSTEM x\n", /no line with FROM/],
-  ["FROM ./gone.gguf\n", /there is no such file/],
-  ["FROM gone\n", /There is no model "gone"/],
-])("a Modelfile of %j is refused with a sentence", async (content, sentence) => {
+  ["FROM tiny\nWHAT x\n", 2, /line 2 of the Modelfile: it must begin with one of FROM/],
+  ["SYSTEM x\n", 2, /no line with FROM/],
+  ["FROM ./gone.gguf\n", 2, /there is no such file/],
+  ["FROM gone\n", 5, /There is no model "gone"/],
+])("a Modelfile of %j is refused with a sentence", async (content, exitCode, sentence) => {
   await using folder = await makeTemporaryFolder("models");
   const file = join(folder.path, "Modelfile");
   await writeFile(file, content);
   const { code, output } = await hearth("create", "m", "-f", file, "--models", folder.path);
-  expect([code, output]).toEqual([2, expect.stringMatching(sentence)]);
+  expect([code, output]).toEqual([exitCode, expect.stringMatching(sentence)]);
 });
 
 test("create without anything to make a model of, or with two, says so", async () => {

@@ -2,42 +2,80 @@ import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { FailureError } from "@hearth-and-keep/failures";
+import { isAnswering } from "../calling/background-server.ts";
+import { openServer, type ServerFlags } from "../calling/call-server.ts";
+import { readStoreConfig, storeSettings } from "../config.ts";
 import type { CommandFailure } from "../failures.ts";
 import { createWhole, type ModelOrder } from "../models/creating/create-model.ts";
 import { parseModelfile } from "../models/creating/parse-modelfile.ts";
 import { modelFailure } from "../models/model-failure.ts";
 import { displayModelName, parseModelName } from "../models/model-name.ts";
 import { openStores } from "../models/open-stores.ts";
+import { screen } from "../terminal/screen.ts";
+import { openTransferProgress } from "../terminal/transfer-progress.ts";
+import type { Define } from "./command-row.ts";
+import { createOnServer } from "./create-on-server.ts";
+import { addServerFlags } from "./server-flags.ts";
 
-export type CreatePlan = {
+type CreatePlan = {
   readonly name: string;
   /** A GGUF file, or the first part of a split one. */
   readonly from?: string;
   /** What says more than a file can; one of the two. */
   readonly modelfile?: string;
-  /** The folder of the store. */
-  readonly models: string;
 };
 
 const mostModelfileBytes = 16 * 1024 * 1024;
 
-/** Puts a model into the store under a name. Works without a server; a running one sees the model at once. */
-export async function create(plan: CreatePlan, print: (line: string) => void): Promise<void> {
-  const { name, from, modelfile, models } = plan;
-  if ((from === undefined) === (modelfile === undefined)) throw modelFailure({ kind: "model-of-nothing" });
-  const title = displayModelName(parseModelName(name));
-  if (modelfile !== undefined) {
-    await createWhole(await openStores(models), { name, ...(await readOrder(modelfile)) });
-    print(`Created ${title}`);
-    return;
+type CreateFlags = ServerFlags & { readonly from?: string; readonly file?: string; readonly models?: string };
+
+export const define: Define = (command) => {
+  addServerFlags(
+    command
+      .argument("<name>", "what to call it, as in model or model:tag")
+      .option("--from <file>", "a GGUF file, or the first part of a split one")
+      .option("-f, --file <Modelfile>", "a Modelfile, which says what the model is made of")
+      .option(
+        "--models <folder>",
+        `write into this store, without a server (default: ${storeSettings.models.fallbackText})`,
+      ),
+  ).action(createAsAsked);
+};
+
+/** On the server that was named or answers; in the store of this machine when there is none, or a store was named. */
+async function createAsAsked(name: string, flags: CreateFlags): Promise<void> {
+  const { from, file: modelfile } = flags;
+  const plan = { name, ...(from && { from }), ...(modelfile && { modelfile }) };
+  const title = titleOf(plan);
+  await using server = await openServer(flags);
+  if (flags.models === undefined && (server.isNamed || (await isAnswering(server)))) {
+    const progress = openTransferProgress(screen);
+    try {
+      await createOnServer(server, { name, ...(await readOrder(plan)) }, (step) => progress.take(step));
+    } finally {
+      progress.end();
+    }
+  } else {
+    const { models } = readStoreConfig({ models: flags.models });
+    await createWhole(await openStores(models), { name, ...(await readOrder(plan)) });
   }
-  const bytes = await requireFile(from ?? "");
-  const origin = { kind: "files", paths: [from ?? ""] } as const;
-  await createWhole(await openStores(models), { name, origin });
-  print(`Created ${title} from ${(bytes / 1e6).toFixed(0)} MB`);
+  screen.line(`Created ${title}`);
 }
 
-async function readOrder(file: string): Promise<Omit<ModelOrder, "name">> {
+/** Says at once what is wrong with the words. */
+function titleOf({ name, from, modelfile }: CreatePlan): string {
+  if ((from === undefined) === (modelfile === undefined)) throw modelFailure({ kind: "model-of-nothing" });
+  return displayModelName(parseModelName(name));
+}
+
+/** Of what it is to be made, its files found. */
+async function readOrder({ from, modelfile }: CreatePlan): Promise<Omit<ModelOrder, "name">> {
+  if (modelfile !== undefined) return readModelfile(modelfile);
+  await requireFile(from ?? "");
+  return { origin: { kind: "files", paths: [from ?? ""] } };
+}
+
+async function readModelfile(file: string): Promise<Omit<ModelOrder, "name">> {
   const bytes = await requireFile(file);
   if (bytes > mostModelfileBytes) {
     const reason = `it is longer than ${mostModelfileBytes} bytes`;

@@ -1,11 +1,28 @@
+import { readStoreConfig, storeSettings } from "../config.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { openOwnStore } from "../models/open-stores.ts";
 import type { UnusedFile } from "../models/prune.ts";
+import { tellBytes } from "../terminal/measures.ts";
+import type { Define } from "./command-row.ts";
 
 export type PrunePlan = {
   /** The folder of the store. */
   readonly models: string;
   readonly dryRun: boolean;
+};
+
+export const define: Define = (command) => {
+  command
+    .option("--dry-run", "only tell what would go")
+    .option(
+      "--models <folder>",
+      `the store to look into (default: HEARTH_MODELS, or ${storeSettings.models.fallbackText})`,
+    )
+    .action(async (flags: { readonly dryRun?: boolean; readonly models?: string }) => {
+      const { models } = readStoreConfig({ models: flags.models });
+      const dryRun = flags.dryRun === true;
+      await prune({ models, dryRun }, (line) => process.stdout.write(`${line}\n`));
+    });
 };
 
 /** Removes what no model needs from our own store, or tells what would go. Stores of other programs are not touched. */
@@ -20,14 +37,14 @@ export async function prune({ models, dryRun }: PrunePlan, print: (line: string)
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   print("");
   print(
-    `${files.length} ${files.length === 1 ? "file" : "files"}, ${sizeOf(bytes)} ${dryRun ? "would go" : "removed"}`,
+    `${files.length} ${files.length === 1 ? "file" : "files"}, ${tellBytes(bytes)} ${dryRun ? "would go" : "removed"}`,
   );
 }
 
 function tabulate(files: readonly UnusedFile[]): readonly string[] {
   const rows = files.map(({ kind, name, bytes, modifiedAt }) => [
     kind,
-    sizeOf(bytes),
+    tellBytes(bytes),
     modifiedAt.toISOString().slice(0, "2026-01-01T00:00".length).replace("T", " "),
     name,
   ]);
@@ -39,10 +56,4 @@ function tabulate(files: readonly UnusedFile[]): readonly string[] {
       .join("  ")
       .trimEnd(),
   );
-}
-
-function sizeOf(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
 }

@@ -6,8 +6,9 @@ import { createLogger } from "@hearth-and-keep/logging";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { readServeConfig } from "../config.ts";
+import { createFromFile } from "../models/create-from-file.ts";
+import { openStores } from "../models/open-stores.ts";
 import { logFields } from "../server.ts";
-import { create } from "./create.ts";
 import { serve } from "./serve.ts";
 
 type Flags = Readonly<Record<string, string>>;
@@ -17,7 +18,7 @@ async function withServer(flags: Flags, use: (url: string) => Promise<void>): Pr
   await using folder = await makeTemporaryFolder("settings");
   const models = folder.path;
   const from = await testModel("tiny-llama.gguf");
-  await create({ name: "tiny", from, models }, () => undefined);
+  await createFromFile(await openStores(models), { name: "tiny", file: from });
   const plans: LoadPlan[] = [];
   const driver: EngineDriver = {
     load: async (plan) => {

@@ -16,13 +16,18 @@ import { readAccess } from "../access/read-access.ts";
 import type { ServeConfig } from "../config.ts";
 import { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import type { CommandFailure } from "../failures.ts";
+import { createImageFetcher, type FetchImage } from "../images/fetch-image.ts";
 import { createMetrics } from "../metrics.ts";
-import { createCatalog } from "../models/catalog.ts";
+import { type Catalog, createCatalog } from "../models/catalog.ts";
 import { openStores } from "../models/open-stores.ts";
 import { readCredentials } from "../models/registry/credentials.ts";
+import { readEnginesFile } from "../models/remote/engines-file.ts";
+import { coveredNames, withoutRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
 import type { ModelStores } from "../models/store/model-store.ts";
 import { createTransfers } from "../models/transfers/create-transfers.ts";
 import type { Transfers } from "../models/transfers/transfer.ts";
+import { readPageFiles } from "../page/answer-page.ts";
+import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type SchedulerParts } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
 
@@ -49,15 +54,23 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
   const served = await readServedCertificate(config);
   for (const protection of parts.missingProtections) logger.warn("Protection missing", { protection });
   const stores = await openStores(config.models);
-  const models = createCatalog(stores);
+  const local = createCatalog(stores);
+  const remote = await readEnginesFile(config.enginesFile);
+  await using engines = openRemoteEngines(remote);
+  const models = withRemoteModels(local, remote, engines.learn);
+  for (const model of await coveredNames(local, remote)) logger.warn("Model runs elsewhere", { model });
   await using outbound = createOutbound({ privateHosts: config.privateRegistries });
-  const transfers = await transfersOf(config, { stores, outbound });
+  const transfers = withoutRemoteModels(await transfersOf(config, { stores, outbound }), remote);
   const scheduler = createScheduler({
-    driver,
+    driver: engines.beside(driver),
     ...schedulingOf(config),
     onEvent: (event) => metrics.countScheduling(event),
   });
-  const metrics = createMetrics(scheduler);
+  const metrics = createMetrics(scheduler, {
+    names: () => namesOf(models),
+    pools: () => engines.snapshots(),
+  });
+  await using images = imagesOf(config);
   const { trustedProxies, earlyHeaders } = config;
   const server = createModelServer({
     models,
@@ -66,6 +79,9 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     metrics,
     logger,
     access,
+    page: await readPageFiles(),
+    fetchImage: images.fetchImage,
+    isDraining: () => signal.aborted,
     ...responsesOf(config),
     transport: {
       trustedProxies,
@@ -77,6 +93,7 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
   if (served !== undefined) stack.use(renewAsNeeded(server, served, logger));
   await serveUntil(server, config, {
     signal,
+    drainSeconds: config.drainSeconds,
     onListening: (url) => {
       logger.info("Listening", { url });
       print(`Hearth listens on ${url}`);
@@ -84,6 +101,12 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     onClosing: (graceSeconds) => scheduler.close(graceSeconds),
   });
   logger.info("Stopped");
+}
+
+/** The name of each digest, for people who look at figures. */
+async function namesOf(models: Catalog): Promise<ReadonlyMap<string, string>> {
+  const listing = await models.list();
+  return new Map(listing.models.map(({ digest, name }) => [digest, name]));
 }
 
 function refuseOpenBind({ host, allowInsecureBind }: ServeConfig, { keys }: Access): void {
@@ -119,6 +142,15 @@ async function transfersOf(
     credentials,
     ...(pullRate === undefined ? {} : { limits: { bytesPerSecond: pullRate } }),
   });
+}
+
+/** A client of its own: registries may be at private addresses, and hosts of images never are. */
+function imagesOf({ imageHosts }: ServeConfig): AsyncDisposable & { readonly fetchImage?: FetchImage } {
+  const outbound = createOutbound({ privateHosts: [] });
+  return {
+    ...(imageHosts.length === 0 ? {} : { fetchImage: createImageFetcher({ hosts: imageHosts, outbound }) }),
+    [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),
+  };
 }
 
 const mostResponseBytes = 64 * 1024 * 1024;

@@ -70,7 +70,13 @@ async function planReading(
   engine: Engine,
   { input, constraint }: GenerationRequest,
 ): Promise<Pick<AnswerPlan, "format" | "startsInReasoning" | "tools">> {
-  const { splitsEvents, chatTemplate } = engine.describe();
+  const { splitsEvents, chatTemplate, templateAbilities } = engine.describe();
+  const told =
+    templateAbilities?.tools === false && input.type === "conversation" ? input.conversation.tools : [];
+  if (splitsEvents && told !== undefined && told.length > 0) {
+    // The tools were told in words, so the engine does not know a call when it writes one.
+    return { format: plainText, startsInReasoning: false, tools: told };
+  }
   if (splitsEvents) return { format: { type: "split" }, startsInReasoning: false, tools: [] };
   // A raw prompt is the caller's own business: its answer is given as it comes.
   if (input.type !== "conversation") return { format: plainText, startsInReasoning: false, tools: [] };

@@ -1,5 +1,5 @@
 import type { LoadPlan } from "@hearth-and-keep/llama-engine";
-import type { ModelDescription } from "../models/describing/describe-model.ts";
+import type { ModelDescription, RemoteRun } from "../models/describing/describe-model.ts";
 import { refusePrivateDialect } from "../models/describing/private-dialect.ts";
 import type { KeepAlive } from "../scheduling/keep-alive.ts";
 import type { ModelWish } from "../scheduling/wish.ts";
@@ -12,6 +12,8 @@ export type WishParts = {
 
 /** For a file that does not say what it was trained on. */
 const unknownContextTokens = 4096;
+/** More than any engine has; how much one really has, it tells itself. */
+const mostContextTokens = 16_777_216;
 
 /** What a request wants of the scheduler. Its own context counts before the model's. */
 export function wishFor(
@@ -19,6 +21,7 @@ export function wishFor(
   purpose: LoadPlan["purpose"],
 ): ModelWish {
   const { header, parameters, adapterPaths, projectorPaths } = model;
+  if (model.remote !== undefined) return remoteWish(model, model.remote, purpose);
   refusePrivateDialect(header);
   const wanted = contextTokens ?? parameters.values.contextTokens;
   const [projectorPath] = projectorPaths;
@@ -34,6 +37,25 @@ export function wishFor(
     // Zero leaves it to the server.
     ...(wanted === undefined || wanted === 0 ? {} : { contextTokens: wanted }),
     ...(keepAlive === undefined ? {} : { keepAlive }),
+  };
+}
+
+/** It takes no memory and has the context its engines have, whatever a request says, so it stays for ever. */
+function remoteWish(
+  { digest }: ModelDescription,
+  { name, sequences }: RemoteRun,
+  purpose: LoadPlan["purpose"],
+): ModelWish {
+  return {
+    key: digest,
+    modelPath: "",
+    remote: name,
+    sequences,
+    purpose,
+    trainedContextTokens: mostContextTokens,
+    contextTokens: mostContextTokens,
+    size: { fileBytes: 0, layers: 0, keyValueHeads: 0, headSize: 0 },
+    keepAlive: "forever",
   };
 }
 

@@ -6,7 +6,7 @@ export type NoteFacts = (facts: Readonly<Record<string, string | number>>) => vo
 /** Passes an answer's events on and notes its figures: what it cost, never what it said. */
 export async function* noteAnswer(
   events: AsyncIterable<AnswerEvent>,
-  { note }: { readonly note: NoteFacts },
+  { note, countPiece }: { readonly note: NoteFacts; readonly countPiece: () => void },
 ): AsyncGenerator<AnswerEvent> {
   const startedAt = performance.now();
   let hasBegun = false;
@@ -20,9 +20,10 @@ export async function* noteAnswer(
       });
     } else if (event.type === "generation-end") {
       note(figuresOf(event));
-    } else if (event.type !== "prompt-progress" && !hasBegun) {
+    } else if (event.type !== "prompt-progress") {
+      countPiece();
+      if (!hasBegun) note({ firstTokenMilliseconds: Math.round(performance.now() - startedAt) });
       hasBegun = true;
-      note({ firstTokenMilliseconds: Math.round(performance.now() - startedAt) });
     }
     yield event;
   }

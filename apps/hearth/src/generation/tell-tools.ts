@@ -10,7 +10,9 @@ export function tellTools(
   request: GenerationRequest,
 ): GenerationRequest {
   const { input } = request;
-  if (splitsEvents || input.type !== "conversation" || templateAbilities?.tools === true) return request;
+  if (input.type !== "conversation" || templateAbilities?.tools === true) return request;
+  // Who splits answers itself shows tools too, unless it says that its template cannot.
+  if (splitsEvents && templateAbilities === undefined) return request;
   const { tools = [], messages } = input.conversation;
   if (tools.length === 0) return request;
   const conversation = { ...input.conversation, messages: withSystemText(messages, describeTools(tools)) };

@@ -30,6 +30,8 @@ export type Catalog = {
   describe(name: string): Promise<ModelDescription>;
   /** The whole header, tensors and vocabulary too: read anew each time, because it is large. */
   inspect(name: string): Promise<ModelFile>;
+  /** The same of what makes images out for the model; undefined for one that has no such file. */
+  inspectProjector(name: string): Promise<ModelFile | undefined>;
   copy(source: string, destination: string): Promise<void>;
   remove(name: string): Promise<RemovedModel>;
   /** What is told comes before the model is there; after the last step it is. */
@@ -46,13 +48,18 @@ const mostRemembered = 4096;
 export function createCatalog(stores: ModelStores): Catalog {
   const headers = createHeaderReader(mostRemembered);
   const summaries = new LeastRecentlyUsed<ModelSummary>(mostRemembered);
+  const describe = rememberDescriptions(stores[0], {
+    find: (name) => findModel(stores, name),
+    describe: (model) => describeModel(model, { stores, headers }),
+  });
   return {
     list: () => listModels({ stores, headers, summaries }),
-    describe: rememberDescriptions(stores[0], {
-      find: (name) => findModel(stores, name),
-      describe: (model) => describeModel(model, { stores, headers }),
-    }),
+    describe,
     inspect: async (name) => inspectModel((await openModel(stores, await findModel(stores, name))).path),
+    inspectProjector: async (name) => {
+      const [path] = (await describe(name)).projectorPaths;
+      return path === undefined ? undefined : inspectModel(path);
+    },
     copy: (source, destination) => copyModel(stores, source, destination),
     remove: (name) => removeModel(stores, name),
     prune: (plan) => prune(stores, plan),

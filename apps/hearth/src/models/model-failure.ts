@@ -7,6 +7,8 @@ export type ModelFailure =
   | { readonly kind: "model-not-found"; readonly model: string }
   /** The name stands for a model on somebody else's machines, which this server does not call. */
   | { readonly kind: "model-remote"; readonly model: string }
+  /** It runs on engines that the operator named; nothing of it lies here to be copied, pushed or removed. */
+  | { readonly kind: "model-elsewhere"; readonly model: string }
   | { readonly kind: "blob-missing"; readonly digest: string }
   | { readonly kind: "digest-mismatch"; readonly expected: string; readonly actual: string }
   | { readonly kind: "manifest-invalid"; readonly model: string; readonly reason: string }

@@ -4,7 +4,7 @@ import { startTestServer, tiny } from "../test/start-test-server.ts";
 import type { ApiDocument } from "./describe-api.ts";
 
 function templateOf(path: string): string {
-  return path.replace("*", "{model}").replace(":document", "{document}").replace(":digest", "{digest}");
+  return path.replace("*", "{model}").replaceAll(/:(\w+)/gu, "{$1}");
 }
 
 test("every row of the table is in exactly one family's document, with the schema its body is checked against", async () => {

@@ -95,7 +95,8 @@ export class Hosting {
     let isReturned = false;
     return {
       engine,
-      contextTokens: this.plan.contextTokens,
+      // An engine elsewhere has the context it has.
+      contextTokens: Math.min(this.plan.contextTokens, engine.describe().contextTokens),
       loadMilliseconds,
       queueMilliseconds: Math.max(0, lentAt - enteredAt - loadMilliseconds),
       position,

@@ -29,17 +29,18 @@ export function listRunning(models: Iterable<ScheduledModel>): readonly RunningM
   return [...models].flatMap(({ key, purpose, hosting, expiresAt, line }) => {
     if (hosting?.stage.type !== "serving") return [];
     const { plan, memoryBytes, leases, stage } = hosting;
+    const description = stage.engine.describe();
     return {
       key,
       purpose,
-      contextTokens: plan.contextTokens,
+      contextTokens: Math.min(plan.contextTokens, description.contextTokens),
       sequences: plan.sequences,
       memoryBytes,
       gpuBytes: 0,
       expiresAt: expiryDate(expiresAt),
       leases,
       waiting: line.length,
-      description: stage.engine.describe(),
+      description,
     };
   });
 }

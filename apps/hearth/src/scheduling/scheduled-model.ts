@@ -74,10 +74,11 @@ export class ScheduledModel {
   }
 
   load(wish: ModelWish, shape: LoadShape, memoryBytes: number): void {
-    const { modelPath, adapters, projectorPath, goTemplate } = wish;
+    const { modelPath, remote, adapters, projectorPath, goTemplate } = wish;
     const { driver, loadSettings, onChange } = this.#parts;
     const files = {
       modelPath,
+      ...(remote && { remote }),
       ...(adapters && { adapters }),
       ...(projectorPath && { projectorPath }),
       ...(goTemplate && { goTemplate }),

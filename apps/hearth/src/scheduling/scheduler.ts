@@ -133,12 +133,12 @@ class ModelScheduler implements Scheduler {
   }
 
   #needOf(wishes: readonly [ModelWish, ...ModelWish[]]): Need {
-    const [{ size, purpose }] = wishes;
+    const [{ size, purpose, sequences }] = wishes;
     return {
       size,
       cacheType: this.#parts.loadSettings?.cacheType,
       contexts: contextsFor(wishes, this.#limits.contextTokens),
-      mostSequences: purpose === "generate" ? this.#limits.sequences : 1,
+      mostSequences: sequences ?? (purpose === "generate" ? this.#limits.sequences : 1),
     };
   }
 
@@ -215,7 +215,9 @@ class ModelScheduler implements Scheduler {
 
   #residents(): readonly (Resident & { readonly hosting: NonNullable<ScheduledModel["hosting"]> })[] {
     return [...this.#models.values()].flatMap(({ resident, hosting }) => {
-      return resident === undefined || hosting === undefined ? [] : { ...resident, hosting };
+      // What takes no memory can make no room.
+      const takesMemory = resident !== undefined && resident.memoryBytes > 0;
+      return !takesMemory || hosting === undefined ? [] : { ...resident, hosting };
     });
   }
 }

@@ -7,6 +7,10 @@ export type ModelWish = {
   /** Who it is: the digest of the model and of its adapters. */
   readonly key: string;
   readonly modelPath: string;
+  /** Engines elsewhere run it. */
+  readonly remote?: string;
+  /** How many it serves at once, when that is not ours to decide. */
+  readonly sequences?: number;
   readonly adapters?: LoadPlan["adapters"];
   readonly projectorPath?: string;
   /** For a model file without a template in Jinja. */

@@ -18,16 +18,22 @@ import {
 import { createLogger } from "@hearth-and-keep/logging";
 import { createOutbound, type Outbound, OutboundProblem } from "@hearth-and-keep/outbound-http";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
+import type { Choose } from "@hearth-and-keep/upstream-engine";
 import type { Access } from "../access/admit.ts";
 import type { ResponseStore } from "../dialects/openai/responses/response-store.ts";
+import type { FetchImage } from "../images/fetch-image.ts";
 import { createMetrics } from "../metrics.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { createFromFile } from "../models/create-from-file.ts";
 import type { ModelExtras } from "../models/model-extras.ts";
 import type { Credentials } from "../models/registry/credentials.ts";
-import { openModelStore } from "../models/store/model-store.ts";
+import type { RemoteModel } from "../models/remote/engines-file.ts";
+import { withRemoteModels } from "../models/remote/remote-models.ts";
+import { type ModelStore, openModelStore } from "../models/store/model-store.ts";
 import { createTransfers, type TransferLimits } from "../models/transfers/create-transfers.ts";
+import { readPageFiles } from "../page/answer-page.ts";
 import type { SchedulingLimits } from "../scheduling/limits.ts";
+import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
 import { createModelServer, logFields } from "../server.ts";
 
@@ -38,6 +44,10 @@ export type TestServerPlan = {
   readonly storeFolder?: string;
   /** What every engine says; without a script the models run in llama.cpp, with one thread. */
   readonly script?: Script;
+  /** Another engine than llama.cpp's binding. */
+  readonly driver?: EngineDriver;
+  /** Fetches images that requests name by their addresses. */
+  readonly fetchImage?: FetchImage;
   /** What a scripted engine tells of itself. */
   readonly description?: Partial<EngineDescription>;
   readonly access?: Access;
@@ -48,6 +58,9 @@ export type TestServerPlan = {
   readonly isOffline?: boolean;
   readonly credentials?: Credentials;
   readonly transferLimits?: Partial<TransferLimits>;
+  /** Models that run on engines elsewhere, and who of them is asked when a test decides it. */
+  readonly remote?: readonly RemoteModel[];
+  readonly choose?: Choose;
   /** Conversations that are continued by an id. */
   readonly responses?: ResponseStore;
   /** For tests about memory, which the kept lines would fill. */
@@ -56,6 +69,7 @@ export type TestServerPlan = {
 
 export type TestModelPlan = {
   readonly file: Parameters<typeof testModel>[0];
+  readonly projector?: Parameters<typeof testModel>[0];
   readonly extras?: ModelExtras;
 };
 
@@ -68,31 +82,32 @@ export type TestServer = AsyncDisposable & {
   logged(): readonly Readonly<Record<string, unknown>>[];
 };
 
-/** SmolLM2's template knows no tools; the tiny one, of random weights, has tools and thinking; MiniLM only embeds. */
+/**
+ * SmolLM2's template knows no tools; the tiny one, of random weights, has tools and thinking, and sees with its
+ * projector; MiniLM only embeds.
+ */
 export const smol: TestModelPlan = { file: "smollm2-135m-instruct-q4_1.gguf" };
 export const tiny: TestModelPlan = { file: "tiny-llama.gguf" };
+export const seeing: TestModelPlan = { ...tiny, projector: "tiny-projector.gguf" };
 export const minilm: TestModelPlan = { file: "all-minilm-l6-v2-f32.gguf" };
 
 export async function startTestServer(plan: TestServerPlan): Promise<TestServer> {
   await using stack = new AsyncDisposableStack();
   const storeFolder = plan.storeFolder ?? stack.use(await makeTemporaryFolder("hearth-models")).path;
   const store = await openModelStore(storeFolder, "own");
-  for (const [name, { file, extras }] of Object.entries(plan.models)) {
-    await createFromFile([store], {
-      name,
-      file: await testModel(file),
-      ...(extras === undefined ? {} : { extras }),
-    });
-  }
+  await createModels(store, plan.models);
   const engines: ScriptedEngine[] = [];
   const lines: string[] = [];
+  const remote = stack.use(openRemoteEngines(plan.remote ?? [], plan.choose && { choose: plan.choose }));
   const scheduler = createScheduler({
-    driver: plan.script === undefined ? createLlamaDriver() : scriptedDriver(plan, engines),
+    driver: remote.beside(
+      plan.driver ?? (plan.script === undefined ? createLlamaDriver() : scriptedDriver(plan, engines)),
+    ),
     loadSettings: { threads: 1, gpuLayers: 0 },
     limits: { contextTokens: 1024, sequences: 2, ...plan.limits },
   });
   stack.defer(() => scheduler.close(0));
-  const metrics = createMetrics(scheduler);
+  const metrics = createMetrics(scheduler, { pools: () => remote.snapshots() });
   const outbound =
     plan.isOffline === true
       ? offline
@@ -105,8 +120,10 @@ export async function startTestServer(plan: TestServerPlan): Promise<TestServer>
       credentials: plan.credentials ?? { forHost: () => undefined },
       ...(plan.transferLimits === undefined ? {} : { limits: plan.transferLimits }),
     }),
-    models: createCatalog([store]),
+    models: withRemoteModels(createCatalog([store]), plan.remote ?? [], remote.learn),
     scheduler,
+    page: await readPageFiles(),
+    fetchImage: plan.fetchImage,
     ...(plan.responses === undefined ? {} : { responses: plan.responses }),
     access: plan.access ?? { keys: [] },
     logger: createLogger({
@@ -127,6 +144,17 @@ export async function startTestServer(plan: TestServerPlan): Promise<TestServer>
     logged: () => lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line)),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+async function createModels(store: ModelStore, models: TestServerPlan["models"]): Promise<void> {
+  for (const [name, { file, projector, extras }] of Object.entries(models)) {
+    await createFromFile([store], {
+      name,
+      file: await testModel(file),
+      ...(projector === undefined ? {} : { projector: await testModel(projector) }),
+      ...(extras === undefined ? {} : { extras }),
+    });
+  }
 }
 
 const offline: Outbound = {

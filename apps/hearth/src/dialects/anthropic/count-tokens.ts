@@ -12,9 +12,9 @@ import type { CountTokensBody } from "./schema.ts";
 /** The very count that an answer to the same request would begin with. */
 export async function answerCountTokens(
   call: HearthCall<CountTokensBody>,
-  { models, scheduler }: HearthParts,
+  { models, scheduler, fetchImage }: HearthParts,
 ): Promise<Answer> {
-  const prompt = withModelTurns(await readPrompt(call, { models }));
+  const prompt = withModelTurns(await readPrompt(call, { models, fetchImage }));
   using lease = await scheduler.lend(wishFor(prompt, "generate"), call.signal);
   const inputTokens = await lease.engine.count(shownTo(lease.engine, prompt));
   call.note({ promptTokens: inputTokens });

@@ -1,5 +1,6 @@
 import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
 import type { SamplingWishes } from "../../generation/sampling.ts";
+import { adviceFor, unreadableImage } from "../../images/image-sentences.ts";
 
 /** What a client is told of a failure. */
 export type WireError = {
@@ -46,11 +47,16 @@ const explanations: Explanations = {
   "keys-differ": () => wire("authentication_error", "Cannot take two different keys in one request"),
   "site-forbidden": ({ header }) => wire("permission_error", `Cannot answer: this ${header} is not allowed`),
   "capability-lacking": ({ model, capability }) =>
-    wire("invalid_request_error", `The model "${model}" does not support ${capability}`),
+    wire(
+      "invalid_request_error",
+      `The model "${model}" does not support ${capability}${adviceFor(capability)}`,
+    ),
   "name-invalid": ({ name }) => wire("not_found_error", `model: ${name}`),
   "model-not-found": ({ model }) => wire("not_found_error", `model: ${model}`),
   "model-remote": ({ model }) => wire("not_found_error", `model: ${model} runs on another server`),
   "digest-invalid": ({ digest }) => wire("invalid_request_error", `Cannot read the digest "${digest}"`),
+  "model-elsewhere": ({ model }) =>
+    wire("invalid_request_error", `Cannot change the model "${model}": it runs on engines elsewhere`),
   "blob-missing": () => lasting("Cannot load the model: one of its files is missing"),
   "digest-mismatch": () => lasting("Cannot load the model: one of its files is damaged"),
   "manifest-invalid": ({ model }) => lasting(`Cannot load the model "${model}": its manifest is damaged`),
@@ -84,6 +90,8 @@ const explanations: Explanations = {
     ...wire("api_error", "Cannot load the model: it stopped the engine several times"),
     headers: { "retry-after": String(Math.ceil(retryAfterSeconds)) },
   }),
+  "engines-unavailable": ({ retryAfterSeconds }) =>
+    later("Overloaded: no engine that runs the model can be reached", retryAfterSeconds),
   // A prompt as long as the context leaves no room for a single token.
   "prompt-too-long": ({ promptTokens, contextTokens }) =>
     wire(
@@ -95,7 +103,9 @@ const explanations: Explanations = {
   "schema-unsupported": ({ keyword, place }) =>
     wire("invalid_request_error", `Cannot follow the schema: "${keyword}" at "${place}" is not supported`),
   "grammar-invalid": ({ reason }) => wire("invalid_request_error", `Cannot follow the schema: ${reason}`),
-  "not-supported": ({ feature }) => wire("invalid_request_error", `This model does not support ${feature}`),
+  "image-unreadable": () => wire("invalid_request_error", unreadableImage),
+  "not-supported": ({ feature }) =>
+    wire("invalid_request_error", `This model does not support ${feature}${adviceFor(feature)}`),
   defect: () => wire("api_error", "Internal server error"),
 };
 

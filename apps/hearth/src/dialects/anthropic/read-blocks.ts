@@ -1,7 +1,7 @@
 import type { Image, JsonObject, ToolCall } from "@hearth-and-keep/llama-engine";
 import { requestFailure } from "../../failures.ts";
+import { type ImagesByPlace, imageAt } from "../../images/read-images.ts";
 import { readDocument } from "./read-document.ts";
-import { readImage } from "./read-image.ts";
 import type { Block, ToolResultBlock } from "./schema.ts";
 
 /** What one message says, sorted by what it is. */
@@ -21,20 +21,27 @@ type Sorted = {
   -readonly [Name in keyof ReadBlocks]: ReadBlocks[Name] extends readonly (infer Item)[] ? Item[] : number;
 };
 
-export function readBlocks(content: string | readonly Block[], place: string): ReadBlocks {
+type BlockParts = { readonly place: string; readonly images: ImagesByPlace };
+
+export function readBlocks(content: string | readonly Block[], { place, images }: BlockParts): ReadBlocks {
   const sorted: Sorted = { texts: [], images: [], thoughts: [], toolCalls: [], toolResults: [], skipped: 0 };
   if (typeof content === "string") sorted.texts.push(content);
-  else for (const [index, block] of content.entries()) sortBlock(block, sorted, `${place}.${index}`);
+  else {
+    for (const [index, block] of content.entries()) {
+      sortBlock(block, sorted, { place: `${place}.${index}`, images });
+    }
+  }
   return sorted;
 }
 
-function sortBlock(block: Block, sorted: Sorted, place: string): void {
+function sortBlock(block: Block, sorted: Sorted, parts: BlockParts): void {
+  const { place, images } = parts;
   switch (block.type) {
     case "text":
       sorted.texts.push(block.text);
       return;
     case "image":
-      sorted.images.push(readImage(block, place));
+      sorted.images.push(imageAt(images, place));
       return;
     case "document":
       sorted.texts.push(readDocument(block, place));
@@ -51,7 +58,7 @@ function sortBlock(block: Block, sorted: Sorted, place: string): void {
       sorted.toolCalls.push({ id: block.id, name: block.name, arguments: readInput(block.input, place) });
       return;
     case "tool_result":
-      sortResult(block, sorted, place);
+      sortResult(block, sorted, parts);
       return;
     case "*":
     default:
@@ -60,8 +67,9 @@ function sortBlock(block: Block, sorted: Sorted, place: string): void {
 }
 
 /** A result is a text for the model; images in it are shown beside it. */
-function sortResult(block: ToolResultBlock, sorted: Sorted, place: string): void {
-  const { texts, images, skipped } = readBlocks(block.content ?? "", `${place}.content`);
+function sortResult(block: ToolResultBlock, sorted: Sorted, parts: BlockParts): void {
+  const inside = { ...parts, place: `${parts.place}.content` };
+  const { texts, images, skipped } = readBlocks(block.content ?? "", inside);
   const text = joinTexts(texts);
   const content = block.is_error === true ? `Error: ${text}` : text;
   sorted.toolResults.push({ toolCallId: block.tool_use_id, content });

@@ -1,11 +1,23 @@
 import { expect, test } from "vitest";
 import { readConversation } from "./read-conversation.ts";
+import { imageSources } from "./read-image.ts";
 import type { CountTokensBody } from "./schema.ts";
 
 type Messages = CountTokensBody["messages"];
 
 const read = (messages: Messages, system?: CountTokensBody["system"], template: string | null = null) =>
-  readConversation({ messages, ...(system === undefined ? {} : { system }) }, template);
+  readConversation(
+    { messages, ...(system === undefined ? {} : { system }) },
+    { chatTemplate: template, images },
+  );
+
+/** By the places that the tests below put one at. */
+const images = new Map(
+  ["messages.0.content.0", "messages.0.content.0.content.0"].map((place) => [
+    place,
+    { bytes: Buffer.from([1, 2, 3]), mediaType: "image/png" },
+  ]),
+);
 
 const header = (value: string) => `x-anthropic-billing-header: cc_version=2.1.9; cch=${value};`;
 
@@ -21,10 +33,6 @@ const document = (source: object) =>
       content: [{ type: "document", title: "Notes", source } as never, { type: "text", text: "Sum up" }],
     },
   ]).messages[0]?.content;
-
-const image = (source: object) =>
-  // The schema's own type would not let a test send what must be refused.
-  read([{ role: "user", content: [{ type: "image", source } as never] }]).messages[0];
 
 const argumentsOf = (input: unknown) => {
   const [first] = read(history(input)).messages;
@@ -158,19 +166,18 @@ test("documents are shown as text where they are text, and refused where they ar
   );
 });
 
-test("images are decoded, and what is no base64 image is refused", () => {
-  expect(image({ type: "base64", media_type: "image/png", data: "AQID" })).toEqual({
-    role: "user",
-    content: "",
-    images: [{ bytes: Buffer.from([1, 2, 3]), mediaType: "image/png" }],
-  });
-  expect(() => image({ type: "base64", media_type: "image/png", data: "not base64!" })).toThrow(
+test("an image is found by its place, and one of an unknown source is refused", () => {
+  const source = { type: "base64" as const, media_type: "image/PNG", data: "AQID" };
+  const sent: Messages = [{ role: "user", content: [{ type: "image", source }] }];
+  expect(imageSources(sent)).toEqual([
+    { place: "messages.0.content.0", base64: "AQID", declaredType: "image/png" },
+  ]);
+  expect(read(sent).messages).toEqual([{ role: "user", content: "", images: [...images.values()].slice(1) }]);
+  // A kind that the schema has no name for.
+  const other = { type: "file", file_id: "file_1" } as never;
+  expect(() => imageSources([{ role: "user", content: [{ type: "image", source: other }] }])).toThrow(
     "request-invalid",
   );
-  expect(() => image({ type: "base64", media_type: "application/zip", data: "AQID" })).toThrow(
-    "request-invalid",
-  );
-  expect(() => image({ type: "url", url: "http://example.com/a.png" })).toThrow("request-invalid");
 });
 
 test("images inside a result of a tool are shown beside it", () => {

@@ -1,4 +1,5 @@
 import type { Message } from "@hearth-and-keep/llama-engine";
+import type { ImagesByPlace } from "../../images/read-images.ts";
 import { joinTexts, type ReadBlocks, readBlocks } from "./read-blocks.ts";
 import type { CountTokensBody } from "./schema.ts";
 
@@ -12,11 +13,11 @@ type WireMessage = CountTokensBody["messages"][number];
  */
 export function readConversation(
   { system, messages }: Pick<CountTokensBody, "system" | "messages">,
-  chatTemplate: string | null,
+  { chatTemplate, images }: { readonly chatTemplate: string | null; readonly images: ImagesByPlace },
 ): ReadConversation {
   const read = messages.map(({ role, content }, index) => ({
     role,
-    blocks: readBlocks(content, `messages.${index}.content`),
+    blocks: readBlocks(content, { place: `messages.${index}.content`, images }),
   }));
   const toolNames = new Map(read.flatMap(({ blocks }) => blocks.toolCalls.map(({ id, name }) => [id, name])));
   const turns = read.flatMap(({ role, blocks }) => toMessages(role, blocks, toolNames));

@@ -2,9 +2,11 @@ import type { Conversation, OutputConstraint } from "@hearth-and-keep/llama-engi
 import { requestFailure } from "../../failures.ts";
 import type { AnswerRequest } from "../../generation/answer-request.ts";
 import type { SamplingWishes } from "../../generation/sampling.ts";
+import { readImages } from "../../images/read-images.ts";
 import type { ModelDescription } from "../../models/describing/describe-model.ts";
 import type { HearthCall, HearthParts } from "../../parts.ts";
 import { readConversation } from "./read-conversation.ts";
+import { imageSources } from "./read-image.ts";
 import { readTools } from "./read-tools.ts";
 import type { CountTokensBody, MessagesBody } from "./schema.ts";
 
@@ -15,18 +17,19 @@ export type ReadPrompt = Pick<AnswerRequest, "model" | "toolChoice" | "constrain
 
 /** Reads everything that a count and an answer have in common, so that both have the same prompt. */
 export async function readPrompt(
-  { body, caller, note }: HearthCall<CountTokensBody>,
-  { models }: Pick<HearthParts, "models">,
+  { body, caller, note, signal }: HearthCall<CountTokensBody>,
+  { models, fetchImage }: Pick<HearthParts, "models" | "fetchImage">,
 ): Promise<ReadPrompt> {
   note({ model: body.model });
   const model = await models.describe(body.model);
   requireCapability(model, "completion");
-  const { messages, skippedBlocks } = readConversation(body, model.chatTemplate);
+  const sources = imageSources(body.messages);
+  if (sources.length > 0) requireCapability(model, "vision");
+  const images = await readImages(sources, { signal, fetchImage });
+  const { messages, skippedBlocks } = readConversation(body, { chatTemplate: model.chatTemplate, images });
   const { tools, toolChoice, droppedTools } = readTools(body);
   if (skippedBlocks > 0) note({ skippedBlocks });
   if (droppedTools > 0) note({ droppedTools });
-  const hasImages = messages.some((message) => message.role === "user" && message.images !== undefined);
-  if (hasImages) requireCapability(model, "vision");
   const constraint = readConstraint(body);
   return {
     model,

@@ -28,9 +28,11 @@ const base64Source = Type.Object({
 
 const textBlock = Type.Object({ type: Type.Literal("text"), text: Type.String(longText) });
 
+const urlSource = Type.Object({ type: Type.Literal("url"), url: Type.String(longText) });
+
 const imageBlock = Type.Object({
   type: Type.Literal("image"),
-  source: Type.Union([base64Source, otherThan(["base64"])]),
+  source: Type.Union([base64Source, urlSource, otherThan(["base64", "url"])]),
 });
 
 const plainSource = Type.Object({ type: Type.Literal("text"), data: Type.String(longText) });

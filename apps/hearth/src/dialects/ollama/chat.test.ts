@@ -193,16 +193,12 @@ describe("messages", () => {
     expect(refused.last["error"]).toContain("messages.0.role must be");
   });
 
-  test("a picture is refused by a model that cannot see, and so is a text that is no picture", async () => {
+  test("a picture is refused by a model that cannot see", async () => {
     const messages = [{ role: "user", content: "Look", images: [picture] }];
     await using blind = await startTestServer({ models: { smol }, script: saying("4") });
     const refused = await ask(blind, "/api/chat", { model: "smol", messages });
     expect(refused.status).toBe(400);
     expect(refused.last).toEqual({ error: "registry.ollama.ai/library/smol:latest does not support vision" });
-    const noBase64 = { ...messages[0], images: ["§"] };
-    expect((await ask(blind, "/api/chat", { model: "smol", messages: [noBase64] })).last).toEqual({
-      error: "messages.0.images.0 is no picture in base64",
-    });
   });
 
   test("the oldest turns that do not fit are left out and told in a header and the log, or refused, on real weights", async () => {

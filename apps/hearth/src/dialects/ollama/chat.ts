@@ -1,9 +1,11 @@
 import type { Answer } from "@hearth-and-keep/http-service";
+import { readImages } from "../../images/read-images.ts";
 import type { HearthCall, HearthParts } from "../../parts.ts";
 import type { AnswerPart } from "./answer-parts.ts";
 import { type AskedModel, findAsked, requireAbility, requireName } from "./asked-model.ts";
 import { readGeneration } from "./generation-request.ts";
 import { answerLoadOnly } from "./load-only.ts";
+import { messageImageSources } from "./reading/images.ts";
 import { readMessages, readTools } from "./reading/messages.ts";
 import { readThinking } from "./reading/thinking.ts";
 import type { ChatBody } from "./schema.ts";
@@ -19,20 +21,23 @@ export async function answerChat(call: HearthCall<ChatBody>, parts: HearthParts)
     return answerLoadOnly(call, asked, { ...parts, emptyAnswer, requireAbilities });
   }
   requireAbility(asked, "completion", "chat");
-  const input = { type: "conversation", conversation: readConversation(body, asked) } as const;
+  const conversation = await readConversation(call, asked);
   return writeAnswer(call, parts, {
     requestedName: asked.requestedName,
-    request: readGeneration(call, asked, input),
+    request: readGeneration(call, asked, { type: "conversation", conversation }),
     isStreamed: body.stream !== false,
     shape: (part) => ({ message: writeMessage(part) }),
   });
 }
 
-function readConversation({ messages, tools, think }: ChatBody, asked: AskedModel) {
+async function readConversation({ body, signal }: HearthCall<ChatBody>, asked: AskedModel) {
+  const { tools, think } = body;
+  const messages = body.messages ?? [];
   const offered = readTools(tools);
   if (offered.length > 0) requireAbility(asked, "tools");
-  const read = readMessages(messages ?? []);
-  if (read.some((message) => "images" in message)) requireAbility(asked, "vision");
+  const sources = messageImageSources(messages);
+  if (sources.length > 0) requireAbility(asked, "vision");
+  const read = readMessages(messages, await readImages(sources, { signal }));
   const thinking = readThinking(think, asked.model, asked.requestedName);
   return { messages: read, ...(offered.length === 0 ? {} : { tools: offered }), ...thinking };
 }

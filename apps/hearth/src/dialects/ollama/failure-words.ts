@@ -1,5 +1,6 @@
 import type { CallHead } from "@hearth-and-keep/http-service";
 import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
+import { adviceFor, unreadableImage } from "../../images/image-sentences.ts";
 import { displayModelName, namePath, readModelName } from "../../models/model-name.ts";
 import { optionNamed } from "./reading/options.ts";
 
@@ -54,6 +55,8 @@ const wordings: { readonly [Kind in RequestFailure["kind"]]: Wording<Kind> } = {
     path === "/api/create" ? refused(reason) : broken(`unable to load model: ${reason}`),
   "parameter-invalid": ({ parameter, reason }) =>
     refused(`parameter ${JSON.stringify(parameter)}: ${reason}`),
+  "model-elsewhere": ({ model }) =>
+    refused(`cannot change the model '${model}': it runs on engines elsewhere`),
   "store-read-only": () => ({ status: 403, text: "this model is in a store that is only read" }),
   "store-full": () => ({ status: 507, text: "no space left for the model" }),
   "store-failing": () => broken("the disk that models are kept on fails"),
@@ -78,13 +81,16 @@ const wordings: { readonly [Kind in RequestFailure["kind"]]: Wording<Kind> } = {
   "engine-unloaded": () => busy("model was unloaded while it answered, please try again", 1),
   "model-quarantined": ({ reason, retryAfterSeconds }) =>
     busy(`model stopped too often: ${reason}`, retryAfterSeconds),
+  "engines-unavailable": ({ retryAfterSeconds }) =>
+    busy("no engine that runs the model can be reached", retryAfterSeconds),
   "prompt-too-long": ({ promptTokens, contextTokens }, { path }) =>
     refused(tooLongText(promptTokens - contextTokens, path)),
   "template-failed": ({ reason }) => refused(`template: ${reason}`),
   "schema-unsupported": ({ keyword, place }) =>
     refused(`invalid JSON schema in format: ${JSON.stringify(keyword)} is not supported at "${place}"`),
   "grammar-invalid": ({ reason }) => refused(`invalid JSON schema in format: ${reason}`),
-  "not-supported": ({ feature }) => refused(`this model does not support ${feature}`),
+  "image-unreadable": () => refused(unreadableImage),
+  "not-supported": ({ feature }) => refused(`this model does not support ${feature}${adviceFor(feature)}`),
   defect: () => broken("Cannot finish this request because of a fault in the server"),
 };
 

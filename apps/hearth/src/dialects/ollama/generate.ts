@@ -2,13 +2,14 @@ import type { Answer } from "@hearth-and-keep/http-service";
 import type { Message } from "@hearth-and-keep/llama-engine";
 import { requestFailure } from "../../failures.ts";
 import type { AnswerRequest } from "../../generation/answer-request.ts";
+import { readImages } from "../../images/read-images.ts";
 import type { HearthCall, HearthParts } from "../../parts.ts";
 import type { AnswerPart } from "./answer-parts.ts";
 import { type AskedModel, findAsked, nameOf, requireAbility } from "./asked-model.ts";
 import { readGeneration } from "./generation-request.ts";
 import { answerLoadOnly } from "./load-only.ts";
 import { type RememberedTurn, readContext, writeContext } from "./reading/context-numbers.ts";
-import { readImages } from "./reading/images.ts";
+import { imageSources } from "./reading/images.ts";
 import { readThinking } from "./reading/thinking.ts";
 import type { GenerateBody } from "./schema.ts";
 import { writeAnswer } from "./write-answer.ts";
@@ -25,7 +26,7 @@ export async function answerGenerate(call: HearthCall<GenerateBody>, parts: Hear
   const remembered = rememberedTurns(body);
   return writeAnswer(call, parts, {
     requestedName: asked.requestedName,
-    request: readGeneration(call, asked, readInput(body, asked, remembered)),
+    request: readGeneration(call, asked, await readInput(call, asked, remembered)),
     isStreamed: body.stream !== false,
     shape: ({ text, thinking }) => ({ response: text, ...(thinking === "" ? {} : { thinking }) }),
     ending: (whole) => (body.raw === true || body.suffix ? {} : writeRemembered(remembered, whole)),
@@ -56,13 +57,14 @@ function rememberedTurns({ system, context, prompt }: GenerateBody): readonly Re
   ];
 }
 
-function readInput(
-  body: GenerateBody,
+async function readInput(
+  { body, signal }: HearthCall<GenerateBody>,
   asked: AskedModel,
   remembered: readonly RememberedTurn[],
-): AnswerRequest["input"] {
-  const images = readImages(body.images, "images");
-  if (images.length > 0) requireAbility(asked, "vision");
+): Promise<AnswerRequest["input"]> {
+  const sources = imageSources(body.images, "images");
+  if (sources.length > 0) requireAbility(asked, "vision");
+  const images = [...(await readImages(sources, { signal })).values()];
   const thinking = readThinking(body.think, asked.model, asked.requestedName);
   const prompt = body.prompt ?? "";
   if (body.suffix) {

@@ -15,8 +15,13 @@ export async function answerShow(call: HearthCall<ShowBody>, { models }: HearthP
   const name = requireName(call.body);
   const model = await models.describe(name);
   const file = await models.inspect(name);
-  const facts = flattenMetadata(file.metadata, call.body.verbose === true);
-  return jsonAnswer(writeShown(model, file, writeFacts(facts, { call, name, file })));
+  const projector = await models.inspectProjector(name);
+  const isVerbose = call.body.verbose === true;
+  const facts = flattenMetadata(file.metadata, isVerbose);
+  return jsonAnswer({
+    ...writeShown(model, file, writeFacts(facts, { call, name, file })),
+    ...(projector === undefined ? {} : { projector_info: writeProjector(projector, isVerbose) }),
+  });
 }
 
 function writeShown(
@@ -46,6 +51,11 @@ type FactParts = {
   readonly name: string;
   readonly file: ModelFile;
 };
+
+function writeProjector(file: ModelFile, isVerbose: boolean): Readonly<Record<string, FlatValue>> {
+  const facts = flattenMetadata(file.metadata, isVerbose);
+  return { ...Object.fromEntries(facts), "general.parameter_count": file.parameterCount };
+}
 
 /** Sorted by name. VS Code's chat lists models by `general.basename`, so it is given the name it asked for. */
 function writeFacts(

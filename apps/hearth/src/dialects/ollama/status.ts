@@ -4,7 +4,8 @@
  * Promises the shapes those clients parse, byte for byte where they compare bytes.
  * Imported by `routes.ts` and `server.ts`; the other dialects never see it.
  */
-import { type Answer, jsonAnswer, textAnswer } from "@hearth-and-keep/http-service";
+import { type Answer, jsonAnswer, textAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../parts.ts";
 
 /**
  * The level of Ollama's API this family follows. Clients compare it with the level they need
@@ -13,7 +14,7 @@ import { type Answer, jsonAnswer, textAnswer } from "@hearth-and-keep/http-servi
 const apiLevel = "0.32.1";
 
 /** Clients probe `HEAD /` to see whether a server is there, and some compare the text. */
-export function answerRoot(): Answer {
+export function answerRoot(): WholeAnswer {
   return textAnswer("Ollama is running");
 }
 
@@ -24,4 +25,9 @@ export function answerVersion(): Answer {
 /** There is no cloud behind this server, and nothing turns one on. */
 export function answerStatus(): Answer {
   return jsonAnswer({ cloud: { disabled: true, source: "none" } });
+}
+
+/** Whether a balancer may send more: no longer once the server was asked to end. */
+export function answerReady(_call: HearthCall, { isDraining }: HearthParts): Answer {
+  return isDraining?.() === true ? jsonAnswer({ status: "draining" }, 503) : jsonAnswer({ status: "ready" });
 }

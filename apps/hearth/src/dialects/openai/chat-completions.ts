@@ -18,7 +18,7 @@ export async function answerChatCompletions(
 ): Promise<Answer> {
   const { body } = call;
   const model = await describeFor(call, parts, "completion");
-  const request = readChatRequest(call, model);
+  const request = await readChatRequest(call, model, parts);
   const answers = answerChoices(request, body.n ?? 1, { call, parts });
   const isStream = body.stream === true;
   const object = isStream ? "chat.completion.chunk" : "chat.completion";

@@ -1,23 +1,30 @@
 import type { Conversation, JsonObject, OutputConstraint } from "@hearth-and-keep/llama-engine";
 import { requestFailure } from "../../failures.ts";
 import type { AnswerRequest } from "../../generation/answer-request.ts";
+import { readImages } from "../../images/read-images.ts";
 import type { ModelDescription } from "../../models/describing/describe-model.ts";
-import type { HearthCall } from "../../parts.ts";
-import { readMessages } from "./read-messages.ts";
+import type { HearthCall, HearthParts } from "../../parts.ts";
+import { requireCapability } from "./describe-for.ts";
+import { imageSources, readMessages } from "./read-messages.ts";
 import { readSettings } from "./read-settings.ts";
 import { readTools } from "./read-tools.ts";
 import { nearestEffort } from "./reasoning-effort.ts";
 import type { ChatCompletionsBody } from "./schema.ts";
 
 /** What a chat completion asks for, in our words. */
-export function readChatRequest(
-  { body, caller }: HearthCall<ChatCompletionsBody>,
+export async function readChatRequest(
+  { body, caller, signal }: HearthCall<ChatCompletionsBody>,
   model: ModelDescription,
-): AnswerRequest {
+  { fetchImage }: Pick<HearthParts, "fetchImage">,
+): Promise<AnswerRequest> {
   refuseUnsupported(body);
   const { tools, toolChoice } = readTools(body);
   const named = { name: body.model, capabilities: model.capabilities };
-  const conversation = { messages: readMessages(body.messages, named), tools, ...readThinking(body) };
+  const sources = imageSources(body.messages);
+  if (sources.length > 0) requireCapability(named, body.model, "vision");
+  const images = await readImages(sources, { signal, fetchImage });
+  const messages = readMessages(body.messages, { model: named, images });
+  const conversation = { messages, tools, ...readThinking(body) };
   const constraint = readConstraint(body);
   const logProbabilities = body.top_logprobs ?? (body.logprobs === true ? 0 : undefined);
   return {

@@ -1,30 +1,47 @@
 import type { Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/llama-engine";
 import { requestFailure } from "../../failures.ts";
+import { type ImageSource, type ImagesByPlace, imageAt, sourceOf } from "../../images/read-images.ts";
 import type { ModelDescription } from "../../models/describing/describe-model.ts";
 import { requireCapability } from "./describe-for.ts";
 import type { WireMessage, WirePart } from "./schema.ts";
 
+type MessagesParts = {
+  readonly model: Pick<ModelDescription, "name" | "capabilities">;
+  readonly images: ImagesByPlace;
+};
+
 /** One message stays one message, however many parts it has. */
-export function readMessages(
-  messages: readonly WireMessage[],
-  model: Pick<ModelDescription, "name" | "capabilities">,
-): readonly Message[] {
+export function readMessages(messages: readonly WireMessage[], parts: MessagesParts): readonly Message[] {
   // A result names only the call; some templates want the tool's name.
   const toolNames = new Map<string, string>();
   return messages.map((message, index) => {
     for (const call of message.tool_calls ?? []) toolNames.set(call.id ?? "", call.function.name);
-    return readMessage(message, { place: `messages.${index}`, model, toolNames });
+    return readMessage(message, { place: `messages.${index}`, toolNames, ...parts });
   });
 }
 
-type MessageContext = {
+/** Where the images of a request are, before any of them is read. */
+export function imageSources(messages: readonly WireMessage[]): readonly ImageSource[] {
+  return messages.flatMap(({ content }, index) => {
+    const parts = typeof content === "string" ? [] : (content ?? []);
+    return parts.flatMap(({ type, image_url: image }, part) => {
+      if (type !== "image_url") return [];
+      const place = `messages.${index}.content.${part}.image_url`;
+      return [sourceOf((typeof image === "string" ? image : image?.url) ?? "", place)];
+    });
+  });
+}
+
+type MessageContext = MessagesParts & {
   readonly place: string;
-  readonly model: Pick<ModelDescription, "name" | "capabilities">;
   readonly toolNames: ReadonlyMap<string, string>;
 };
 
 function readMessage(message: WireMessage, context: MessageContext): Message {
   const { text, images } = readContent(message, context);
+  if (images.length > 0 && message.role !== "user") {
+    throw invalid(`${context.place}.content`, "holds an image, which belongs into a user's message");
+  }
   switch (message.role) {
     case "system":
     case "developer":
@@ -43,53 +60,32 @@ function readMessage(message: WireMessage, context: MessageContext): Message {
 
 type Content = { readonly text: string; readonly images: readonly Image[] };
 
-function readContent({ content }: WireMessage, { place, model }: MessageContext): Content {
+function readContent({ content }: WireMessage, context: MessageContext): Content {
   if (typeof content === "string") return { text: content, images: [] };
   const texts: string[] = [];
   const images: Image[] = [];
   for (const [index, part] of (content ?? []).entries()) {
-    const read = readPart(part, `${place}.content.${index}`, model);
+    const read = readPart(part, `${context.place}.content.${index}`, context);
     if (typeof read === "string") texts.push(read);
     else images.push(read);
   }
   return { text: texts.join("\n"), images };
 }
 
-function readPart(
-  part: WirePart,
-  place: string,
-  model: Pick<ModelDescription, "name" | "capabilities">,
-): string | Image {
+function readPart(part: WirePart, place: string, { model, images }: MessagesParts): string | Image {
   switch (part.type) {
     case "text":
       return part.text ?? "";
     case "refusal":
       return part.refusal ?? "";
-    case "image_url": {
-      requireCapability(model, model.name, "vision");
-      const url = typeof part.image_url === "string" ? part.image_url : part.image_url?.url;
-      return readImage(url ?? "", `${place}.image_url`);
-    }
+    case "image_url":
+      return imageAt(images, `${place}.image_url`);
     case "input_audio":
       requireCapability(model, model.name, "audio");
       throw invalid(`${place}.type`, 'is "input_audio", which this server does not read yet');
     default:
       throw invalid(`${place}.type`, `is "${part.type}", which this server does not know`);
   }
-}
-
-/** What comes before the bytes is short; the rest is not searched. */
-const longestImageHead = 64;
-
-function readImage(url: string, place: string): Image {
-  const head = /^data:(?<mediaType>image\/[a-z0-9.+-]{1,32});base64,/u.exec(url.slice(0, longestImageHead));
-  const mediaType = head?.groups?.["mediaType"];
-  if (head === null || mediaType === undefined) {
-    throw invalid(place, 'must be a "data:image/…;base64," URL; this server fetches no addresses');
-  }
-  const bytes = Buffer.from(url.slice(head[0].length), "base64");
-  if (bytes.length === 0) throw invalid(place, "holds no image");
-  return { bytes, mediaType };
 }
 
 function readAssistant(message: WireMessage, text: string): Message {

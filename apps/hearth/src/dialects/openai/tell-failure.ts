@@ -1,5 +1,6 @@
 import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
 import type { SamplingWishes } from "../../generation/sampling.ts";
+import { adviceFor, unreadableImage } from "../../images/image-sentences.ts";
 import type { TransferFailure } from "../../models/model-failure.ts";
 
 /** A failure in this family's words. */
@@ -46,7 +47,7 @@ const sentences: Sentences = {
   "capability-lacking": ({ model, capability }) => ({
     status: 400,
     code: "unsupported_capability",
-    message: `The model "${model}" does not support ${capability}`,
+    message: `The model "${model}" does not support ${capability}${adviceFor(capability)}`,
   }),
   "parameter-out-of-bounds": ({ parameter, least, most }) =>
     invalid(wireNames[parameter], `must be from ${least} to ${most}`),
@@ -56,6 +57,10 @@ const sentences: Sentences = {
     invalid("model", `names "${model}", a model on other machines, which this server does not call`),
   "digest-invalid": ({ digest }) => invalid("", `the digest "${digest}" is not valid`),
   "parameter-invalid": ({ parameter, reason }) => invalid(parameter, `cannot be used: ${reason}`),
+  "model-elsewhere": ({ model }) => ({
+    status: 409,
+    message: `Cannot change the model "${model}": it runs on engines elsewhere`,
+  }),
   "blob-missing": () => brokenModel("a part of it is missing"),
   "digest-mismatch": () => brokenModel("a part of it was changed"),
   "manifest-invalid": ({ reason }) => brokenModel(reason),
@@ -86,6 +91,8 @@ const sentences: Sentences = {
   "engine-unloaded": () => later("overloaded", "Cannot finish: the model was unloaded", 1),
   "model-quarantined": ({ retryAfterSeconds }) =>
     later("model_unavailable", "Cannot load the model again so soon after it failed", retryAfterSeconds),
+  "engines-unavailable": ({ retryAfterSeconds }) =>
+    later("model_unavailable", "Cannot reach any engine that runs the model", retryAfterSeconds),
   "memory-lacking": () => ({
     status: 500,
     code: "insufficient_memory",
@@ -119,10 +126,11 @@ const sentences: Sentences = {
     message: `Cannot force an answer into this JSON Schema: "${keyword}" at "${place}" is not supported`,
   }),
   "grammar-invalid": ({ reason }) => invalid("response_format", `is not a usable grammar: ${reason}`),
+  "image-unreadable": () => ({ status: 400, code: "image_parse_error", message: unreadableImage }),
   "not-supported": ({ feature }) => ({
     status: 400,
     code: "unsupported_capability",
-    message: `This model's engine does not support ${feature}`,
+    message: `This model's engine does not support ${feature}${adviceFor(feature)}`,
   }),
   defect: (_failure, requestId) => ({
     status: 500,

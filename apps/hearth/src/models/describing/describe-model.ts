@@ -68,6 +68,15 @@ export type ModelDescription = ModelSummary & {
   readonly projectorPaths: readonly string[];
   readonly adapterPaths: readonly string[];
   readonly header: HeaderFacts;
+  /** Set on a model that runs on engines elsewhere: nothing of it lies here. */
+  readonly remote?: RemoteRun;
+};
+
+export type RemoteRun = {
+  /** By which the engines are found. */
+  readonly name: string;
+  /** How many requests all of its engines take at once. */
+  readonly sequences: number;
 };
 
 export type DescribeParts = { readonly stores: ModelStores; readonly headers: HeaderReader };

@@ -1,12 +1,8 @@
-import { spawn } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
+import { readFile } from "node:fs/promises";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import type { AddressCase, AddressFile } from "./test/forged-world.ts";
+import { runInOwnNetwork } from "./test/own-network.ts";
 import type { WalkedAddresses, WalkedCase } from "./test/walk-addresses.ts";
 
 const leastHostile = 150;
@@ -20,7 +16,8 @@ let walked: WalkedAddresses;
 beforeAll(async () => {
   // Reviewed, and beside this file.
   file = JSON.parse(await readFile(placeOf("fixtures/outbound-addresses.json"), "utf8")) as AddressFile;
-  walked = await walkInOwnNetwork();
+  // Printed by the program below.
+  walked = JSON.parse(await runInOwnNetwork(placeOf("test/walk-addresses.ts"))) as WalkedAddresses;
 }, 120_000);
 
 test("no hostile address, redirect or realm makes us connect to anything but who sent us there", () => {
@@ -83,35 +80,6 @@ function identityOf(current: AddressCase): string {
   return JSON.stringify({ ...current, why: "" });
 }
 
-/** In a network where every address is this machine, so that whoever we connect to, it is noticed. */
-async function walkInOwnNetwork(): Promise<WalkedAddresses> {
-  await using folder = await makeTemporaryFolder("outbound-addresses");
-  const system = {
-    "resolv.conf": "nameserver 127.0.0.1\n",
-    "nsswitch.conf": "hosts: files dns\n",
-    hosts: "127.0.0.1 localhost\n::1 localhost\n",
-  };
-  for (const [name, content] of Object.entries(system)) await writeFile(join(folder.path, name), content);
-  const script = [
-    ...Object.keys(system).map((name) => `mount --bind '${join(folder.path, name)}' /etc/${name}`),
-    "ip link set lo up",
-    "ip route add local 0.0.0.0/0 dev lo",
-    "ip -6 route add local ::/0 dev lo",
-    `exec '${process.execPath}' '${placeOf("test/walk-addresses.ts")}'`,
-  ].join(" && ");
-  const child = spawn("unshare", ["--user", "--map-root-user", "--net", "--mount", "sh", "-c", script], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
-      NODE_EXTRA_CA_CERTS: placeOf("fixtures/world-certificate.pem"),
-    },
-  });
-  const [output, problems] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  expect(output, problems).not.toBe("");
-  // Printed by the program above.
-  return JSON.parse(output) as WalkedAddresses;
-}
-
-function placeOf(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url));
+function placeOf(name: string): URL {
+  return new URL(name, import.meta.url);
 }

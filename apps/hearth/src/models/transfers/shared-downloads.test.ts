@@ -41,6 +41,26 @@ test("many followers share one download and all hear of its progress", async () 
   expect(counts).toEqual({ started: 1, ended: 0 });
 });
 
+test("whoever follows hears first what earlier attempts left, and nothing before that is known", async () => {
+  const downloads = createSharedDownloads();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const seen = collect(
+    downloads.follow(
+      blob,
+      async ({ onProgress }) => {
+        await wait(150);
+        onProgress(40);
+        onProgress(45);
+        await promise;
+      },
+      stays,
+    ),
+  );
+  await wait(400);
+  resolve();
+  expect(await seen).toEqual([40, 45]);
+});
+
 test("a follower that leaves does not end it, and the last one does", async () => {
   const downloads = createSharedDownloads();
   const { start, counts } = makeDownload();

@@ -17,6 +17,8 @@ type Shared = {
   readonly size: number;
   readonly done: Promise<void>;
   readonly ending: AbortController;
+  /** What earlier attempts left, once that is known; whoever follows hears it first. */
+  startBytes?: number;
   completedBytes: number;
   followers: number;
 };
@@ -30,7 +32,10 @@ export function createSharedDownloads(): SharedDownloads {
     const { promise: done, resolve } = Promise.withResolvers<void>();
     const shared: Shared = { size, done, ending, completedBytes: 0, followers: 0 };
     running.set(digest, shared);
-    const onProgress = (completedBytes: number): void => void (shared.completedBytes = completedBytes);
+    const onProgress = (completedBytes: number): void => {
+      shared.startBytes ??= completedBytes;
+      shared.completedBytes = completedBytes;
+    };
     resolve(start({ signal: ending.signal, onProgress }).finally(() => running.delete(digest)));
     // Each follower hears of a failure; one that left does not.
     done.catch(() => undefined);
@@ -73,6 +78,7 @@ async function* watch(shared: Shared, signal: AbortSignal): AsyncGenerator<numbe
   for (;;) {
     const pause = wait(leastMillisecondsBetween, false, { signal });
     if (await Promise.race([done, pause])) return;
-    if (told !== shared.completedBytes) yield (told = shared.completedBytes);
+    const now = told === undefined ? shared.startBytes : shared.completedBytes;
+    if (now !== undefined && told !== now) yield (told = now);
   }
 }

@@ -1,16 +1,19 @@
 import type { JsonObject, Message, Tool, ToolCall } from "@hearth-and-keep/llama-engine";
 import { requestFailure } from "../../../failures.ts";
+import { type ImagesByPlace, imageAt } from "../../../images/read-images.ts";
 import type { ChatMessage, ChatTool } from "../schema.ts";
-import { readImages } from "./images.ts";
 
 /** One message stays one message, in its order. */
-export function readMessages(messages: readonly ChatMessage[]): readonly Message[] {
-  return messages.map((message, index) => readMessage(message, `messages.${index}`));
+export function readMessages(
+  messages: readonly ChatMessage[],
+  images: ImagesByPlace = new Map(),
+): readonly Message[] {
+  return messages.map((message, index) => readMessage(message, `messages.${index}`, images));
 }
 
-function readMessage(message: ChatMessage, place: string): Message {
+function readMessage(message: ChatMessage, place: string, allImages: ImagesByPlace): Message {
   const content = message.content ?? "";
-  const images = readImages(message.images, `${place}.images`);
+  const images = (message.images ?? []).map((_, index) => imageAt(allImages, `${place}.images.${index}`));
   const role = message.role.toLowerCase();
   if (images.length > 0 && role !== "user") throw invalid(`${place}.images`, "belong to a user's message");
   switch (role) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readContext, writeContext } from "./context-numbers.ts";
-import { readImages } from "./images.ts";
+import { imageSources } from "./images.ts";
 import { readKeepAlive } from "./keep-alive.ts";
 import { readMessages } from "./messages.ts";
 
@@ -55,28 +55,24 @@ describe("context", () => {
 });
 
 describe("pictures", () => {
-  const png = Buffer.from("\x89PNG\r\n\x1a\n", "latin1").toString("base64");
+  const image = { bytes: Buffer.from([1]), mediaType: "image/png" };
 
-  test("are told by their first bytes, with or without the head of a data URL", () => {
-    const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0]).toString("base64");
-    const kinds = readImages([png, `data:image/png;base64,${png}`, jpeg, "AAAA"], "images");
-    expect(kinds.map(({ mediaType }) => mediaType)).toEqual([
-      "image/png",
-      "image/png",
-      "image/jpeg",
-      "application/octet-stream",
+  test("are base64, with or without the head of a data URL", () => {
+    expect(imageSources(["AQID", "data:image/png;base64,AQID"], "images")).toEqual([
+      { place: "images.0", base64: "AQID" },
+      { place: "images.1", base64: "AQID", declaredType: "image/png" },
     ]);
   });
 
   test("stay with their message, in their order", () => {
-    const [message] = readMessages([{ role: "user", content: "Look", images: [png, png] }]);
-    expect(message).toMatchObject({ role: "user", content: "Look", images: [{}, {}] });
-    expect(() => readMessages([{ role: "assistant", content: "Look", images: [png] }])).toThrow(
-      "request-invalid",
-    );
-  });
-
-  test.each(["", "§", "not base64!"])("%j is none", (text) => {
-    expect(() => readImages([text], "images")).toThrow("request-invalid");
+    const read = new Map([
+      ["messages.0.images.0", image],
+      ["messages.0.images.1", { ...image, mediaType: "image/gif" }],
+    ]);
+    const look = { content: "Look", images: ["AQID", "AQID"] };
+    expect(readMessages([{ role: "user", ...look }], read)).toEqual([
+      { role: "user", content: "Look", images: [...read.values()] },
+    ]);
+    expect(() => readMessages([{ role: "assistant", ...look }], read)).toThrow("request-invalid");
   });
 });

@@ -2,11 +2,13 @@ import { type Answer, jsonAnswer, type StreamAnswer } from "@hearth-and-keep/htt
 import { type AnswerEvent, answerRequest } from "../../../generation/answer-request.ts";
 import { noteAnswer } from "../../../generation/note-answer.ts";
 import { settleSampling } from "../../../generation/sampling.ts";
+import { readImages } from "../../../images/read-images.ts";
 import type { HearthCall, HearthParts } from "../../../parts.ts";
-import { describeFor } from "../describe-for.ts";
+import { describeFor, requireCapability } from "../describe-for.ts";
 import { wireFailureOf } from "../errors.ts";
 import { invalid } from "./invalid.ts";
 import { createId } from "./output-item.ts";
+import { imageSources } from "./read-items.ts";
 import { readRequest } from "./read-request.ts";
 import { keepResponsesSetting, type ResponseStore } from "./response-store.ts";
 import { type ResponseEvent, ResponseWriter } from "./response-writer.ts";
@@ -14,7 +16,7 @@ import type { InputItem, ResponsesRequest } from "./schema.ts";
 import { readTools } from "./tool-names.ts";
 
 /** Without a store no response is kept, and none can be continued. */
-export type ResponsesParts = Pick<HearthParts, "models" | "scheduler"> & {
+export type ResponsesParts = Pick<HearthParts, "models" | "scheduler" | "fetchImage"> & {
   readonly responses?: ResponseStore;
 };
 
@@ -31,13 +33,18 @@ type Begun = { readonly writer: ResponseWriter; readonly events: AsyncIterable<R
 
 /** Everything that can be refused at once is refused here, before anybody waits. */
 async function begin(call: ResponsesCall, parts: ResponsesParts): Promise<Begun> {
-  const { body, caller } = call;
+  const { body, caller, signal } = call;
+  const { fetchImage } = parts;
   const model = await describeFor(call, parts, "completion");
   const earlier = findEarlier(call, parts.responses);
   const own = ownItems(body);
   const toolSet = readTools(body.tools ?? []);
   const { cachePartition } = caller;
-  const request = readRequest(body, { model, items: { earlier, own }, toolSet, cachePartition });
+  const items = { earlier, own };
+  const sources = imageSources(items);
+  if (sources.length > 0) requireCapability(model, body.model, "vision");
+  const images = await readImages(sources, { signal, fetchImage });
+  const request = readRequest(body, { model, items, toolSet, cachePartition, images });
   const { sampling } = settleSampling(request.sampling, model.parameters.values);
   const store = body.store === false ? undefined : parts.responses;
   const writer = new ResponseWriter({

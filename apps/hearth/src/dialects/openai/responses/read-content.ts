@@ -1,17 +1,29 @@
 import type { Image } from "@hearth-and-keep/llama-engine";
+import { decodeBase64, splitDataUrl } from "../../../images/base64.ts";
+import { type ImageSource, type ImagesByPlace, imageAt, sourceOf } from "../../../images/read-images.ts";
 import { invalid } from "./invalid.ts";
 import type { InputPart } from "./schema.ts";
 
 export type Content = { readonly text: string; readonly images: readonly Image[] };
 
-/** What a message or a tool's output says. `place` is where it stands in the body. */
-export function readContent(
-  content: string | readonly InputPart[] | null | undefined,
-  place: string,
-): Content {
+export type WrittenContent = string | readonly InputPart[] | null | undefined;
+
+/** Where the images of a message or a tool's output are, before any of them is read. */
+export function contentImageSources(content: WrittenContent, place: string): readonly ImageSource[] {
+  const parts = typeof content === "string" ? [] : (content ?? []);
+  return parts.flatMap(({ type, image_url: url }, index) => {
+    if (type !== "input_image") return [];
+    const inside = `${place}.${index}.image_url`;
+    if (typeof url === "string") return [sourceOf(url, inside)];
+    throw invalid(inside, "is missing; images come as data URLs");
+  });
+}
+
+/** What a message says. `place` is where it stands in the body. */
+export function readContent(content: WrittenContent, place: string, images: ImagesByPlace): Content {
   if (content === null || content === undefined) return { text: "", images: [] };
   if (typeof content === "string") return { text: content, images: [] };
-  const read = content.map((part, index) => readPart(part, `${place}.${index}`));
+  const read = content.map((part, index) => readPart(part, `${place}.${index}`, images));
   return {
     text: read.flatMap(({ text }) => (text === undefined ? [] : [text])).join("\n"),
     images: read.flatMap(({ image }) => (image === undefined ? [] : [image])),
@@ -19,15 +31,16 @@ export function readContent(
 }
 
 /** The same where only words can stand. */
-export function readText(content: string | readonly InputPart[] | null | undefined, place: string): string {
-  const { text, images } = readContent(content, place);
-  if (images.length > 0) throw invalid(place, "holds an image where only text can stand");
-  return text;
+export function readText(content: WrittenContent, place: string): string {
+  if (contentImageSources(content, place).length > 0) {
+    throw invalid(place, "holds an image where only text can stand");
+  }
+  return readContent(content, place, new Map()).text;
 }
 
 type ReadPart = { readonly text?: string; readonly image?: Image };
 
-function readPart(part: InputPart, place: string): ReadPart {
+function readPart(part: InputPart, place: string, images: ImagesByPlace): ReadPart {
   switch (part.type) {
     case "input_text":
     case "output_text":
@@ -38,7 +51,7 @@ function readPart(part: InputPart, place: string): ReadPart {
     case "refusal":
       return { text: part.refusal ?? "" };
     case "input_image":
-      return { image: readImage(part, place) };
+      return { image: imageAt(images, `${place}.image_url`) };
     case "input_file":
       return { text: readFile(part, place) };
     default:
@@ -46,36 +59,19 @@ function readPart(part: InputPart, place: string): ReadPart {
   }
 }
 
-function readImage({ image_url: url }: InputPart, place: string): Image {
-  if (typeof url !== "string") throw invalid(`${place}.image_url`, "is missing; images come as data URLs");
-  const { mediaType, bytes } = readDataUrl(url, `${place}.image_url`);
-  if (!mediaType.startsWith("image/")) throw invalid(`${place}.image_url`, `is no image: "${mediaType}"`);
-  return { bytes, mediaType };
-}
-
 function readFile({ file_data: url, filename }: InputPart, place: string): string {
   if (typeof url !== "string") {
     throw invalid(`${place}.file_data`, "is missing; files come with their content in the request");
   }
-  const { bytes } = readDataUrl(url, `${place}.file_data`);
+  const inline = splitDataUrl(url);
+  const bytes = inline === undefined ? undefined : decodeBase64(inline.base64);
+  if (bytes === undefined) {
+    throw invalid(`${place}.file_data`, 'must be a data URL of the form "data:<type>;base64,<bytes>"');
+  }
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return typeof filename === "string" ? `${filename}:\n${text}` : text;
   } catch {
     throw invalid(`${place}.file_data`, "is no text; only text files can be read");
   }
-}
-
-type DataUrl = { readonly mediaType: string; readonly bytes: Uint8Array };
-
-function readDataUrl(url: string, place: string): DataUrl {
-  // Looked at in pieces: a pattern over the whole would run over megabytes.
-  const comma = url.indexOf(",");
-  const [mediaType = "", ...parameters] = url.slice("data:".length, comma).split(";");
-  if (!url.startsWith("data:") || comma === -1 || parameters.at(-1) !== "base64") {
-    throw invalid(place, 'must be a data URL of the form "data:<type>;base64,<bytes>"');
-  }
-  const bytes = Buffer.from(url.slice(comma + 1), "base64");
-  if (bytes.length === 0) throw invalid(place, "holds no bytes");
-  return { mediaType: mediaType.toLowerCase(), bytes };
 }

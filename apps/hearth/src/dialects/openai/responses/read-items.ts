@@ -1,6 +1,7 @@
 import type { JsonObject, Message } from "@hearth-and-keep/llama-engine";
+import type { ImageSource, ImagesByPlace } from "../../../images/read-images.ts";
 import { invalid } from "./invalid.ts";
-import { readContent, readText } from "./read-content.ts";
+import { contentImageSources, readContent, readText } from "./read-content.ts";
 import type { InputItem } from "./schema.ts";
 import { shownNameOf } from "./tool-names.ts";
 
@@ -13,12 +14,12 @@ type AssistantMessage = Extract<Message, { role: "assistant" }>;
  * Items as messages. What a model said in one turn comes as several items, thoughts, texts and calls; templates know
  * it as one message, so neighbours of the assistant become one.
  */
-export function readItems({ earlier, own }: Items): readonly Message[] {
+export function readItems({ earlier, own }: Items, images: ImagesByPlace): readonly Message[] {
   const items = [...earlier, ...own];
   const callNames = new Map(items.flatMap((item) => (item.type === "function_call" ? [callName(item)] : [])));
   const messages: Message[] = [];
   for (const [index, item] of items.entries()) {
-    const message = readItem(item, `input.${index - earlier.length}`, callNames);
+    const message = readItem(item, placeOf(index, earlier), { callNames, images });
     const last = messages.at(-1);
     if (last?.role === "assistant" && message.role === "assistant")
       messages.splice(-1, 1, join(last, message));
@@ -27,16 +28,30 @@ export function readItems({ earlier, own }: Items): readonly Message[] {
   return messages.map(withText);
 }
 
+/** Where the images of user's messages are, before any of them is read. */
+export function imageSources({ earlier, own }: Items): readonly ImageSource[] {
+  return [...earlier, ...own].flatMap(({ role, content }, index) =>
+    role === "user" ? contentImageSources(content, `${placeOf(index, earlier)}.content`) : [],
+  );
+}
+
+/** What came earlier stands before the beginning of what was sent. */
+function placeOf(index: number, earlier: Items["earlier"]): string {
+  return `input.${index - earlier.length}`;
+}
+
+type ItemParts = { readonly callNames: ReadonlyMap<string, string>; readonly images: ImagesByPlace };
+
 function callName({ call_id: id, name, namespace }: InputItem): [string, string] {
   const ofNamespace = typeof namespace === "string" ? { namespace } : {};
   return [id ?? "", shownNameOf({ name: name ?? "", ...ofNamespace })];
 }
 
-function readItem(item: InputItem, place: string, callNames: ReadonlyMap<string, string>): Message {
+function readItem(item: InputItem, place: string, { callNames, images }: ItemParts): Message {
   const { type } = item;
   switch (type ?? "message") {
     case "message":
-      return readMessage(item, place);
+      return readMessage(item, place, images);
     case "reasoning":
       return { role: "assistant", content: null, reasoning: readThoughts(item, place) };
     case "function_call":
@@ -54,11 +69,11 @@ function readItem(item: InputItem, place: string, callNames: ReadonlyMap<string,
   }
 }
 
-function readMessage({ role, content }: InputItem, place: string): Message {
+function readMessage({ role, content }: InputItem, place: string, allImages: ImagesByPlace): Message {
   const inside = `${place}.content`;
   switch (role ?? "") {
     case "user": {
-      const { text, images } = readContent(content, inside);
+      const { text, images } = readContent(content, inside, allImages);
       return { role: "user", content: text, ...(images.length === 0 ? {} : { images }) };
     }
     case "assistant":

@@ -1,7 +1,7 @@
 import type { Conversation, Message, OutputConstraint } from "@hearth-and-keep/llama-engine";
 import type { AnswerRequest } from "../../../generation/answer-request.ts";
+import type { ImagesByPlace } from "../../../images/read-images.ts";
 import type { ModelDescription } from "../../../models/describing/describe-model.ts";
-import { requireCapability } from "../describe-for.ts";
 import { readSettings } from "../read-settings.ts";
 import { nearestEffort } from "../reasoning-effort.ts";
 import { invalid } from "./invalid.ts";
@@ -15,16 +15,15 @@ export type RequestParts = {
   readonly items: Items;
   readonly toolSet: ToolSet;
   readonly cachePartition: string;
+  readonly images: ImagesByPlace;
 };
 
 /** What was asked, in our words. */
 export function readRequest(body: ResponsesRequest, parts: RequestParts): AnswerRequest {
-  const { model, items, toolSet, cachePartition } = parts;
+  const { model, items, toolSet, cachePartition, images } = parts;
   refuseUnsupported(body);
   const { toolChoice, tools } = chooseTools(body, toolSet.tools);
-  const messages = withInstructions(readItems(items), body.instructions ?? "");
-  const hasImages = messages.some((message) => message.role === "user" && message.images !== undefined);
-  if (hasImages) requireCapability(model, body.model, "vision");
+  const messages = withInstructions(readItems(items, images), body.instructions ?? "");
   const conversation = { messages, ...(tools.length === 0 ? {} : { tools }), ...readThinking(body, model) };
   const constraint = readFormat(body);
   return {

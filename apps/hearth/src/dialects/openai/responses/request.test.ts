@@ -99,12 +99,11 @@ const image = (image_url: string) => ({
   input: [{ role: "user", content: [{ type: "input_image", detail: "auto", image_url }] }],
 });
 
-test("an image for a model without eyes is refused as such, one that has to be fetched by its place", async () => {
-  const inline = await ask(image("data:image/png;base64,iVBORw0KGgo="));
-  expect(inline.status).toBe(400);
-  expect(inline.value.error?.message).toContain("vision");
-  const remote = await ask(image("https://example.com/cat.png"));
-  expect(remote).toMatchObject({ status: 400, value: { error: { param: "input.0.content.0.image_url" } } });
+test("an image for a model without eyes is refused as such, whether it is sent or named", async () => {
+  for (const url of ["data:image/png;base64,iVBORw0KGgo=", "https://example.com/cat.png"]) {
+    const { status, value } = await ask(image(url));
+    expect([status, value.error?.message]).toEqual([400, expect.stringContaining("vision")]);
+  }
 });
 
 test.each([

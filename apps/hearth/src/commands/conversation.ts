@@ -1,0 +1,91 @@
+import type { ServerCaller } from "../calling/call-server.ts";
+import type { AnswerEnd, ShownModel } from "../calling/server-answers.ts";
+import type { AnswerPiece, ThinkingView } from "../terminal/answer-view.ts";
+import { tellSeconds } from "../terminal/measures.ts";
+
+type ChatMessage = {
+  readonly role: "system" | "user" | "assistant";
+  readonly content: string;
+  readonly images?: readonly string[];
+};
+
+/** What a person has set and said so far; everything in it can be changed while they chat. */
+export type Conversation = {
+  model: string;
+  shown: ShownModel;
+  system: string | undefined;
+  parameters: Record<string, unknown>;
+  messages: ChatMessage[];
+  think: boolean | string | undefined;
+  thinkingView: ThinkingView;
+  format: unknown;
+  keepAlive: string | undefined;
+  isVerbose: boolean;
+};
+
+export function canDo({ shown }: Conversation, ability: string): boolean {
+  return shown.capabilities?.includes(ability) === true;
+}
+
+export type Said = { readonly text: string; readonly images?: readonly string[] };
+
+export type Asking = {
+  readonly server: ServerCaller;
+  readonly signal: AbortSignal;
+  readonly onEnd: (end: AnswerEnd) => void;
+};
+
+/** Says something and yields the answer. Both are part of the conversation afterwards, also when it was stopped. */
+export async function* say(
+  conversation: Conversation,
+  { text, images = [] }: Said,
+  { server, signal, onEnd }: Asking,
+): AsyncGenerator<AnswerPiece> {
+  const { messages } = conversation;
+  messages.push({ role: "user", content: text, ...(images.length === 0 ? {} : { images }) });
+  let answer = "";
+  try {
+    for await (const object of server.stream("/api/chat", writeBody(conversation), signal)) {
+      // The shape of the family's answer.
+      const { message, ...end } = object as AnswerEnd & {
+        readonly done?: boolean;
+        readonly message?: { readonly content?: string; readonly thinking?: string };
+      };
+      answer += message?.content ?? "";
+      yield { text: message?.content ?? "", thinking: message?.thinking ?? "" };
+      if (end.done === true) onEnd(end);
+    }
+  } finally {
+    if (answer === "") messages.pop();
+    else messages.push({ role: "assistant", content: answer });
+  }
+}
+
+function writeBody(conversation: Conversation) {
+  const { model, system, parameters, messages, format, keepAlive } = conversation;
+  // As other programs of this family do: who can think, thinks, unless told otherwise.
+  const think = conversation.think ?? (canDo(conversation, "thinking") ? true : undefined);
+  return {
+    model,
+    messages: [...(system === undefined ? [] : [{ role: "system", content: system }]), ...messages],
+    options: parameters,
+    ...(think === undefined ? {} : { think }),
+    ...(format === undefined ? {} : { format }),
+    ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }),
+  };
+}
+
+/** One line with what took how long. */
+export function tellEnd(end: AnswerEnd): string {
+  const [read, wrote] = [
+    tellRate(end.prompt_eval_count, end.prompt_eval_duration),
+    tellRate(end.eval_count, end.eval_duration),
+  ];
+  const load = tellSeconds((end.load_duration ?? 0) / 1e9);
+  return `read ${read}, wrote ${wrote}; loading ${load}, in all ${tellSeconds((end.total_duration ?? 0) / 1e9)}`;
+}
+
+function tellRate(count = 0, nanoseconds = 0): string {
+  const rate = nanoseconds === 0 ? 0 : count / (nanoseconds / 1e9);
+  return `${count} tokens at ${rate.toFixed(1)}/s`;
+}

@@ -1,0 +1,57 @@
+import { callFailure, isCallFailure } from "../calling/call-failure.ts";
+import type { ServerCaller } from "../calling/call-server.ts";
+import { tellBytes } from "../terminal/measures.ts";
+import { screen } from "../terminal/screen.ts";
+import {
+  openTransferProgress,
+  type ProgressStep,
+  type TransferProgress,
+} from "../terminal/transfer-progress.ts";
+
+export type Move = {
+  readonly direction: "pull" | "push";
+  readonly model: string;
+  readonly isInsecure: boolean;
+};
+
+/** Fetches or sends a model and shows how far it is; Ctrl-C leaves it so that it can go on later, and says so. */
+export async function moveModel(server: ServerCaller, { direction, model, isInsecure }: Move): Promise<void> {
+  const progress = openTransferProgress(screen);
+  using interrupt = watchInterrupt();
+  try {
+    const body = { model, insecure: isInsecure };
+    for await (const step of server.stream(`/api/${direction}`, body, interrupt.signal)) {
+      // The shape of the family's progress.
+      progress.take(step as ProgressStep);
+    }
+  } catch (problem) {
+    if (interrupt.signal.aborted) throw interrupted(progress, { direction, model, isInsecure });
+    if (isCallFailure(problem, "server-model-missing") && problem.failure.kind === "server-model-missing") {
+      throw callFailure({ ...problem.failure, model }, { cause: problem });
+    }
+    throw problem;
+  } finally {
+    progress.end();
+  }
+}
+
+/** Aborts at Ctrl-C, and at the second one ends as programs do. */
+export function watchInterrupt(): Disposable & { readonly signal: AbortSignal } {
+  const end = new AbortController();
+  const abort = (): void => {
+    process.off("SIGINT", abort);
+    end.abort();
+  };
+  process.on("SIGINT", abort);
+  return { signal: end.signal, [Symbol.dispose]: () => void process.off("SIGINT", abort) };
+}
+
+function interrupted(progress: TransferProgress, { direction, model, isInsecure }: Move): Error {
+  const { completed, total } = progress.sums();
+  const kept =
+    direction === "pull"
+      ? `Stopped: ${tellBytes(completed)} of ${tellBytes(total)} are here and are kept`
+      : `Stopped: what the registry has of ${tellBytes(total)}, it keeps`;
+  const words = `hearth ${direction} ${model}${isInsecure ? " --insecure" : ""}`;
+  return callFailure({ kind: "interrupted", sentences: [kept, `Next: ${words} goes on from there`] });
+}

@@ -1,0 +1,148 @@
+import { readFile } from "node:fs/promises";
+import { isAnswering, startBackgroundServer } from "../calling/background-server.ts";
+import { callFailure, isCallFailure } from "../calling/call-failure.ts";
+import { openServer, type ServerCaller, type ServerFlags } from "../calling/call-server.ts";
+import { type AnswerEnd, type ShownModel, showModel } from "../calling/server-answers.ts";
+import { showAnswer } from "../terminal/answer-view.ts";
+import { errorScreen, screen } from "../terminal/screen.ts";
+import { tellSentence } from "../terminal/tell-problem.ts";
+import { showWaiting } from "../terminal/waiting-bar.ts";
+import { chat } from "./chat.ts";
+import type { Define } from "./command-row.ts";
+import { type Conversation, say, tellEnd } from "./conversation.ts";
+import { moveModel, watchInterrupt } from "./move-model.ts";
+import { findImages, readImages } from "./prompt-images.ts";
+import { addServerFlags } from "./server-flags.ts";
+import { readStandardInput } from "./standard-input.ts";
+
+type RunFlags = ServerFlags & {
+  readonly system?: string;
+  readonly format?: string;
+  readonly think?: boolean | string;
+  readonly hidethinking?: boolean;
+  readonly verbose?: boolean;
+  readonly keepalive?: string;
+  readonly image?: readonly string[];
+  readonly insecure?: boolean;
+};
+
+export const define: Define = (command) => {
+  addServerFlags(
+    command
+      .argument("<model>", "its name; one that is not here is pulled first")
+      .argument("[prompt...]", "one question; without it, and with nothing piped in, this is a chat")
+      .option("--system <text>", "what the model is told before everything else")
+      .option("--format <json|file>", "answer in JSON, or after the JSON Schema in a file")
+      .option("--think [level]", "think first: true, false, low, medium or high")
+      .option("--hidethinking", "do not show that it thinks")
+      .option("--verbose", "show the thinking, and tokens per second after each answer")
+      .option(
+        "--keepalive <time>",
+        "how long the model stays in memory afterwards, as 30s, 5m or -1 for ever",
+      )
+      .option("--image <file...>", "pictures for the question, where the model sees")
+      .option("--insecure", "when it is pulled first: speak plain http to a private registry")
+      .addHelpText(
+        "after",
+        [
+          "",
+          "Examples:",
+          "  hearth run qwen3:0.6b                                    a chat",
+          '  hearth run qwen3:0.6b "Why is the sky blue?"             one answer',
+          '  cat notes.txt | hearth run qwen3:0.6b "Summarise this"   about a file',
+        ].join("\n"),
+      ),
+  ).action(run);
+};
+
+async function run(model: string, words: readonly string[], flags: RunFlags): Promise<void> {
+  await using server = await openServer(flags);
+  const piped = process.stdin.isTTY ? "" : await readStandardInput();
+  const prompt = [piped.trimEnd(), words.join(" ")].filter((part) => part !== "").join("\n\n");
+  const isChat = prompt === "" && process.stdin.isTTY && screen.isTerminal;
+  if (prompt === "" && !isChat)
+    throw callFailure({ kind: "terminal-missing", command: `hearth run ${model}` });
+  await requireServer(server);
+  const conversation = await begin(server, model, flags);
+  if (isChat) await chat(server, conversation);
+  else await answerOnce(server, conversation, { prompt, files: flags.image ?? [] });
+}
+
+/** Starts one on this machine when none answers there, and says so. */
+async function requireServer(server: ServerCaller): Promise<void> {
+  if (!server.address.isLocal || (await isAnswering(server))) return;
+  using waiting = showWaiting(errorScreen, "Starting the server");
+  const { url } = await startBackgroundServer(server);
+  waiting[Symbol.dispose]();
+  tellSentence(
+    `Started a server at ${url}; it stays: hearth stop --server ends it, hearth logs shows its log`,
+  );
+}
+
+async function begin(server: ServerCaller, model: string, flags: RunFlags): Promise<Conversation> {
+  const shown = await showOrPull(server, model, flags.insecure === true);
+  return {
+    model,
+    shown,
+    system: flags.system,
+    parameters: {},
+    messages: [],
+    think: readThink(flags.think),
+    thinkingView: flags.hidethinking === true ? "hidden" : flags.verbose === true ? "shown" : "folded",
+    format: await readFormat(flags.format),
+    keepAlive: flags.keepalive,
+    isVerbose: flags.verbose === true,
+  };
+}
+
+async function showOrPull(server: ServerCaller, model: string, isInsecure: boolean): Promise<ShownModel> {
+  try {
+    return await showModel(server, model);
+  } catch (problem) {
+    if (!isCallFailure(problem, "server-model-missing")) throw problem;
+    await moveModel(server, { direction: "pull", model, isInsecure });
+    return await showModel(server, model);
+  }
+}
+
+const levels = new Set(["low", "medium", "high"]);
+
+function readThink(wish: boolean | string | undefined): boolean | string | undefined {
+  if (wish === undefined || typeof wish === "boolean") return wish;
+  if (wish === "true" || wish === "false") return wish === "true";
+  if (levels.has(wish)) return wish;
+  const sentence = `Cannot use --think "${wish}": it is true, false, low, medium or high`;
+  throw callFailure({ kind: "words-wrong", sentence });
+}
+
+const mostSchemaCharacters = 1_000_000;
+
+async function readFormat(wish: string | undefined): Promise<unknown> {
+  if (wish === undefined || wish === "json") return wish;
+  const text = wish.trimStart().startsWith("{") ? wish : await readFile(wish, "utf8").catch(() => "");
+  try {
+    return JSON.parse(text.slice(0, mostSchemaCharacters));
+  } catch {
+    const sentence = `Cannot use --format "${wish}": it is neither json nor a file with a JSON Schema`;
+    throw callFailure({ kind: "words-wrong", sentence });
+  }
+}
+
+type Question = { readonly prompt: string; readonly files: readonly string[] };
+
+async function answerOnce(server: ServerCaller, conversation: Conversation, asked: Question): Promise<void> {
+  const found = await findImages(asked.prompt, conversation);
+  const images = [...(await readImages(asked.files, conversation)), ...(found.images ?? [])];
+  using interrupt = watchInterrupt();
+  let end: AnswerEnd = {};
+  const onEnd = (last: AnswerEnd): void => void (end = last);
+  const pieces = say(conversation, { text: found.text, images }, { server, signal: interrupt.signal, onEnd });
+  try {
+    const { thinkingView } = conversation;
+    await showAnswer(pieces, { screen, thinkingView, waitingWords: `${conversation.model} is reading` });
+  } catch (problem) {
+    if (!interrupt.signal.aborted) throw problem;
+    throw callFailure({ kind: "interrupted", sentences: ["Stopped"] });
+  }
+  if (conversation.isVerbose) errorScreen.line(errorScreen.style("dim", tellEnd(end)));
+}

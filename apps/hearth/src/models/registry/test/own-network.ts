@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+
+const system = {
+  "resolv.conf": "nameserver 127.0.0.1\n",
+  "nsswitch.conf": "hosts: files dns\n",
+  hosts: "127.0.0.1 localhost\n::1 localhost\n",
+};
+
+/**
+ * What a program prints in a network where every address is this machine, so that whoever it connects to, it is
+ * noticed.
+ */
+export async function runInOwnNetwork(program: URL): Promise<string> {
+  await using folder = await makeTemporaryFolder("own-network");
+  for (const [name, content] of Object.entries(system)) await writeFile(join(folder.path, name), content);
+  const script = [
+    ...Object.keys(system).map((name) => `mount --bind '${join(folder.path, name)}' /etc/${name}`),
+    "ip link set lo up",
+    "ip route add local 0.0.0.0/0 dev lo",
+    "ip -6 route add local ::/0 dev lo",
+    `exec '${process.execPath}' '${fileURLToPath(program)}'`,
+  ].join(" && ");
+  const certificate = fileURLToPath(new URL("../fixtures/world-certificate.pem", import.meta.url));
+  const child = spawn("unshare", ["--user", "--map-root-user", "--net", "--mount", "sh", "-c", script], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", NODE_EXTRA_CA_CERTS: certificate },
+  });
+  const [output, problems] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (output === "") throw new Error(`Cannot run in a network of its own: ${problems}`);
+  return output;
+}
