@@ -15,7 +15,11 @@ const binding = join(root, "node_modules/node-llama-cpp");
  */
 export async function buildEngineWorker(output: string): Promise<void> {
   const bundle = await rolldown({
-    input: { "engine-worker": join(root, "packages/llama-engine/src/worker/main.ts") },
+    input: {
+      "engine-worker": join(root, "packages/llama-engine/src/worker/main.ts"),
+      // Makes prompts and grammars for engines that run elsewhere, in a thread of the server.
+      "preparing-thread": join(root, "packages/llama-engine/src/preparing/thread-main.ts"),
+    },
     platform: "node",
     // Builds are looked up where the program is installed; the other one copies files, which a worker never does.
     external: (name) => name.startsWith("@node-llama-cpp/") || name.startsWith("@reflink/"),
@@ -28,6 +32,8 @@ export async function buildEngineWorker(output: string): Promise<void> {
   for (const name of ["binariesGithubRelease.json", "llama.cpp.info.json"]) {
     await cp(join(binding, "llama", name), join(output, "engine/llama", name));
   }
+  const launcher = join(root, "packages/upstream-engine/src/llama-server/launch.py");
+  await cp(launcher, join(output, "engine/launch.py"));
   const modules = chunks.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
   await writeFile(join(output, "engine/LICENSES.txt"), await collectLicences(modules));
 }

@@ -8,8 +8,8 @@ import { cp, readFile, rm } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
-import { buildConsole } from "./build-console.ts";
 import { buildEngineWorker } from "./build-engine-worker.ts";
+import { buildPage } from "./build-page.ts";
 
 /**
  * Emits one program as JavaScript into its `dist/`, with the workspace packages inside and every third-party
@@ -38,10 +38,18 @@ async function buildProgram(folder: string): Promise<void> {
   await cp(join(folder, "src/database/migrations"), join(output, "migrations"), { recursive: true }).catch(
     ignoreMissing,
   );
-  const console = `${folder}-console/src`;
-  if (existsSync(console)) await buildConsole(console, join(output, "console"));
+  for (const { source, part, address } of pagesOf(folder))
+    if (existsSync(source)) await buildPage({ source, place: join(output, part), address });
   await cp(join(import.meta.dirname, "../LICENSE"), join(output, "LICENSE"));
   if ("@hearth-and-keep/llama-engine" in (manifest.devDependencies ?? {})) await buildEngineWorker(output);
+}
+
+/** A program's page is an app of its own, beside it. */
+function pagesOf(folder: string) {
+  return [
+    { source: `${folder}-console/src`, part: "console", address: "/console/" },
+    { source: `${folder}-web/src`, part: "page", address: "/ui/" },
+  ];
 }
 
 function packageOf(specifier: string): string {

@@ -7,9 +7,12 @@ const name = "one-way-out";
 const message = "Call other machines through packages/outbound-http, which checks every address";
 
 const shipped = /^(?:apps|packages)\//u;
-/** The way out itself, what no user installs, and pages, whose browser decides where they may go. */
+/**
+ * The way out itself, what no user installs, and pages, whose browser decides where they may go. And the way to
+ * engines: their addresses are our own sockets or the operator's settings, on private networks more often than not.
+ */
 const exempt =
-  /^packages\/(?:outbound-http|test-servers|figures)\/|^apps\/(?:hearth-web|keep-console)\/|\/test\//u;
+  /^packages\/(?:outbound-http|test-servers|figures|upstream-engine\/src\/wire)\/|^apps\/(?:hearth-web|keep-console)\/|\/test\/|^packages\/upstream-engine\/src\/pool\/discovery\.ts$/u;
 const modules =
   /^(?:node:)?(?:http|https|http2|net|tls|dgram|dns|dns\/promises)$|^(?:undici|axios|got|node-fetch|ws)$/u;
 /** What of these modules calls nobody. */

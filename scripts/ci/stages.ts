@@ -19,6 +19,11 @@ export const stages: readonly Stage[] = [
   { name: "Types", run: () => command("tsc", ["--noEmit"]) },
   { name: "Types of the console", run: () => command("tsc", ["--noEmit", "-p", "apps/keep-console"]) },
   { name: "Types of its tests", run: () => command("tsc", ["--noEmit", "-p", "apps/keep-console/test"]) },
+  { name: "Types of the page", run: () => command("tsc", ["--noEmit", "-p", "apps/hearth-web"]) },
+  {
+    name: "Types of the page's tests",
+    run: () => command("tsc", ["--noEmit", "-p", "apps/hearth-web/test"]),
+  },
   { name: "Unused code", run: () => command("knip", []) },
   { name: "Checks", run: () => runTests(["checks/"]) },
   { name: "Tests", run: () => runTests(["apps/", "packages/", "scripts/"]) },

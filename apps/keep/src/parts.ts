@@ -1,5 +1,5 @@
+import type { WebFiles } from "@hearth-and-keep/http-service";
 import type { AuditLog } from "./audit/audit-log.ts";
-import type { ConsoleParts } from "./console/console-files.ts";
 import type { Database } from "./database/open-database.ts";
 import type { HealthParts } from "./health.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
@@ -16,6 +16,11 @@ export type KeepParts = HealthParts & {
   readonly audit: AuditLog;
   readonly signIn: SignIn;
   readonly metrics: Metrics;
-  readonly console: ConsoleParts;
+  readonly console: {
+    /** None when the console was not built. */
+    readonly files: WebFiles;
+    /** The Content-Security-Policy of its page, which names where providers are once that is known. */
+    readonly policy: () => string;
+  };
   readonly apiDocument: () => ApiDocument;
 };

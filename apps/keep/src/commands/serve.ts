@@ -7,7 +7,7 @@
 
 import { readServedCertificate, renewAsNeeded } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
-import { serveUntil } from "@hearth-and-keep/http-service";
+import { readWebFiles, serveUntil } from "@hearth-and-keep/http-service";
 import { createOutbound } from "@hearth-and-keep/outbound-http";
 import type { AccessParts } from "../access/authenticate.ts";
 import { createRateLimits } from "../access/rate-limits.ts";
@@ -15,7 +15,7 @@ import { createAuditLog } from "../audit/audit-log.ts";
 import { countReads } from "../audit/count-reads.ts";
 import { startBackground } from "../background.ts";
 import type { ServeConfig } from "../config.ts";
-import { policyOfPage, readConsoleFiles } from "../console/console-files.ts";
+import { consoleFolders, policyOfPage } from "../console/console-files.ts";
 import type { Database, DatabaseAddresses } from "../database/open-database.ts";
 import type { Failure } from "../failures.ts";
 import type { ReadinessCheck } from "../health.ts";
@@ -78,7 +78,10 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     logger,
     signIn,
     access,
-    console: { files: await readConsoleFiles(), policy: () => policyOfPage(originsOf(signIn.providers)) },
+    console: {
+      files: await readWebFiles(consoleFolders),
+      policy: () => policyOfPage(originsOf(signIn.providers)),
+    },
     readinessChecks: readinessChecksOf({ ...held, node, whyNotReady: parts.whyNotReady }),
     transport: {
       trustedProxies: config.trustedProxies,

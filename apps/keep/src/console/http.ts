@@ -5,10 +5,16 @@
  * scripts alone and speaks to nobody but us.
  * Imported by `routes.ts`.
  */
-import type { Answer, CallHead, WholeAnswer } from "@hearth-and-keep/http-service";
+import {
+  type Answer,
+  answerWebPage,
+  answerWebPart,
+  type CallHead,
+  type WebFiles,
+} from "@hearth-and-keep/http-service";
 import { requestFailure } from "../failures.ts";
+import type { KeepParts } from "../parts.ts";
 import type { KeepRoute } from "../route-row.ts";
-import type { ConsoleFile, ConsoleFiles, ConsoleParts } from "./console-files.ts";
 
 const asset = { access: "public", answers: { 200: { type: "*/*" } } } as const;
 const page = { access: "public", answers: { 200: { type: "text/html" } } } as const;
@@ -36,36 +42,18 @@ export const consoleRoutes: readonly KeepRoute[] = [
   },
 ];
 
-async function answerPage(headers: CallHead["headers"], { files, policy }: ConsoleParts): Promise<Answer> {
+async function answerPage(
+  headers: CallHead["headers"],
+  { files, policy }: KeepParts["console"],
+): Promise<Answer> {
   const found = files.get("index.html");
   if (found === undefined) throw requestFailure({ kind: "not-found" });
-  const answer = await packed(headers, found);
+  const answer = await answerWebPage(headers, found);
   return { ...answer, headers: { ...answer.headers, "content-security-policy": policy() } };
 }
 
-async function answerFile(headers: CallHead["headers"], files: ConsoleFiles, name: string): Promise<Answer> {
+async function answerFile(headers: CallHead["headers"], files: WebFiles, name: string): Promise<Answer> {
   const found = name === "index.html" ? undefined : files.get(name);
   if (found === undefined) throw requestFailure({ kind: "not-found" });
-  const answer = await packed(headers, found);
-  return {
-    ...answer,
-    headers: { ...answer.headers, "cache-control": "public, max-age=31536000, immutable" },
-  };
-}
-
-async function packed(
-  headers: CallHead["headers"],
-  { type, plain, brotli }: ConsoleFile,
-): Promise<WholeAnswer> {
-  const accepted = String(headers["accept-encoding"] ?? "");
-  const isPacked = /\bbr\b/u.test(accepted);
-  return {
-    status: 200,
-    headers: {
-      "content-type": type,
-      vary: "accept-encoding",
-      ...(isPacked ? { "content-encoding": "br" } : {}),
-    },
-    body: isPacked ? await brotli() : plain,
-  };
+  return answerWebPart(headers, found);
 }

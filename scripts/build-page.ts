@@ -3,11 +3,20 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 
+export type PagePlan = {
+  /** The folder with `main.tsx`, `index.html` and `design/`. */
+  readonly source: string;
+  /** The folder that the files are put into. */
+  readonly place: string;
+  /** Where the server gives the files out, with a slash at its end. */
+  readonly address: string;
+};
+
 /**
  * Makes a browser app into files that any web server can give out: one page, its style, and scripts whose names hold
  * the hash of their content, so that they may be kept for ever. Plain CSS in the order of its files' names.
  */
-export async function buildConsole(source: string, place: string): Promise<void> {
+export async function buildPage({ source, place, address }: PagePlan): Promise<void> {
   // Built beside and put into place in one go: another process may be reading what is there.
   const output = `${place}-${randomUUID()}`;
   await mkdir(output, { recursive: true });
@@ -34,7 +43,7 @@ export async function buildConsole(source: string, place: string): Promise<void>
   const page = await readFile(join(source, "index.html"), "utf8");
   await writeFile(
     join(output, "index.html"),
-    page.replace("main.tsx", `/console/${main}`).replace("look.css", `/console/${style}`),
+    page.replace("main.tsx", `${address}${main}`).replace("look.css", `${address}${style}`),
   );
   await putIntoPlace(output, place);
 }

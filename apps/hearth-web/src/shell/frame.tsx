@@ -1,0 +1,112 @@
+/**
+ * @module
+ * The frame that every screen stands in: the product's name, the four places, the look, the list of keys, and the main
+ * part, which takes the focus when the place changes. On narrow screens the places are below, near the thumb.
+ * Imported by `screens/screens.tsx`.
+ */
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Dialog } from "../design/dialog.tsx";
+import {
+  ChatIcon,
+  ConnectIcon,
+  DarkIcon,
+  FlameIcon,
+  KeysIcon,
+  LightIcon,
+  LiveIcon,
+  ModelsIcon,
+  SystemIcon,
+} from "../design/icons.tsx";
+import { Link, type Place, useAddress } from "../router/router.tsx";
+import { useStore } from "../state/store.ts";
+import { nextTheme, theme } from "../state/theme.ts";
+import { shortcuts, useShortcuts } from "./shortcuts.ts";
+
+const places: readonly { readonly place: Place; readonly label: string; readonly icon: ReactNode }[] = [
+  { place: "chat", label: "Chat", icon: <ChatIcon /> },
+  { place: "models", label: "Models", icon: <ModelsIcon /> },
+  { place: "live", label: "Live", icon: <LiveIcon /> },
+  { place: "connect", label: "Connect", icon: <ConnectIcon /> },
+];
+
+export function Frame({ children }: { readonly children: ReactNode }) {
+  const { place } = useAddress();
+  const [isListShown, setIsListShown] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  useShortcuts(() => setIsListShown(true));
+  useEffect(() => {
+    document.title = `${places.find((each) => each.place === place)?.label} – Hearth`;
+    // Whoever reads with a screen reader is told of the new place; the first one the browser tells itself.
+    if (!isFirst.current) main.current?.focus();
+    isFirst.current = false;
+  }, [place]);
+  return (
+    <div className="frame">
+      <a className="button skip" href="#main">
+        Skip to content
+      </a>
+      <header>
+        <Link place="chat" className="name">
+          <FlameIcon />
+          Hearth
+        </Link>
+        <nav className="places" aria-label="Places">
+          {places.map(({ place: to, label, icon }) => (
+            <Link key={to} place={to} {...(to === place ? { "aria-current": "page" } : {})}>
+              {icon}
+              {label}
+            </Link>
+          ))}
+        </nav>
+        <button
+          type="button"
+          className="button bare square keys"
+          aria-label="Keyboard shortcuts"
+          title="Keyboard shortcuts"
+          onClick={() => setIsListShown(true)}
+        >
+          <KeysIcon />
+        </button>
+        <ThemeButton />
+      </header>
+      <main id="main" ref={main} tabIndex={-1} className={`place-${place}`}>
+        {children}
+      </main>
+      {isListShown && <ShortcutList onClose={() => setIsListShown(false)} />}
+    </div>
+  );
+}
+
+const looks = {
+  system: { icon: <SystemIcon />, words: "as the system says" },
+  light: { icon: <LightIcon />, words: "light" },
+  dark: { icon: <DarkIcon />, words: "dark" },
+} as const;
+
+function ThemeButton() {
+  const { icon, words } = looks[useStore(theme)];
+  const label = `Look: ${words}. Change it`;
+  return (
+    <button type="button" className="button bare square" aria-label={label} title={label} onClick={nextTheme}>
+      {icon}
+    </button>
+  );
+}
+
+function ShortcutList({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+      <dl className="shortcuts">
+        {shortcuts.map(({ keys, meaning }) => (
+          <div key={meaning}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,155 @@
+import { breakOff, keepOpen, keepWaiting, openPlace, type ScreenState, tell } from "./scene.ts";
+
+const hash = (digit: string): string => `sha256:${digit.repeat(64)}`;
+
+const metrics = (tokens: number): string => `hearth_pieces_total ${tokens}
+hearth_requests_running 3
+hearth_requests_waiting 2
+hearth_models_loaded 2
+hearth_models_memory_bytes 5700000000
+`;
+
+const running = (name: string, size: number) => ({
+  name,
+  size,
+  size_vram: size > 1e9 ? size : 0,
+  context_length: 8192,
+  expires_at: new Date(Date.now() + 290_000).toISOString(),
+});
+
+export const placeStates: readonly ScreenState[] = [
+  {
+    name: "models",
+    reach: async (page, url) => {
+      await openPlace(page, url, "models");
+      await page.getByRole("button", { name: "Show tiny:latest" }).waitFor();
+    },
+  },
+  {
+    name: "models-empty",
+    reach: async (page, url) => {
+      await tell(page, "**/api/tags", { models: [] });
+      await openPlace(page, url, "models");
+      await page.getByText("No models yet").waitFor();
+    },
+  },
+  {
+    name: "models-loading",
+    reach: async (page, url) => {
+      await keepWaiting(page, "**/api/tags");
+      await openPlace(page, url, "models");
+      await page.getByRole("status", { name: "Loading the models" }).waitFor();
+    },
+  },
+  {
+    name: "models-unreachable",
+    isRefused: true,
+    reach: async (page, url) => {
+      await breakOff(page, "**/api/tags");
+      await openPlace(page, url, "models");
+      await page.getByText("Hearth cannot be reached").waitFor();
+    },
+  },
+  {
+    name: "models-pulling",
+    reach: async (page, url) => {
+      await openPlace(page, url, "models");
+      await keepOpen(page, "/api/pull", [
+        { status: "pulling manifest" },
+        { status: "pulling aaaaaaaaaaaa", digest: hash("a"), total: 4_700_000_000, completed: 3_100_000_000 },
+        { status: "pulling bbbbbbbbbbbb", digest: hash("b"), total: 12_000, completed: 12_000 },
+        { status: "pulling cccccccccccc", digest: hash("c"), total: 487, completed: 0 },
+      ]);
+      await page
+        .getByLabel("Pull a model")
+        .fill("registry.example/a-team/with-a-very-long-name-of-a-model:Q4_K_M");
+      await page.getByRole("button", { name: "Pull", exact: true }).click();
+      await page.getByText("60 % of 4.7 GB").waitFor();
+    },
+  },
+  {
+    name: "models-pull-failed",
+    isRefused: true,
+    reach: async (page, url) => {
+      await openPlace(page, url, "models");
+      const body = JSON.stringify({ error: "no space left for the model" });
+      await page.route("**/api/pull", (route) => route.fulfill({ status: 507, body }));
+      await page.getByLabel("Pull a model").fill("smollm2:135m");
+      await page.getByRole("button", { name: "Pull", exact: true }).click();
+      await page.getByText("Make room on the disk").waitFor();
+    },
+  },
+  {
+    name: "models-details",
+    reach: async (page, url) => {
+      await openPlace(page, url, "models");
+      await page.getByRole("button", { name: "Show tiny:latest" }).click();
+      await page.getByText("Template").click();
+      await page.getByText("Everything in the model file").click();
+    },
+  },
+  {
+    name: "models-delete",
+    reach: async (page, url) => {
+      await openPlace(page, url, "models");
+      await page.getByRole("button", { name: "Delete tiny:latest" }).click();
+      await page.getByRole("dialog").waitFor();
+    },
+  },
+  {
+    name: "live-idle",
+    reach: async (page, url) => {
+      await openPlace(page, url, "live");
+      await page.getByRole("img", { name: /^Requests answered/u }).waitFor();
+    },
+  },
+  {
+    name: "live-busy",
+    reach: async (page, url) => {
+      let tokens = 0;
+      await page.route("**/metrics", (route) => {
+        tokens += 60 + ((tokens * 7) % 50);
+        return route.fulfill({ status: 200, body: metrics(tokens) });
+      });
+      await tell(page, "**/api/ps", {
+        models: [running("llama3.1:8b", 5.6e9), running("smollm2:135m", 1e8)],
+      });
+      // As if it had been watched for two minutes.
+      await page.clock.install();
+      await openPlace(page, url, "live");
+      await page.getByRole("img", { name: /^Requests answered/u }).waitFor();
+      for (let second = 0; second < 40; second += 1) {
+        await page.clock.runFor(3000);
+      }
+      await page.getByText("as a table").click();
+      await page.getByText("llama3.1:8b").waitFor();
+    },
+  },
+  {
+    name: "live-unreachable",
+    isRefused: true,
+    reach: async (page, url) => {
+      await breakOff(page, "**/metrics");
+      await openPlace(page, url, "live");
+      await page.getByText("Hearth cannot be reached").waitFor();
+    },
+  },
+  {
+    name: "connect",
+    reach: async (page, url) => {
+      await openPlace(page, url, "connect");
+      await page.locator(".code-text").first().waitFor();
+    },
+  },
+  {
+    name: "connect-key",
+    isRefused: true,
+    reach: async (page, url) => {
+      await page.route("**/api/version", (route) => route.fulfill({ status: 401, body: "{}" }));
+      await openPlace(page, url, "connect");
+      await page.getByRole("button", { name: "Anthropic for Python" }).click();
+      await page.getByText("Set HEARTH_API_KEY").waitFor();
+      await page.locator(".code-word").first().waitFor();
+    },
+  },
+];

@@ -1,0 +1,60 @@
+/**
+ * @module
+ * Every screen of the page and every state it can be in, each with the way there: what pictures are taken of, and
+ * what is checked for people who do not see or do not use a mouse. A state that cannot be reached fails its test.
+ * Imported by the tests that go over all screens.
+ */
+import type { Page } from "playwright-core";
+import { askOn, type ToldAnswer, tellAnswer } from "../told-answer.ts";
+
+export type ScreenState = {
+  readonly name: string;
+  /** An answer is a refusal or does not come, and the browser says so in its console. */
+  readonly isRefused?: boolean;
+  readonly reach: (page: Page, url: string) => Promise<void>;
+};
+
+/** Answers that do not come as long as somebody looks. */
+export async function keepWaiting(page: Page, pattern: string): Promise<void> {
+  await page.route(pattern, () => undefined);
+}
+
+export async function breakOff(page: Page, pattern: string): Promise<void> {
+  await page.route(pattern, (route) => route.abort());
+}
+
+export async function tell(page: Page, pattern: string, body: unknown): Promise<void> {
+  await page.route(pattern, (route) => route.fulfill({ status: 200, body: JSON.stringify(body) }));
+}
+
+/** Lines of a stream that does not end as long as somebody looks. */
+export async function keepOpen(page: Page, path: string, lines: readonly object[]): Promise<void> {
+  await page.evaluate(
+    ([where, text]) => {
+      const usual = window.fetch;
+      window.fetch = (to, how) => {
+        if (to !== where) return usual(to, how);
+        const stream = new ReadableStream({ start: (pen) => pen.enqueue(new TextEncoder().encode(text)) });
+        return Promise.resolve(new Response(stream));
+      };
+    },
+    [path, lines.map((line) => `${JSON.stringify(line)}\n`).join("")] as const,
+  );
+}
+
+export async function openChat(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/ui`);
+  await page.getByText("What is on your mind?").waitFor();
+}
+
+export async function chatAbout(page: Page, url: string, answer: ToldAnswer): Promise<void> {
+  await tellAnswer(page, answer);
+  await openChat(page, url);
+  await askOn(page, "How do I count the words of a text in Python, and what should I look out for?");
+  await page.getByRole("button", { name: "Regenerate" }).waitFor();
+}
+
+export async function openPlace(page: Page, url: string, place: string): Promise<void> {
+  await page.goto(`${url}/ui/${place}`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+}
