@@ -1,30 +1,47 @@
 import {
   createLlamaDriver,
   type Engine,
+  type EngineDriver,
   type GenerateRequest,
   type LoadPlan,
 } from "@hearth-and-keep/llama-engine";
 import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
-import { testModel } from "@hearth-and-keep/test-servers";
+import { preparePython, testModel } from "@hearth-and-keep/test-servers";
+import { createLlamaServerDriver } from "@hearth-and-keep/upstream-engine";
 
 export const never: AbortSignal = new AbortController().signal;
+
+/** Loads SmolLM2 in one engine or another. */
+export type LoadSmolLm = (changes?: Partial<LoadPlan>) => Promise<Engine>;
+
+/** SmolLM2 in llama.cpp's own server, spawned as Hearth does it. */
+export async function loadInLlamaServer(changes: Partial<LoadPlan> = {}): Promise<Engine> {
+  return loadBy(await llamaServerDriver(), { threads: 1, ...changes });
+}
+
+export async function llamaServerDriver(): Promise<EngineDriver> {
+  const { interpreter } = await preparePython();
+  return createLlamaServerDriver({ program: { kind: "xllamacpp", interpreter } });
+}
 
 /** One thread, because a contended core makes more of them several times slower, unless threads are the question. */
 export async function loadSmolLm(
   changes: Partial<LoadPlan> = {},
   threads: "one thread" | "threads by measurement" = "one thread",
 ): Promise<Engine> {
-  const modelPath = await testModel("smollm2-135m-instruct-q4_1.gguf");
+  return loadBy(createLlamaDriver(), { ...(threads === "one thread" ? { threads: 1 } : {}), ...changes });
+}
+
+async function loadBy(driver: EngineDriver, changes: Partial<LoadPlan>): Promise<Engine> {
   const plan: LoadPlan = {
-    modelPath,
+    modelPath: await testModel("smollm2-135m-instruct-q4_1.gguf"),
     contextTokens: 2048,
     sequences: 8,
     gpuLayers: 0,
     purpose: "generate",
-    ...(threads === "one thread" ? { threads: 1 } : {}),
     ...changes,
   };
-  return createLlamaDriver().load(plan, { signal: never, onProgress: () => undefined });
+  return driver.load(plan, { signal: never, onProgress: () => undefined });
 }
 
 /** SmolLM2's own end markers; forbidding them makes every answer as long as it is asked to be. */

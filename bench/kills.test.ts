@@ -1,94 +1,12 @@
-import { FailureError } from "@hearth-and-keep/failures";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
-import type { Engine } from "@hearth-and-keep/llama-engine";
 import { expect, test } from "vitest";
-import { greedy, loadSmolLm, never, storyPrompts, time } from "./engine-under-test.ts";
-import { atMost, percentile } from "./rounds.ts";
+import { loadSmolLm } from "./engine-under-test.ts";
+import { killEngines } from "./kill-engines.ts";
 import { workerProcesses } from "./worker-processes.ts";
-
-const kills = scale === "nightly" ? 500 : 50;
-const [story = ""] = storyPrompts(1);
-
-/** STOP costs ten seconds of silence each, so it comes less often than the others. */
-function signalOf(round: number): NodeJS.Signals {
-  if (round % 10 === 9) return "SIGSTOP";
-  return (["SIGKILL", "SIGSEGV", "SIGABRT"] as const)[round % 3] ?? "SIGKILL";
-}
-
-/** Streams without end and notes how long each text had to be waited for. */
-function noteGaps(
-  engine: Engine,
-  hangUp: AbortSignal,
-): { readonly gaps: number[]; readonly done: Promise<void> } {
-  const gaps: number[] = [];
-  const done = (async () => {
-    while (!hangUp.aborted) {
-      let last = performance.now();
-      for await (const event of engine.generate(greedy(story, { mostTokens: 400 }), hangUp)) {
-        if (event.type === "text-delta") gaps.push(performance.now() - last);
-        last = performance.now();
-      }
-    }
-  })().catch(() => undefined);
-  return { gaps, done };
-}
-
-async function streamUntilFailure(engine: Engine): Promise<{ kind: string; at: number }> {
-  try {
-    for await (const event of engine.generate(greedy(story, { mostTokens: 1500 }), never)) void event;
-    return { kind: "finished", at: performance.now() };
-  } catch (problem) {
-    const failure = problem instanceof FailureError ? problem.failure : { kind: String(problem) };
-    return { kind: failure.kind, at: performance.now() };
-  }
-}
 
 test("killing a worker costs its callers one failure each and the other model nothing", {
   timeout: 900_000,
 }, async () => {
-  await using other = await loadSmolLm({ sequences: 1 });
-  const [otherPid] = workerProcesses();
-  const results: Record<"failure" | "stopped" | "reload", number[]> = {
-    failure: [],
-    stopped: [],
-    reload: [],
-  };
-  const quiet = new AbortController();
-  const baseline = noteGaps(other, quiet.signal);
-  await using neighbour = await loadSmolLm({ sequences: 1 });
-  await time(neighbour, greedy(story, { mostTokens: 250 }));
-  quiet.abort(new Error("enough"));
-  await baseline.done;
-  await neighbour.unload();
-  const end = new AbortController();
-  const during = noteGaps(other, end.signal);
-  for (let round = 0; round < kills; round += 1) {
-    const loadedFrom = performance.now();
-    await using victim = await loadSmolLm({ sequences: 2 });
-    results.reload.push(performance.now() - loadedFrom);
-    const callers = [streamUntilFailure(victim), streamUntilFailure(victim)];
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    const signal = signalOf(round);
-    const killedAt = performance.now();
-    for (const pid of workerProcesses()) if (pid !== otherPid) process.kill(pid, signal);
-    for (const { kind, at } of await Promise.all(callers)) {
-      expect(kind).toBe(signal === "SIGSTOP" ? "engine-hung" : "engine-died");
-      (signal === "SIGSTOP" ? results.stopped : results.failure).push(at - killedAt);
-    }
-  }
-  end.abort(new Error("enough"));
-  await during.done;
-  const gapRatio = percentile(during.gaps, 0.99) / percentile(baseline.gaps, 0.99);
-  const [failure, stopped, reload] = [results.failure, results.stopped, results.reload].map((times) =>
-    Math.max(...times),
-  );
-  recordFigure({
-    claim: "engine 7",
-    text: `${kills} kills: failures after at most ${failure?.toFixed(0)} ms (needed 500), hangs after ${stopped?.toFixed(0)} ms (needed 15000), reload at most ${reload?.toFixed(0)} ms (needed 5000), the other model's 99th token gap ${gapRatio.toFixed(2)} of its baseline (needed 2)`,
-    counted: { reached: results.reload.length, needed: kills },
-  });
-  expect(failure).toBeLessThanOrEqual(atMost(500));
-  expect(stopped).toBeLessThanOrEqual(atMost(15_000));
-  expect(reload).toBeLessThanOrEqual(atMost(5000));
-  expect(gapRatio).toBeLessThanOrEqual(atMost(2));
+  await expect(
+    killEngines({ load: loadSmolLm, processes: workerProcesses, claim: "engine 7" }),
+  ).resolves.toBeUndefined();
 });

@@ -67,6 +67,8 @@ function send(url: string, body: string): Promise<IncomingMessage> {
       agent,
       headers: { "content-length": Buffer.byteLength(body) },
     });
-    sent.on("response", resolve).on("error", reject).end(body);
+    // A server may close a connection that was kept while the next request is on its way.
+    const giveUp = (problem: Error): void => (sent.reusedSocket ? resolve(send(url, body)) : reject(problem));
+    sent.on("response", resolve).on("error", giveUp).end(body);
   });
 }

@@ -7,8 +7,9 @@
  * Nothing imports from here.
  */
 import { recordFigure } from "@hearth-and-keep/figures";
-import type { EngineEvent, GenerateRequest } from "@hearth-and-keep/llama-engine";
+import type { EngineDriver, EngineEvent, GenerateRequest } from "@hearth-and-keep/llama-engine";
 import type { Script, ScriptStep } from "@hearth-and-keep/llama-engine/testing";
+import { preparePython } from "@hearth-and-keep/test-servers";
 import { accessKey } from "../apps/hearth/src/access/keys.ts";
 import {
   minilm,
@@ -17,6 +18,7 @@ import {
   type TestServer,
   tiny,
 } from "../apps/hearth/src/test/start-test-server.ts";
+import { engineOfClients } from "./config.ts";
 
 export type ClientStage = AsyncDisposable & {
   /** SmolLM2 as `smol`, the tiny model of random weights as `tiny`, MiniLM as `minilm`, all in llama.cpp. */
@@ -60,7 +62,12 @@ export async function startStage(): Promise<ClientStage> {
   const access = { keys: [accessKey("conformance", rightKey)] };
   const privateRegistries = ["127.0.0.1"];
   const real = stack.use(
-    await startTestServer({ models: { smol, tiny, minilm }, access, privateRegistries }),
+    await startTestServer({
+      models: { smol, tiny, minilm },
+      access,
+      privateRegistries,
+      ...(await realEngine()),
+    }),
   );
   const scripted = stack.use(
     await startTestServer({
@@ -74,6 +81,23 @@ export async function startStage(): Promise<ClientStage> {
   );
   const kept = stack.move();
   return { real, scripted, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** What runs real weights, if it is not the binding; every load is told, so that nobody takes one for the other. */
+export async function realEngine(): Promise<{ readonly driver?: EngineDriver }> {
+  if (engineOfClients === "binding") return {};
+  const { createLlamaServerDriver } = await import("@hearth-and-keep/upstream-engine");
+  const { interpreter } = await preparePython();
+  const driver = createLlamaServerDriver({ program: { kind: "xllamacpp", interpreter } });
+  return {
+    driver: {
+      async load(plan, parts) {
+        const engine = await driver.load(plan, parts);
+        recordFigure({ claim: "loads", text: engine.describe().driver });
+        return engine;
+      },
+    },
+  };
 }
 
 const playWeather: Script = (request) => {

@@ -1,9 +1,11 @@
 import { consoleLines } from "./console/lines.ts";
 import { engineLines } from "./engine/lines.ts";
+import { enginesLines } from "./engines/lines.ts";
 import { familiesLines } from "./families/lines.ts";
 import { groundLines } from "./ground/lines.ts";
 import { keepLines } from "./keep/lines.ts";
 import type { ShowLine } from "./line.ts";
+import { peopleLines } from "./people/lines.ts";
 import { storeLines } from "./store/lines.ts";
 
 /** Every claim of every topic, in the order they are listed. */
@@ -14,4 +16,6 @@ export const allLines: readonly ShowLine[] = [
   ...storeLines,
   ...keepLines,
   ...consoleLines,
+  ...enginesLines,
+  ...peopleLines,
 ];

@@ -14,6 +14,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { minilm, startTestServer, type TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
 import {
   type ClientStage,
+  realEngine,
   recordStoreCalls,
   rightKey,
   startStage,
@@ -29,7 +30,7 @@ let registry: ModelRegistry;
 beforeAll(async () => {
   await preparePython();
   stage = await startStage();
-  keyless = await startTestServer({ models: { minilm } });
+  keyless = await startTestServer({ models: { minilm }, ...(await realEngine()) });
   registry = await startModelRegistry();
 }, 900_000);
 afterAll(async () => {

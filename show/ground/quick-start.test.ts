@@ -1,26 +1,30 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { recordFigure } from "@hearth-and-keep/figures";
 import {
   type CodeHostingProvider,
   findFreePort,
+  type ModelRegistry,
   makeTemporaryFolder,
   type OwnedProcess,
   type Postgres,
   preparePython,
   startBrowser,
   startCodeHostingProvider,
+  startModelRegistry,
   startPostgres,
   startProcess,
   testModel,
 } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
+import { fillRegistry } from "../../conformance/transfers/fill-registry.ts";
 import { root } from "../run-to-end.ts";
 import { environmentOfOlderNode } from "./older-node.ts";
 import { isPromiseKept, type QuickStartStep, readQuickStart } from "./quick-start.ts";
 
-const fewestSteps = 29;
+const fewestSteps = 35;
 
 type Surroundings = {
   readonly environment: Record<string, string>;
@@ -32,6 +36,7 @@ type Surroundings = {
 type Parts = {
   readonly postgres: Postgres;
   readonly provider: CodeHostingProvider;
+  readonly registry: ModelRegistry;
   readonly ports: { readonly hearth: string; readonly keep: string };
 };
 
@@ -106,19 +111,27 @@ function startProvider(keepPort: string) {
 /** A machine of somebody who has Node 20, Python with a virtual environment, PostgreSQL and a model file. */
 async function prepareSurroundings(
   folder: string,
-  { postgres, provider, ports }: Parts,
+  { postgres, provider, registry, ports }: Parts,
 ): Promise<Surroundings> {
+  const model = await testModel("smollm2-135m-instruct-q4_1.gguf");
+  await fillRegistry(registry, { repository: "team/smol", file: model });
   const { interpreter } = await preparePython();
   const { PATH = "", ...environment } = definedOnly(environmentOfOlderNode(folder));
   return {
     folder,
     environment: {
       ...environment,
+      // What the person's programs keep for them, but for what npm has fetched and how it fetches.
+      HOME: folder,
+      npm_config_cache: environment["npm_config_cache"] ?? join(homedir(), ".npm"),
+      npm_config_userconfig: join(homedir(), ".npmrc"),
       // Node 20 stays first.
       PATH: PATH.replace(delimiter, `${delimiter}${dirname(interpreter)}${delimiter}`),
       HEARTH_PORT: ports.hearth,
       HEARTH_MODELS: join(folder, "models"),
       HEARTH_THREADS: "1",
+      // Where the model is; everywhere else it is a public registry.
+      HEARTH_PRIVATE_REGISTRIES: "127.0.0.1",
       KEEP_PORT: ports.keep,
       KEEP_METRICS_PORT: "0",
       // Where the person's application is; everywhere else it is GitHub's own address.
@@ -127,7 +140,8 @@ async function prepareSurroundings(
     },
     replacements: new Map([
       ["ADDRESS-OF-THIS-REPOSITORY", root],
-      ["YOUR-MODEL.gguf", await testModel("smollm2-135m-instruct-q4_1.gguf")],
+      ["YOUR-MODEL.gguf", model],
+      ["YOUR-REGISTRY-MODEL", `${new URL(registry.url).host}/team/smol --insecure`],
       ["11434", ports.hearth],
       ["8300", ports.keep],
       ["5432", String(postgres.port)],
@@ -145,7 +159,8 @@ test("the quick start works line by line from an empty folder, on a machine with
   await using postgres = await startPostgres();
   const ports = { hearth: String(await findFreePort()), keep: String(await findFreePort()) };
   await using provider = await startProvider(ports.keep);
-  const here = await prepareSurroundings(folder.path, { postgres, provider, ports });
+  await using registry = await startModelRegistry();
+  const here = await prepareSurroundings(folder.path, { postgres, provider, registry, ports });
   const steps = readQuickStart(adapt(readFileSync(join(root, "README.md"), "utf8"), here));
   expect(steps.length).toBeGreaterThanOrEqual(fewestSteps);
   await using servers = new AsyncDisposableStack();
@@ -158,7 +173,7 @@ test("the quick start works line by line from an empty folder, on a machine with
       runCommand({ ...step, line: step.line.replace(token, minted) }, here);
     }
   }
-  for (const claim of ["ground 7", "families 16", "keep 19"]) {
+  for (const claim of ["ground 7", "families 16", "keep 19", "people 10"]) {
     recordFigure({
       claim,
       text: `${steps.length} of ${steps.length} lines and programs of the quick start worked`,

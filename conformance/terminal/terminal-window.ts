@@ -1,0 +1,71 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { expect } from "vitest";
+
+export type TerminalWindow = AsyncDisposable & {
+  /** A folder of its own, which is also the person's home. */
+  readonly home: string;
+  type(text: string): void;
+  /** Names of tmux, as in Enter, C-c, Up. */
+  press(...keys: readonly string[]): void;
+  resize(columns: number, rows: number): void;
+  /** What a person sees, without empty lines at the end. */
+  read(): string;
+  /** With what has scrolled out at the top. */
+  readAll(): string;
+  /** With the sequences that colour it. */
+  readColours(): string;
+  /** Waits until the screen shows it, and gives the screen. */
+  waitFor(pattern: RegExp | string, seconds?: number): Promise<string>;
+};
+
+export const program = fileURLToPath(new URL("../../apps/hearth/bin/hearth.js", import.meta.url));
+
+export type WindowPlan = {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly columns?: number;
+  readonly rows?: number;
+};
+
+/** A real terminal: a shell inside a tmux of its own, in which `hearth` is a command. */
+export async function openTerminal({
+  environment = {},
+  columns = 80,
+  rows = 24,
+}: WindowPlan): Promise<TerminalWindow> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await makeTemporaryFolder("terminal"));
+  const socket = join(folder.path, "tmux");
+  const tmux = (...words: readonly string[]): string =>
+    execFileSync("tmux", ["-S", socket, "-f", "/dev/null", ...words], { encoding: "utf8" });
+  const variables = { HOME: folder.path, PS1: "$ ", LANG: "C.UTF-8", LC_ALL: "C.UTF-8", ...environment };
+  const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const start = `hearth() { "${process.execPath}" "${program}" "$@"; }`;
+  const size = ["-x", String(columns), "-y", String(rows)];
+  const shell = ["env", ...words, "bash", "--norc", "--noprofile"];
+  tmux("new-session", "-d", ...size, "-c", folder.path, ...shell);
+  stack.defer(() => void tmux("kill-server"));
+  const read = (): string => tmux("capture-pane", "-p").replace(/\s+$/u, "");
+  const waitFor = async (pattern: RegExp | string, seconds = 20): Promise<string> => {
+    await expect.poll(read, { timeout: seconds * 1000, interval: 50 }).toMatch(pattern);
+    return read();
+  };
+  await waitFor("$");
+  tmux("send-keys", "-l", `${start}; clear`);
+  tmux("send-keys", "Enter");
+  await waitFor(/^\$$/u);
+  const kept = stack.move();
+  return {
+    home: folder.path,
+    type: (text) => void tmux("send-keys", "-l", text),
+    press: (...keys) => void tmux("send-keys", ...keys),
+    resize: (width, height) => void tmux("resize-window", "-x", String(width), "-y", String(height)),
+    read,
+    readAll: () => tmux("capture-pane", "-p", "-S", "-", "-J").replace(/\s+$/u, ""),
+    readColours: () => tmux("capture-pane", "-p", "-e"),
+    waitFor,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
