@@ -48,7 +48,7 @@ function readPage(markdown: string): Page {
   };
 }
 
-/** As one person does in one terminal, with the programs of this checkout and the model of the tests. */
+/** As one person does in one terminal, to the end whatever happens, so that nothing is left; with the programs of this checkout and the model of the tests. */
 async function type(commands: readonly string[], folder: string): Promise<string> {
   const { interpreter } = await preparePython();
   const hearth = join(folder, "npx");
@@ -62,7 +62,7 @@ async function type(commands: readonly string[], folder: string): Promise<string
   // An answer has no end of line, which a terminal shows and a file does not.
   const script = commands.map((line) => line.replaceAll("YOUR-MODEL.gguf", model)).join("\necho\n");
   const places = `export PATH="${folder}:${dirname(interpreter)}:$PATH" HOME="${folder}"`;
-  const child = spawn("bash", ["-e", "-c", `${places}\n${script}`], {
+  const child = spawn("bash", ["-c", `${places}\n${script}`], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
   });

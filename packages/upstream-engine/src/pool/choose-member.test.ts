@@ -17,8 +17,8 @@ test("the member that has read the beginning is asked, also when it has a little
 test.each([
   ["has much more to do", { outstanding: 3 }],
   ["is suspected", { isSuspected: true }],
-  ["is slow", { expectedSeconds: 1 }],
-  ["has not answered for long", { outstanding: 1, pendingSeconds: 1 }],
+  ["is slow", { expectedSeconds: 3 }],
+  ["has not answered for long", { outstanding: 1, pendingSeconds: 3 }],
   ["has no place", { outstanding: 2, limit: 2 }],
 ])("it is not asked when it %s", (_why, changes) => {
   expect(chosen([member("a"), member("c"), member("b", changes)], "b")).not.toBe("b");

@@ -25,8 +25,10 @@ export type Choose = (
 const tolerated = { more: 2, times: 1.5, part: 0.25 } as const;
 const distrust = 4;
 
-/** So many times what is usual, and so many seconds more: below that, a cached prompt is worth the wait. */
+/** So many times what is usual, and so many seconds more. */
 const slow = { times: 3, moreSeconds: 0.25 } as const;
+/** To read a prompt again takes seconds, so a member that has read it may be slower by as much. */
+const worthWaitingSeconds = 2;
 
 export function isSlow(expectedSeconds: number, usual: number): boolean {
   return expectedSeconds > slow.times * usual && expectedSeconds - usual > slow.moreSeconds;
@@ -40,11 +42,9 @@ export const chooseMember: Choose = (candidates, preferred) => {
   const usual = medianOf(candidates.map(({ expectedSeconds }) => expectedSeconds));
   const least = Math.min(...candidates.map(({ outstanding }) => outstanding));
   const known = candidates.find(({ label }) => label === preferred);
-  if (
-    known !== undefined &&
-    !known.isSuspected &&
-    !isSlow(known.expectedSeconds + known.pendingSeconds, usual)
-  ) {
+  const wait = (known?.expectedSeconds ?? 0) + (known?.pendingSeconds ?? 0);
+  const isWorthIt = !isSlow(wait, usual) || wait < worthWaitingSeconds;
+  if (known !== undefined && !known.isSuspected && isWorthIt) {
     const { more, times, part } = tolerated;
     const most = Math.max(least + more, least * times, known.limit * part);
     if (known.outstanding < known.limit && known.outstanding <= most) return known;
