@@ -27,6 +27,7 @@ import type { ModelStores } from "../models/store/model-store.ts";
 import { createTransfers } from "../models/transfers/create-transfers.ts";
 import type { Transfers } from "../models/transfers/transfer.ts";
 import { readPageFiles } from "../page/answer-page.ts";
+import { closeServed } from "../scheduling/close-served.ts";
 import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type SchedulerParts } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
@@ -98,7 +99,8 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
       logger.info("Listening", { url });
       print(`Hearth listens on ${url}`);
     },
-    onClosing: (graceSeconds) => scheduler.close(graceSeconds),
+    onClosing: (graceSeconds) =>
+      config.drainSeconds > 0 ? closeServed(scheduler, graceSeconds) : scheduler.close(graceSeconds),
   });
   logger.info("Stopped");
 }
