@@ -328,3 +328,26 @@ test("a batch changes all or nothing, each under its own condition", async () =>
   const writer = await keep.addToken({ scopes: ["secrets:write"] });
   expect((await run([{ op: "delete", path: "/A" }], writer))[0]).toBe(403);
 });
+
+function put(...names: readonly string[]): readonly object[] {
+  return names.map((name) => ({ op: "put", path: `/${name}`, value: "x" }));
+}
+
+test("an account has room for ten thousand secrets, also for the one whose place a batch has just made free", async () => {
+  await using keep = await openVault(shared);
+  const first = await keep.write("/first", "x");
+  const { accountId, vaultId } = keep.person;
+  await keep.database.inAccount(accountId, (transaction) =>
+    transaction.query({
+      text: "INSERT INTO secret (account_id, vault_id, id, folder, name, type, current_version, revision, key_version, mark, updated_by) SELECT $1, $2, gen_random_uuid(), '/many', 'secret-' || number, 'text', 1, 1, 1, sha256(int4send(number)), 'server' FROM generate_series(1, 9997) AS number",
+      values: [accountId, vaultId],
+    }),
+  );
+  const batch = async (operations: readonly object[]) =>
+    (await keep.json("POST", "/batch", { operations }))[0];
+  expect(await batch(put("a", "b", "c"))).toBe(409);
+  expect(await batch(put("a", "b"))).toBe(200);
+  expect(await batch(put("c"))).toBe(409);
+  expect(await batch([{ op: "delete", path: first.path }, ...put("c")])).toBe(200);
+  expect(await batch(put("d"))).toBe(409);
+});

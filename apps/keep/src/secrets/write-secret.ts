@@ -66,9 +66,16 @@ async function create(change: VaultChange, secret: NewSecret): Promise<SecretRow
   return born;
 }
 
+/** How many more an account may have, as counted in this transaction: each count looks at all that are there. */
+const room = new WeakMap<VaultChange["transaction"], number>();
+
 export async function refuseOneTooMany({ transaction, place }: VaultChange, more = 1): Promise<void> {
-  if ((await countSecrets(transaction, place.accountId, mostSecrets)) + more <= mostSecrets) return;
-  throw requestFailure({ kind: "quota-exceeded", what: "secrets", most: mostSecrets });
+  // Counted again before a refusal, because the same transaction may have deleted some.
+  const known = room.get(transaction) ?? 0;
+  const left =
+    known >= more ? known : mostSecrets - (await countSecrets(transaction, place.accountId, mostSecrets));
+  if (left < more) throw requestFailure({ kind: "quota-exceeded", what: "secrets", most: mostSecrets });
+  room.set(transaction, left - more);
 }
 
 type Addition = {
