@@ -44,7 +44,9 @@ export async function openTerminal({
   const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const start = `hearth() { "${process.execPath}" "${program}" "$@"; }`;
   const size = ["-x", String(columns), "-y", String(rows)];
-  const shell = ["env", ...words, "bash", "--norc", "--noprofile"];
+  // Whoever runs the tests may have said what they want of colours; the person at this window has not.
+  const unsaid = ["CI", "NO_COLOR", "FORCE_COLOR"].flatMap((name) => ["-u", name]);
+  const shell = ["env", ...unsaid, ...words, "bash", "--norc", "--noprofile"];
   tmux("new-session", "-d", ...size, "-c", folder.path, ...shell);
   stack.defer(() => void tmux("kill-server"));
   const read = (): string => tmux("capture-pane", "-p").replace(/\s+$/u, "");

@@ -5,7 +5,8 @@ import { type ConsoleStage, startConsoleStage } from "./console-stage.ts";
 
 const secretCount = 10_000;
 const batchSize = 200;
-const passes = 3;
+/** One in CI, where only a broken list is to be seen. */
+const passes = isJudgedLoosely ? 1 : 3;
 const slack = isJudgedLoosely ? 5 : 1;
 const timeout = 900_000;
 
@@ -23,7 +24,7 @@ test("ten thousand secrets come at once, scroll without a jerk and are found whi
     scrolls.push(await measureScroll(page));
   }
   const search = await measureSearch(page);
-  const firstPaint = paints.toSorted((one, other) => one - other)[1] ?? Infinity;
+  const firstPaint = paints.toSorted((one, other) => one - other)[Math.floor(passes / 2)] ?? Infinity;
   const longestFrame = Math.min(...scrolls.map((scroll) => scroll.longestFrame));
   const busiest = Math.max(...scrolls.map((scroll) => scroll.busiestTask));
   const text = [
@@ -127,16 +128,17 @@ async function measureSearch(page: Page): Promise<number> {
     await page.getByRole("searchbox").fill("");
     await page.locator('[data-index="5"]').waitFor();
     await page.keyboard.type(wanted.slice(0, -1).toLowerCase(), { delay: 30 });
-    const time = page.evaluate(waitForOnly, wanted);
+    // In two steps, because a letter that comes before the page listens would be waited for without end.
+    const waiting = await page.evaluateHandle(waitForOnly, wanted);
     await page.keyboard.type(wanted.slice(-1));
-    times.push(await time);
+    times.push(await waiting.evaluate(({ found }) => found));
   }
   return Math.max(...times);
 }
 
 /** Runs in the page, from the next letter on. */
-function waitForOnly(wanted: string): Promise<number> {
-  return new Promise((resolve) => {
+function waitForOnly(wanted: string): { readonly found: Promise<number> } {
+  const found = new Promise<number>((resolve) => {
     let begin = 0;
     document.addEventListener("input", () => (begin = performance.now()), { capture: true, once: true });
     const look = (): void => {
@@ -147,4 +149,5 @@ function waitForOnly(wanted: string): Promise<number> {
     };
     look();
   });
+  return { found };
 }
