@@ -33,7 +33,9 @@ export function claimLines(
 /** Runs exactly these tests; the claim holds when all pass and they recorded its figure, counts reached. */
 export function proveByTests(claim: string, paths: readonly string[]): () => Promise<Outcome> {
   return async () => {
-    const run = await runTests(paths);
+    // Two benchmarks at once would measure each other.
+    const inTurn = paths.some((path) => path.startsWith("bench/")) ? ["--no-file-parallelism"] : [];
+    const run = await runTests([...paths, ...inTurn]);
     const missing = paths.filter((path) => !run.files.some((file) => file.includes(path)));
     if (missing.length > 0) return { isProven: false, figure: `no test ran in ${missing.join(", ")}` };
     const figures = run.figures.filter((figure) => figure.claim === claim);
