@@ -22,6 +22,12 @@ type Load = {
  * has a context of its own, so the share of sequences in use stands for the share of the cache.
  */
 export function watchForGateways(sources: GatewaySources, registers: Registry[]): void {
+  // All gauges are asked at once when somebody looks, and names are read from the store: once is enough.
+  let asked: Promise<readonly Load[]> | undefined;
+  const loads = (): Promise<readonly Load[]> =>
+    (asked ??= loadsOf(sources).finally(() => {
+      asked = undefined;
+    }));
   const gauge = (name: string, help: string, value: (load: Load) => number): Gauge =>
     new Gauge({
       name: `vllm:${name}`,
@@ -30,7 +36,7 @@ export function watchForGateways(sources: GatewaySources, registers: Registry[])
       labelNames: ["model_name"],
       async collect() {
         this.reset();
-        for (const load of await loadsOf(sources)) this.set({ model_name: load.name }, value(load));
+        for (const load of await loads()) this.set({ model_name: load.name }, value(load));
       },
     });
   gauge("num_requests_running", "Requests under way", ({ running }) => running);

@@ -40,6 +40,7 @@ export type {
   Usage,
 } from "./port/events.ts";
 export type { OutputConstraint, Sampling } from "./port/sampling.ts";
+export { fitText } from "./preparing/fit-text.ts";
 export { PreparingThread } from "./preparing/preparing-thread.ts";
 export { templateTextsOf } from "./preparing/template-texts.ts";
 export { lookAtMachine, type Machine } from "./sandbox/machine.ts";

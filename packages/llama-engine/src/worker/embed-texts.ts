@@ -1,6 +1,6 @@
-import { FailureError } from "@hearth-and-keep/failures";
-import type { LlamaEmbeddingContext, LlamaModel, Token } from "node-llama-cpp";
-import type { Embeddings, EmbedRequest, EngineFailure } from "../port/engine.ts";
+import type { LlamaEmbeddingContext, LlamaModel } from "node-llama-cpp";
+import type { Embeddings, EmbedRequest } from "../port/engine.ts";
+import { fitText } from "../preparing/fit-text.ts";
 
 export type EmbedParts = {
   readonly model: LlamaModel;
@@ -9,9 +9,6 @@ export type EmbedParts = {
   /** Of the loaded context. */
   readonly contextTokens: number;
 };
-
-/** The tokens that a model puts around every text. */
-const frameTokens = 2;
 
 /** One text after another, looking at the signal between them. */
 export async function embedTexts(
@@ -22,23 +19,9 @@ export async function embedTexts(
   let tokens = 0;
   for (const text of texts) {
     signal.throwIfAborted();
-    const input = fit(model.tokenize(text), { truncates, contextTokens });
+    const input = fitText(model.tokenize(text), { truncates, contextTokens });
     vectors.push(Float32Array.from((await context.getEmbeddingFor(input)).vector));
     tokens += input.length;
   }
   return { vectors, tokens };
-}
-
-function fit(
-  tokens: Token[],
-  { truncates, contextTokens }: { readonly truncates: boolean; readonly contextTokens: number },
-): Token[] {
-  const most = contextTokens - frameTokens - 1;
-  if (tokens.length <= most) return tokens;
-  if (truncates) return tokens.slice(0, most);
-  throw new FailureError<EngineFailure>({
-    kind: "prompt-too-long",
-    promptTokens: tokens.length,
-    contextTokens,
-  });
 }

@@ -1,30 +1,30 @@
-import { FailureError } from "@hearth-and-keep/failures";
-import type { Embeddings, EmbedRequest, EngineFailure } from "@hearth-and-keep/llama-engine";
+import { type Embeddings, type EmbedRequest, fitText } from "@hearth-and-keep/llama-engine";
 import { listOf, numberOf, numbersOf } from "./read-json.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 
 export type EmbedParts = {
   readonly engine: SupervisedEngine;
+  readonly frame: Frame;
   readonly contextTokens: number;
   readonly signal: AbortSignal;
 };
 
-/** The tokens that a model puts around every text. */
-const frameTokens = 2;
 /** As the model gives them: whoever wants them scaled does so above the port, alike for every engine. */
 const unscaled = -1;
 
 /** One text after another, looking at the signal between them. */
 export async function embedTexts(
   { texts, truncates }: EmbedRequest,
-  { engine, contextTokens, signal }: EmbedParts,
+  { engine, frame, contextTokens, signal }: EmbedParts,
 ): Promise<Embeddings> {
   const vectors: Float32Array[] = [];
   let tokens = 0;
-  const frame = await readFrame(engine, signal);
   for (const text of texts) {
     signal.throwIfAborted();
-    const own = fit(await tokenize(engine, { text, isFramed: false }, signal), { truncates, contextTokens });
+    const own = fitText(await tokenize(engine, { text, isFramed: false }, signal), {
+      truncates,
+      contextTokens,
+    });
     const body = { content: [...frame.before, ...own, ...frame.after], embd_normalize: unscaled };
     vectors.push(readVector(await engine.ask({ path: "/embedding", body }, signal)));
     tokens += own.length;
@@ -47,10 +47,11 @@ export async function rankDocuments(
   return scores;
 }
 
-type Frame = { readonly before: readonly number[]; readonly after: readonly number[] };
+/** What a model puts around every text. */
+export type Frame = { readonly before: readonly number[]; readonly after: readonly number[] };
 
-/** Found by what is put around one letter. */
-async function readFrame(engine: SupervisedEngine, signal: AbortSignal): Promise<Frame> {
+/** Found by what is put around one letter; the same for every text. */
+export async function readFrame(engine: SupervisedEngine, signal: AbortSignal): Promise<Frame> {
   const inner = await tokenize(engine, { text: "a", isFramed: false }, signal);
   const framed = await tokenize(engine, { text: "a", isFramed: true }, signal);
   const start = framed.findIndex((token) => token === inner[0]);
@@ -70,18 +71,4 @@ function readVector(answer: unknown): Float32Array {
   const [first] = Array.isArray(answer) ? answer : [];
   const [vector] = listOf(first, "embedding");
   return Float32Array.from(Array.isArray(vector) ? vector : numbersOf(first, "embedding"));
-}
-
-function fit(
-  tokens: readonly number[],
-  { truncates, contextTokens }: { readonly truncates: boolean; readonly contextTokens: number },
-): readonly number[] {
-  const most = contextTokens - frameTokens - 1;
-  if (tokens.length <= most) return tokens;
-  if (truncates) return tokens.slice(0, most);
-  throw new FailureError<EngineFailure>({
-    kind: "prompt-too-long",
-    promptTokens: tokens.length,
-    contextTokens,
-  });
 }

@@ -21,7 +21,7 @@ import {
   templateTextsOf,
 } from "@hearth-and-keep/llama-engine";
 import { countWithImages } from "./count-with-images.ts";
-import { embedTexts, rankDocuments } from "./embed.ts";
+import { embedTexts, type Frame, rankDocuments, readFrame } from "./embed.ts";
 import { type GenerateParts, generate } from "./generate.ts";
 import { plainMetadata, readModelFacts, specialTokensOf } from "./model-facts.ts";
 import { memoryOfProcess } from "./process-memory.ts";
@@ -117,16 +117,19 @@ async function openEngine(engine: SupervisedEngine, { plan, file, machine }: Ope
     canSeeImages: mediaMarker !== undefined,
   };
   const parts = { engine, prompts, thread, facts, slots, speed: new ReadingSpeed(), contextTokens };
-  return engineOver(parts, { plan, description, addsBeginning: told.addsBeginning });
+  const frame = plan.purpose === "embed" ? await readFrame(engine, never) : undefined;
+  return engineOver(parts, { plan, description, frame, addsBeginning: told.addsBeginning });
 }
 
 type Face = {
   readonly plan: LoadPlan;
   readonly description: EngineDescription;
+  /** Undefined unless the plan is to embed. */
+  readonly frame: Frame | undefined;
   readonly addsBeginning: boolean;
 };
 
-function engineOver(parts: GenerateParts, { plan, description, addsBeginning }: Face): Engine {
+function engineOver(parts: GenerateParts, { plan, description, frame, addsBeginning }: Face): Engine {
   const { engine, prompts, contextTokens } = parts;
   return {
     describe: () => description,
@@ -135,8 +138,8 @@ function engineOver(parts: GenerateParts, { plan, description, addsBeginning }: 
       return generate(request, signal, parts);
     },
     async embed(request, signal) {
-      if (plan.purpose !== "embed") throw notSupported("embeddings");
-      return embedTexts(request, { engine, contextTokens, signal });
+      if (frame === undefined) throw notSupported("embeddings");
+      return embedTexts(request, { engine, frame, contextTokens, signal });
     },
     async rank(query, documents, signal) {
       if (plan.purpose !== "rank") throw notSupported("ranking");

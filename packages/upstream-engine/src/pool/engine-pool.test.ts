@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineEvent, GenerateRequest, Message } from "@hearth-and-keep/llama-engine";
+import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
 import { expect, test } from "vitest";
 import type { EnginePool } from "./engine-pool.ts";
 import { createEnginePool } from "./pool-driver.ts";
@@ -11,19 +12,7 @@ const request = (text = "Hi"): GenerateRequest => ({
   input: { type: "conversation", conversation: { messages: [{ role: "user", content: text }] } },
   mostTokens: 5,
   cachePartition: "",
-  sampling: {
-    temperature: 0,
-    topK: 0,
-    topP: 1,
-    minP: 0,
-    typicalP: 1,
-    repeatPenalty: 1,
-    repeatLastTokens: 0,
-    frequencyPenalty: 0,
-    presencePenalty: 0,
-    seed: 1,
-    logitBias: new Map(),
-  },
+  sampling: greedySampling,
 });
 
 async function poolOf(engines: readonly PlayedEngine[], requestsPerEngine = 4): Promise<EnginePool> {

@@ -1,23 +1,10 @@
 import type { GenerateRequest, Message } from "@hearth-and-keep/llama-engine";
+import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
 import { expect, test } from "vitest";
 import { PrefixMap, prefixesOf } from "./prefix-map.ts";
 
-const sampling: GenerateRequest["sampling"] = {
-  temperature: 0,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  typicalP: 1,
-  repeatPenalty: 1,
-  repeatLastTokens: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  seed: 1,
-  logitBias: new Map(),
-};
-
 function prefixes(input: GenerateRequest["input"], cachePartition = "key"): readonly string[] {
-  return prefixesOf({ input, sampling, mostTokens: 1, cachePartition });
+  return prefixesOf({ input, sampling: greedySampling, mostTokens: 1, cachePartition });
 }
 
 function talk(...texts: readonly string[]): GenerateRequest["input"] {
