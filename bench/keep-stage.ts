@@ -190,6 +190,8 @@ export async function addStrangers(
 export type Load = {
   readonly answers: number;
   readonly refused: number;
+  /** The first answer that was not 200. */
+  readonly refusal?: string;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
@@ -209,10 +211,17 @@ export async function load(url: string, { token, ...plan }: LoadPlan): Promise<L
     port: Number(new URL(url).port),
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
-  const { stdout } = await promisify(execFile)(process.execPath, [loadProcess, JSON.stringify(words)]);
+  const running = promisify(execFile)(process.execPath, [loadProcess]);
+  running.child.stdin?.end(JSON.stringify(words));
+  const { stdout } = await running;
   // Printed by the process above.
   const seen = JSON.parse(stdout) as Load;
-  if (seen.refused > 0) throw new Error(`Cannot measure: ${seen.refused} of ${seen.answers} were refused`);
+  if (seen.refused > 0) {
+    const first = JSON.stringify(seen.refusal);
+    throw new Error(
+      `Cannot measure: ${seen.refused} of ${seen.answers} were refused, the first with ${first}`,
+    );
+  }
   return seen;
 }
 

@@ -1,9 +1,11 @@
 import { connect, type Socket } from "node:net";
+import { json } from "node:stream/consumers";
 
 /**
  * Asks one server for so many seconds over so many connections, one request at a time on each, and prints what it saw as
  * one line of JSON. A process of its own, and as little work as possible for each answer, so that the server is measured
- * and not this: `node load-process.ts '{"port":…,"paths":[…],"authorization":"…","connections":16,"seconds":3}'`.
+ * and not this. What to ask comes over its standard input:
+ * `{"port":…,"paths":[…],"authorization":"…","connections":16,"seconds":3}`.
  */
 type Plan = {
   readonly port: number;
@@ -14,9 +16,10 @@ type Plan = {
 };
 
 // Given by whoever starts this.
-const plan = JSON.parse(process.argv[2] ?? "{}") as Plan;
+const plan = (await json(process.stdin)) as Plan;
 const milliseconds: number[] = [];
 let refused = 0;
+let refusal: string | undefined;
 const endsAt = performance.now() + plan.seconds * 1000;
 
 function requestFor(path: string): string {
@@ -49,7 +52,10 @@ function keepAsking(socket: Socket): Promise<void> {
       text += part;
       const length = lengthOfAnswer(text);
       if (length === undefined) return;
-      if (!text.startsWith("HTTP/1.1 200")) refused += 1;
+      if (!text.startsWith("HTTP/1.1 200")) {
+        refused += 1;
+        refusal ??= text.slice(0, length);
+      }
       text = text.slice(length);
       const now = performance.now();
       milliseconds.push(now - startedAt);
@@ -81,5 +87,5 @@ const seconds = (performance.now() - startedAt) / 1000;
 const sorted = milliseconds.toSorted((one, other) => one - other);
 const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
 process.stdout.write(
-  `${JSON.stringify({ answers: sorted.length, refused, perSecond: sorted.length / seconds, p50: at(0.5), p99: at(0.99) })}\n`,
+  `${JSON.stringify({ answers: sorted.length, refused, refusal, perSecond: sorted.length / seconds, p50: at(0.5), p99: at(0.99) })}\n`,
 );

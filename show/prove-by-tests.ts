@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { type Figure, readFigures } from "@hearth-and-keep/figures";
 import type { Need, Outcome, ShowLine } from "./line.ts";
 import { root, runToEnd } from "./run-to-end.ts";
@@ -11,6 +11,8 @@ export type TestRun = {
   readonly failed: number;
   readonly files: readonly string[];
   readonly figures: readonly Figure[];
+  /** Each that failed: its file, its name, and the first line of why. */
+  readonly failures: readonly string[];
 };
 
 export type Claim = { readonly title: string; readonly paths: readonly string[] };
@@ -69,7 +71,7 @@ export async function runTests(
       FIGURES_FILE: figuresFile,
     });
     return {
-      ...(existsSync(report) ? await readReport(report) : { passed: 0, failed: 1, files: [] }),
+      ...(existsSync(report) ? await readReport(report) : noReport),
       figures: existsSync(figuresFile) ? readFigures(figuresFile) : [],
     };
   } finally {
@@ -77,15 +79,19 @@ export async function runTests(
   }
 }
 
+const noReport = { passed: 0, failed: 1, files: [], failures: ["The test runner left no report"] };
+
 /** What we read of the runner's JSON report. */
 type Report = {
   numPassedTests: number;
   numFailedTests: number;
   numPendingTests: number;
-  testResults: { name: string; status: string; assertionResults: unknown[] }[];
+  testResults: TestFile[];
 };
+type TestFile = { name: string; status: string; message: string; assertionResults: TestResult[] };
+type TestResult = { fullName: string; status: string; failureMessages: string[] };
 
-async function readReport(path: string): Promise<Pick<TestRun, "passed" | "failed" | "files">> {
+async function readReport(path: string): Promise<Omit<TestRun, "figures">> {
   // Written by the test runner, whose version is pinned.
   const report = JSON.parse(await readFile(path, "utf8")) as Report;
   // A file that could not be loaded has no test to fail, so it counts by itself; so does a test nobody ran.
@@ -96,5 +102,19 @@ async function readReport(path: string): Promise<Pick<TestRun, "passed" | "faile
     passed: report.numPassedTests,
     failed: report.numFailedTests + report.numPendingTests + broken.length,
     files: report.testResults.map((file) => file.name),
+    failures: [
+      ...broken.map((file) => sayFailure(file, file.message)),
+      ...report.testResults.flatMap((file) =>
+        file.assertionResults
+          .filter(({ status }) => status !== "passed")
+          .map(({ fullName, status, failureMessages: [why = status] }) =>
+            sayFailure(file, `${fullName.trim()}: ${why}`),
+          ),
+      ),
+    ],
   };
+}
+
+function sayFailure({ name }: TestFile, text: string): string {
+  return `${relative(root, name)}: ${text.split("\n", 1)[0] ?? ""}`;
 }

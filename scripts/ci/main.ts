@@ -1,7 +1,7 @@
 /**
  * @module
  * What `.ci/run` does once Node is there: every stage in order, each timed and counted, whatever the others did;
- * then a table of the stages, the figures of all claims, and the closing line `N passed, N failed`.
+ * then the figures of all claims, what failed, a table of the stages, and the closing line `N passed, N failed`.
  * The record of the run is kept for `npm run show -- ground 1`.
  */
 
@@ -9,13 +9,15 @@ import { describeTree, writeLastRun } from "../../show/last-run.ts";
 import { shellStages } from "./config.ts";
 import { type StageResult, stages } from "./stages.ts";
 
+const preparedByShell: StageResult = { passed: 1, failed: 0, figures: [], failures: [] };
+
 type FinishedStage = StageResult & { readonly name: string; readonly seconds: number };
 
 async function main(): Promise<number> {
   const tree = describeTree();
   const finished: FinishedStage[] = [
-    { name: "Debian packages", seconds: shellStages.debianSeconds, passed: 1, failed: 0, figures: [] },
-    { name: "Node and npm packages", seconds: shellStages.nodeSeconds, passed: 1, failed: 0, figures: [] },
+    { name: "Debian packages", seconds: shellStages.debianSeconds, ...preparedByShell },
+    { name: "Node and npm packages", seconds: shellStages.nodeSeconds, ...preparedByShell },
   ];
   for (const { name, run } of stages) {
     print(`\n== ${name}`);
@@ -42,12 +44,15 @@ async function main(): Promise<number> {
 
 function asFailedStage(problem: unknown): StageResult {
   print(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
-  return { passed: 0, failed: 1, figures: [] };
+  return { passed: 0, failed: 1, figures: [], failures: ["The stage itself, see above"] };
 }
 
 function printTable(finished: readonly FinishedStage[], totalSeconds: number): void {
   print("\n== Figures");
   for (const { claim, text } of finished.flatMap((stage) => stage.figures)) print(`${claim}: ${text}`);
+  const failures = finished.flatMap((stage) => stage.failures.map((failure) => `${stage.name}: ${failure}`));
+  if (failures.length > 0) print("\n== Failures");
+  for (const failure of failures) print(failure);
   print("\n== Stages");
   for (const { name, seconds, passed, failed } of finished) {
     print(

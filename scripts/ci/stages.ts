@@ -8,6 +8,7 @@ export type StageResult = {
   readonly passed: number;
   readonly failed: number;
   readonly figures: readonly Figure[];
+  readonly failures: readonly string[];
 };
 export type Stage = { readonly name: string; readonly run: () => Promise<StageResult> };
 
@@ -36,21 +37,22 @@ export const stages: readonly Stage[] = [
 
 async function preparation(work: Promise<unknown>): Promise<StageResult> {
   await work;
-  return { passed: 1, failed: 0, figures: [] };
+  return { passed: 1, failed: 0, figures: [], failures: [] };
 }
 
 async function command(name: string, words: readonly string[]): Promise<StageResult> {
   const isFine = (await runToEnd(`node_modules/.bin/${name}`, words)) === 0;
-  return { passed: isFine ? 1 : 0, failed: isFine ? 0 : 1, figures: [] };
+  const failures = isFine ? [] : [`${name} ${words.join(" ")}`.trim()];
+  return { passed: isFine ? 1 : 0, failed: failures.length, figures: [], failures };
 }
 
 async function nothingLeftBehind(): Promise<StageResult> {
   const leftovers = findLeftovers(runTrace);
-  for (const leftover of leftovers) process.stdout.write(`${leftover}\n`);
   const text = `${leftovers.length} processes, ports or files left behind by the whole run`;
   return {
     passed: leftovers.length === 0 ? 1 : 0,
     failed: leftovers.length,
     figures: [{ claim: "ground 4", text }],
+    failures: leftovers,
   };
 }

@@ -169,13 +169,16 @@ export async function lockAccount(transaction: Transaction, accountId: string): 
   return row.display_name;
 }
 
+/** Their keys begin with the vault. */
+const inOwnVault = "account_id = $1 AND vault_id IN (SELECT id FROM vault WHERE account_id = $1)";
+
 /**
  * In the order that the tables refer to each other. Ways in are gone with their routes; without the wrapped data keys
  * no copy of a value can be opened; a token's row stays, revoked, and says nothing but that.
  */
 const emptying = [
-  "DELETE FROM secret_version WHERE account_id = $1",
-  "DELETE FROM secret WHERE account_id = $1",
+  `DELETE FROM secret_version WHERE account_id = $1 AND secret_id IN (SELECT id FROM secret WHERE ${inOwnVault})`,
+  `DELETE FROM secret WHERE ${inOwnVault}`,
   "DELETE FROM folder WHERE account_id = $1",
   "DELETE FROM operation WHERE account_id = $1",
   "DELETE FROM idempotent_answer WHERE account_id = $1",

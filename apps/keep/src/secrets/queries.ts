@@ -251,7 +251,7 @@ export async function countSecrets(
 ): Promise<number> {
   const [row] = await transaction.query<{ count: number }>({
     name: "count-secrets",
-    text: "SELECT count(*)::float8 AS count FROM (SELECT FROM secret WHERE account_id = $1 AND deleted_at IS NULL LIMIT $2) AS counted",
+    text: "SELECT count(*)::float8 AS count FROM (SELECT FROM vault JOIN live_secret AS secret ON secret.vault_id = vault.id AND secret.account_id = vault.account_id WHERE vault.account_id = $1 LIMIT $2) AS counted",
     values: [accountId, limit],
   });
   return row?.count ?? 0;

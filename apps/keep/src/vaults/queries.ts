@@ -170,15 +170,15 @@ export async function removeVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultPlace,
 ): Promise<void> {
-  for (const [table, column] of [
-    ["secret_version", "vault_id"],
-    ["secret", "vault_id"],
-    ["folder", "vault_id"],
-    ["vault_key", "vault_id"],
-    ["vault", "id"],
+  for (const [table, condition] of [
+    ["secret_version", "secret_id IN (SELECT id FROM secret WHERE account_id = $1 AND vault_id = $2)"],
+    ["secret", "vault_id = $2"],
+    ["folder", "vault_id = $2"],
+    ["vault_key", "vault_id = $2"],
+    ["vault", "id = $2"],
   ] as const) {
     await transaction.query({
-      text: `DELETE FROM ${table} WHERE account_id = $1 AND ${column} = $2`,
+      text: `DELETE FROM ${table} WHERE account_id = $1 AND ${condition}`,
       values: [accountId, vaultId],
     });
   }
