@@ -41,12 +41,13 @@ export type {
 } from "./port/events.ts";
 export type { OutputConstraint, Sampling } from "./port/sampling.ts";
 export { fitText } from "./preparing/fit-text.ts";
+export { plainMetadata } from "./preparing/plain-metadata.ts";
 export { PreparingThread } from "./preparing/preparing-thread.ts";
 export { templateTextsOf } from "./preparing/template-texts.ts";
-export { lookAtMachine, type Machine } from "./sandbox/machine.ts";
+export { lookAtMachine, type Machine, nobody } from "./sandbox/machine.ts";
 export { type MemoryCgroup, openMemoryCgroup, removeStaleCgroups } from "./sandbox/memory-cgroup.ts";
 export { missingProtections } from "./sandbox/missing-protections.ts";
-export { type LaunchWish, nobody, planLaunch, runsAsOtherUser } from "./sandbox/plan-launch.ts";
+export { type LaunchWish, planLaunch, runsAsOtherUser } from "./sandbox/plan-launch.ts";
 export { failureOf, whenEnded } from "./sandbox/process-end.ts";
 export type { SpecialTokens } from "./templates/render-chat-template.ts";
 export { FreeCores } from "./worker/free-cores.ts";

@@ -43,4 +43,6 @@ export type Conversation = {
   readonly thinking?: boolean;
   /** Further variables some templates know, such as a reasoning effort. */
   readonly templateVariables?: JsonObject;
+  /** A template in Go's language, in place of the model's own for this conversation alone. */
+  readonly goTemplate?: string;
 };

@@ -31,11 +31,14 @@ export function templateIfSound(chatTemplate: () => ModelTemplate): ModelTemplat
   }
 }
 
+/** By the template that came with the conversation, else by the model's own, which then need not be sound. */
 export function renderConversation(
-  template: ModelTemplate,
+  chatTemplate: () => ModelTemplate,
   conversation: Conversation,
   specialTokens: SpecialTokens,
 ): string {
+  const { goTemplate } = conversation;
+  const template = goTemplate === undefined ? chatTemplate() : readModelTemplate({ usual: null }, goTemplate);
   const { shown, begun } = withoutBegunAnswer(conversation);
   return template.render(shown, { specialTokens, now: new Date() }) + begun;
 }

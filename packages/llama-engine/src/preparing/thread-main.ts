@@ -19,7 +19,7 @@ function prepare(preparation: Preparation): unknown {
       return { template: template.abilities, fillsIn: template.renderInsert !== undefined };
     }
     case "render":
-      return renderConversation(chatTemplate(), preparation.conversation, specialTokens);
+      return renderConversation(chatTemplate, preparation.conversation, specialTokens);
     case "insert":
       return templateIfSound(chatTemplate)?.renderInsert?.(preparation, new Date());
     case "grammar":

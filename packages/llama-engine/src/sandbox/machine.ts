@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { findGpuDevices, type GpuDevice } from "./gpu-devices.ts";
 import { type DelegatedCgroup, findDelegatedCgroup } from "./memory-cgroup.ts";
 
 /** What a machine has to lock a worker in with, and what it has that a worker may need. */
 export type Machine = {
+  /** It can give what it starts another user. */
   readonly isRoot: boolean;
   /** Paths of the programs that lock in; undefined where they are not installed. */
   readonly bubblewrap: string | undefined;
@@ -17,9 +18,12 @@ export type Machine = {
   readonly memoryBytes: number;
 };
 
+/** The user that a root server gives to what it locks in. */
+export const nobody = 65_534;
+
 export function lookAtMachine(): Machine {
   return {
-    isRoot: process.getuid?.() === 0,
+    isRoot: process.getuid?.() === 0 && ["uid_map", "gid_map"].every((map) => knows(nobody, map)),
     bubblewrap: findWorkingBubblewrap(),
     setpriv: findTool("setpriv"),
     prlimit: findTool("prlimit"),
@@ -27,6 +31,15 @@ export function lookAtMachine(): Machine {
     gpuDevices: findGpuDevices(),
     memoryBytes: memoryOfMachine(),
   };
+}
+
+/** Root of a container may have no users but itself; a system without such maps has them all. */
+function knows(id: number, map: string): boolean {
+  const path = `/proc/self/${map}`;
+  if (!existsSync(path)) return true;
+  // Each line: the first number inside, the first outside, how many.
+  const ranges = readFileSync(path, "utf8").matchAll(/^\s*(\d+)\s+\d+\s+(\d+)$/gmu);
+  return [...ranges].some(([, first, count]) => id >= Number(first) && id < Number(first) + Number(count));
 }
 
 function findTool(name: string): string | undefined {

@@ -8,7 +8,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { GpuDevice } from "./gpu-devices.ts";
-import type { Machine } from "./machine.ts";
+import { type Machine, nobody } from "./machine.ts";
 
 export type LaunchWish = {
   readonly program: string;
@@ -54,8 +54,6 @@ export type LaunchPlan = {
 const workerEnvironment = { UV_THREADPOOL_SIZE: "1" };
 /** What Node puts into a child's environment to find the channel; a cleared environment needs it again. */
 const channelEnvironment = { NODE_CHANNEL_FD: "3", NODE_CHANNEL_SERIALIZATION_MODE: "advanced" };
-/** The user that a root server gives to what it locks in. */
-export const nobody = 65_534;
 const nodeReservedBytes = 640 * 1024 ** 2;
 /** Where drivers of GPUs look for what is there, and which library to load for it. */
 const gpuDescriptions = [

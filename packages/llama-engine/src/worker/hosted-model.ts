@@ -8,13 +8,13 @@ import {
   type LlamaModel,
 } from "node-llama-cpp";
 import type { EngineDescription, EngineFailure, LoadPlan } from "../port/engine.ts";
+import { plainMetadata } from "../preparing/plain-metadata.ts";
 import { templateIfSound, templateReader } from "../preparing/prepare-input.ts";
 import { templateTextsOf } from "../preparing/template-texts.ts";
 import type { ModelTemplate } from "../templates/model-template.ts";
 import { tuneThreads } from "./measure-threads.ts";
 import type { ModelContext } from "./model-context.ts";
 import { watchChoosing } from "./native-context.ts";
-import { plainMetadata } from "./plain-metadata.ts";
 import { ReadingSpeed } from "./read-prompt.ts";
 import { type SharingParts, shareBatch } from "./share-batch.ts";
 
@@ -134,7 +134,7 @@ function describe(
   const hasInfillTokens = infill.prefix !== null && infill.suffix !== null && infill.middle !== null;
   return {
     driver: "llama.cpp in a child process",
-    metadata: plainMetadata(model.fileInfo.metadata),
+    metadata: plainMetadata(file.metadata),
     chatTemplate: file.chatTemplate ?? plan.goTemplate ?? null,
     templateAbilities: template?.abilities,
     trainedContextTokens: model.trainContextSize,

@@ -20,7 +20,7 @@ export function createPreparer({
   const specialTokens = specialTokensOf(model);
   const render = (conversation: Conversation): string => {
     refuseImages(conversation);
-    return renderConversation(chatTemplate(), conversation, specialTokens);
+    return renderConversation(chatTemplate, conversation, specialTokens);
   };
   const renderInsert = templateIfSound(chatTemplate)?.renderInsert;
   const tokenizePrompt = (prompt: string): readonly Token[] =>

@@ -1,6 +1,6 @@
 import type { Image } from "@hearth-and-keep/llama-engine";
+import { fieldsOf, numberOf } from "../wire/json-fields.ts";
 import type { Prompt, Prompts } from "./prompts.ts";
-import { numberOf } from "./read-json.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 
 type SeeingPrompt = Extract<Prompt, { type: "images" }>;
@@ -32,7 +32,7 @@ async function countImages(images: readonly Image[], engine: SupervisedEngine): 
     }));
     const body = { messages: [{ role: "user", content: [...parts, { type: "text", text: "x" }] }] };
     const question = { path: "/v1/chat/completions/input_tokens", body, hasImages: true };
-    return numberOf(await engine.ask(question, never), "input_tokens") ?? 0;
+    return numberOf(fieldsOf(await engine.ask(question, never))["input_tokens"]) ?? 0;
   };
   return (await count(images)) - (await count([]));
 }

@@ -1,5 +1,5 @@
 import { type Embeddings, type EmbedRequest, fitText } from "@hearth-and-keep/llama-engine";
-import { listOf, numberOf, numbersOf } from "./read-json.ts";
+import { fieldsOf, listOf, numberOf, numbersOf } from "../wire/json-fields.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 
 export type EmbedParts = {
@@ -38,13 +38,13 @@ export async function rankDocuments(
   engine: SupervisedEngine,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  const answer = await engine.ask({ path: "/rerank", body: { query, documents } }, signal);
-  const scores = documents.map(() => 0);
-  for (const result of listOf(answer, "results")) {
-    const score = numberOf(result, "relevance_score") ?? 0;
-    scores[numberOf(result, "index") ?? -1] = 1 / (1 + Math.exp(-score));
-  }
-  return scores;
+  const { results } = fieldsOf(await engine.ask({ path: "/rerank", body: { query, documents } }, signal));
+  const scores = new Map(
+    listOf(results)
+      .map(fieldsOf)
+      .map(({ index, relevance_score: score }) => [index, 1 / (1 + Math.exp(-(numberOf(score) ?? 0)))]),
+  );
+  return documents.map((_, index) => scores.get(index) ?? 0);
 }
 
 /** What a model puts around every text. */
@@ -64,11 +64,11 @@ async function tokenize(
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const body = { content: text, add_special: isFramed, parse_special: false };
-  return numbersOf(await engine.ask({ path: "/tokenize", body }, signal), "tokens");
+  return numbersOf(fieldsOf(await engine.ask({ path: "/tokenize", body }, signal))["tokens"]);
 }
 
 function readVector(answer: unknown): Float32Array {
-  const [first] = Array.isArray(answer) ? answer : [];
-  const [vector] = listOf(first, "embedding");
-  return Float32Array.from(Array.isArray(vector) ? vector : numbersOf(first, "embedding"));
+  const { embedding } = fieldsOf(listOf(answer)[0]);
+  const [first] = listOf(embedding);
+  return Float32Array.from(listOf(Array.isArray(first) ? first : embedding), Number);
 }

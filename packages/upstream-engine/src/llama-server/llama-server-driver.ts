@@ -17,17 +17,18 @@ import {
   lookAtMachine,
   type Machine,
   PreparingThread,
+  plainMetadata,
   removeStaleCgroups,
   templateTextsOf,
 } from "@hearth-and-keep/llama-engine";
+import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 import { countWithImages } from "./count-with-images.ts";
 import { embedTexts, type Frame, rankDocuments, readFrame } from "./embed.ts";
 import { type GenerateParts, generate } from "./generate.ts";
-import { plainMetadata, readModelFacts, specialTokensOf } from "./model-facts.ts";
+import { readModelFacts, specialTokensOf } from "./model-facts.ts";
 import { memoryOfProcess } from "./process-memory.ts";
 import type { LlamaServerProgram } from "./program.ts";
 import { createPrompts, notSupported } from "./prompts.ts";
-import { fieldOf, numberOf, numbersOf, textOf } from "./read-json.ts";
 import { ReadingSpeed } from "./reading-speed.ts";
 import { SlotPool } from "./slot-pool.ts";
 import { type SupervisedEngine, superviseEngine } from "./supervise-engine.ts";
@@ -169,25 +170,27 @@ type Told = {
 };
 
 async function askProperties(engine: SupervisedEngine): Promise<Told> {
-  const properties = await engine.ask({ path: "/props" }, never);
+  const properties = fieldsOf(await engine.ask({ path: "/props" }, never));
   const body = { content: "", add_special: true };
-  const frame = numbersOf(await engine.ask({ path: "/tokenize", body }, never), "tokens");
-  const slots = await engine.ask({ path: "/slots" }, never);
+  const { tokens } = fieldsOf(await engine.ask({ path: "/tokenize", body }, never));
+  const [slot] = await askSlots(engine);
   return {
-    beginning: textOf(properties, "bos_token") ?? "",
-    end: textOf(properties, "eos_token") ?? "",
-    addsBeginning: frame.length > 0,
-    contextTokens:
-      numberOf(Array.isArray(slots) ? slots[0] : undefined, "n_ctx") ?? engine.start.contextTokens,
-    canSee: fieldOf(fieldOf(properties, "modalities"), "vision") === true,
-    mediaMarker: textOf(properties, "media_marker"),
+    beginning: textOf(properties["bos_token"]),
+    end: textOf(properties["eos_token"]),
+    addsBeginning: numbersOf(tokens).length > 0,
+    contextTokens: numberOf(slot?.["n_ctx"]) ?? engine.start.contextTokens,
+    canSee: fieldsOf(properties["modalities"])["vision"] === true,
+    mediaMarker: textOf(properties["media_marker"]) || undefined,
   };
 }
 
 async function isIdle(engine: SupervisedEngine, id: number): Promise<boolean> {
-  const slots = await engine.ask({ path: "/slots" }, never);
-  const slot = Array.isArray(slots) ? slots.find((each) => numberOf(each, "id") === id) : undefined;
-  return fieldOf(slot, "is_processing") === false;
+  const slot = (await askSlots(engine)).find((each) => each["id"] === id);
+  return slot?.["is_processing"] === false;
+}
+
+async function askSlots(engine: SupervisedEngine): Promise<readonly Fields[]> {
+  return listOf(await engine.ask({ path: "/slots" }, never)).map(fieldsOf);
 }
 
 /** Read back from the process: weights are mapped, or copied into pages of its own beside its contexts. */

@@ -1,5 +1,5 @@
-import type { Metadata, MetadataValue, ModelFile } from "@hearth-and-keep/gguf";
-import type { JsonObject, JsonValue, SpecialTokens } from "@hearth-and-keep/llama-engine";
+import type { Metadata, ModelFile } from "@hearth-and-keep/gguf";
+import type { SpecialTokens } from "@hearth-and-keep/llama-engine";
 
 /** What of a model file's vocabulary matters for prompts and answers. */
 export type ModelFacts = {
@@ -98,23 +98,4 @@ export function specialTokensOf(
 function numberOf(metadata: Metadata, key: string): number | undefined {
   const value = metadata.get(key)?.value;
   return typeof value === "number" ? value : undefined;
-}
-
-const longestList = 32;
-const longestText = 64 * 1024;
-
-/** A model file's keys as flat JSON: long lists, such as the vocabulary, become their length. */
-export function plainMetadata(metadata: Metadata): JsonObject {
-  return Object.fromEntries([...metadata].map(([key, { value }]) => [key, plainValue(value)]));
-}
-
-function plainValue(value: MetadataValue["value"]): JsonValue {
-  if (typeof value === "bigint") return Number(value);
-  if (typeof value === "string") return value.slice(0, longestText);
-  if (typeof value !== "object") return value;
-  if (value.length > longestList) return { length: value.length };
-  if (value.kind === "strings") return [...value];
-  if (value.kind === "booleans") return [...value.values].map((each) => each !== 0);
-  if (value.kind === "lists") return value.values.map(plainValue);
-  return Array.from<number | bigint>(value.values).map(Number);
 }

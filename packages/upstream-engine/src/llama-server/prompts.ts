@@ -8,8 +8,8 @@ import type {
   Message,
   PreparingThread,
 } from "@hearth-and-keep/llama-engine";
+import { fieldsOf, numbersOf } from "../wire/json-fields.ts";
 import type { ModelFacts } from "./model-facts.ts";
-import { numbersOf } from "./read-json.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 
 /** A prompt as the engine takes it: tokens, or text with a marker in the place of each image. */
@@ -54,7 +54,7 @@ export function createPrompts(parts: PromptParts): Prompts {
     signal: AbortSignal,
   ): Promise<readonly number[]> => {
     const body = { content, add_special: false, parse_special: readsSpecial };
-    return numbersOf(await engine.ask({ path: "/tokenize", body }, signal), "tokens");
+    return numbersOf(fieldsOf(await engine.ask({ path: "/tokenize", body }, signal))["tokens"]);
   };
   const tokenize = (text: string, signal: AbortSignal) => tokenizeAs(text, true, signal);
   /** Some models expect a first token that templates may or may not have written. */

@@ -1,5 +1,5 @@
 import type { EndReason, TextDelta, TokenProbability } from "@hearth-and-keep/llama-engine";
-import { fieldOf, listOf, numberOf, numbersOf, textOf } from "./read-json.ts";
+import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 
 /** One event of a completion's stream. */
 export type CompletionPart =
@@ -27,63 +27,66 @@ export type CompletionTimings = {
 };
 
 /** `alternatives` is how many were asked for; undefined when no probabilities were. */
-export function readCompletion(event: unknown, alternatives: number | undefined): CompletionPart {
-  const error = fieldOf(event, "error");
-  if (error !== undefined) return { type: "refusal", status: numberOf(error, "code") ?? 500, value: event };
-  const progress = fieldOf(event, "prompt_progress");
-  if (progress !== undefined) {
+export function readCompletion(value: unknown, alternatives: number | undefined): CompletionPart {
+  const event = fieldsOf(value);
+  if (event["error"] !== undefined) {
+    return { type: "refusal", status: numberOf(fieldsOf(event["error"])["code"]) ?? 500, value };
+  }
+  if (event["prompt_progress"] !== undefined) {
+    const { processed, total, cache } = fieldsOf(event["prompt_progress"]);
     return {
       type: "progress",
-      evaluated: numberOf(progress, "processed") ?? 0,
-      total: numberOf(progress, "total") ?? 0,
-      cached: numberOf(progress, "cache") ?? 0,
+      evaluated: numberOf(processed) ?? 0,
+      total: numberOf(total) ?? 0,
+      cached: numberOf(cache) ?? 0,
     };
   }
-  if (fieldOf(event, "stop") === true) return { type: "end", end: readEnd(event) };
+  if (event["stop"] === true) return { type: "end", end: readEnd(event) };
   return {
     type: "piece",
-    tokens: numbersOf(event, "tokens"),
+    tokens: numbersOf(event["tokens"]),
     delta: {
       type: "text-delta",
-      text: textOf(event, "content") ?? "",
-      outputTokens: numberOf(event, "tokens_predicted") ?? 0,
+      text: textOf(event["content"]),
+      outputTokens: numberOf(event["tokens_predicted"]) ?? 0,
       ...(alternatives === undefined ? {} : { tokens: readProbabilities(event, alternatives) }),
     },
   };
 }
 
-function readEnd(event: unknown): CompletionEnd {
-  const isEnded = textOf(event, "stop_type") !== "limit";
-  const written = numberOf(event, "tokens_predicted") ?? 0;
+function readEnd(event: Fields): CompletionEnd {
+  const isEnded = event["stop_type"] !== "limit";
+  const written = numberOf(event["tokens_predicted"]) ?? 0;
   return {
     reason: isEnded ? "stop" : "length",
-    promptTokens: numberOf(event, "tokens_evaluated"),
+    promptTokens: numberOf(event["tokens_evaluated"]),
     outputTokens: Math.max(0, isEnded ? written - 1 : written),
     timings: readTimings(event),
   };
 }
 
 export function readTimings(event: unknown): CompletionTimings {
-  const timings = fieldOf(event, "timings");
+  const { cache_n, prompt_n, prompt_ms } = fieldsOf(fieldsOf(event)["timings"]);
   return {
-    cachedTokens: numberOf(timings, "cache_n") ?? 0,
-    readTokens: numberOf(timings, "prompt_n") ?? 0,
-    readMilliseconds: numberOf(timings, "prompt_ms") ?? 0,
+    cachedTokens: numberOf(cache_n) ?? 0,
+    readTokens: numberOf(prompt_n) ?? 0,
+    readMilliseconds: numberOf(prompt_ms) ?? 0,
   };
 }
 
-function readProbabilities(event: unknown, alternatives: number): readonly TokenProbability[] {
-  return listOf(event, "completion_probabilities").map((entry) => ({
+function readProbabilities(event: Fields, alternatives: number): readonly TokenProbability[] {
+  return listOf(event["completion_probabilities"]).map((entry) => ({
     ...readProbability(entry),
-    alternatives: listOf(entry, "top_logprobs").slice(0, alternatives).map(readProbability),
+    alternatives: listOf(fieldsOf(entry)["top_logprobs"]).slice(0, alternatives).map(readProbability),
   }));
 }
 
 /** A token that was impossible has no number in JSON. */
 function readProbability(entry: unknown): Omit<TokenProbability, "alternatives"> {
+  const { id, token, logprob } = fieldsOf(entry);
   return {
-    token: numberOf(entry, "id") ?? 0,
-    text: textOf(entry, "token") ?? "",
-    logProbability: numberOf(entry, "logprob") ?? Number.NEGATIVE_INFINITY,
+    token: numberOf(id) ?? 0,
+    text: textOf(token),
+    logProbability: numberOf(logprob) ?? Number.NEGATIVE_INFINITY,
   };
 }

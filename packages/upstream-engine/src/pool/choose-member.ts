@@ -30,7 +30,7 @@ const slow = { times: 3, moreSeconds: 0.25 } as const;
 /** To read a prompt again takes seconds, so a member that has read it may be slower by as much. */
 const worthWaitingSeconds = 2;
 
-export function isSlow(expectedSeconds: number, usual: number): boolean {
+function isSlow(expectedSeconds: number, usual: number): boolean {
   return expectedSeconds > slow.times * usual && expectedSeconds - usual > slow.moreSeconds;
 }
 

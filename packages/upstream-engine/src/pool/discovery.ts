@@ -34,12 +34,24 @@ export function askAgain(source: AddressSource): Discovery {
 
 /** Every address that the name of an http address stands for. */
 export function resolveName(address: URL): AddressSource {
-  return async () => {
-    const found = await lookup(address.hostname, { all: true });
+  return async (signal) => {
+    const found = await unlessAborted(lookup(address.hostname, { all: true }), signal);
     return found.map(({ address: number, family }) => {
       const each = new URL(address);
       each.hostname = family === 6 ? `[${number}]` : number;
       return each;
     });
   };
+}
+
+/** The system's resolver may be silent for long and cannot be called off: who waits for it leaves. */
+async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const leave = (): void => reject(signal.reason);
+  signal.addEventListener("abort", leave);
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
 }

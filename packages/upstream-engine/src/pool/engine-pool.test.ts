@@ -122,6 +122,35 @@ test("after three failures in a row an engine is left alone, and asked again whe
   expect(stateOf()).toBe("healthy");
 });
 
+test("a request whose engine has fallen silent is answered elsewhere before that engine counts as broken", async () => {
+  await using stage = await failFirst(say("sound"));
+  const { pool, failing } = stage;
+  const askFour = () =>
+    Promise.all([1, 2, 3, 4].map(() => answerOf(pool.generate(request(`${Math.random()}`), never))));
+  await askFour();
+  failing.isSilent = true;
+  expect(await askFour()).toEqual(["sound", "sound", "sound", "sound"]);
+  const { state, retries } = pool.snapshot().find(({ label }) => label === failing.url.host) ?? {};
+  expect(state).toBe("suspected");
+  expect(retries).toBeGreaterThan(0);
+});
+
+const readForLong: PlayedEngine["play"] = (response) =>
+  void setTimeout(() => response.end(`${chunk({ content: "read" }, "stop")}data: [DONE]\n\n`), 1500);
+
+test("a long prompt that takes its time stays with its engine, which says that it is well", async () => {
+  await using stage = await failFirst(say("sound"));
+  const { pool, failing, sound } = stage;
+  await Promise.all([1, 2, 3, 4].map(() => answerOf(pool.generate(request(`${Math.random()}`), never))));
+  failing.play = readForLong;
+  sound.play = readForLong;
+  expect(await answerOf(pool.generate(request("long ".repeat(1000)), never))).toBe("read");
+  expect(pool.snapshot().map(({ retries, state }) => [retries, state])).toEqual([
+    [0, "healthy"],
+    [0, "healthy"],
+  ]);
+});
+
 test("no engine gets more than its limit; who comes later waits, and leaves when it hangs up", async () => {
   const held: (() => void)[] = [];
   await using engine = await playEngine((response) => {

@@ -12,11 +12,13 @@ import type { EngineEvent, EngineFailure, GenerateRequest } from "@hearth-and-ke
 import { explainRefusal } from "../remote/explain-refusal.ts";
 import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
-import { type Choose, chooseMember, isSlow, medianOf } from "./choose-member.ts";
+import { type Choose, chooseMember } from "./choose-member.ts";
 import type { Discovery } from "./discovery.ts";
+import { charactersOf, LateRequests } from "./late-requests.ts";
 import { MovedOn, PlaceLine } from "./place-line.ts";
 import { type MemberSource, type MemberState, PoolMember, type Running } from "./pool-member.ts";
 import { PrefixMap, prefixesOf } from "./prefix-map.ts";
+import { within } from "./within.ts";
 
 export type EnginePoolParts = {
   readonly discovery: Discovery;
@@ -40,14 +42,10 @@ const checkSeconds = 2;
 const checkLimitSeconds = 1;
 /** It is asked what it is, too. */
 const firstCheckLimitSeconds = 5;
-const lookAgainMilliseconds = 500;
 const consultMilliseconds = 10_000;
 /** Of members that failed a request. One that only was too slow has not failed it, so moves are counted apart. */
 const mostFailures = 3;
 const mostAttempts = 8;
-const leastPatienceSeconds = 2;
-const patienceTimes = 3;
-const timesKept = 256;
 
 export class EnginePool implements AsyncDisposable {
   readonly #parts: EnginePoolParts;
@@ -55,14 +53,15 @@ export class EnginePool implements AsyncDisposable {
   readonly #prefixes = new PrefixMap();
   readonly #life = new AbortController();
   readonly #line: PlaceLine;
-  readonly #firstTokenSeconds: number[] = [];
+  readonly #late: LateRequests;
   readonly #work: Promise<unknown>[] = [];
 
   constructor(parts: EnginePoolParts) {
     this.#parts = parts;
     const choose = parts.choose ?? chooseMember;
     this.#line = new PlaceLine({ members: this.#members, choose, mostRequests: parts.mostRequests });
-    this.#work.push(this.#discover(), this.#moveSlowOnes());
+    this.#late = new LateRequests({ members: this.#members, line: this.#line });
+    this.#work.push(this.#discover(), this.#late.watch(this.#life.signal));
   }
 
   get waiting(): number {
@@ -93,7 +92,7 @@ export class EnginePool implements AsyncDisposable {
 
   /** Settles when one engine at least can be asked. */
   async ready(signal: AbortSignal): Promise<RemoteFacts> {
-    const place = await this.#line.take({ tried: new Set(), mayMove: false }, signal);
+    const place = await this.#line.take({ tried: new Set(), mayMove: false, characters: undefined }, signal);
     place.member.giveBack(place.running);
     this.#line.advance();
     return this.facts() ?? place.member.engine.learn(signal);
@@ -103,7 +102,13 @@ export class EnginePool implements AsyncDisposable {
     const prefixes = prefixesOf(request);
     const ask = (engine: RemoteEngine, both: AbortSignal): AsyncGenerator<EngineEvent> =>
       engine.generate(request, both);
-    yield* this.#askInTurn({ prefixes, preferred: this.#prefixes.find(prefixes), ask }, signal);
+    const wish = {
+      prefixes,
+      preferred: this.#prefixes.find(prefixes),
+      characters: charactersOf(request),
+      ask,
+    };
+    yield* this.#askInTurn(wish, signal);
   }
 
   /** For one whole answer that costs an engine as much as a request does. */
@@ -111,7 +116,8 @@ export class EnginePool implements AsyncDisposable {
     const asOne = async function* (engine: RemoteEngine, both: AbortSignal): AsyncGenerator<Value> {
       yield await ask(engine, both);
     };
-    for await (const value of this.#askInTurn({ prefixes: [], preferred: undefined, ask: asOne }, signal)) {
+    const wish = { prefixes: [], preferred: undefined, characters: undefined, ask: asOne };
+    for await (const value of this.#askInTurn(wish, signal)) {
       return value;
     }
     throw unavailable();
@@ -196,8 +202,7 @@ export class EnginePool implements AsyncDisposable {
     const seconds = (performance.now() - running.startedAt) / 1000;
     member.answer(seconds);
     this.#prefixes.remember(prefixes, member.label);
-    this.#firstTokenSeconds.push(seconds);
-    if (this.#firstTokenSeconds.length > timesKept) this.#firstTokenSeconds.shift();
+    if (running.characters !== undefined) this.#late.note({ seconds, characters: running.characters });
   }
 
   /** Comes back when another member may be asked; otherwise what the caller is told is thrown. */
@@ -260,44 +265,6 @@ export class EnginePool implements AsyncDisposable {
       await sleep(pause * 1000, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
-
-  /** A request that waits on a slow or suspected member goes elsewhere when somebody else is free. */
-  async #moveSlowOnes(): Promise<void> {
-    const { signal } = this.#life;
-    while (!signal.aborted) {
-      await sleep(lookAgainMilliseconds, undefined, { signal, ref: false }).catch(() => undefined);
-      const now = performance.now();
-      const patience = Math.max(leastPatienceSeconds, patienceTimes * this.#slowestUsual()) * 1000;
-      for (const member of this.#members.values()) {
-        const late = [...member.running].find(
-          (each) => each.mayMove && !each.hasBegun && now - each.startedAt > patience,
-        );
-        if (late === undefined || !this.#isDoubtful(member, now)) continue;
-        if (this.#line.hasFreePlaceBeside(member)) late.moveOn();
-      }
-    }
-  }
-
-  #isDoubtful(member: PoolMember, now: number): boolean {
-    const usual = medianOf(this.#firstTokenSeconds);
-    return member.state === "suspected" || isSlow(member.rememberedSeconds(now, usual) ?? 0, usual);
-  }
-
-  #slowestUsual(): number {
-    const sorted = this.#firstTokenSeconds.toSorted((one, other) => one - other);
-    return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
-  }
-}
-
-/** An answer that lies in our socket is in time: it is looked at before the limit counts. */
-function within(seconds: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
-  const controller = new AbortController();
-  const timer = setTimeout(() => setImmediate(() => controller.abort()), seconds * 1000);
-  timer.unref();
-  return {
-    signal: AbortSignal.any([signal, controller.signal]),
-    [Symbol.dispose]: () => clearTimeout(timer),
-  };
 }
 
 type Outcome = "answered" | "failed" | "moved";
@@ -307,6 +274,7 @@ type AskOnce<Value> = (engine: RemoteEngine, signal: AbortSignal) => Promise<Val
 type Wish<Event> = {
   readonly prefixes: readonly string[];
   readonly preferred: string | undefined;
+  readonly characters: number | undefined;
   readonly ask: (engine: RemoteEngine, signal: AbortSignal) => AsyncGenerator<Event>;
 };
 

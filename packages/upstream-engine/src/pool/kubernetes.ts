@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { askEngine } from "../remote/ask-engine.ts";
-import { fieldsOf, listOf, textOf } from "../remote/json-fields.ts";
 import { createEngineClient } from "../wire/engine-client.ts";
+import { fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import type { AddressSource } from "./discovery.ts";
 
 export type KubernetesPlan = {

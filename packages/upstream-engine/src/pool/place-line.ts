@@ -9,6 +9,8 @@ export type PlaceWish = {
   /** Members that failed it already; they are asked again only when nobody else is there. */
   readonly tried: ReadonlySet<PoolMember>;
   readonly mayMove: boolean;
+  /** How much there is to read; undefined when nobody can say, and then it is never late. */
+  readonly characters: number | undefined;
 };
 
 export type Place = {
@@ -128,11 +130,12 @@ export class PlaceLine {
   }
 }
 
-function placeOn(member: PoolMember, { mayMove }: PlaceWish): Place {
+function placeOn(member: PoolMember, { mayMove, characters }: PlaceWish): Place {
   const ending = new AbortController();
   const running: Running = {
     startedAt: performance.now(),
     mayMove,
+    characters,
     hasBegun: false,
     pendingSince: undefined,
     moveOn: () => ending.abort(new MovedOn()),

@@ -22,6 +22,8 @@ export type Running = {
   readonly startedAt: number;
   /** It has not gone elsewhere before because a member was slow: once is enough, or it would never be answered. */
   readonly mayMove: boolean;
+  /** How much there is to read for it; undefined when nobody can say. */
+  readonly characters: number | undefined;
   hasBegun: boolean;
   /** Since when its next event is waited for; undefined while its reader is busy. */
   pendingSince: number | undefined;
@@ -70,6 +72,11 @@ export class PoolMember {
 
   get usedAt(): number {
     return this.#usedAt;
+  }
+
+  /** When something of it arrived last. */
+  get heardAt(): number {
+    return this.#heardAt;
   }
 
   /** When it is to be asked again how it is, if it was not well. */
@@ -140,6 +147,12 @@ export class PoolMember {
     const isOver = standing === "gone" || this.#state === "trial" || this.#failuresInRow >= failuresToOpen;
     if (isOver) this.#open();
     else if (this.#state === "healthy") this.#state = "suspected";
+  }
+
+  /** It has fallen silent: it is asked on only when nobody else is free, until it answers or is well for a while. */
+  suspect(): void {
+    this.#failedAt = performance.now();
+    if (this.#state === "healthy") this.#state = "suspected";
   }
 
   isWell(): void {

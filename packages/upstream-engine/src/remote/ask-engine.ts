@@ -1,6 +1,6 @@
 import type { EngineClient, EngineQuestion } from "../wire/engine-client.ts";
+import { type Fields, fieldsOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
-import { type Fields, fieldsOf } from "./json-fields.ts";
 
 /** The fields of an answer with status 200; everything else is thrown, as the wire does for streams. */
 export async function askEngine(

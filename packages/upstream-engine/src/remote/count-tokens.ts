@@ -1,7 +1,7 @@
 import type { Conversation } from "@hearth-and-keep/llama-engine";
 import type { EngineClient } from "../wire/engine-client.ts";
+import { countOf, type Fields, listOf, textOf } from "../wire/json-fields.ts";
 import { askEngine } from "./ask-engine.ts";
-import { countOf, type Fields, listOf, textOf } from "./json-fields.ts";
 import { writeMessages, writeTools } from "./write-messages.ts";
 import type { AskedEngine } from "./write-request.ts";
 import { notSupported } from "./write-sampling.ts";

@@ -1,6 +1,6 @@
 import type { EngineFailure } from "@hearth-and-keep/llama-engine";
+import { countOf, fieldsOf, textOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
-import { countOf, fieldsOf, textOf } from "./json-fields.ts";
 
 /**
  * What an engine that did not answer means for the request and for the engine.

@@ -1,6 +1,6 @@
 import type { EngineEvent, TokenProbability } from "@hearth-and-keep/llama-engine";
+import { countOf, type Fields, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
-import { countOf, type Fields, fieldsOf, listOf, textOf } from "./json-fields.ts";
 import { readProbabilities } from "./read-probabilities.ts";
 
 export type ReadingPlan = {

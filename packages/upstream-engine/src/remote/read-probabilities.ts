@@ -1,5 +1,5 @@
 import type { TokenProbability } from "@hearth-and-keep/llama-engine";
-import { countOf, fieldsOf, listOf, textOf } from "./json-fields.ts";
+import { countOf, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 
 /** Engines tell a token's text; its number only some of them do. */
 const unknownToken = -1;

@@ -6,12 +6,12 @@ import type {
   GenerateRequest,
 } from "@hearth-and-keep/llama-engine";
 import type { EngineClient } from "../wire/engine-client.ts";
+import { countOf, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
 import { askEngine } from "./ask-engine.ts";
 import { countTokens, renderPrompt, tokenizeText } from "./count-tokens.ts";
 import type { Dialect } from "./dialects.ts";
 import { readLengths } from "./explain-refusal.ts";
-import { countOf, fieldsOf, listOf, textOf } from "./json-fields.ts";
 import { readAnswer } from "./read-answer.ts";
 import { type AskedEngine, writeRequest } from "./write-request.ts";
 

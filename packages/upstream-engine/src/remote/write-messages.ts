@@ -1,6 +1,7 @@
 import type { Conversation, Message, Tool } from "@hearth-and-keep/llama-engine";
+import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
-import type { Fields } from "./json-fields.ts";
+import { notSupported } from "./write-sampling.ts";
 
 export type MessageRules = {
   readonly dialect: Dialect;
@@ -9,7 +10,10 @@ export type MessageRules = {
 };
 
 /** A conversation in OpenAI's words. */
-export function writeMessages({ messages }: Conversation, rules: MessageRules): readonly Fields[] {
+export function writeMessages(conversation: Conversation, rules: MessageRules): readonly Fields[] {
+  const { messages, goTemplate } = conversation;
+  // Engines elsewhere make their prompts themselves.
+  if (goTemplate !== undefined) throw notSupported("a template in a request");
   return messages.map((message) => writeMessage(message, rules));
 }
 

@@ -109,3 +109,12 @@ test("an answer without a limit asks for none, and images are refused where nobo
     expect.objectContaining({ failure: { kind: "not-supported", feature: "images" } }),
   );
 });
+
+test("a template in a request is refused, because engines elsewhere make their prompts themselves", () => {
+  const conversation = { messages: [{ role: "user", content: "Hi" }], goTemplate: "{{ .Prompt }}" } as const;
+  for (const dialect of ["llama-server", "vllm", "sglang", "openai"] as const) {
+    expect(() => bodyFor(dialect, { input: { type: "conversation", conversation } })).toThrow(
+      expect.objectContaining({ failure: { kind: "not-supported", feature: "a template in a request" } }),
+    );
+  }
+});

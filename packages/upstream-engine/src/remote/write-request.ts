@@ -1,7 +1,7 @@
 import type { Conversation, GenerateRequest, OutputConstraint, Tool } from "@hearth-and-keep/llama-engine";
 import type { EngineQuestion } from "../wire/engine-client.ts";
+import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
-import type { Fields } from "./json-fields.ts";
 import { writeMessages, writeTools } from "./write-messages.ts";
 import { notSupported, writeSampling } from "./write-sampling.ts";
 

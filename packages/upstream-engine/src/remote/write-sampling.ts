@@ -1,7 +1,7 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineFailure, Sampling } from "@hearth-and-keep/llama-engine";
+import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
-import type { Fields } from "./json-fields.ts";
 
 /** What the server takes when nobody says anything: an engine that cannot do it may do what it likes there. */
 const usual = { topK: 40, repeatPenalty: 1.1, repeatLastTokens: 64 } as const;

@@ -14,6 +14,8 @@ export type PlayedEngine = AsyncDisposable & {
   /** What it does from now on. */
   play: (response: ServerResponse, request: IncomingMessage) => void;
   isWell: boolean;
+  /** It takes questions and answers none. */
+  isSilent: boolean;
   stop(): Promise<void>;
 };
 
@@ -21,7 +23,8 @@ export type PlayedEngine = AsyncDisposable & {
 export async function playEngine(play: PlayedEngine["play"] = say("Hello")): Promise<PlayedEngine> {
   const server = createServer((request, response) => {
     const { url: path = "" } = request;
-    if (path === "/health") response.writeHead(engine.isWell ? 200 : 500).end("{}");
+    if (engine.isSilent) engine.asked.push(path);
+    else if (path === "/health") response.writeHead(engine.isWell ? 200 : 500).end("{}");
     else if (path === "/v1/models") response.end('{"data":[{"id":"m","max_model_len":100}]}');
     else {
       engine.asked.push(path);
@@ -41,6 +44,7 @@ export async function playEngine(play: PlayedEngine["play"] = say("Hello")): Pro
     asked: [],
     play,
     isWell: true,
+    isSilent: false,
     stop,
     [Symbol.asyncDispose]: stop,
   };

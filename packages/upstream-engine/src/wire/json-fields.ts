@@ -15,6 +15,16 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** None when one of them is no number. */
+export function numbersOf(value: unknown): readonly number[] {
+  const list = listOf(value);
+  return list.every((each) => typeof each === "number") ? list : [];
+}
+
 /** A whole number from zero. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { type AddressSource, askAgain, resolveName } from "./discovery.ts";
+
+const never = new AbortController().signal;
+const hrefs = (addresses: readonly URL[]) => addresses.map(({ href }) => href);
+
+/** The lists that come until there are so many. */
+async function listsOf(source: AddressSource, count: number): Promise<readonly (readonly URL[])[]> {
+  const ending = new AbortController();
+  const lists: (readonly URL[])[] = [];
+  for await (const addresses of askAgain(source).watch(ending.signal)) {
+    lists.push(addresses);
+    if (lists.length === count) ending.abort();
+  }
+  return lists;
+}
+
+test("the system's resolver tells every address of a name, with the port and the path kept", async () => {
+  const addresses = await resolveName(new URL("http://localhost:8000/engine"))(never);
+  expect(hrefs(addresses)).toContain("http://127.0.0.1:8000/engine");
+  for (const href of hrefs(addresses))
+    expect(href).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):8000\/engine$/u);
+});
+
+test("a name that is nobody's is a list that cannot be had, and the next question is asked all the same", {
+  timeout: 20_000,
+}, async () => {
+  const nobody = resolveName(new URL("http://engines.invalid:8000"));
+  await expect(nobody(never)).rejects.toThrow("ENOTFOUND");
+  let asked = 0;
+  const lists = await listsOf((signal) => {
+    asked += 1;
+    return asked === 1 ? nobody(signal) : Promise.resolve([new URL("http://10.0.0.4:8000")]);
+  }, 1);
+  expect([asked, lists.map(hrefs)]).toEqual([2, [["http://10.0.0.4:8000/"]]]);
+});
+
+test("no list is longer than a thousand and twenty-four addresses", async () => {
+  const many = Array.from(
+    { length: 3000 },
+    (_, index) => new URL(`http://10.0.${index >> 8}.${index & 255}`),
+  );
+  expect((await listsOf(() => Promise.resolve(many), 1))[0]).toEqual(many.slice(0, 1024));
+});
+
+test("who leaves does not wait for a resolver that is silent", async () => {
+  const ending = new AbortController();
+  const asking = resolveName(new URL("http://engines.invalid:8000"))(ending.signal);
+  ending.abort(new Error("The server ends"));
+  await expect(asking).rejects.toThrow("The server ends");
+});
