@@ -36,13 +36,18 @@ require_node_24() {
   fi
 }
 
+# What the lock wants and what npm has noted as installed; whoever changes either of them changes this.
+installed_from() { fingerprint "$root/package-lock.json" "$root/node_modules/.package-lock.json"; }
+
 install_packages() {
   stamp="$root/node_modules/.installed-from"
-  wanted=$(fingerprint "$root/package-lock.json")
-  if [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
-    say "Installing the locked packages"
-    (cd "$root" && npm ci --loglevel=error >&2)
-    printf '%s' "$wanted" > "$stamp"
+  if [ "$(cat "$stamp" 2>/dev/null || true)" != "$(installed_from 2>/dev/null)" ]; then
+    # A plain `npm ci` has done it as well.
+    if ! node "$root/scripts/is-installed.ts" "$root"; then
+      say "Installing the locked packages"
+      (cd "$root" && npm ci --loglevel=error >&2)
+    fi
+    installed_from > "$stamp"
   fi
 }
 

@@ -18,9 +18,10 @@ import {
   startProcess,
   testModel,
 } from "@hearth-and-keep/test-servers";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { fillRegistry } from "../../conformance/transfers/fill-registry.ts";
 import { root } from "../run-to-end.ts";
+import { endProgramsOf } from "./end-programs.ts";
 import { environmentOfOlderNode } from "./older-node.ts";
 import { isPromiseKept, type QuickStartStep, readQuickStart } from "./quick-start.ts";
 
@@ -155,17 +156,20 @@ async function prepareSurroundings(
 test("the quick start works line by line from an empty folder, on a machine with Node 20", {
   timeout: 400_000,
 }, async () => {
-  await using folder = await makeTemporaryFolder("quick-start");
-  await using postgres = await startPostgres();
+  const parts = new AsyncDisposableStack();
+  // Whatever fails, and also when the time is over: then this function never comes to its own end.
+  onTestFinished(() => parts.disposeAsync());
+  const folder = parts.use(await makeTemporaryFolder("quick-start"));
+  parts.defer(() => endProgramsOf(folder.path));
+  const postgres = parts.use(await startPostgres());
   const ports = { hearth: String(await findFreePort()), keep: String(await findFreePort()) };
-  await using provider = await startProvider(ports.keep);
-  await using registry = await startModelRegistry();
+  const provider = parts.use(await startProvider(ports.keep));
+  const registry = parts.use(await startModelRegistry());
   const here = await prepareSurroundings(folder.path, { postgres, provider, registry, ports });
   const steps = readQuickStart(adapt(readFileSync(join(root, "README.md"), "utf8"), here));
   expect(steps.length).toBeGreaterThanOrEqual(fewestSteps);
-  await using servers = new AsyncDisposableStack();
   for (const step of steps) {
-    if (step.kind === "server") servers.use(await startServer(step, here));
+    if (step.kind === "server") parts.use(await startServer(step, here));
     else if (step.kind === "file") writeFileSync(join(here.folder, step.name), step.content);
     else if (!step.line.includes(token)) runCommand(step, here);
     else {

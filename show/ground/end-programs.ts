@@ -1,0 +1,35 @@
+import { readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readProcessFile } from "@hearth-and-keep/test-servers";
+
+const graceSeconds = 10;
+const lookEveryMilliseconds = 50;
+
+/**
+ * Ends every program that has this folder as its home, and what it started with the same one: a server in the
+ * background outlives the line that started it, and a line that hangs outlives its shell.
+ */
+export async function endProgramsOf(home: string): Promise<void> {
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    const deadline = Date.now() + graceSeconds * 1000;
+    for (const pid of programsOf(home)) send(pid, signal);
+    while (programsOf(home).length > 0 && Date.now() < deadline) await sleep(lookEveryMilliseconds);
+  }
+}
+
+/** One that has ended and that nobody has waited for has no environment any more. */
+function programsOf(home: string): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/u.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid)
+    .filter((pid) => readProcessFile(pid, "environ").split("\0").includes(`HOME=${home}`));
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended meanwhile.
+  }
+}
