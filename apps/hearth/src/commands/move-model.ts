@@ -1,5 +1,5 @@
 import { callFailure, isCallFailure } from "../calling/call-failure.ts";
-import type { ServerCaller } from "../calling/call-server.ts";
+import type { ServerCaller, ServerFlags } from "../calling/call-server.ts";
 import { tellBytes } from "../terminal/measures.ts";
 import { screen } from "../terminal/screen.ts";
 import {
@@ -7,12 +7,37 @@ import {
   type ProgressStep,
   type TransferProgress,
 } from "../terminal/transfer-progress.ts";
+import type { Define } from "./command-row.ts";
+import { addServerFlags, withServer } from "./server-flags.ts";
 
 export type Move = {
   readonly direction: "pull" | "push";
   readonly model: string;
   readonly isInsecure: boolean;
 };
+
+export type MoveCommand = Pick<Move, "direction"> & {
+  /** What its one argument is. */
+  readonly argument: string;
+  /** Said in a terminal when all of it has arrived. */
+  readonly ended: (model: string) => string;
+};
+
+/** `hearth pull` and `hearth push`. */
+export function defineMove({ direction, argument, ended }: MoveCommand): Define {
+  return (command) => {
+    addServerFlags(
+      command
+        .argument("<model>", argument)
+        .option("--insecure", "speak plain http to a registry that the server lists as private"),
+    ).action((model: string, flags: ServerFlags & { readonly insecure?: boolean }) =>
+      withServer(flags, async (server) => {
+        await moveModel(server, { direction, model, isInsecure: flags.insecure === true });
+        if (screen.isTerminal) screen.line(ended(model));
+      }),
+    );
+  };
+}
 
 /** Fetches or sends a model and shows how far it is; Ctrl-C leaves it so that it can go on later, and says so. */
 export async function moveModel(server: ServerCaller, { direction, model, isInsecure }: Move): Promise<void> {

@@ -6,7 +6,7 @@ import { type Conversation, canDo, type Said } from "./conversation.ts";
 const mostImageBytes = 32 * 1024 * 1024;
 /** A path as people paste or drag it: quoted, with escaped spaces, or plain. */
 const paths =
-  /"([^"\n]+\.(?:png|jpe?g|webp))"|'([^'\n]+\.(?:png|jpe?g|webp))'|((?:~?\.{0,2}\/|\b[\w.-]+\/)(?:\\.|[^\s\\"'])+\.(?:png|jpe?g|webp))\b/giu;
+  /"([^"\n]+\.(?:png|jpe?g|gif|bmp|webp))"|'([^'\n]+\.(?:png|jpe?g|gif|bmp|webp))'|((?:~?\.{0,2}\/|\b[\w.-]+\/)(?:\\.|[^\s\\"'])+\.(?:png|jpe?g|gif|bmp|webp))\b/giu;
 
 /** Takes the pictures that a prompt names out of it; a model that cannot see gets the text as it is. */
 export async function findImages(text: string, conversation: Conversation): Promise<Said> {

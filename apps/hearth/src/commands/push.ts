@@ -1,20 +1,7 @@
-import type { ServerFlags } from "../calling/call-server.ts";
-import { screen } from "../terminal/screen.ts";
-import type { Define } from "./command-row.ts";
-import { moveModel } from "./move-model.ts";
-import { addServerFlags, withServer } from "./server-flags.ts";
+import { defineMove } from "./move-model.ts";
 
-type TransferFlags = ServerFlags & { readonly insecure?: boolean };
-
-export const define: Define = (command) => {
-  addServerFlags(
-    command
-      .argument("<model>", "a model that is here, with the registry in its name, as HOST/NAME:TAG")
-      .option("--insecure", "speak plain http to a registry that the server lists as private"),
-  ).action((model: string, flags: TransferFlags) =>
-    withServer(flags, async (server) => {
-      await moveModel(server, { direction: "push", model, isInsecure: flags.insecure === true });
-      if (screen.isTerminal) screen.line(`${model} is in its registry`);
-    }),
-  );
-};
+export const define = defineMove({
+  direction: "push",
+  argument: "a model that is here, with the registry in its name, as HOST/NAME:TAG",
+  ended: (model) => `${model} is in its registry`,
+});

@@ -120,6 +120,10 @@ const remedies: readonly (readonly [words: RegExp, next: string])[] = [
   [/invalid model name/u, "a name is like model, model:tag or team/model:tag"],
   [/Cannot reach /u, "look whether this machine is online, then try again: what arrived is kept"],
   [/store that is only read/u, "that model belongs to an Ollama on this machine; remove it there"],
+  [
+    /runs on engines elsewhere/u,
+    "take another name, or change the file that hearth serve --engines-file names",
+  ],
 ];
 
 function explainRefusal({ status, text }: CallFailure & { kind: "server-refused" }): Told {

@@ -28,7 +28,7 @@ import { createFromFile } from "../models/create-from-file.ts";
 import type { ModelExtras } from "../models/model-extras.ts";
 import type { Credentials } from "../models/registry/credentials.ts";
 import type { RemoteModel } from "../models/remote/engines-file.ts";
-import { withRemoteModels } from "../models/remote/remote-models.ts";
+import { withoutRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
 import { type ModelStore, openModelStore } from "../models/store/model-store.ts";
 import { createTransfers, type TransferLimits } from "../models/transfers/create-transfers.ts";
 import { readPageFiles } from "../page/answer-page.ts";
@@ -114,12 +114,15 @@ export async function startTestServer(plan: TestServerPlan): Promise<TestServer>
       : stack.use(createOutbound({ privateHosts: plan.privateRegistries ?? [] }));
   const server = createModelServer({
     metrics,
-    transfers: createTransfers({
-      stores: [store],
-      outbound,
-      credentials: plan.credentials ?? { forHost: () => undefined },
-      ...(plan.transferLimits === undefined ? {} : { limits: plan.transferLimits }),
-    }),
+    transfers: withoutRemoteModels(
+      createTransfers({
+        stores: [store],
+        outbound,
+        credentials: plan.credentials ?? { forHost: () => undefined },
+        ...(plan.transferLimits === undefined ? {} : { limits: plan.transferLimits }),
+      }),
+      plan.remote ?? [],
+    ),
     models: withRemoteModels(createCatalog([store]), plan.remote ?? [], remote.learn),
     scheduler,
     page: await readPageFiles(),

@@ -108,11 +108,16 @@ describe("what the engine is given", () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  test("a template in the request is refused with a plain sentence, an empty one is none", async () => {
+  test("a template beside a suffix is refused with a plain sentence, an empty one is none", async () => {
     await using server = await startTestServer({ models: { smol }, script: saying("4") });
-    const refused = await ask(server, "/api/generate", { model: "smol", prompt, template: "{{ .Prompt }}" });
+    const refused = await ask(server, "/api/generate", {
+      model: "smol",
+      prompt,
+      suffix: "end",
+      template: "{{ .Prompt }}",
+    });
     expect(refused.status).toBe(400);
-    expect(refused.last["error"]).toContain("does not take a template");
+    expect(refused.last["error"]).toContain("does not take a template together with a suffix");
     expect((await ask(server, "/api/generate", { model: "smol", prompt, template: "" })).status).toBe(200);
   });
 

@@ -33,14 +33,15 @@ export async function answerGenerate(call: HearthCall<GenerateBody>, parts: Hear
   });
 }
 
-function refuseContradictions({ raw, template, system, context }: GenerateBody): void {
+function refuseContradictions({ raw, template, system, context, suffix }: GenerateBody): void {
   const place = "";
   if (raw === true && (template || system || context?.length)) {
     const reason = "raw mode does not support template, system, or context";
     throw requestFailure({ kind: "request-invalid", place, reason });
   }
-  if (template) {
-    const reason = "this server does not take a template with a request yet; use raw, or a model that has it";
+  if (template && suffix) {
+    const reason =
+      "this server does not take a template together with a suffix; use raw, or a model that has it";
     throw requestFailure({ kind: "request-invalid", place, reason });
   }
 }
@@ -74,7 +75,8 @@ async function readInput(
   if (body.raw === true) return { type: "raw", prompt };
   const last: Message = { role: "user", content: prompt, ...(images.length === 0 ? {} : { images }) };
   const messages = [...remembered.slice(0, -1), last];
-  return { type: "conversation", conversation: { messages, ...thinking } };
+  const goTemplate = body.template ? { goTemplate: body.template } : {};
+  return { type: "conversation", conversation: { messages, ...thinking, ...goTemplate } };
 }
 
 function writeRemembered(remembered: readonly RememberedTurn[], { text }: AnswerPart) {

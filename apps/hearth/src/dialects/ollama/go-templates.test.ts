@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createFromFile } from "../../models/create-from-file.ts";
 import { openModelStore } from "../../models/store/model-store.ts";
 import { placeWithoutJinja } from "../../models/test/without-jinja.ts";
-import { startTestServer, type TestServer } from "../../test/start-test-server.ts";
+import { smol, startTestServer, type TestServer } from "../../test/start-test-server.ts";
 import { ask } from "./test/ask.ts";
 
 const chatml =
@@ -73,6 +73,50 @@ test("tools are shown by a Go template that knows them, and a broken template is
   expect(raw.status).toBe(200);
 });
 
+test("a template in a request counts before the model's own, for that request alone, as Ollama does it", async () => {
+  await using folder = await makeTemporaryFolder("go-templates");
+  await using server = await startWithTemplates(folder.path, {
+    plain: calling,
+    broken: "{{ .Messages | shout }}",
+  });
+  const generate = (more: Readonly<Record<string, unknown>>) =>
+    ask(server, "/api/generate", { prompt: "What is 2+2?", ...exact, ...more });
+  for (const model of ["plain", "broken", "jinja"]) {
+    const replaced = await generate({ model, template: chatml });
+    // What a real Ollama counted and answered by this template, with the same weights.
+    expect([model, replaced.status, replaced.last]).toEqual([
+      model,
+      200,
+      expect.objectContaining({ response: "The answer is: 4", prompt_eval_count: 16 }),
+    ]);
+  }
+  const own = await generate({ model: "jinja" });
+  expect(own.last["prompt_eval_count"]).toBeGreaterThan(20);
+  const told = await generate({ model: "jinja", template: "{{ .System }}: {{ .Prompt }}", system: "Add" });
+  const raw = await generate({ model: "jinja", raw: true, prompt: "Add: What is 2+2?" });
+  expect(told.last["prompt_eval_count"]).toBe(raw.last["prompt_eval_count"]);
+  expect(told.last["response"]).toBe(raw.last["response"]);
+});
+
+test("a template in a request has the limits of a model's own, and its mistakes are the caller's", async () => {
+  await using folder = await makeTemporaryFolder("go-templates");
+  await using server = await startWithTemplates(folder.path, { plain: chatml });
+  const generate = (template: string) =>
+    ask(server, "/api/generate", { model: "plain", prompt: "One", template, ...exact });
+  const round = "{{ range $.Messages }}";
+  for (const [template, reason] of [
+    ["{{ .Prompt | shout }}", 'it calls "shout"'],
+    ["{{ if .Prompt }}", "template: "],
+    [`{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "template: "],
+    [round.repeat(2000) + "x" + "{{ end }}".repeat(2000), "template: "],
+    ["x".repeat(8 * 1024 ** 2), "template: "],
+  ] as const) {
+    const refused = await generate(template);
+    expect([refused.status, refused.last["error"]]).toEqual([400, expect.stringContaining(reason)]);
+  }
+  expect((await generate(chatml)).status).toBe(200);
+});
+
 async function startWithTemplates(
   folder: string,
   templates: Readonly<Record<string, string>>,
@@ -84,5 +128,5 @@ async function startWithTemplates(
   for (const [name, template] of Object.entries(templates)) {
     await createFromFile([store], { name, file, extras: { template } });
   }
-  return startTestServer({ models: {}, storeFolder });
+  return startTestServer({ models: { jinja: smol }, storeFolder });
 }

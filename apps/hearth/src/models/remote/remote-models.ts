@@ -14,8 +14,7 @@ export type Learn = (name: string) => { readonly contextTokens: number | undefin
 /** The models of this machine with those that run elsewhere beside them; of one name, the one elsewhere wins. */
 export function withRemoteModels(local: Catalog, remote: readonly RemoteModel[], learn: Learn): Catalog {
   if (remote.length === 0) return local;
-  const find = finderOf(remote);
-  const refuse = (...names: readonly string[]): void => refuseRemote(find, names);
+  const { find, findPlace } = finderOf(remote);
   return {
     ...local,
     async list() {
@@ -33,12 +32,18 @@ export function withRemoteModels(local: Catalog, remote: readonly RemoteModel[],
     },
     inspectProjector: async (name) => (find(name) === undefined ? local.inspectProjector(name) : undefined),
     async copy(source, destination) {
-      refuse(source, destination);
+      refuse(source, find);
+      refuse(destination, findPlace);
       await local.copy(source, destination);
     },
     async remove(name) {
-      refuse(name);
+      refuse(name, find);
       return local.remove(name);
+    },
+    async *create(order) {
+      refuse(order.name, findPlace);
+      if (order.origin.kind === "model") refuse(order.origin.name, find);
+      yield* local.create(order);
     },
   };
 }
@@ -46,13 +51,17 @@ export function withRemoteModels(local: Catalog, remote: readonly RemoteModel[],
 /** What runs elsewhere is not here to be pushed, and nothing can be pulled into its place. */
 export function withoutRemoteModels(transfers: Transfers, remote: readonly RemoteModel[]): Transfers {
   if (remote.length === 0) return transfers;
-  const find = finderOf(remote);
-  const guarded = (direction: keyof Transfers): Transfers["push"] =>
-    async function* (wish): AsyncGenerator<TransferProgress> {
-      refuseRemote(find, [wish.name]);
-      yield* transfers[direction](wish);
-    };
-  return { pull: guarded("pull"), push: guarded("push") };
+  const { find, findPlace } = finderOf(remote);
+  return {
+    async *pull(wish): AsyncGenerator<TransferProgress> {
+      refuse(wish.name, findPlace);
+      yield* transfers.pull(wish);
+    },
+    async *push(wish): AsyncGenerator<TransferProgress> {
+      refuse(wish.name, find);
+      yield* transfers.push(wish);
+    },
+  };
 }
 
 /** Names that stand for a model here and for one elsewhere. */
@@ -61,26 +70,38 @@ export async function coveredNames(
   remote: readonly RemoteModel[],
 ): Promise<readonly string[]> {
   if (remote.length === 0) return [];
-  const find = finderOf(remote);
+  const { findPlace } = finderOf(remote);
   const { models } = await local.list();
-  return models.map(({ name }) => name).filter((name) => find(name) !== undefined);
+  return models.map(({ name }) => name).filter((name) => findPlace(name) !== undefined);
 }
 
 type Find = (name: string) => RemoteModel | undefined;
 
-function finderOf(remote: readonly RemoteModel[]): Find {
+type Finders = {
+  readonly find: Find;
+  /** Of a name that is to be given to something: whatever digest stands behind it, the name would be taken. */
+  readonly findPlace: Find;
+};
+
+function finderOf(remote: readonly RemoteModel[]): Finders {
   const byName = new Map(remote.map((model) => [model.name.toLowerCase(), model]));
-  return (text) => {
+  const findPlace: Find = (text) => {
     const name = readModelName(text);
-    const model = name === undefined ? undefined : byName.get(displayModelName(name).toLowerCase());
-    // Who asks for other bytes by their digest does not mean this one.
-    return name?.digest === null || name?.digest === model?.digest ? model : undefined;
+    return name === undefined ? undefined : byName.get(displayModelName(name).toLowerCase());
+  };
+  return {
+    findPlace,
+    find(text) {
+      const model = findPlace(text);
+      const digest = readModelName(text)?.digest ?? null;
+      // Who asks for other bytes by their digest does not mean this one.
+      return digest === null || digest === model?.digest ? model : undefined;
+    },
   };
 }
 
-function refuseRemote(find: Find, names: readonly string[]): void {
-  const model = names.find((name) => find(name) !== undefined);
-  if (model !== undefined) throw modelFailure({ kind: "model-elsewhere", model });
+function refuse(name: string, find: Find): void {
+  if (find(name) !== undefined) throw modelFailure({ kind: "model-elsewhere", model: name });
 }
 
 function summarize(

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { cacheFolder, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 
 const system = {
   "resolv.conf": "nameserver 127.0.0.1\n",
@@ -28,7 +28,11 @@ export async function runInOwnNetwork(program: URL): Promise<string> {
   const certificate = fileURLToPath(new URL("../fixtures/world-certificate.pem", import.meta.url));
   const child = spawn("unshare", ["--user", "--map-root-user", "--net", "--mount", "sh", "-c", script], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", NODE_EXTRA_CA_CERTS: certificate },
+    env: {
+      PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
+      HEARTH_AND_KEEP_CACHE: cacheFolder,
+      NODE_EXTRA_CA_CERTS: certificate,
+    },
   });
   const [output, problems] = await Promise.all([text(child.stdout), text(child.stderr)]);
   if (output === "") throw new Error(`Cannot run in a network of its own: ${problems}`);

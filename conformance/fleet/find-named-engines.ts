@@ -1,0 +1,87 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { makeTemporaryFolder, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
+import {
+  type ForgedNames,
+  serveForgedNames,
+} from "../../apps/hearth/src/models/registry/test/forged-names.ts";
+import { serveHearth } from "../terminal/run-hearth.ts";
+
+/** One moment of a name's life: whom the program knows under it, and what a question is answered with. */
+export type NamedMoment = {
+  readonly when: string;
+  readonly engines: readonly string[];
+  readonly status: number;
+};
+
+const name = "engines.test.example";
+const [first, second, third] = ["203.0.114.10", "203.0.114.20", "203.0.114.30"] as const;
+/** Longer than it takes until a name is asked for again. */
+const afterMilliseconds = 5000;
+const longestMilliseconds = 15_000;
+
+/**
+ * The program with a model behind a name, in a network where every address is this machine and names mean what the
+ * table says. Tells on standard output what became of each change.
+ */
+async function findNamedEngines(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const names: ForgedNames = new Map();
+  const nameServer = stack.use(await serveForgedNames(names));
+  const engine = stack.use(
+    await startLlamaServer({ model: await testModel("tiny-llama.gguf"), host: "0.0.0.0" }),
+  );
+  const { port } = new URL(engine.url);
+  const folder = stack.use(await makeTemporaryFolder("named-engines"));
+  const file = join(folder.path, "engines.toml");
+  await writeFile(
+    file,
+    `[models.far]\ndialect = "llama-server"\ndiscover = { dns = "http://${name}:${port}" }\n`,
+  );
+  const hearth = stack.use(
+    await serveHearth(["--engines-file", file], { HOME: folder.path, HEARTH_MODELS: folder.path }),
+  );
+  const moments: NamedMoment[] = [];
+  const note = async (when: string, expected: readonly string[]): Promise<void> => {
+    const engines = await enginesOf(hearth.url, expected);
+    // Nobody is waited for where nobody is known.
+    const status = engines.length === 0 ? 0 : await ask(hearth.url);
+    moments.push({ when, engines, status });
+  };
+  await note("unknown", []);
+  names.set(name, [[first, second]]);
+  await note("appeared", [first, second]);
+  names.set(name, [[second]]);
+  await note("one gone", [second]);
+  names.set(name, [[second, third]]);
+  await note("another came", [second, third]);
+  names.delete(name);
+  await sleep(afterMilliseconds);
+  await note("name gone", [second, third]);
+  await nameServer[Symbol.asyncDispose]();
+  await sleep(afterMilliseconds);
+  await note("name server gone", [second, third]);
+  process.stdout.write(JSON.stringify(moments));
+}
+
+/** As metrics call them, without their port, as soon as they are the expected ones. */
+async function enginesOf(url: string, expected: readonly string[]): Promise<readonly string[]> {
+  const deadline = Date.now() + longestMilliseconds;
+  for (;;) {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const lines = text.matchAll(/^hearth_pool_requests\{.*engine="([^":]+):\d+"/gmu);
+    const engines = [...lines].map(([, host = ""]) => host).toSorted();
+    if (engines.join() === expected.join() || Date.now() > deadline) return engines;
+    await sleep(100);
+  }
+}
+
+async function ask(url: string): Promise<number> {
+  const body = { model: "far", messages: [{ role: "user", content: "Hi" }], max_tokens: 2 };
+  const response = await fetch(`${url}/v1/chat/completions`, { method: "POST", body: JSON.stringify(body) });
+  await response.text();
+  return response.status;
+}
+
+await findNamedEngines();
