@@ -79,8 +79,8 @@ module.exports = {
         to: { path: "^packages/envelope-crypto/" },
       },
     ),
-    rule("browser-code-is-browser-code", "The browser apps use nothing of Node", {
-      from: { path: "^apps/(hearth-web|keep-console)/src/", pathNot: tests },
+    rule("browser-code-is-browser-code", "What runs in the browser uses nothing of Node", {
+      from: { path: "^(apps/(hearth-web|keep-console)|packages/page-design)/src/", pathNot: tests },
       to: { dependencyTypes: ["core"] },
     }),
     rule("every-import-resolves", "An import the tool cannot follow is one that no other rule sees", {

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 
@@ -61,7 +62,7 @@ async function writeStyle(folder: string, output: string): Promise<string> {
   const ordered = names.toSorted(
     (one, other) => Number(other === "look.css") - Number(one === "look.css") || one.localeCompare(other),
   );
-  const parts = await Promise.all(ordered.map((name) => readFile(join(folder, name), "utf8")));
+  const parts = await Promise.all(ordered.map((name) => readStyle(join(folder, name))));
   const css = parts
     .join("\n")
     .replaceAll(/\/\*[\s\S]*?\*\//gu, "")
@@ -69,4 +70,14 @@ async function writeStyle(folder: string, output: string): Promise<string> {
   const name = `style-${createHash("sha256").update(css).digest("hex").slice(0, 8)}.css`;
   await writeFile(join(output, name), css);
   return name;
+}
+
+/** With what it imports before it: a page asks for one file of style. */
+async function readStyle(path: string): Promise<string> {
+  const { resolve } = createRequire(path);
+  const text = await readFile(path, "utf8");
+  const imported = [...text.matchAll(/@import "([^"]+)";/gu)].map(([, name = ""]) =>
+    readStyle(resolve(name)),
+  );
+  return [...(await Promise.all(imported)), text.replaceAll(/@import "[^"]+";/gu, "")].join("\n");
 }

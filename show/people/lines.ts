@@ -31,11 +31,11 @@ const claims: readonly Claim[] = [
   },
   {
     title: "Every screen of the page has its picture, light and dark, narrow and wide, none blank or broken",
-    paths: [`${page}/screenshots.test.ts`],
+    paths: [`${page}/every-screen.test.ts`],
   },
   {
     title: "axe-core finds nothing on the page, and it works by keyboard alone",
-    paths: [`${page}/accessibility.test.ts`],
+    paths: [`${page}/every-screen.test.ts`, `${page}/keyboard.test.ts`],
   },
   {
     title: "hearth list on a running server takes at most 150 ms of our own time",

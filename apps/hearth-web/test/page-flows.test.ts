@@ -10,13 +10,14 @@ import {
   runPython,
   startModelRegistry,
   testModel,
+  type Watched,
+  watchPage,
 } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fillRegistry } from "../../../conformance/transfers/fill-registry.ts";
 import { type PageStage, smol, startPageStage } from "./page-stage.ts";
 import { askOn, tellAnswer } from "./told-answer.ts";
-import { type Watched, watchPage } from "./watched-page.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const run = promisify(execFile);

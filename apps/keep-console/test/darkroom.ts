@@ -1,15 +1,6 @@
 import type { Browser } from "playwright-core";
 
-export type Region = {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-};
-
 export type Darkroom = AsyncDisposable & {
-  /** How much of a region of a picture is not its most frequent colour, from 0 to 1. */
-  measureInk(png: Buffer, region: Region): Promise<number>;
   /** Several pictures side by side, scaled to a height, as WebP. */
   compose(
     pngs: readonly Buffer[],
@@ -17,33 +8,11 @@ export type Darkroom = AsyncDisposable & {
   ): Promise<Buffer>;
 };
 
-/** Pictures are looked at and made smaller by the browser itself, on a page of nobody. */
+/** Pictures are made smaller by the browser itself, on a page of nobody. */
 export async function openDarkroom(browser: Browser): Promise<Darkroom> {
   const context = await browser.newContext();
   const page = await context.newPage();
   return {
-    measureInk: (png, region) =>
-      page.evaluate(
-        async ({ text, area }) => {
-          const answer = await fetch(`data:image/png;base64,${text}`);
-          const picture = await createImageBitmap(
-            await answer.blob(),
-            area.x,
-            area.y,
-            Math.max(1, area.width),
-            Math.max(1, area.height),
-          );
-          const canvas = new OffscreenCanvas(picture.width, picture.height);
-          const pen = canvas.getContext("2d");
-          pen?.drawImage(picture, 0, 0);
-          const bytes = pen?.getImageData(0, 0, picture.width, picture.height).data.buffer;
-          const pixels = new Uint32Array(bytes ?? new ArrayBuffer(4));
-          const counts = new Map<number, number>();
-          for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
-          return 1 - Math.max(...counts.values()) / pixels.length;
-        },
-        { text: png.toString("base64"), area: region },
-      ),
     compose: async (pngs, size) => {
       const base64 = await page.evaluate(
         async ({ texts, height, quality }) => {

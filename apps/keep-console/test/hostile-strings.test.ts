@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { recordFigure } from "@hearth-and-keep/figures";
+import { appear, type Watched, watchPage } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ConsoleStage, startConsoleStage } from "./console-stage.ts";
 import { makeVault } from "./every-screen/scene.ts";
 import { signInByHand } from "./sign-in-by-hand.ts";
-import { type Watched, watchPage } from "./watched-page.ts";
 
 // Two hundred lines of JSON beside this file.
 const strings = JSON.parse(
@@ -225,7 +225,7 @@ test("what a provider says of a person is shown as it says", manyMinutes, async 
     await page.context().clearCookies();
     await page.context().addCookies([{ ...cookie, url: stage.url }]);
     await page.goto(`${stage.url}/account`);
-    await page.locator(".account-row-words").first().waitFor();
+    await appear(page.locator(".account-row-words").first());
     const line = shownLine(text);
     if (line !== text) count("provider field", refused);
     const number = String(9000 + place);

@@ -160,7 +160,7 @@ test("the history shows a difference, brings an old version back and destroys on
   await page.locator(".version").getByRole("button", { name: "Reveal" }).click();
   await page.locator(".version").getByText("port=1").waitFor();
   await choose(page, "More for version 1", "Restore");
-  await page.getByText("Version 3").waitFor();
+  await page.getByText("Version 3", { exact: true }).waitFor();
   expect(await valueAt(opened, "KEY")).toBe("host=a\nport=1");
   await choose(page, "More for version 2", "Destroy");
   await page.getByRole("button", { name: "Destroy", exact: true }).click();

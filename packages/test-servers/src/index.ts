@@ -6,8 +6,12 @@
  * Imported by tests, benchmarks and `show` only; production code never sees it.
  */
 
+export { appear, press } from "./browser/appear.ts";
+export { findViolations, takePicture } from "./browser/judge-screen.ts";
 export { photograph } from "./browser/photograph.ts";
 export { type BrowserOptions, startBrowser, type TestBrowser } from "./browser/start-browser.ts";
+export { type ScreenState, type Variant, type Walked, walkScreens } from "./browser/walk-screens.ts";
+export { type Watched, type WatchRules, watchPage } from "./browser/watch-page.ts";
 export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
 export { cacheFolder, downloadEnvironment, screenshotFolder } from "./config.ts";
 export type { Fault } from "./fault-proxy/fault.ts";

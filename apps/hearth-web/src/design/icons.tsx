@@ -1,31 +1,4 @@
-import type { ReactNode } from "react";
-
-/** Drawn for a 24 by 24 field with a line of 1.75; they are for sight only, words stand beside them. */
-function Icon({ children }: { readonly children: ReactNode }) {
-  return (
-    <svg
-      viewBox="0 0 24 24"
-      width="20"
-      height="20"
-      fill="none"
-      stroke="currentColor"
-      strokeWidth="1.75"
-      strokeLinecap="round"
-      strokeLinejoin="round"
-      aria-hidden="true"
-    >
-      {children}
-    </svg>
-  );
-}
-
-function icon(path: string) {
-  return () => (
-    <Icon>
-      <path d={path} />
-    </Icon>
-  );
-}
+import { icon } from "@hearth-and-keep/page-design";
 
 export const FlameIcon = icon(
   "M12 3c.8 3.6-3.6 5.4-3.6 9.2a3.6 3.6 0 0 0 7.2 0c0-1.8-.9-2.8-.9-2.8 2.7 1 4.3 3.6 4.3 6.2a7 7 0 0 1-14 0C5 10.4 10.3 8.6 12 3z",
@@ -40,11 +13,6 @@ export const LightIcon = icon(
 );
 export const DarkIcon = icon("M20 14.5A8.5 8.5 0 0 1 9.5 4a8 8 0 1 0 10.5 10.5z");
 export const KeysIcon = icon("M3 7h18v10H3zM7 11h.01M11 11h.01M15 11h.01M8 14h8");
-export const CopyIcon = icon("M9 9h11v11H9zM15 9V4H4v11h5");
-export const DoneIcon = icon("M5 13l4 4L19 7");
-export const WarnIcon = icon("M12 4l9 16H3zM12 10v4M12 17h.01");
-export const AddIcon = icon("M12 5v14M5 12h14");
-export const CloseIcon = icon("M6 6l12 12M18 6L6 18");
 export const SendIcon = icon("M12 19V6M6 12l6-6 6 6");
 export const StopIcon = icon("M7 7h10v10H7z");
 export const ImageIcon = icon("M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15 9h.01");

@@ -1,27 +1,31 @@
 /**
  * @module
- * Where the person is: one of four places and, in the chat, which conversation. Links change it without loading the
- * page anew, and can be opened in another tab. Nothing that somebody wrote is ever in an address.
+ * The page's four places and, in the chat, which conversation: what they are called in an address, and which of them
+ * an address means. Nothing that somebody wrote is ever in an address.
  * Imported by the shell and by screens.
  */
-import type { AnchorHTMLAttributes, MouseEvent } from "react";
-import { createStore, useStore } from "../state/store.ts";
+import {
+  go as goTo,
+  Link as PlainLink,
+  type LinkProps as PlainProps,
+  useAddress,
+} from "@hearth-and-keep/page-design";
 
 export type Place = "chat" | "models" | "live" | "connect";
 
-export type Address = { readonly place: Place; readonly conversation: string | undefined };
+export type Whereabouts = { readonly place: Place; readonly conversation: string | undefined };
 
 const home = "/ui";
 const others: readonly Place[] = ["models", "live", "connect"];
 
-const address = createStore(read());
-window.addEventListener("popstate", () => address.set(read));
-
-function read(): Address {
-  const last = window.location.pathname.slice(home.length + 1);
-  const place = others.find((other) => other === last) ?? "chat";
-  const id = new URLSearchParams(window.location.search).get("chat") ?? "";
-  return { place, conversation: /^[0-9a-f-]{36}$/u.test(id) ? id : undefined };
+export function useWhereabouts(): Whereabouts {
+  const { path, query } = useAddress();
+  const last = path.slice(home.length + 1);
+  const id = query.get("chat") ?? "";
+  return {
+    place: others.find((other) => other === last) ?? "chat",
+    conversation: /^[0-9a-f-]{36}$/u.test(id) ? id : undefined,
+  };
 }
 
 function hrefOf(place: Place, conversation?: string): string {
@@ -30,25 +34,11 @@ function hrefOf(place: Place, conversation?: string): string {
 }
 
 export function go(place: Place, conversation?: string): void {
-  window.history.pushState(null, "", hrefOf(place, conversation));
-  address.set(read);
+  goTo(hrefOf(place, conversation));
 }
 
-export function useAddress(): Address {
-  return useStore(address);
-}
+export type LinkProps = Omit<PlainProps, "to"> & { readonly place: Place; readonly conversation?: string };
 
-export type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & {
-  readonly place: Place;
-  readonly conversation?: string;
-};
-
-export function Link({ place, conversation, onClick, ...rest }: LinkProps) {
-  const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
-    onClick?.(event);
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    go(place, conversation);
-  };
-  return <a {...rest} href={hrefOf(place, conversation)} onClick={follow} />;
+export function Link({ place, conversation, ...rest }: LinkProps) {
+  return <PlainLink {...rest} to={hrefOf(place, conversation)} />;
 }

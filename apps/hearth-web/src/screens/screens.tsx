@@ -4,7 +4,7 @@
  * Imported by `main.tsx`.
  */
 import { type ReactNode, useEffect } from "react";
-import { type Place, useAddress } from "../router/router.tsx";
+import { type Place, useWhereabouts } from "../router/router.tsx";
 import { Frame } from "../shell/frame.tsx";
 import { loadChats } from "../state/chats.ts";
 import { loadModels } from "../state/models.ts";
@@ -17,7 +17,7 @@ import { ModelsScreen } from "./models/models-screen.tsx";
 applyTheme();
 
 export function Screens() {
-  const { place, conversation } = useAddress();
+  const { place, conversation } = useWhereabouts();
   useEffect(() => {
     void loadChats();
   }, []);

@@ -4,7 +4,8 @@
  * part, which takes the focus when the place changes. On narrow screens the places are below, near the thumb.
  * Imported by `screens/screens.tsx`.
  */
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Main, SkipLink } from "@hearth-and-keep/page-design";
+import { type ReactNode, useState } from "react";
 import { Dialog } from "../design/dialog.tsx";
 import {
   ChatIcon,
@@ -17,7 +18,7 @@ import {
   ModelsIcon,
   SystemIcon,
 } from "../design/icons.tsx";
-import { Link, type Place, useAddress } from "../router/router.tsx";
+import { Link, type Place, useWhereabouts } from "../router/router.tsx";
 import { useStore } from "../state/store.ts";
 import { nextTheme, theme } from "../state/theme.ts";
 import { shortcuts, useShortcuts } from "./shortcuts.ts";
@@ -30,32 +31,23 @@ const places: readonly { readonly place: Place; readonly label: string; readonly
 ];
 
 export function Frame({ children }: { readonly children: ReactNode }) {
-  const { place } = useAddress();
+  const { place } = useWhereabouts();
   const [isListShown, setIsListShown] = useState(false);
-  const main = useRef<HTMLElement>(null);
-  const isFirst = useRef(true);
   useShortcuts(() => setIsListShown(true));
-  useEffect(() => {
-    document.title = `${places.find((each) => each.place === place)?.label} – Hearth`;
-    // Whoever reads with a screen reader is told of the new place; the first one the browser tells itself.
-    if (!isFirst.current) main.current?.focus();
-    isFirst.current = false;
-  }, [place]);
+  const label = places.find((each) => each.place === place)?.label;
   return (
     <div className="frame">
-      <a className="button skip" href="#main">
-        Skip to content
-      </a>
+      <SkipLink />
       <header>
         <Link place="chat" className="name">
           <FlameIcon />
           Hearth
         </Link>
         <nav className="places" aria-label="Places">
-          {places.map(({ place: to, label, icon }) => (
+          {places.map(({ place: to, label: words, icon }) => (
             <Link key={to} place={to} {...(to === place ? { "aria-current": "page" } : {})}>
               {icon}
-              {label}
+              {words}
             </Link>
           ))}
         </nav>
@@ -70,9 +62,9 @@ export function Frame({ children }: { readonly children: ReactNode }) {
         </button>
         <ThemeButton />
       </header>
-      <main id="main" ref={main} tabIndex={-1} className={`place-${place}`}>
+      <Main title={`${label} – Hearth`} className={`place-${place}`}>
         {children}
-      </main>
+      </Main>
       {isListShown && <ShortcutList onClose={() => setIsListShown(false)} />}
     </div>
   );

@@ -1,5 +1,6 @@
+import { appear, press } from "@hearth-and-keep/test-servers";
 import { askOn } from "../told-answer.ts";
-import { breakOff, chatAbout, keepOpen, keepWaiting, openChat, type ScreenState, tell } from "./scene.ts";
+import { breakOff, chatAbout, keepOpen, keepWaiting, openChat, type PageState, tell } from "./scene.ts";
 
 const rich = `Use a **dictionary** that counts, or the \`Counter\` that Python brings:
 
@@ -30,14 +31,14 @@ More is in the [documentation](https://docs.python.org/3/library/collections.htm
 const thoughts =
   "The person wants to count words. A Counter is the shortest way. I should mention punctuation.";
 
-export const chatStates: readonly ScreenState[] = [
+export const chatStates: readonly PageState[] = [
   { name: "chat-new", reach: openChat },
   {
     name: "chat-loading",
     reach: async (page, url) => {
       await keepWaiting(page, "**/api/tags");
       await page.goto(`${url}/ui`);
-      await page.getByRole("status", { name: "Loading the models" }).waitFor();
+      await appear(page.getByRole("status", { name: "Loading the models" }));
     },
   },
   {
@@ -46,7 +47,7 @@ export const chatStates: readonly ScreenState[] = [
     reach: async (page, url) => {
       await breakOff(page, "**/api/tags");
       await page.goto(`${url}/ui`);
-      await page.getByText("Hearth cannot be reached").waitFor();
+      await appear(page.getByText("Hearth cannot be reached"));
     },
   },
   {
@@ -54,7 +55,7 @@ export const chatStates: readonly ScreenState[] = [
     reach: async (page, url) => {
       await tell(page, "**/api/tags", { models: [] });
       await page.goto(`${url}/ui`);
-      await page.getByText("Your hearth is lit").waitFor();
+      await appear(page.getByText("Your hearth is lit"));
     },
   },
   {
@@ -63,7 +64,7 @@ export const chatStates: readonly ScreenState[] = [
       await keepWaiting(page, "**/api/chat");
       await openChat(page, url);
       await askOn(page, "Are you there?");
-      await page.getByText("Reading your question").waitFor();
+      await appear(page.getByText("Reading your question"));
     },
   },
   {
@@ -72,7 +73,7 @@ export const chatStates: readonly ScreenState[] = [
       await openChat(page, url);
       await keepOpen(page, "/api/chat", [{ message: { content: rich.slice(0, 420) }, done: false }]);
       await askOn(page, "How do I count words?");
-      await page.getByText("Use a").waitFor();
+      await appear(page.getByText("Use a"));
     },
   },
   { name: "chat-answer", reach: (page, url) => chatAbout(page, url, { text: rich }) },
@@ -80,7 +81,7 @@ export const chatStates: readonly ScreenState[] = [
     name: "chat-thinking",
     reach: async (page, url) => {
       await chatAbout(page, url, { text: "With a `Counter`.", thinking: thoughts });
-      await page.getByText("Thought for").click();
+      await press(page.getByText("Thought for"));
     },
   },
   {
@@ -99,8 +100,8 @@ export const chatStates: readonly ScreenState[] = [
     name: "chat-edit",
     reach: async (page, url) => {
       await chatAbout(page, url, { text: "With a `Counter`." });
-      await page.getByRole("button", { name: "Edit this question" }).click();
-      await page.getByText("What followed is replaced.").waitFor();
+      await press(page.getByRole("button", { name: "Edit this question" }));
+      await appear(page.getByText("What followed is replaced."));
     },
   },
   {
@@ -116,26 +117,26 @@ export const chatStates: readonly ScreenState[] = [
       await page
         .getByLabel("Attach images")
         .setInputFiles({ name: "one.png", mimeType: "image/png", buffer });
-      await page.getByAltText("Attachment 1").waitFor();
+      await appear(page.getByAltText("Attachment 1"));
     },
   },
   {
     name: "chat-parameters",
     reach: async (page, url) => {
       await openChat(page, url);
-      await page.getByRole("button", { name: /^Parameters/u }).click();
+      await press(page.getByRole("button", { name: /^Parameters/u }));
       await page.getByLabel("System prompt").fill("You are a patient teacher. Answer briefly.");
       await page.getByLabel("Temperature").fill("0.3");
       await page.getByLabel("Top p").fill("7");
-      await page.getByText("A number from 0 to 1").waitFor();
+      await appear(page.getByText("A number from 0 to 1"));
     },
   },
   {
     name: "chat-clear-all",
     reach: async (page, url) => {
       await chatAbout(page, url, { text: "With a `Counter`." });
-      await page.getByRole("button", { name: "Clear all" }).click();
-      await page.getByRole("dialog").waitFor();
+      await press(page.getByRole("button", { name: "Clear all" }));
+      await appear(page.getByRole("dialog"));
     },
   },
   {
@@ -143,7 +144,7 @@ export const chatStates: readonly ScreenState[] = [
     reach: async (page, url) => {
       await openChat(page, url);
       await page.keyboard.press("?");
-      await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+      await appear(page.getByRole("dialog", { name: "Keyboard shortcuts" }));
     },
   },
 ];

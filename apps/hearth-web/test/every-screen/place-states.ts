@@ -1,4 +1,5 @@
-import { breakOff, keepOpen, keepWaiting, openPlace, type ScreenState, tell } from "./scene.ts";
+import { appear, press } from "@hearth-and-keep/test-servers";
+import { breakOff, keepOpen, keepWaiting, openPlace, type PageState, tell } from "./scene.ts";
 
 const hash = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
@@ -17,12 +18,12 @@ const running = (name: string, size: number) => ({
   expires_at: new Date(Date.now() + 290_000).toISOString(),
 });
 
-export const placeStates: readonly ScreenState[] = [
+export const placeStates: readonly PageState[] = [
   {
     name: "models",
     reach: async (page, url) => {
       await openPlace(page, url, "models");
-      await page.getByRole("button", { name: "Show tiny:latest" }).waitFor();
+      await appear(page.getByRole("button", { name: "Show tiny:latest" }));
     },
   },
   {
@@ -30,7 +31,7 @@ export const placeStates: readonly ScreenState[] = [
     reach: async (page, url) => {
       await tell(page, "**/api/tags", { models: [] });
       await openPlace(page, url, "models");
-      await page.getByText("No models yet").waitFor();
+      await appear(page.getByText("No models yet"));
     },
   },
   {
@@ -38,7 +39,7 @@ export const placeStates: readonly ScreenState[] = [
     reach: async (page, url) => {
       await keepWaiting(page, "**/api/tags");
       await openPlace(page, url, "models");
-      await page.getByRole("status", { name: "Loading the models" }).waitFor();
+      await appear(page.getByRole("status", { name: "Loading the models" }));
     },
   },
   {
@@ -47,7 +48,7 @@ export const placeStates: readonly ScreenState[] = [
     reach: async (page, url) => {
       await breakOff(page, "**/api/tags");
       await openPlace(page, url, "models");
-      await page.getByText("Hearth cannot be reached").waitFor();
+      await appear(page.getByText("Hearth cannot be reached"));
     },
   },
   {
@@ -63,8 +64,8 @@ export const placeStates: readonly ScreenState[] = [
       await page
         .getByLabel("Pull a model")
         .fill("registry.example/a-team/with-a-very-long-name-of-a-model:Q4_K_M");
-      await page.getByRole("button", { name: "Pull", exact: true }).click();
-      await page.getByText("60 % of 4.7 GB").waitFor();
+      await press(page.getByRole("button", { name: "Pull", exact: true }));
+      await appear(page.getByText("60 % of 4.7 GB"));
     },
   },
   {
@@ -75,34 +76,62 @@ export const placeStates: readonly ScreenState[] = [
       const body = JSON.stringify({ error: "no space left for the model" });
       await page.route("**/api/pull", (route) => route.fulfill({ status: 507, body }));
       await page.getByLabel("Pull a model").fill("smollm2:135m");
-      await page.getByRole("button", { name: "Pull", exact: true }).click();
-      await page.getByText("Make room on the disk").waitFor();
+      await press(page.getByRole("button", { name: "Pull", exact: true }));
+      await appear(page.getByText("Make room on the disk"));
     },
   },
   {
     name: "models-details",
     reach: async (page, url) => {
       await openPlace(page, url, "models");
-      await page.getByRole("button", { name: "Show tiny:latest" }).click();
-      await page.getByText("Template").click();
-      await page.getByText("Everything in the model file").click();
+      await press(page.getByRole("button", { name: "Show tiny:latest" }));
+      await press(page.getByText("Template"));
+      await press(page.getByText("Everything in the model file"));
     },
   },
   {
     name: "models-delete",
     reach: async (page, url) => {
       await openPlace(page, url, "models");
-      await page.getByRole("button", { name: "Delete tiny:latest" }).click();
-      await page.getByRole("dialog").waitFor();
+      await press(page.getByRole("button", { name: "Delete tiny:latest" }));
+      await appear(page.getByRole("dialog"));
     },
   },
   {
     name: "live-idle",
     reach: async (page, url) => {
       await openPlace(page, url, "live");
-      await page.getByRole("img", { name: /^Requests answered/u }).waitFor();
+      await appear(page.getByRole("img", { name: /^Requests answered/u }));
     },
   },
+  {
+    name: "live-unreachable",
+    isRefused: true,
+    reach: async (page, url) => {
+      await breakOff(page, "**/metrics");
+      await openPlace(page, url, "live");
+      await appear(page.getByText("Hearth cannot be reached"));
+    },
+  },
+  {
+    name: "connect",
+    reach: async (page, url) => {
+      await openPlace(page, url, "connect");
+      await appear(page.locator(".code-text").first());
+    },
+  },
+  {
+    name: "connect-key",
+    isRefused: true,
+    reach: async (page, url) => {
+      await page.route("**/api/version", (route) => route.fulfill({ status: 401, body: "{}" }));
+      await openPlace(page, url, "connect");
+      await press(page.getByRole("button", { name: "Anthropic for Python" }));
+      await appear(page.getByText("Set HEARTH_API_KEY"));
+      await appear(page.locator(".code-word").first());
+    },
+  },
+  // The last one, since it makes the clock of its visitor.
   {
     name: "live-busy",
     reach: async (page, url) => {
@@ -114,42 +143,15 @@ export const placeStates: readonly ScreenState[] = [
       await tell(page, "**/api/ps", {
         models: [running("llama3.1:8b", 5.6e9), running("smollm2:135m", 1e8)],
       });
-      // As if it had been watched for two minutes.
+      // As if it had been watched for two minutes. Nothing gives this visitor the real clock back.
       await page.clock.install();
       await openPlace(page, url, "live");
-      await page.getByRole("img", { name: /^Requests answered/u }).waitFor();
+      await appear(page.getByRole("img", { name: /^Requests answered/u }));
       for (let second = 0; second < 40; second += 1) {
         await page.clock.runFor(3000);
       }
-      await page.getByText("as a table").click();
-      await page.getByText("llama3.1:8b").waitFor();
-    },
-  },
-  {
-    name: "live-unreachable",
-    isRefused: true,
-    reach: async (page, url) => {
-      await breakOff(page, "**/metrics");
-      await openPlace(page, url, "live");
-      await page.getByText("Hearth cannot be reached").waitFor();
-    },
-  },
-  {
-    name: "connect",
-    reach: async (page, url) => {
-      await openPlace(page, url, "connect");
-      await page.locator(".code-text").first().waitFor();
-    },
-  },
-  {
-    name: "connect-key",
-    isRefused: true,
-    reach: async (page, url) => {
-      await page.route("**/api/version", (route) => route.fulfill({ status: 401, body: "{}" }));
-      await openPlace(page, url, "connect");
-      await page.getByRole("button", { name: "Anthropic for Python" }).click();
-      await page.getByText("Set HEARTH_API_KEY").waitFor();
-      await page.locator(".code-word").first().waitFor();
+      await press(page.getByText("as a table"));
+      await appear(page.getByText("llama3.1:8b"));
     },
   },
 ];

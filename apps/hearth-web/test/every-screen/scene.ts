@@ -2,17 +2,14 @@
  * @module
  * Every screen of the page and every state it can be in, each with the way there: what pictures are taken of, and
  * what is checked for people who do not see or do not use a mouse. A state that cannot be reached fails its test.
- * Imported by the tests that go over all screens.
+ * Imported by the test that goes over all screens.
  */
+import { appear, type ScreenState } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import { askOn, type ToldAnswer, tellAnswer } from "../told-answer.ts";
 
-export type ScreenState = {
-  readonly name: string;
-  /** An answer is a refusal or does not come, and the browser says so in its console. */
-  readonly isRefused?: boolean;
-  readonly reach: (page: Page, url: string) => Promise<void>;
-};
+/** Reached at the address of a server. */
+export type PageState = ScreenState<string>;
 
 /** Answers that do not come as long as somebody looks. */
 export async function keepWaiting(page: Page, pattern: string): Promise<void> {
@@ -44,17 +41,17 @@ export async function keepOpen(page: Page, path: string, lines: readonly object[
 
 export async function openChat(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/ui`);
-  await page.getByText("What is on your mind?").waitFor();
+  await appear(page.getByText("What is on your mind?"));
 }
 
 export async function chatAbout(page: Page, url: string, answer: ToldAnswer): Promise<void> {
   await tellAnswer(page, answer);
   await openChat(page, url);
   await askOn(page, "How do I count the words of a text in Python, and what should I look out for?");
-  await page.getByRole("button", { name: "Regenerate" }).waitFor();
+  await appear(page.getByRole("button", { name: "Regenerate" }));
 }
 
 export async function openPlace(page: Page, url: string, place: string): Promise<void> {
   await page.goto(`${url}/ui/${place}`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
+  await appear(page.getByRole("heading", { level: 1 }));
 }

@@ -1,4 +1,4 @@
-import { CopyButton } from "./copy-button.tsx";
+import { CopyButton } from "@hearth-and-keep/page-design";
 
 export type CodeBlockProps = {
   /** What it is or where it goes. */
@@ -11,7 +11,7 @@ export type CodeBlockProps = {
 /** Lines to take along, with a button that takes them. */
 export function CodeBlock({ label, shown, copied = shown }: CodeBlockProps) {
   return (
-    <figure className="code-block">
+    <figure className="code">
       <figcaption>
         <span>{label}</span>
         <CopyButton text={copied} label={`Copy: ${label}`}>

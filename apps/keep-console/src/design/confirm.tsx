@@ -1,7 +1,7 @@
+import { Failed } from "@hearth-and-keep/page-design";
 import type { ReactNode } from "react";
 import type { Doing } from "../vault-api/use-doing.ts";
 import { Dialog, DialogEnding } from "./dialog.tsx";
-import { Failed } from "./states.tsx";
 
 export type ConfirmProps = {
   /** A question: what is about to be done, and to what. */
@@ -17,7 +17,7 @@ export type ConfirmProps = {
 /** Asks once before something is taken away. */
 export function Confirm({ title, action, doing, onConfirm, onClose, children }: ConfirmProps) {
   return (
-    <Dialog title={title} isOpen onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <div className="breaks">{children}</div>
       {doing.problem !== undefined && <Failed text={doing.problem.message} />}
       <DialogEnding>

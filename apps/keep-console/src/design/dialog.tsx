@@ -1,45 +1,26 @@
-import { Dialog as Base } from "@base-ui/react/dialog";
+/**
+ * @module
+ * What screens of the console are made of besides what both pages share: the parts that two of them could share, and
+ * the console's own colours and sizes (`look.css`). Promises that each part works by keyboard and is understood by a
+ * screen reader, and that nothing jumps when content comes. Knows nothing of vaults, secrets or accounts.
+ * Imported by the shell and by screens.
+ */
+import { Front, FrontClose, type FrontProps, FrontTitle } from "@hearth-and-keep/page-design";
 import type { ReactNode } from "react";
-import { keepFocus } from "./keep-focus.ts";
 
-export type DialogProps = {
+export type DialogProps = Omit<FrontProps, "className"> & {
   readonly title: string;
-  readonly isOpen: boolean;
   readonly isWide?: boolean;
-  /** By the Escape key, a press outside, or the button that every dialog has. */
-  readonly onClose: () => void;
-  /** What is shown once must not vanish by a press beside it. */
-  readonly staysOnOutsidePress?: boolean;
-  readonly children: ReactNode;
 };
 
-export function Dialog({
-  title,
-  isOpen,
-  isWide = false,
-  onClose,
-  staysOnOutsidePress,
-  children,
-}: DialogProps) {
+export function Dialog({ title, isWide = false, children, ...front }: DialogProps) {
   return (
-    <Base.Root
-      open={isOpen}
-      disablePointerDismissal={staysOnOutsidePress ?? false}
-      onOpenChange={(open) => {
-        if (!open) onClose();
-      }}
-    >
-      <Base.Portal>
-        {/* Also over another dialog, which would run into this one. */}
-        <Base.Backdrop className="shade" forceRender />
-        <Base.Popup ref={keepFocus} className={isWide ? "dialog wide" : "dialog"}>
-          <div className="stack">
-            <Base.Title>{title}</Base.Title>
-            {children}
-          </div>
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
+    <Front {...front} className={isWide ? "dialog wide" : "dialog"}>
+      <div className="stack">
+        <FrontTitle>{title}</FrontTitle>
+        {children}
+      </div>
+    </Front>
   );
 }
 
@@ -47,7 +28,7 @@ export function Dialog({
 export function DialogEnding({ children }: { readonly children?: ReactNode }) {
   return (
     <div className="ending">
-      <Base.Close className="button">{children === undefined ? "Close" : "Cancel"}</Base.Close>
+      <FrontClose className="button">{children === undefined ? "Close" : "Cancel"}</FrontClose>
       {children}
     </div>
   );

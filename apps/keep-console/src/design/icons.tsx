@@ -1,23 +1,4 @@
-import type { ReactNode } from "react";
-
-/** Drawn for a 24 by 24 field with a line of 2; they are for sight only, words stand beside them. */
-function Icon({ children }: { readonly children: ReactNode }) {
-  return (
-    <svg
-      viewBox="0 0 24 24"
-      width="20"
-      height="20"
-      fill="none"
-      stroke="currentColor"
-      strokeWidth="2"
-      strokeLinecap="round"
-      strokeLinejoin="round"
-      aria-hidden="true"
-    >
-      {children}
-    </svg>
-  );
-}
+import { Icon, icon } from "@hearth-and-keep/page-design";
 
 export const KeepIcon = () => (
   <Icon>
@@ -38,69 +19,23 @@ export const TokenIcon = () => (
     <path d="M11 12l9-9m-4 4l3 3" />
   </Icon>
 );
-export const AuditIcon = () => (
-  <Icon>
-    <path d="M5 4h14v17l-3-2-2 2-2-2-2 2-2-2-3 2zM9 9h6M9 13h6" />
-  </Icon>
-);
+export const AuditIcon = icon("M5 4h14v17l-3-2-2 2-2-2-2 2-2-2-3 2zM9 9h6M9 13h6");
 export const AccountIcon = () => (
   <Icon>
     <circle cx="12" cy="8" r="4" />
     <path d="M4 21c0-4 4-6 8-6s8 2 8 6" />
   </Icon>
 );
-export const MoreIcon = () => (
-  <Icon>
-    <path d="M5 12h.01M12 12h.01M19 12h.01" />
-  </Icon>
-);
-export const CopyIcon = () => (
-  <Icon>
-    <rect x="8" y="8" width="12" height="12" rx="2" />
-    <path d="M16 8V4H4v12h4" />
-  </Icon>
-);
-export const DoneIcon = () => (
-  <Icon>
-    <path d="M5 13l4 4L19 7" />
-  </Icon>
-);
-export const WarnIcon = () => (
-  <Icon>
-    <path d="M12 4l9 16H3zM12 10v4M12 17h.01" />
-  </Icon>
-);
-export const FolderIcon = () => (
-  <Icon>
-    <path d="M3 6h6l2 3h10v10H3z" />
-  </Icon>
-);
-export const AddIcon = () => (
-  <Icon>
-    <path d="M12 5v14M5 12h14" />
-  </Icon>
-);
-export const DownIcon = () => (
-  <Icon>
-    <path d="M6 9l6 6 6-6" />
-  </Icon>
-);
-export const CloseIcon = () => (
-  <Icon>
-    <path d="M6 6l12 12M18 6L6 18" />
-  </Icon>
-);
+export const MoreIcon = icon("M5 12h.01M12 12h.01M19 12h.01");
+export const FolderIcon = icon("M3 6h6l2 3h10v10H3z");
+export const DownIcon = icon("M6 9l6 6 6-6");
 export const SearchIcon = () => (
   <Icon>
     <circle cx="11" cy="11" r="6" />
     <path d="M20 20l-4-4" />
   </Icon>
 );
-export const DownloadIcon = () => (
-  <Icon>
-    <path d="M12 4v11m-5-4l5 5 5-5M5 20h14" />
-  </Icon>
-);
+export const DownloadIcon = icon("M12 4v11m-5-4l5 5 5-5M5 20h14");
 export const CodeHostingIcon = () => (
   <Icon>
     <circle cx="6" cy="5" r="2" />

@@ -4,11 +4,11 @@
  * the main part that takes the focus when the place changes.
  * Imported by `main.tsx`.
  */
+import { go, Link, Main, SkipLink, useAddress } from "@hearth-and-keep/page-design";
 import type { Session } from "@hearth-and-keep/vault-contract";
-import { type ReactNode, useEffect, useRef } from "react";
+import type { ReactNode } from "react";
 import { AccountIcon, AuditIcon, DownIcon, KeepIcon, SecretsIcon, TokenIcon } from "../design/icons.tsx";
 import { MenuAround, MenuItem } from "../design/menu.tsx";
-import { go, Link, useAddress } from "../router/router.tsx";
 import { signOut } from "./session.ts";
 
 const places = [
@@ -32,19 +32,9 @@ export function Frame({
   readonly children: ReactNode;
 }) {
   const { path } = useAddress();
-  const main = useRef<HTMLElement>(null);
-  const isFirst = useRef(true);
-  useEffect(() => {
-    document.title = `${title} – Keep`;
-    // Whoever reads with a screen reader is told of the new place; the first one the browser tells itself.
-    if (!isFirst.current) main.current?.focus();
-    isFirst.current = false;
-  }, [title]);
   return (
     <div className="frame">
-      <a className="button skip" href="#main">
-        Skip to content
-      </a>
+      <SkipLink />
       <header>
         <Link className="name" to="/secrets">
           <KeepIcon />
@@ -71,9 +61,7 @@ export function Frame({
           ))}
         </ul>
       </nav>
-      <main id="main" ref={main} tabIndex={-1}>
-        {children}
-      </main>
+      <Main title={`${title} – Keep`}>{children}</Main>
     </div>
   );
 }

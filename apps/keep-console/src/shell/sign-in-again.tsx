@@ -1,5 +1,5 @@
+import { Notice } from "@hearth-and-keep/page-design";
 import type { Account, Session } from "@hearth-and-keep/vault-contract";
-import { Notice } from "../design/states.tsx";
 import { KeepProblem } from "../vault-api/ask.ts";
 import { useAnswer } from "../vault-api/use-answer.ts";
 

@@ -1,25 +1,26 @@
+import { appear, press } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import {
   breakOff,
+  type ConsoleState,
   keepWaiting,
   makeSignInFresh,
   makeSignInOld,
   type Scene,
-  type ScreenState,
 } from "./scene.ts";
 
 async function openAccount(page: Page, { stage }: Scene, query = ""): Promise<void> {
   await page.goto(`${stage.url}/account${query}`);
-  await page.getByText("Firefox on Linux").waitFor();
+  await appear(page.getByText("Firefox on Linux"));
 }
 
-export const signInStates: readonly ScreenState[] = [
+export const signInStates: readonly ConsoleState[] = [
   {
     name: "sign-in",
     looker: "visitor",
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/sign-in`);
-      await page.getByRole("button", { name: "Continue with Example" }).waitFor();
+      await appear(page.getByRole("button", { name: "Continue with Example" }));
     },
   },
   {
@@ -28,26 +29,26 @@ export const signInStates: readonly ScreenState[] = [
     isRefused: true,
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/auth/callback/general?state=unknown`);
-      await page.getByText("That did not work").waitFor();
+      await appear(page.getByText("That did not work"));
     },
   },
   {
     name: "signed-in",
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/sign-in`);
-      await page.getByRole("link", { name: "Go to the console" }).waitFor();
+      await appear(page.getByRole("link", { name: "Go to the console" }));
     },
   },
 ];
 
-export const accountStates: readonly ScreenState[] = [
+export const accountStates: readonly ConsoleState[] = [
   { name: "account", reach: (page, scene) => openAccount(page, scene) },
   {
     name: "person-menu",
     reach: async (page, scene) => {
       await openAccount(page, scene);
-      await page.getByRole("banner").getByRole("button").click();
-      await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+      await press(page.getByRole("banner").getByRole("button"));
+      await appear(page.getByRole("menuitem", { name: "Sign out" }));
     },
   },
   {
@@ -55,7 +56,7 @@ export const accountStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await keepWaiting(page, "**/api/account**");
       await page.goto(`${stage.url}/account`);
-      await page.getByRole("status", { name: "Loading the account" }).waitFor();
+      await appear(page.getByRole("status", { name: "Loading the account" }));
     },
   },
   {
@@ -64,14 +65,14 @@ export const accountStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await breakOff(page, "**/api/account**");
       await page.goto(`${stage.url}/account`);
-      await page.getByText("Keep cannot be reached").first().waitFor();
+      await appear(page.getByText("Keep cannot be reached").first());
     },
   },
   {
     name: "account-link",
     reach: async (page, scene) => {
       await openAccount(page, scene, "?link=code-hosting");
-      await page.getByRole("button", { name: "Continue at Forge" }).waitFor();
+      await appear(page.getByRole("button", { name: "Continue at Forge" }));
     },
   },
   {
@@ -79,8 +80,8 @@ export const accountStates: readonly ScreenState[] = [
     reach: async (page, scene) => {
       await openAccount(page, scene, "?link=code-hosting");
       makeSignInOld(scene);
-      await page.getByRole("button", { name: "Continue at Forge" }).click();
-      await page.getByRole("button", { name: "Sign in again with Example" }).waitFor();
+      await press(page.getByRole("button", { name: "Continue at Forge" }));
+      await appear(page.getByRole("button", { name: "Sign in again with Example" }));
     },
     leave: makeSignInFresh,
   },
@@ -88,17 +89,17 @@ export const accountStates: readonly ScreenState[] = [
     name: "account-end-sessions",
     reach: async (page, scene) => {
       await openAccount(page, scene);
-      await page.getByRole("button", { name: "End all others" }).click();
-      await page.getByRole("dialog").waitFor();
+      await press(page.getByRole("button", { name: "End all others" }));
+      await appear(page.getByRole("dialog"));
     },
   },
   {
     name: "account-delete",
     reach: async (page, scene) => {
       await openAccount(page, scene);
-      await page.getByRole("button", { name: "Delete account…" }).click();
-      await page.getByRole("button", { name: "Delete account", exact: true }).click();
-      await page.getByRole("alert").waitFor();
+      await press(page.getByRole("button", { name: "Delete account…" }));
+      await press(page.getByRole("button", { name: "Delete account", exact: true }));
+      await appear(page.getByRole("alert"));
     },
   },
 ];
@@ -107,24 +108,24 @@ async function beginSteps(page: Page, { stage }: Scene, name: string): Promise<v
   await page.goto(`${stage.url}/welcome`);
   await page.getByLabel("Name", { exact: true }).fill(name);
   await page.getByLabel("Value").fill("correct horse battery staple");
-  await page.getByRole("button", { name: "Save secret" }).click();
-  await page.getByRole("button", { name: "Make token" }).waitFor();
+  await press(page.getByRole("button", { name: "Save secret" }));
+  await appear(page.getByRole("button", { name: "Make token" }));
 }
 
 async function reachLines(page: Page, scene: Scene, name: string): Promise<void> {
   await beginSteps(page, scene, name);
-  await page.getByRole("button", { name: "Make token" }).click();
-  await page.getByText("Waiting for your program").waitFor();
+  await press(page.getByRole("button", { name: "Make token" }));
+  await appear(page.getByText("Waiting for your program"));
 }
 
 /** After the states of a newcomer who has nothing yet. */
-export const welcomeStates: readonly ScreenState[] = [
+export const welcomeStates: readonly ConsoleState[] = [
   {
     name: "welcome",
     looker: "newcomer",
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/welcome`);
-      await page.getByLabel("Name", { exact: true }).waitFor();
+      await appear(page.getByLabel("Name", { exact: true }));
     },
   },
   {
@@ -132,8 +133,8 @@ export const welcomeStates: readonly ScreenState[] = [
     looker: "newcomer",
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/welcome`);
-      await page.getByRole("button", { name: "Save secret" }).click();
-      await page.getByRole("alert").first().waitFor();
+      await press(page.getByRole("button", { name: "Save secret" }));
+      await appear(page.getByRole("alert").first());
     },
   },
   {
@@ -143,7 +144,7 @@ export const welcomeStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await breakOff(page, "**/api/secrets/vaults?*");
       await page.goto(`${stage.url}/welcome`);
-      await page.getByText("Keep cannot be reached").waitFor();
+      await appear(page.getByText("Keep cannot be reached"));
     },
   },
   {
@@ -161,9 +162,9 @@ export const welcomeStates: readonly ScreenState[] = [
     looker: "newcomer",
     reach: async (page, scene) => {
       await reachLines(page, scene, "SEARCH_PASSWORD");
-      await page.getByRole("tab", { name: "GitHub Actions" }).click();
-      await page.getByRole("button", { name: "Hide the token" }).click();
-      await page.getByRole("button", { name: "Show the token" }).waitFor();
+      await press(page.getByRole("tab", { name: "GitHub Actions" }));
+      await press(page.getByRole("button", { name: "Hide the token" }));
+      await appear(page.getByRole("button", { name: "Show the token" }));
     },
   },
   {
@@ -175,7 +176,7 @@ export const welcomeStates: readonly ScreenState[] = [
       const [, token = ""] = /Bearer (?<token>sk-svc-[0-9A-Za-z]+)/u.exec(line) ?? [];
       const [address = ""] = /http[^\s"']+/u.exec(line) ?? [];
       await fetch(address, { headers: { authorization: `Bearer ${token}` } });
-      await page.getByText("Your program read it").waitFor();
+      await appear(page.getByText("Your program read it"));
     },
   },
 ];

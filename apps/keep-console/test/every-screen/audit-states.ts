@@ -1,13 +1,14 @@
+import { appear, press } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
-import { breakOff, keepWaiting, type Scene, type ScreenState } from "./scene.ts";
+import { breakOff, type ConsoleState, keepWaiting, type Scene } from "./scene.ts";
 
 async function openLog(page: Page, { stage }: Scene, query: string): Promise<void> {
   await page.goto(`${stage.url}/audit?vault=${query}`);
-  await page.getByRole("list", { name: "Events, the newest first" }).waitFor();
-  await page.locator(".chart").first().waitFor();
+  await appear(page.getByRole("list", { name: "Events, the newest first" }));
+  await appear(page.locator(".chart").first());
 }
 
-export const auditStates: readonly ScreenState[] = [
+export const auditStates: readonly ConsoleState[] = [
   { name: "audit", reach: (page, scene) => openLog(page, scene, scene.vault) },
   { name: "audit-account", reach: (page, scene) => openLog(page, scene, "account") },
   { name: "audit-alarms", reach: (page, scene) => openLog(page, scene, "account&show=alarms") },
@@ -15,7 +16,7 @@ export const auditStates: readonly ScreenState[] = [
     name: "audit-empty",
     reach: async (page, { stage, vault }) => {
       await page.goto(`${stage.url}/audit?vault=${vault}&show=alarms`);
-      await page.getByText("Nothing of this kind has happened").waitFor();
+      await appear(page.getByText("Nothing of this kind has happened"));
     },
   },
   {
@@ -23,7 +24,7 @@ export const auditStates: readonly ScreenState[] = [
     reach: async (page, { stage, vault }) => {
       await keepWaiting(page, "**/audit?*limit*");
       await page.goto(`${stage.url}/audit?vault=${vault}`);
-      await page.getByRole("status", { name: "Loading the log" }).waitFor();
+      await appear(page.getByRole("status", { name: "Loading the log" }));
     },
   },
   {
@@ -32,7 +33,7 @@ export const auditStates: readonly ScreenState[] = [
     reach: async (page, { stage, vault }) => {
       await breakOff(page, "**/audit?*limit*");
       await page.goto(`${stage.url}/audit?vault=${vault}`);
-      await page.getByText("Keep cannot be reached").first().waitFor();
+      await appear(page.getByText("Keep cannot be reached").first());
     },
   },
   {
@@ -41,7 +42,7 @@ export const auditStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await breakOff(page, "**/api/secrets/vaults?*");
       await page.goto(`${stage.url}/audit`);
-      await page.getByText("Keep cannot be reached").waitFor();
+      await appear(page.getByText("Keep cannot be reached"));
     },
   },
   {
@@ -49,23 +50,23 @@ export const auditStates: readonly ScreenState[] = [
     isRefused: true,
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/audit?vault=00000000-0000-7000-8000-000000000000`);
-      await page.getByText("There is no such log").waitFor();
+      await appear(page.getByText("There is no such log"));
     },
   },
   {
     name: "audit-verified",
     reach: async (page, scene) => {
       await openLog(page, scene, scene.vault);
-      await page.getByRole("button", { name: "Verify" }).click();
-      await page.getByText("The log is whole").waitFor();
+      await press(page.getByRole("button", { name: "Verify" }));
+      await appear(page.getByText("The log is whole"));
     },
   },
   {
     name: "audit-broken",
     reach: async (page, scene) => {
       await openLog(page, scene, scene.brokenVault);
-      await page.getByRole("button", { name: "Verify" }).click();
-      await page.getByText("Record #2 is not as it was").waitFor();
+      await press(page.getByRole("button", { name: "Verify" }));
+      await appear(page.getByText("Record #2 is not as it was"));
     },
   },
 ];

@@ -2,8 +2,9 @@
  * @module
  * Every screen of the console and every state it can be in, each with the way there: what pictures are taken of, and
  * what is checked for people who do not see or do not use a mouse. A state that cannot be reached fails its test.
- * Imported by the tests that go over all screens.
+ * Imported by the test that goes over all screens, and by those that need a vault.
  */
+import { press, type ScreenState } from "@hearth-and-keep/test-servers";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { anotherPerson, type ConsoleStage } from "../console-stage.ts";
 
@@ -19,15 +20,7 @@ export type Scene = {
   readonly brokenVault: string;
 };
 
-export type ScreenState = {
-  readonly name: string;
-  readonly looker?: Looker;
-  /** An answer is a refusal or does not come, and the browser says so in its console. */
-  readonly isRefused?: boolean;
-  readonly reach: (page: Page, scene: Scene) => Promise<void>;
-  /** Puts back what others would stumble over. */
-  readonly leave?: (scene: Scene) => void;
-};
+export type ConsoleState = ScreenState<Scene> & { readonly looker?: Looker };
 
 export const patience = 20_000;
 
@@ -132,8 +125,8 @@ export async function breakOff(page: Page, pattern: string): Promise<void> {
 }
 
 export async function chooseFrom(page: Page, menu: string, item: string): Promise<void> {
-  await page.getByRole("button", { name: menu, exact: true }).click();
-  await page.getByRole("menuitem", { name: item }).click();
+  await press(page.getByRole("button", { name: menu, exact: true }));
+  await press(page.getByRole("menuitem", { name: item }));
 }
 
 export function makeSignInOld({ stage }: Scene): void {

@@ -1,34 +1,35 @@
+import { appear, press } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import {
   breakOff,
+  type ConsoleState,
   chooseFrom,
   keepWaiting,
   makeSignInFresh,
   makeSignInOld,
   type Scene,
-  type ScreenState,
   write,
 } from "./scene.ts";
 
 async function openList(page: Page, { stage, vault }: Scene, query = ""): Promise<void> {
   await page.goto(`${stage.url}/secrets/${vault}${query}`);
-  await page.getByRole("row").nth(1).waitFor();
+  await appear(page.getByRole("row").nth(1));
 }
 
 async function openSecret(page: Page, scene: Scene, name = "DATABASE_URL"): Promise<void> {
   await openList(page, scene);
-  await page.getByRole("link", { name, exact: true }).click();
-  await page.getByRole("button", { name: "Reveal" }).waitFor();
-  await page.getByRole("button", { name: "More for version 1" }).waitFor();
+  await press(page.getByRole("link", { name, exact: true }));
+  await appear(page.getByRole("button", { name: "Reveal" }));
+  await appear(page.getByRole("button", { name: "More for version 1" }));
 }
 
-export const secretListStates: readonly ScreenState[] = [
+export const secretListStates: readonly ConsoleState[] = [
   {
     name: "secrets-empty",
     looker: "newcomer",
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/secrets`);
-      await page.getByText("No secrets yet").waitFor();
+      await appear(page.getByText("No secrets yet"));
     },
   },
   {
@@ -36,7 +37,7 @@ export const secretListStates: readonly ScreenState[] = [
     reach: async (page, { stage, vault }) => {
       await keepWaiting(page, "**/secrets?*");
       await page.goto(`${stage.url}/secrets/${vault}`);
-      await page.getByRole("status", { name: "Loading the secrets" }).waitFor();
+      await appear(page.getByRole("status", { name: "Loading the secrets" }));
     },
   },
   {
@@ -45,7 +46,7 @@ export const secretListStates: readonly ScreenState[] = [
     reach: async (page, { stage, vault }) => {
       await breakOff(page, "**/secrets?*");
       await page.goto(`${stage.url}/secrets/${vault}`);
-      await page.getByText("Keep cannot be reached").waitFor();
+      await appear(page.getByText("Keep cannot be reached"));
     },
   },
   {
@@ -54,7 +55,7 @@ export const secretListStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await breakOff(page, "**/api/secrets/vaults?*");
       await page.goto(`${stage.url}/secrets`);
-      await page.getByText("Keep cannot be reached").waitFor();
+      await appear(page.getByText("Keep cannot be reached"));
     },
   },
   {
@@ -63,14 +64,14 @@ export const secretListStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await breakOff(page, "**/api/session");
       await page.goto(`${stage.url}/secrets`);
-      await page.getByText("Keep cannot be reached").waitFor();
+      await appear(page.getByText("Keep cannot be reached"));
     },
   },
   {
     name: "vault-denied",
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/secrets/00000000-0000-4000-8000-000000000000`);
-      await page.getByText("This vault is not here").waitFor();
+      await appear(page.getByText("This vault is not here"));
     },
   },
   { name: "secrets-list", reach: (page, scene) => openList(page, scene) },
@@ -79,7 +80,7 @@ export const secretListStates: readonly ScreenState[] = [
     name: "secrets-folder-empty",
     reach: async (page, { stage, vault }) => {
       await page.goto(`${stage.url}/secrets/${vault}?folder=/nothing`);
-      await page.getByText("This folder is empty").waitFor();
+      await appear(page.getByText("This folder is empty"));
     },
   },
   { name: "secrets-search", reach: (page, scene) => openList(page, scene, "?q=key") },
@@ -87,23 +88,23 @@ export const secretListStates: readonly ScreenState[] = [
     name: "secrets-search-empty",
     reach: async (page, { stage, vault }) => {
       await page.goto(`${stage.url}/secrets/${vault}?q=nothing-like-it`);
-      await page.getByText("Nothing found").waitFor();
+      await appear(page.getByText("Nothing found"));
     },
   },
   {
     name: "vault-switcher",
     reach: async (page, scene) => {
       await openList(page, scene);
-      await page.getByRole("button", { name: "Vault Web shop" }).click();
-      await page.getByRole("menuitem", { name: "Field office" }).waitFor();
+      await press(page.getByRole("button", { name: "Vault Web shop" }));
+      await appear(page.getByRole("menuitem", { name: "Field office" }));
     },
   },
   {
     name: "secret-menu",
     reach: async (page, scene) => {
       await openList(page, scene);
-      await page.getByRole("button", { name: "More for STRIPE_SECRET_KEY" }).click();
-      await page.getByRole("menuitem", { name: "Copy the value" }).waitFor();
+      await press(page.getByRole("button", { name: "More for STRIPE_SECRET_KEY" }));
+      await appear(page.getByRole("menuitem", { name: "Copy the value" }));
     },
   },
   { name: "deleted-list", reach: (page, scene) => openList(page, scene, "?state=deleted") },
@@ -113,26 +114,26 @@ export const secretListStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/secrets`);
       await chooseFrom(page, "More for this vault", "Recently deleted");
-      await page.getByText("Nothing was deleted lately").waitFor();
+      await appear(page.getByText("Nothing was deleted lately"));
     },
   },
   {
     name: "deleted-secret",
     reach: async (page, scene) => {
       await openList(page, scene, "?state=deleted");
-      await page.getByRole("link", { name: "/OLD_PASSWORD" }).click();
-      await page.getByRole("button", { name: "Restore" }).waitFor();
+      await press(page.getByRole("link", { name: "/OLD_PASSWORD" }));
+      await appear(page.getByRole("button", { name: "Restore" }));
     },
   },
 ];
 
-export const secretStates: readonly ScreenState[] = [
+export const secretStates: readonly ConsoleState[] = [
   {
     name: "new-secret",
     reach: async (page, scene) => {
       await openList(page, scene);
-      await page.getByRole("button", { name: "New secret" }).click();
-      await page.getByRole("textbox", { name: "Value" }).waitFor();
+      await press(page.getByRole("button", { name: "New secret" }));
+      await appear(page.getByRole("textbox", { name: "Value" }));
     },
   },
   {
@@ -140,11 +141,11 @@ export const secretStates: readonly ScreenState[] = [
     isRefused: true,
     reach: async (page, scene) => {
       await openList(page, scene);
-      await page.getByRole("button", { name: "New secret" }).click();
+      await press(page.getByRole("button", { name: "New secret" }));
       await page.getByRole("textbox", { name: "Name", exact: true }).fill("DATABASE_URL");
       await page.getByRole("textbox", { name: "Value" }).fill("another");
-      await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("There is a secret called DATABASE_URL already").waitFor();
+      await press(page.getByRole("button", { name: "Save" }));
+      await appear(page.getByText("There is a secret called DATABASE_URL already"));
     },
   },
   { name: "secret", reach: (page, scene) => openSecret(page, scene) },
@@ -153,15 +154,15 @@ export const secretStates: readonly ScreenState[] = [
     isRefused: true,
     reach: async (page, { stage, vault }) => {
       await page.goto(`${stage.url}/secrets/${vault}?secret=00000000-0000-7000-8000-000000000000`);
-      await page.getByText("This secret is not here").waitFor();
+      await appear(page.getByText("This secret is not here"));
     },
   },
   {
     name: "secret-revealed",
     reach: async (page, scene) => {
       await openSecret(page, scene);
-      await page.getByRole("button", { name: "Reveal" }).click();
-      await page.getByText("Ask the platform team").waitFor();
+      await press(page.getByRole("button", { name: "Reveal" }));
+      await appear(page.getByText("Ask the platform team"));
     },
   },
   {
@@ -170,16 +171,16 @@ export const secretStates: readonly ScreenState[] = [
     reach: async (page, scene) => {
       await breakOff(page, "**/value");
       await openSecret(page, scene);
-      await page.getByRole("button", { name: "Reveal" }).click();
-      await page.getByRole("alert").getByText("Keep cannot be reached").waitFor();
+      await press(page.getByRole("button", { name: "Reveal" }));
+      await appear(page.getByRole("alert").getByText("Keep cannot be reached"));
     },
   },
   {
     name: "secret-edit",
     reach: async (page, scene) => {
       await openSecret(page, scene);
-      await page.getByRole("button", { name: "Edit" }).click();
-      await page.getByRole("textbox", { name: "Value" }).waitFor();
+      await press(page.getByRole("button", { name: "Edit" }));
+      await appear(page.getByRole("textbox", { name: "Value" }));
     },
   },
   {
@@ -191,11 +192,11 @@ export const secretStates: readonly ScreenState[] = [
       await write(shelf, "SHARED_KEY", { value: "host=a\nport=1", tags: ["prod"] });
       await write(shelf, "SHARED_KEY", { value: "host=a\nport=2" });
       await openSecret(page, scene, "SHARED_KEY");
-      await page.getByRole("button", { name: "Edit" }).click();
+      await press(page.getByRole("button", { name: "Edit" }));
       await page.getByRole("textbox", { name: "Value" }).fill("host=mine\nport=2");
       await write(shelf, "SHARED_KEY", { value: "host=theirs\nport=2" });
-      await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("It changed in the meantime").waitFor();
+      await press(page.getByRole("button", { name: "Save" }));
+      await appear(page.getByText("It changed in the meantime"));
     },
   },
   {
@@ -203,7 +204,7 @@ export const secretStates: readonly ScreenState[] = [
     reach: async (page, scene) => {
       await openSecret(page, scene);
       await chooseFrom(page, "More for version 1", "Compare with now");
-      await page.locator(".diff-line.added").first().waitFor();
+      await appear(page.locator(".diff-line.added").first());
       await page.locator(".diff-line").last().scrollIntoViewIfNeeded();
     },
   },
@@ -212,16 +213,16 @@ export const secretStates: readonly ScreenState[] = [
     reach: async (page, scene) => {
       await openSecret(page, scene);
       await chooseFrom(page, "More for version 1", "Destroy");
-      await page.getByRole("button", { name: "Destroy", exact: true }).waitFor();
+      await appear(page.getByRole("button", { name: "Destroy", exact: true }));
     },
   },
   ...["Delete…", "Move or rename…"].map(
-    (choice): ScreenState => ({
+    (choice): ConsoleState => ({
       name: choice.startsWith("Delete") ? "secret-delete" : "secret-move",
       reach: async (page, scene) => {
         await openList(page, scene);
         await chooseFrom(page, "More for STRIPE_SECRET_KEY", choice);
-        await page.getByRole("dialog").waitFor();
+        await appear(page.getByRole("dialog"));
       },
     }),
   ),
@@ -230,23 +231,23 @@ export const secretStates: readonly ScreenState[] = [
 async function openDeed(page: Page, scene: Scene, deed: string): Promise<void> {
   await openList(page, scene);
   await chooseFrom(page, "More for this vault", deed);
-  await page.getByRole("dialog").waitFor();
+  await appear(page.getByRole("dialog"));
 }
 
 async function openVaultDeed(page: Page, scene: Scene, deed: string): Promise<void> {
   await openList(page, scene);
   await chooseFrom(page, "Vault Web shop", deed);
-  await page.getByRole("dialog").waitFor();
+  await appear(page.getByRole("dialog"));
 }
 
-export const vaultStates: readonly ScreenState[] = [
+export const vaultStates: readonly ConsoleState[] = [
   { name: "folder-new", reach: (page, scene) => openDeed(page, scene, "New folder") },
   {
     name: "folder-delete",
     reach: async (page, scene) => {
       await openList(page, scene);
       await chooseFrom(page, "More for prod", "Delete…");
-      await page.getByRole("dialog").waitFor();
+      await appear(page.getByRole("dialog"));
     },
   },
   { name: "import", reach: (page, scene) => openDeed(page, scene, "Import") },
@@ -257,8 +258,8 @@ export const vaultStates: readonly ScreenState[] = [
       await page
         .getByLabel("Content")
         .fill("MAIL_API_KEY=mail\nDATABASE_URL=other\nFRESH_ONE=1\nFRESH_TWO=2");
-      await page.getByRole("button", { name: "Preview" }).click();
-      await page.getByText("/FRESH_TWO").waitFor();
+      await press(page.getByRole("button", { name: "Preview" }));
+      await appear(page.getByText("/FRESH_TWO"));
     },
   },
   {
@@ -267,8 +268,8 @@ export const vaultStates: readonly ScreenState[] = [
     reach: async (page, scene) => {
       await openDeed(page, scene, "Import");
       await page.getByLabel("Content").fill('{"broken": ');
-      await page.getByRole("button", { name: "Preview" }).click();
-      await page.getByRole("alert").waitFor();
+      await press(page.getByRole("button", { name: "Preview" }));
+      await appear(page.getByRole("alert"));
     },
   },
   { name: "export", reach: (page, scene) => openDeed(page, scene, "Export") },
@@ -278,8 +279,8 @@ export const vaultStates: readonly ScreenState[] = [
     reach: async (page, scene) => {
       await openDeed(page, scene, "Export");
       makeSignInOld(scene);
-      await page.getByRole("button", { name: "Export", exact: true }).click();
-      await page.getByRole("button", { name: "Sign in again with Example" }).waitFor();
+      await press(page.getByRole("button", { name: "Export", exact: true }));
+      await appear(page.getByRole("button", { name: "Sign in again with Example" }));
     },
     leave: makeSignInFresh,
   },
@@ -288,22 +289,22 @@ export const vaultStates: readonly ScreenState[] = [
     name: "vault-settings",
     reach: async (page, scene) => {
       await openVaultDeed(page, scene, "Settings of this vault");
-      await page.getByLabel("Versions kept of each secret").waitFor();
+      await appear(page.getByLabel("Versions kept of each secret"));
     },
   },
   {
     name: "vault-delete",
     reach: async (page, scene) => {
       await openVaultDeed(page, scene, "Settings of this vault");
-      await page.getByRole("button", { name: "Delete this vault" }).click();
-      await page.getByRole("button", { name: "Delete the vault" }).waitFor();
+      await press(page.getByRole("button", { name: "Delete this vault" }));
+      await appear(page.getByRole("button", { name: "Delete the vault" }));
     },
   },
   {
     name: "deleted-vaults",
     reach: async (page, scene) => {
       await openVaultDeed(page, scene, "Deleted vaults");
-      await page.getByText("Last year").waitFor();
+      await appear(page.getByText("Last year"));
     },
   },
   {
@@ -312,7 +313,7 @@ export const vaultStates: readonly ScreenState[] = [
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
       await openList(page, scene);
       await chooseFrom(page, "More for STRIPE_SECRET_KEY", "Copy the value");
-      await page.getByText("Copied STRIPE_SECRET_KEY").waitFor();
+      await appear(page.getByText("Copied STRIPE_SECRET_KEY"));
     },
   },
 ];

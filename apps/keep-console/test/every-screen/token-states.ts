@@ -1,17 +1,18 @@
+import { appear, press } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import {
   breakOff,
+  type ConsoleState,
   chooseFrom,
   keepWaiting,
   makeSignInFresh,
   makeSignInOld,
   type Scene,
-  type ScreenState,
 } from "./scene.ts";
 
 async function openTokens(page: Page, { stage }: Scene): Promise<void> {
   await page.goto(`${stage.url}/secrets/tokens`);
-  await page.getByRole("button", { name: "More for nightly backup" }).waitFor();
+  await appear(page.getByRole("button", { name: "More for nightly backup" }));
 }
 
 async function openForm(page: Page, { stage }: Scene, name: string): Promise<void> {
@@ -22,7 +23,7 @@ async function openForm(page: Page, { stage }: Scene, name: string): Promise<voi
 async function ask(page: Page, scene: Scene, action: string): Promise<void> {
   await openTokens(page, scene);
   await chooseFrom(page, "More for nightly backup", action);
-  await page.getByRole("dialog").waitFor();
+  await appear(page.getByRole("dialog"));
 }
 
 async function makeAndRevoke(page: Page, scene: Scene, name: string): Promise<void> {
@@ -30,20 +31,20 @@ async function makeAndRevoke(page: Page, scene: Scene, name: string): Promise<vo
   await scene.stage.ask(page, "/api/secrets/tokens", { method: "POST", body });
   await openTokens(page, scene);
   await chooseFrom(page, `More for ${name}`, "Revoke");
-  await page.getByRole("button", { name: "Revoke", exact: true }).click();
+  await press(page.getByRole("button", { name: "Revoke", exact: true }));
 }
 
 const forgetNode = ({ stage }: Scene): void => {
   stage.runSql("DELETE FROM node WHERE forgotten_until = 'epoch'");
 };
 
-export const tokenStates: readonly ScreenState[] = [
+export const tokenStates: readonly ConsoleState[] = [
   {
     name: "tokens-empty",
     looker: "newcomer",
     reach: async (page, { stage }) => {
       await page.goto(`${stage.url}/secrets/tokens`);
-      await page.getByText("No tokens yet").waitFor();
+      await appear(page.getByText("No tokens yet"));
     },
   },
   {
@@ -51,7 +52,7 @@ export const tokenStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await keepWaiting(page, "**/api/secrets/tokens?*");
       await page.goto(`${stage.url}/secrets/tokens`);
-      await page.getByRole("status", { name: "Loading the tokens" }).waitFor();
+      await appear(page.getByRole("status", { name: "Loading the tokens" }));
     },
   },
   {
@@ -60,7 +61,7 @@ export const tokenStates: readonly ScreenState[] = [
     reach: async (page, { stage }) => {
       await breakOff(page, "**/api/secrets/tokens?*");
       await page.goto(`${stage.url}/secrets/tokens`);
-      await page.getByText("Keep cannot be reached").waitFor();
+      await appear(page.getByText("Keep cannot be reached"));
     },
   },
   { name: "tokens", reach: openTokens },
@@ -68,8 +69,8 @@ export const tokenStates: readonly ScreenState[] = [
     name: "tokens-revoked",
     reach: async (page, scene) => {
       await openTokens(page, scene);
-      await page.getByText("Revoked tokens").click();
-      await page.getByText("old laptop").waitFor();
+      await press(page.getByText("Revoked tokens"));
+      await appear(page.getByText("old laptop"));
     },
   },
   { name: "token-new", reach: (page, scene) => openForm(page, scene, "web shop, staging") },
@@ -81,8 +82,8 @@ export const tokenStates: readonly ScreenState[] = [
       await page.getByLabel("Paths", { exact: true }).fill("prod/**");
       await page.getByLabel("Addresses").fill("10.0.0.0/40");
       await page.getByLabel("It expires").selectOption("never");
-      await page.getByRole("button", { name: "Make token" }).click();
-      await page.getByText("Choose at least one thing that it may do").waitFor();
+      await press(page.getByRole("button", { name: "Make token" }));
+      await appear(page.getByText("Choose at least one thing that it may do"));
     },
   },
   {
@@ -91,7 +92,7 @@ export const tokenStates: readonly ScreenState[] = [
     reach: async (page, scene) => {
       await openForm(page, scene, "after a long lunch");
       makeSignInOld(scene);
-      await page.getByRole("button", { name: "Make token" }).click();
+      await press(page.getByRole("button", { name: "Make token" }));
       await page.getByRole("button", { name: "Sign in again with Example" }).scrollIntoViewIfNeeded();
     },
     leave: makeSignInFresh,
@@ -100,8 +101,8 @@ export const tokenStates: readonly ScreenState[] = [
     name: "token-shown-once",
     reach: async (page, scene) => {
       await openForm(page, scene, "web shop, staging");
-      await page.getByRole("button", { name: "Make token" }).click();
-      await page.getByRole("dialog", { name: "Copy your token now" }).waitFor();
+      await press(page.getByRole("button", { name: "Make token" }));
+      await appear(page.getByRole("dialog", { name: "Copy your token now" }));
     },
   },
   { name: "token-rename", reach: (page, scene) => ask(page, scene, "Rename") },
@@ -111,7 +112,7 @@ export const tokenStates: readonly ScreenState[] = [
     name: "token-revoked-everywhere",
     reach: async (page, scene) => {
       await makeAndRevoke(page, scene, "first try");
-      await page.getByText("Revoked everywhere").waitFor();
+      await appear(page.getByText("Revoked everywhere"));
     },
   },
   {
@@ -122,7 +123,7 @@ export const tokenStates: readonly ScreenState[] = [
         "INSERT INTO node (id, heartbeat_at, forgotten_until) VALUES (gen_random_uuid(), now() + interval '1 hour', 'epoch')",
       );
       await makeAndRevoke(page, scene, "second try");
-      await page.getByText("not yet confirmed by every server").waitFor();
+      await appear(page.getByText("not yet confirmed by every server"));
     },
     leave: forgetNode,
   },

@@ -1,5 +1,5 @@
-import { CopyButton } from "../../design/copy-button.tsx";
-import { AgainIcon, WarnIcon } from "../../design/icons.tsx";
+import { CopyButton, Notice } from "@hearth-and-keep/page-design";
+import { AgainIcon } from "../../design/icons.tsx";
 import type { LiveAnswer } from "../../state/answering.ts";
 import type { AnswerTurn, Ending, Figures } from "../../state/conversation.ts";
 import { Markdown } from "./markdown/markdown.tsx";
@@ -22,16 +22,19 @@ export function AnswerView({ turn, onAgain }: AnswerViewProps) {
       {text !== "" && <Markdown text={text} />}
       {endingWords[ending] !== "" && <p className="quiet small">{endingWords[ending]}</p>}
       {problem !== undefined && (
-        <div className="notice bad" role="alert">
-          <WarnIcon />
+        <Notice kind="bad">
           <div className="stack tight">
-            <strong className="breaks">{problem.sentence}</strong>
+            <strong>{problem.sentence}</strong>
             {problem.nextStep !== "" && <span>{problem.nextStep}</span>}
           </div>
-        </div>
+        </Notice>
       )}
       <div className="turn-deeds">
-        {text !== "" && <CopyButton text={text} label="Copy this answer" />}
+        {text !== "" && (
+          <CopyButton text={text} label="Copy this answer" isSmall>
+            Copy
+          </CopyButton>
+        )}
         {onAgain !== undefined && (
           <button type="button" className="button small bare" onClick={onAgain}>
             <AgainIcon />

@@ -1,6 +1,7 @@
+import { AddIcon } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { Dialog } from "../../design/dialog.tsx";
-import { AddIcon, DeleteIcon } from "../../design/icons.tsx";
+import { DeleteIcon } from "../../design/icons.tsx";
 import { go, Link } from "../../router/router.tsx";
 import { chats, removeAllChats, removeChat } from "../../state/chats.ts";
 import { useStore } from "../../state/store.ts";

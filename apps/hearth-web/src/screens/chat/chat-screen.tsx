@@ -4,10 +4,10 @@
  * come, can be stopped and made anew, and a question can be put in other words. Conversations stay in this browser.
  * Imported by `screens/screens.tsx`.
  */
+import { Failed, Loading } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { Dialog } from "../../design/dialog.tsx";
 import { ListIcon, SettingsIcon } from "../../design/icons.tsx";
-import { Failed, Loading } from "../../design/states.tsx";
 import { go } from "../../router/router.tsx";
 import { liveAnswers, stopAnswer } from "../../state/answering.ts";
 import { beginChat, changeChat, chats, goOn, type NewQuestion } from "../../state/chats.ts";
@@ -37,7 +37,11 @@ export function ChatScreen({ id }: { readonly id: string | undefined }) {
     return (
       <div className="column">
         <h1 className="hidden-to-sight">Chat</h1>
-        <Failed problem={known.problem} onRetry={() => void loadModels()} />
+        <Failed
+          text={known.problem.message}
+          nextStep={known.problem.nextStep}
+          onRetry={() => void loadModels()}
+        />
       </div>
     );
   }

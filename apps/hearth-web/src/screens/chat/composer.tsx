@@ -1,5 +1,6 @@
+import { CloseIcon } from "@hearth-and-keep/page-design";
 import { type ChangeEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from "react";
-import { CloseIcon, ImageIcon, SendIcon, StopIcon } from "../../design/icons.tsx";
+import { ImageIcon, SendIcon, StopIcon } from "../../design/icons.tsx";
 import type { NewQuestion } from "../../state/chats.ts";
 import { readImages } from "./read-images.ts";
 

@@ -1,5 +1,5 @@
+import { CopyButton } from "@hearth-and-keep/page-design";
 import { useState } from "react";
-import { CopyButton } from "../../design/copy-button.tsx";
 import { EditIcon } from "../../design/icons.tsx";
 import type { Question } from "../../state/conversation.ts";
 import { Pictures } from "./composer.tsx";
@@ -40,7 +40,9 @@ export function QuestionView({ question, onChange }: QuestionViewProps) {
           <EditIcon />
           Edit
         </button>
-        <CopyButton text={question.text} label="Copy this question" />
+        <CopyButton text={question.text} label="Copy this question" isSmall>
+          Copy
+        </CopyButton>
       </div>
     </article>
   );

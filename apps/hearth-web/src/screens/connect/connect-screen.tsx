@@ -5,7 +5,7 @@
  * Imported by `screens/screens.tsx`.
  */
 import { useEffect, useId, useState } from "react";
-import { ScreenHead } from "../../design/states.tsx";
+import { ScreenHead } from "../../design/screen-head.tsx";
 import { models, talking, usualModel } from "../../state/models.ts";
 import { useStore } from "../../state/store.ts";
 import { CodeBlock } from "../chat/markdown/code-block.tsx";

@@ -4,12 +4,11 @@
  * is never taken away from here, and that whatever ends says beforehand what ends with it.
  * Shown by `screens.tsx`.
  */
+import { Failed, go, Loading, useAddress } from "@hearth-and-keep/page-design";
 import type { Account, Session, SessionList } from "@hearth-and-keep/vault-contract";
 import { useEffect } from "react";
 import { sayDay } from "../../design/exact-moment.tsx";
-import { Failed, Loading } from "../../design/states.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { go, useAddress } from "../../router/router.tsx";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { DeleteAccount } from "./delete-account.tsx";
 import { Identities } from "./identities.tsx";

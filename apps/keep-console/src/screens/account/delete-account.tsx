@@ -1,9 +1,8 @@
+import { Failed, Link } from "@hearth-and-keep/page-design";
 import type { Account, Session } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { Failed } from "../../design/states.tsx";
-import { Link } from "../../router/router.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";
@@ -48,7 +47,7 @@ function DeleteDialog({ session, account, onClose }: DeleteDialogProps) {
     });
   };
   return (
-    <Dialog title="Delete this account?" isOpen onClose={onClose}>
+    <Dialog title="Delete this account?" onClose={onClose}>
       <p>This ends at once and cannot be undone, not by us either:</p>
       <WhatEnds account={account} />
       <p className="quiet">

@@ -1,7 +1,7 @@
+import { go, useAddress } from "@hearth-and-keep/page-design";
 import type { Account, Session } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { ExactMoment } from "../../design/exact-moment.tsx";
-import { go, useAddress } from "../../router/router.tsx";
 import { LinkProvider } from "./link-provider.tsx";
 import { type Identity, nameThere, ProviderMark, providerName } from "./providers.tsx";
 import { UnlinkIdentity } from "./unlink-identity.tsx";

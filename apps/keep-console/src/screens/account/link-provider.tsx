@@ -1,8 +1,7 @@
+import { Failed, go } from "@hearth-and-keep/page-design";
 import type { Session } from "@hearth-and-keep/vault-contract";
 import { useRef, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
-import { Failed } from "../../design/states.tsx";
-import { go } from "../../router/router.tsx";
 import { SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";
@@ -27,7 +26,7 @@ export function LinkProvider({ session, provider: { kind, name } }: LinkProvider
       else setStale(true);
     });
   return (
-    <Dialog title={`Link ${name}`} isOpen onClose={() => go("/account", { replaces: true })}>
+    <Dialog title={`Link ${name}`} onClose={() => go("/account", { replaces: true })}>
       <ul className="points">
         <li>
           You choose at {name} which identity it is. From then on it opens this account, vaults and all.

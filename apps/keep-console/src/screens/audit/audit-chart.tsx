@@ -1,5 +1,5 @@
+import { Loading } from "@hearth-and-keep/page-design";
 import type { DailyCounts } from "@hearth-and-keep/vault-contract";
-import { Loading } from "../../design/states.tsx";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { logPath } from "./audit-log.ts";
 import type { LogPlace } from "./audit-record.ts";

@@ -1,6 +1,6 @@
+import { Failed, Loading, WarnIcon } from "@hearth-and-keep/page-design";
+import { Empty } from "../../design/empty.tsx";
 import { ExactMoment } from "../../design/exact-moment.tsx";
-import { WarnIcon } from "../../design/icons.tsx";
-import { Empty, Failed, Loading } from "../../design/states.tsx";
 import type { AuditRecord, LogPlace } from "./audit-record.ts";
 import type { EventGroup } from "./event-groups.ts";
 import { type Names, sentenceOf } from "./event-sentences.ts";

@@ -4,12 +4,11 @@
  * checked right here in the browser, so that nobody has to believe the server that shows it.
  * Shown by `screens.tsx`.
  */
+import { Failed, go, Loading, useAddress } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useMemo } from "react";
 import { SelectField } from "../../design/field.tsx";
 import { DownloadIcon } from "../../design/icons.tsx";
-import { Failed, Loading } from "../../design/states.tsx";
-import { go, useAddress } from "../../router/router.tsx";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { useTokenNames } from "../../vault-api/use-token-names.ts";
 import { AuditChart } from "./audit-chart.tsx";

@@ -1,6 +1,6 @@
+import { Failed, Notice } from "@hearth-and-keep/page-design";
 import { useEffect, useRef, useState } from "react";
 import { sayDay } from "../../design/exact-moment.tsx";
-import { Failed, Notice } from "../../design/states.tsx";
 import { asKeepProblem } from "../../vault-api/use-doing.ts";
 import type { LogPlace } from "./audit-record.ts";
 import { canVerify, type VerifyReport, verifyLog } from "./verify-log.ts";

@@ -1,4 +1,4 @@
-import { Notice } from "../../design/states.tsx";
+import { Notice } from "@hearth-and-keep/page-design";
 import { DiffView } from "./diff-view.tsx";
 import { type Draft, draftOf, isOfBytes } from "./draft.ts";
 import { Countdown } from "./revealed.tsx";

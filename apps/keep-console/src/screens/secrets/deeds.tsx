@@ -1,6 +1,6 @@
+import { go } from "@hearth-and-keep/page-design";
 import type { ImportReport, SecretMetadata, Session, VaultDetail } from "@hearth-and-keep/vault-contract";
 import { useToasts } from "../../design/toasts.tsx";
-import { go } from "../../router/router.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";
 import { vaultsPath } from "./api-paths.ts";

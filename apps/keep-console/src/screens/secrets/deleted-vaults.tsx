@@ -1,8 +1,8 @@
+import { Failed, Loading } from "@hearth-and-keep/page-design";
 import type { Vault } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Confirm } from "../../design/confirm.tsx";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
-import { Failed, Loading } from "../../design/states.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { changed, useAnswer } from "../../vault-api/use-answer.ts";
@@ -23,7 +23,7 @@ export function DeletedVaults({ onClose }: { readonly onClose: () => void }) {
     });
   };
   return (
-    <Dialog title="Deleted vaults" isOpen onClose={onClose}>
+    <Dialog title="Deleted vaults" onClose={onClose}>
       <p className="quiet">A deleted vault can be restored for 30 days. Then it is erased.</p>
       {problem !== undefined && <Failed text={problem.message} />}
       {vaults.state === "loading" && <Loading lines={2} />}

@@ -1,6 +1,6 @@
+import { Failed, Loading } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useEffect, useState } from "react";
-import { Failed, Loading } from "../../design/states.tsx";
 import { useDoing } from "../../vault-api/use-doing.ts";
 import { Conflict } from "./conflict.tsx";
 import { type Draft, draftOf, mistakeIn } from "./draft.ts";

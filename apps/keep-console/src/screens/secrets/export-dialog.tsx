@@ -1,8 +1,8 @@
+import { Failed, Notice } from "@hearth-and-keep/page-design";
 import type { ExportedFile, Session } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { CheckField, SelectField } from "../../design/field.tsx";
-import { Failed, Notice } from "../../design/states.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
@@ -33,7 +33,7 @@ export function ExportDialog({ session, vaultId, folder, onClose }: ExportDialog
   };
   const isRefused = needsFreshSignIn(problem);
   return (
-    <Dialog title="Export" isOpen onClose={onClose}>
+    <Dialog title="Export" onClose={onClose}>
       <p className="quiet">
         From <span className="fixed breaks">{folder}</span>
       </p>

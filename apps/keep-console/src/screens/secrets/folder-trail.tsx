@@ -1,4 +1,4 @@
-import { Link } from "../../router/router.tsx";
+import { Link } from "@hearth-and-keep/page-design";
 import { addressOf, type SecretsPlace, trailOf } from "./secrets-place.ts";
 
 /** Where one is, and the way up. */

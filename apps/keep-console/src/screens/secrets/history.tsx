@@ -1,9 +1,9 @@
+import { Failed, Loading } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretVersion } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Confirm } from "../../design/confirm.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Failed, Loading } from "../../design/states.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";

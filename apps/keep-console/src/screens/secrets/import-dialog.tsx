@@ -1,8 +1,8 @@
+import { Failed, Notice } from "@hearth-and-keep/page-design";
 import type { ImportReport } from "@hearth-and-keep/vault-contract";
 import { type DragEvent, useId, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { CheckField, SelectField, TextArea } from "../../design/field.tsx";
-import { Failed, Notice } from "../../design/states.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";
 import { queryOf, vaultPath } from "./api-paths.ts";
@@ -35,7 +35,7 @@ export function ImportDialog({ vaultId, folder, onDone, onClose }: ImportDialogP
     setShown({ report: await send(), revision: await readVaultRevision(vaultId) });
   const count = preview === undefined ? 0 : preview.created.length + preview.changed.length;
   return (
-    <Dialog title="Import" isOpen isWide onClose={onClose} staysOnOutsidePress>
+    <Dialog title="Import" isWide onClose={onClose} staysOnOutsidePress>
       <p className="quiet">
         Into <span className="fixed breaks">{folder}</span>
       </p>

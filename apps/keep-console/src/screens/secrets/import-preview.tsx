@@ -1,5 +1,5 @@
+import { Notice } from "@hearth-and-keep/page-design";
 import type { ImportReport } from "@hearth-and-keep/vault-contract";
-import { Notice } from "../../design/states.tsx";
 
 const mostShown = 200;
 

@@ -1,8 +1,8 @@
+import { Link } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { memo } from "react";
 import { FolderIcon, MoreIcon } from "../../design/icons.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Link } from "../../router/router.tsx";
 import type { SayWho } from "./who.ts";
 
 export type Entry =

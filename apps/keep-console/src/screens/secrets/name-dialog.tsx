@@ -1,7 +1,7 @@
+import { Failed } from "@hearth-and-keep/page-design";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { Failed } from "../../design/states.tsx";
 import { useDoing } from "../../vault-api/use-doing.ts";
 import { isChangedMeanwhile } from "./save-secret.ts";
 
@@ -34,7 +34,7 @@ export function NameDialog(props: NameDialogProps) {
     });
   };
   return (
-    <Dialog title={title} isOpen onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form className="stack" onSubmit={submit}>
         <TextField
           label={label}

@@ -1,8 +1,8 @@
+import { Failed } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { Failed } from "../../design/states.tsx";
 import { useDoing } from "../../vault-api/use-doing.ts";
 import { type Draft, emptyDraft, mistakeIn } from "./draft.ts";
 import { createSecret, isChangedMeanwhile } from "./save-secret.ts";
@@ -33,7 +33,7 @@ export function NewSecret({ vaultId, folder, onMade, onClose }: NewSecretProps) 
       ? "A slash makes folders, as in prod/api/KEY"
       : `Goes into ${folder}; a slash makes folders within it`;
   return (
-    <Dialog title="New secret" isOpen onClose={onClose} staysOnOutsidePress>
+    <Dialog title="New secret" onClose={onClose} staysOnOutsidePress>
       <form className="stack" onSubmit={submit}>
         <TextField
           label="Name"

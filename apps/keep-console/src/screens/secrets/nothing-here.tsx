@@ -1,5 +1,5 @@
-import { Empty } from "../../design/states.tsx";
-import { Link } from "../../router/router.tsx";
+import { Link } from "@hearth-and-keep/page-design";
+import { Empty } from "../../design/empty.tsx";
 import type { Deed } from "./deeds.tsx";
 import { addressOf, type SecretsPlace } from "./secrets-place.ts";
 

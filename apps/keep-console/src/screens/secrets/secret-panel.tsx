@@ -1,9 +1,9 @@
+import { Failed, Loading, Notice } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Menu } from "../../design/menu.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { SidePanel } from "../../design/side-panel.tsx";
-import { Failed, Loading, Notice } from "../../design/states.tsx";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { secretPath } from "./api-paths.ts";
 import { EditSecret } from "./edit-secret.tsx";

@@ -1,5 +1,5 @@
+import { type Address, go, useAddress } from "@hearth-and-keep/page-design";
 import { useMemo } from "react";
-import { type Address, go, useAddress } from "../../router/router.tsx";
 
 /** Where in the secrets somebody is; all of it stands in the address, so that it can be gone back to and shared. */
 export type SecretsPlace = {

@@ -5,10 +5,9 @@
  * only while its time lasts (`use-sight.ts`). Promises that no value is remembered, stored or put into an address.
  * Imported by `screens.tsx`.
  */
+import { Failed, go, Loading } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useEffect } from "react";
-import { Failed, Loading } from "../../design/states.tsx";
-import { go } from "../../router/router.tsx";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { vaultsPath } from "./api-paths.ts";
 import { addressOf, usePlace } from "./secrets-place.ts";

@@ -1,5 +1,6 @@
+import { CloseIcon } from "@hearth-and-keep/page-design";
 import { type RefObject, useEffect, useId, useState } from "react";
-import { CloseIcon, SearchIcon } from "../../design/icons.tsx";
+import { SearchIcon } from "../../design/icons.tsx";
 import { goTo, type SecretsPlace } from "./secrets-place.ts";
 
 export type ToolbarProps = {

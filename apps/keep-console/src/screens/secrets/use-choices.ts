@@ -1,7 +1,7 @@
+import { go } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contract";
 import type { MenuChoice } from "../../design/menu.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { go } from "../../router/router.tsx";
 import { ask, KeepProblem } from "../../vault-api/ask.ts";
 import { asKeepProblem } from "../../vault-api/use-doing.ts";
 import { secretPath, valuePath } from "./api-paths.ts";

@@ -1,6 +1,5 @@
+import { CopyButton, Failed } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contract";
-import { CopyButton } from "../../design/copy-button.tsx";
-import { Failed } from "../../design/states.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";
 import { valuePath } from "./api-paths.ts";

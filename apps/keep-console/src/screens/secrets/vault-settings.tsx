@@ -1,9 +1,9 @@
+import { Failed, Loading } from "@hearth-and-keep/page-design";
 import type { VaultDetail } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useEffect, useState } from "react";
 import { Confirm } from "../../design/confirm.tsx";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { CheckField, TextField } from "../../design/field.tsx";
-import { Failed, Loading } from "../../design/states.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";
@@ -26,7 +26,7 @@ export function VaultSettings({ vaultId, onDeleted, onClose }: VaultSettingsProp
   };
   useEffect(read, [run, vaultId]);
   return (
-    <Dialog title="Settings of this vault" isOpen onClose={onClose}>
+    <Dialog title="Settings of this vault" onClose={onClose}>
       {problem !== undefined && <Failed text={problem.message} onRetry={read} />}
       {vault === undefined && problem === undefined && <Loading lines={3} />}
       {vault !== undefined && (

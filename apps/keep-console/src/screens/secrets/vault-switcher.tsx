@@ -1,7 +1,7 @@
+import { DoneIcon, go } from "@hearth-and-keep/page-design";
 import type { Vault } from "@hearth-and-keep/vault-contract";
-import { DoneIcon, DownIcon } from "../../design/icons.tsx";
+import { DownIcon } from "../../design/icons.tsx";
 import { MenuAround, MenuItem } from "../../design/menu.tsx";
-import { go } from "../../router/router.tsx";
 import { addressOf } from "./secrets-place.ts";
 
 export type VaultSwitcherProps = {

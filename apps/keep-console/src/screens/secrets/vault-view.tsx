@@ -1,8 +1,7 @@
+import { AddIcon, Failed, Loading } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { AddIcon } from "../../design/icons.tsx";
 import { Menu } from "../../design/menu.tsx";
-import { Failed, Loading } from "../../design/states.tsx";
 import { type Deed, Deeds } from "./deeds.tsx";
 import { FolderTrail } from "./folder-trail.tsx";
 import { NothingHere } from "./nothing-here.tsx";

@@ -1,6 +1,6 @@
+import { Failed, Loading } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contract";
 import { useEffect, useState } from "react";
-import { Failed, Loading } from "../../design/states.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";
 import { valuePath } from "./api-paths.ts";

@@ -1,7 +1,6 @@
+import { CopyButton, Notice } from "@hearth-and-keep/page-design";
 import type { ApiToken } from "@hearth-and-keep/vault-contract";
-import { CopyButton } from "../../design/copy-button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
-import { Notice } from "../../design/states.tsx";
 import { broughtBy } from "./scopes.ts";
 
 /** The only thing on this page that has a token's value; whoever holds it lets it go when the dialog closes. */
@@ -18,7 +17,7 @@ export function IssuedTokenDialog({ issued, oldValue, onDone }: IssuedTokenDialo
   const line = curlLine(issued);
   return (
     // Neither a press outside nor a stray Escape takes away what cannot be shown again.
-    <Dialog title="Copy your token now" isOpen isWide staysOnOutsidePress onClose={() => undefined}>
+    <Dialog title="Copy your token now" isWide staysOnOutsidePress onClose={() => undefined}>
       <Notice kind="warn">
         This is the only time that you see it. Keep stores no more than a hash and cannot show it again. Put
         it where your program finds it, and nowhere else.

@@ -1,8 +1,8 @@
+import { Failed } from "@hearth-and-keep/page-design";
 import type { ApiToken } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { Failed } from "../../design/states.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";
@@ -25,7 +25,7 @@ export function RenameToken({ token, onClose }: TokenDialogProps) {
     });
   };
   return (
-    <Dialog title="Rename the token" isOpen onClose={onClose}>
+    <Dialog title="Rename the token" onClose={onClose}>
       <form className="stack" onSubmit={rename}>
         <TextField
           label="Name"

@@ -1,7 +1,7 @@
+import { Failed, Notice } from "@hearth-and-keep/page-design";
 import type { ApiToken } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
-import { Failed, Notice } from "../../design/states.tsx";
 import { ask, KeepProblem } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";
@@ -15,11 +15,7 @@ export function RevokeToken({ token, onClose }: TokenDialogProps) {
   const { problem, isBusy, run } = useDoing();
   const revoke = (): void => void run(async () => setOutcome(await revokeEverywhere(token.id)));
   return (
-    <Dialog
-      title={outcome === undefined ? `Revoke “${token.name}”?` : `“${token.name}”`}
-      isOpen
-      onClose={onClose}
-    >
+    <Dialog title={outcome === undefined ? `Revoke “${token.name}”?` : `“${token.name}”`} onClose={onClose}>
       <div className="stack revoking" aria-live="polite">
         {outcome === undefined && (
           <p>

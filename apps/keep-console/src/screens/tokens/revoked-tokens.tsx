@@ -1,6 +1,6 @@
+import { Failed } from "@hearth-and-keep/page-design";
 import type { ApiToken, Vault } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { Failed } from "../../design/states.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";

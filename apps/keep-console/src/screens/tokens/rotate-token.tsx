@@ -1,8 +1,8 @@
+import { Failed } from "@hearth-and-keep/page-design";
 import type { Session } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { SelectField } from "../../design/field.tsx";
-import { Failed } from "../../design/states.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";
@@ -35,7 +35,7 @@ export function RotateToken({ token, session, onClose, onIssued }: RotateTokenPr
       onIssued(body, graces.get(grace)?.afterwards ?? "");
     });
   return (
-    <Dialog title={`Rotate “${token.name}”?`} isOpen onClose={onClose}>
+    <Dialog title={`Rotate “${token.name}”?`} onClose={onClose}>
       <p>It gets a new value, shown once. Its name, and what it may do, stay as they are.</p>
       <SelectField
         label="The old value goes on working"

@@ -1,6 +1,6 @@
+import { Notice } from "@hearth-and-keep/page-design";
 import { sayDay } from "../../design/exact-moment.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";
-import { Notice } from "../../design/states.tsx";
 import { type Expiry, expiryOf, type TokenDraft } from "./token-draft.ts";
 
 const choices: readonly { readonly value: Expiry; readonly label: string }[] = [

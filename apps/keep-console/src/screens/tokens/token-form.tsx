@@ -1,8 +1,7 @@
+import { Failed, Link } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useRef, useState } from "react";
 import { TextField } from "../../design/field.tsx";
-import { Failed } from "../../design/states.tsx";
-import { Link } from "../../router/router.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask, type KeepProblem } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";

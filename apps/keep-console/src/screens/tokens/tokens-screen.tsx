@@ -5,11 +5,10 @@
  * that shows it once is open.
  * Shown by `screens.tsx`.
  */
+import { AddIcon, Failed, go, Link, Loading, useAddress } from "@hearth-and-keep/page-design";
 import type { ApiToken, Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useRef, useState } from "react";
-import { AddIcon } from "../../design/icons.tsx";
-import { Empty, Failed, Loading } from "../../design/states.tsx";
-import { go, Link, useAddress } from "../../router/router.tsx";
+import { Empty } from "../../design/empty.tsx";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { type IssuedToken, IssuedTokenDialog } from "./issued-token.tsx";
 import { RenameToken } from "./rename-token.tsx";

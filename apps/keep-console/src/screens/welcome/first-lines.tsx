@@ -1,8 +1,7 @@
+import { Link, Notice } from "@hearth-and-keep/page-design";
 import { CodeBlock } from "../../design/code-block.tsx";
 import { ExactMoment } from "../../design/exact-moment.tsx";
-import { Notice } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
-import { Link } from "../../router/router.tsx";
 import { useSight } from "../secrets/use-sight.ts";
 import type { IssuedToken } from "../tokens/issued-token.tsx";
 import { waysToRead } from "./program-lines.ts";

@@ -1,7 +1,7 @@
+import { Failed } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretPage } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
 import { TextArea, TextField } from "../../design/field.tsx";
-import { Failed } from "../../design/states.tsx";
 import { useAnswer } from "../../vault-api/use-answer.ts";
 import { useDoing } from "../../vault-api/use-doing.ts";
 import { vaultPath } from "../secrets/api-paths.ts";

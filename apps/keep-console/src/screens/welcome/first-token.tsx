@@ -1,8 +1,8 @@
+import { Failed } from "@hearth-and-keep/page-design";
 import type { NewToken, Session } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
 import { sayDay } from "../../design/exact-moment.tsx";
 import { TextField } from "../../design/field.tsx";
-import { Failed } from "../../design/states.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { ask } from "../../vault-api/ask.ts";
 import { changed } from "../../vault-api/use-answer.ts";

@@ -1,6 +1,5 @@
+import { go, Loading, useAddress } from "@hearth-and-keep/page-design";
 import { type ReactNode, useEffect, useState } from "react";
-import { Loading } from "../../design/states.tsx";
-import { go, useAddress } from "../../router/router.tsx";
 import { isNewPerson, rememberFirstSteps, wereFirstStepsOffered } from "./first-visit.ts";
 
 /** Whoever comes to their secrets for the very first time is shown the first steps, once. */

@@ -1,5 +1,5 @@
+import { DoneIcon } from "@hearth-and-keep/page-design";
 import { type ReactNode, useEffect, useRef } from "react";
-import { DoneIcon } from "../../design/icons.tsx";
 
 export type StepProps = {
   readonly number: number;

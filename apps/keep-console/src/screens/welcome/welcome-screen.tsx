@@ -5,10 +5,9 @@
  * on it for 30 seconds at a time.
  * Shown by `screens.tsx`; `account/` forgets that it was offered.
  */
+import { Failed, go, Link, Loading, useAddress } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { Failed, Loading } from "../../design/states.tsx";
-import { go, Link, useAddress } from "../../router/router.tsx";
 import { changed, useAnswer } from "../../vault-api/use-answer.ts";
 import { secretPath, vaultPath, vaultsPath } from "../secrets/api-paths.ts";
 import type { IssuedToken } from "../tokens/issued-token.tsx";

@@ -1,5 +1,5 @@
+import { CopyButton } from "@hearth-and-keep/page-design";
 import { type ReactNode, useEffect, useState } from "react";
-import { CopyButton } from "../../../design/copy-button.tsx";
 import type { ColouredPiece } from "./highlight.ts";
 import { showTurning } from "./safe-text.ts";
 
@@ -20,7 +20,9 @@ export function CodeBlock({ code, language, isOpen }: CodeBlockProps) {
     <figure className="code">
       <figcaption>
         <span>{label}</span>
-        <CopyButton text={code} label={`Copy this ${label}`} />
+        <CopyButton text={code} label={`Copy this ${label}`} isSmall>
+          Copy
+        </CopyButton>
       </figcaption>
       {/* It scrolls, so the keyboard has to come there. */}
       <pre tabIndex={0} dir="ltr">

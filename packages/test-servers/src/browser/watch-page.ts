@@ -6,14 +6,15 @@ export type Watched = {
 };
 
 export type WatchRules = {
-  /** Keep's; whatever else is asked for is a trouble. */
+  /** The server's; whatever else is asked for is a trouble. */
   readonly origin: string;
   /** Of the browser itself, when an answer is a refusal or does not come: a state may be about just that. */
   readonly allowsRefusals?: () => boolean;
 };
 
 const refusal =
-  /^Failed to load resource: (?:the server responded with a status of (?:4\d\d|503)|net::ERR_FAILED)/u;
+  /^Failed to load resource: (?:the server responded with a status of (?:4\d\d|50\d)|net::ERR_FAILED)/u;
+const ownProtocols = ["data:", "blob:", "about:"];
 
 /** Notices whatever a page must never do: errors, dialogs, breaches of its policy, requests to somebody else. */
 export async function watchPage(page: Page, { origin, allowsRefusals }: WatchRules): Promise<Watched> {
@@ -27,16 +28,15 @@ export async function watchPage(page: Page, { origin, allowsRefusals }: WatchRul
     troubles.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  page.on("request", (request) => {
+  // Also those of a window that the page opened.
+  page.context().on("request", (request) => {
     const url = new URL(request.url());
-    if (url.origin !== origin && !["data:", "blob:"].includes(url.protocol))
+    if (url.origin !== origin && !ownProtocols.includes(url.protocol))
       troubles.push(`request to ${url.origin}`);
   });
-  await page.addInitScript(() => {
-    document.addEventListener("securitypolicyviolation", ({ violatedDirective, sourceFile }) => {
-      window.reportError(new Error(`breach of ${violatedDirective} ${sourceFile}`));
-    });
-  });
+  await page.addInitScript(`document.addEventListener("securitypolicyviolation", (breach) => {
+    window.reportError(new Error("breach of " + breach.violatedDirective + " " + breach.sourceFile));
+  })`);
   return {
     takeTroubles: () => {
       const taken = troubles;

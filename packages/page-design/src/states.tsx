@@ -1,10 +1,3 @@
-/**
- * @module
- * What screens are made of: the parts that two of them could share, and every colour, size and letter (`look.css`).
- * Promises that each part works by keyboard and is understood by a screen reader, and that nothing jumps when content
- * comes. Knows nothing of vaults, secrets or accounts.
- * Imported by the shell and by screens.
- */
 import type { ReactNode } from "react";
 import { WarnIcon } from "./icons.tsx";
 
@@ -21,23 +14,6 @@ export function Loading({
       {Array.from({ length: lines }, (_, line) => (
         <div key={line} className="loading-line" />
       ))}
-    </div>
-  );
-}
-
-export type EmptyProps = {
-  readonly title: string;
-  readonly children: ReactNode;
-  readonly action?: ReactNode;
-};
-
-/** Nothing is here yet, and what to do about it. */
-export function Empty({ title, children, action }: EmptyProps) {
-  return (
-    <div className="card empty">
-      <h2>{title}</h2>
-      <p>{children}</p>
-      {action}
     </div>
   );
 }
@@ -62,12 +38,20 @@ function bringIntoSight(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: "nearest" });
 }
 
-/** Something did not work: what, in plain words, and a way to try again. */
-export function Failed({ text, onRetry }: { readonly text: string; readonly onRetry?: () => void }) {
+export type FailedProps = {
+  /** What did not work, in the server's words or in plain ones. */
+  readonly text: string;
+  readonly nextStep?: string;
+  readonly onRetry?: () => void;
+};
+
+/** Something did not work: what, what to do about it, and a way to try again. */
+export function Failed({ text, nextStep = "", onRetry }: FailedProps) {
   return (
     <Notice kind="bad">
       <div className="stack tight" ref={bringIntoSight}>
-        <span>{text}</span>
+        {nextStep === "" ? <span>{text}</span> : <strong>{text}</strong>}
+        {nextStep !== "" && <span>{nextStep}</span>}
         {onRetry !== undefined && (
           <div>
             <button type="button" className="button" onClick={onRetry}>

@@ -1,15 +1,9 @@
 import { recordFigure } from "@hearth-and-keep/figures";
-import { startBrowser } from "@hearth-and-keep/test-servers";
-import axe from "axe-core";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { everyState, variants, walkScreens } from "./every-screen/walk-screens.ts";
 import { type PageStage, startPageStage } from "./page-stage.ts";
 import { tellAnswer } from "./told-answer.ts";
 
-/** The wide light one and the narrow dark one. */
-const seen = [variants[0], variants[3]];
-const neededLooks = 56;
 const mostPresses = 60;
 const flows: string[] = [];
 const neededFlows = 6;
@@ -30,40 +24,6 @@ afterAll(async () => {
     counted: { reached: flows.length, needed: neededFlows },
   });
 });
-
-test("axe finds nothing on any screen in any state", { timeout: 600_000 }, async () => {
-  let looks = 0;
-  const troubles = await walkScreens({
-    stage,
-    seen,
-    look: async ({ page: shown }) => {
-      looks += 1;
-      return violationsOn(shown);
-    },
-  });
-  expect(troubles).toEqual([]);
-  expect(looks).toBe(everyState.length * seen.length);
-  recordFigure({
-    claim: "people 6",
-    text: `axe-core: 0 violations on ${everyState.length} screens and states, wide and light, narrow and dark`,
-    counted: { reached: looks, needed: neededLooks },
-  });
-});
-
-test("axe finds what is wrong", async () => {
-  await using chromium = await startBrowser();
-  const wrong = await chromium.openPage("about:blank");
-  await wrong.setContent("<html lang=en><title>x</title><main><h1>x</h1><button></button></main>");
-  expect(await violationsOn(wrong)).toEqual([expect.stringContaining("button-name")]);
-});
-
-async function violationsOn(shown: Page): Promise<readonly string[]> {
-  // Not by a script element: the page's policy holds here as well.
-  await shown.evaluate(`if (!("axe" in window)) { ${axe.source} }`);
-  return shown.evaluate<string[]>(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) =>
-      id + ": " + html.slice(0, 160) + " " + failureSummary)))`);
-}
 
 /** From where the focus is, by the Tab key; fails when it does not come there. */
 async function tabTo(target: Locator): Promise<void> {
