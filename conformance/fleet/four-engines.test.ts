@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { isJudgedLoosely, recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
 import { atMost, percentile } from "../../bench/rounds.ts";
@@ -9,10 +9,9 @@ import { poolFigure, readModels } from "./remote-model.ts";
 
 const clients = 32;
 /** In seconds; the one that is cut off comes back while the load goes on. */
-const timetable =
-  scale === "nightly"
-    ? { healthy: 60, kill: 20, cutOff: 35, putBack: 75, end: 120 }
-    : { healthy: 12, kill: 3, cutOff: 6, putBack: 11, end: 24 };
+const timetable = isJudgedLoosely
+  ? { healthy: 12, kill: 3, cutOff: 6, putBack: 11, end: 24 }
+  : { healthy: 60, kill: 20, cutOff: 35, putBack: 75, end: 120 };
 const share = { usual: 1, slowed: 0.1 } as const;
 const mostSecondsAway = 10;
 
@@ -38,13 +37,14 @@ test("a slowed, a killed and a cut-off engine of four fail no request that had n
   expect(failed).toEqual([]);
   const cut = disturbed.outcomes.filter(({ problem }) => problem !== undefined).length;
   expect(healthy.filter(({ problem }) => problem !== undefined)).toEqual([]);
-  const ratio = slowest(disturbed.outcomes) / slowest(healthy);
+  const p99 = slowest(disturbed.outcomes);
+  const ratio = p99 / slowest(healthy);
   expect(secondsAway).toBeLessThanOrEqual(atMost(mostSecondsAway));
   expect(ratio).toBeLessThanOrEqual(atMost(2));
   const all = disturbed.outcomes.length;
   recordFigure({
     claim: "engines 6",
-    text: `${all - failed.length} of ${all} requests of ${clients} clients did not fail before they began (${cut} broke off later); p99 ${ratio.toFixed(2)}× that of three healthy engines; used again ${secondsAway.toFixed(1)} s after its return`,
+    text: `${all - failed.length} of ${all} requests of ${clients} clients did not fail before they began (${cut} broke off later); p99 ${p99.toFixed(0)} ms, ${ratio.toFixed(2)}× that of three healthy engines; used again ${secondsAway.toFixed(1)} s after its return`,
     counted: { reached: all - failed.length, needed: all },
   });
 });
