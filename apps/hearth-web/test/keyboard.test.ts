@@ -1,62 +1,30 @@
 import { recordFigure } from "@hearth-and-keep/figures";
+import { KeyboardWalk } from "@hearth-and-keep/test-servers";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type PageStage, startPageStage } from "./page-stage.ts";
 import { tellAnswer } from "./told-answer.ts";
 
-const mostPresses = 60;
 const flows: string[] = [];
 const neededFlows = 6;
-let stops = 0;
 let stage: PageStage;
 let page: Page;
+let keys: KeyboardWalk;
 
 beforeAll(async () => {
   stage = await startPageStage({ models: { tiny: "tiny-llama.gguf" } });
   page = await stage.open();
+  keys = new KeyboardWalk(page, { origin: stage.url, boxes: ".composer-box, label" });
 });
 
 afterAll(async () => {
   await stage?.[Symbol.asyncDispose]();
   recordFigure({
     claim: "people 6",
-    text: `by keyboard alone: ${flows.join(", ")}; the focus was to be seen at each of ${stops} stops`,
+    text: `by keyboard alone: ${flows.join(", ")}; the focus was to be seen at each of ${keys.stops} stops`,
     counted: { reached: flows.length, needed: neededFlows },
   });
 });
-
-/** From where the focus is, by the Tab key; fails when it does not come there. */
-async function tabTo(target: Locator): Promise<void> {
-  await target.waitFor();
-  for (let presses = 0; presses < mostPresses; presses += 1) {
-    if (await target.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press("Tab");
-    await expectFocusSeen();
-  }
-  throw new Error(`Cannot come to ${String(target)} by ${mostPresses} presses of Tab`);
-}
-
-/** Whatever has the focus has a line around it, or the box it stands in has. */
-async function expectFocusSeen(): Promise<void> {
-  const found = await page.evaluate(() => {
-    const element = document.activeElement;
-    if (element === null || element === document.body) return "";
-    if (element.hasAttribute("data-base-ui-focus-guard")) return "";
-    const box = element.closest(".composer-box, label") ?? element;
-    const isSeen = [element, box].some((each) => {
-      const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(each);
-      return outlineStyle !== "none" && parseFloat(outlineWidth) > 0 && !outlineColor.endsWith(", 0)");
-    });
-    return isSeen ? "" : element.outerHTML.slice(0, 160);
-  });
-  expect(found).toBe("");
-  stops += 1;
-}
-
-async function press(target: Locator, key = "Enter"): Promise<void> {
-  await tabTo(target);
-  await page.keyboard.press(key);
-}
 
 const button = (name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
 /** `BODY` when something closed or the place changed and nothing has the focus any more. */
@@ -64,7 +32,7 @@ const focused = (): Promise<string | undefined> => page.evaluate(() => document.
 
 test("by keyboard alone: ask, and stop by Escape", async () => {
   await page.route("**/api/chat", () => undefined);
-  await tabTo(page.getByLabel("Your question"));
+  await keys.tabTo(page.getByLabel("Your question"));
   await page.keyboard.type("one line");
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("and another");
@@ -80,21 +48,21 @@ test("by keyboard alone: ask, and stop by Escape", async () => {
 test("by keyboard alone: regenerate, hear of the end once, and edit", async () => {
   await page.unroute("**/api/chat");
   await tellAnswer(page, { text: "A whole answer." });
-  await press(button("Regenerate"));
+  await keys.press(button("Regenerate"));
   await page.getByText("The answer is complete: A whole answer.").waitFor({ state: "attached" });
   expect(await page.locator(".answer [aria-live], .turns[aria-live], .turns [role=log]").count()).toBe(0);
-  await press(button("Edit this question"));
+  await keys.press(button("Edit this question"));
   await page.keyboard.press("Control+A");
   await page.keyboard.type("in other words");
-  await press(button("Ask anew"));
+  await keys.press(button("Ask anew"));
   await page.getByText("in other words").first().waitFor();
   flows.push("regenerate", "edit");
 });
 
 test("by keyboard alone: parameters open, close by Escape and give the focus back", async () => {
-  await press(button(/^Parameters/u));
+  await keys.press(button(/^Parameters/u));
   await page.getByRole("dialog").waitFor();
-  await tabTo(page.getByLabel("Temperature"));
+  await keys.tabTo(page.getByLabel("Temperature"));
   await page.keyboard.type("0.5");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -104,7 +72,7 @@ test("by keyboard alone: parameters open, close by Escape and give the focus bac
 });
 
 test("by keyboard alone: single keys lead to the places, and the list of keys tells them", async () => {
-  await tabTo(page.getByRole("link", { name: "Hearth" }));
+  await keys.tabTo(page.getByRole("link", { name: "Hearth" }));
   await page.keyboard.press("2");
   await page.getByRole("heading", { name: "Models", exact: true }).waitFor();
   expect(await focused()).toBe("MAIN");
@@ -120,11 +88,11 @@ test("by keyboard alone: single keys lead to the places, and the list of keys te
 test("by keyboard alone: a model is deleted, after a no and then a yes", async () => {
   await page.getByLabel("Your question").press("Shift+Tab");
   await page.keyboard.press("2");
-  await press(button("Delete tiny:latest"));
-  await press(page.getByRole("dialog").getByRole("button", { name: "Cancel" }));
+  await keys.press(button("Delete tiny:latest"));
+  await keys.press(page.getByRole("dialog").getByRole("button", { name: "Cancel" }));
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  await press(button("Delete tiny:latest"));
-  await press(page.getByRole("dialog").getByRole("button", { name: "Delete" }));
+  await keys.press(button("Delete tiny:latest"));
+  await keys.press(page.getByRole("dialog").getByRole("button", { name: "Delete" }));
   await page.getByText("No models yet").waitFor();
   expect(await button("Delete tiny:latest").count()).toBe(0);
   flows.push("delete a model");

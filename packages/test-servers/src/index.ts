@@ -8,6 +8,7 @@
 
 export { appear, press } from "./browser/appear.ts";
 export { findViolations, takePicture } from "./browser/judge-screen.ts";
+export { KeyboardWalk, type KeyboardWalkPlan } from "./browser/keyboard-walk.ts";
 export { photograph } from "./browser/photograph.ts";
 export { type BrowserOptions, startBrowser, type TestBrowser } from "./browser/start-browser.ts";
 export { type ScreenState, type Variant, type Walked, walkScreens } from "./browser/walk-screens.ts";
