@@ -135,16 +135,24 @@ test("a request whose engine has fallen silent is answered elsewhere before that
   expect(retries).toBeGreaterThan(0);
 });
 
-const readForLong: PlayedEngine["play"] = (response) =>
-  void setTimeout(() => response.end(`${chunk({ content: "read" }, "stop")}data: [DONE]\n\n`), 1500);
+const readFor =
+  (milliseconds: number): PlayedEngine["play"] =>
+  (response) =>
+    void setTimeout(
+      () => response.end(`${chunk({ content: "read" }, "stop")}data: [DONE]\n\n`),
+      milliseconds,
+    );
 
-test("a long prompt that takes its time stays with its engine, which says that it is well", async () => {
+test.each([
+  ["a long prompt that takes its time", "long ".repeat(1000), 1500],
+  ["a prompt that takes longer than others", "Hi", 700],
+])("%s stays with its engine, which says that it is well", async (_what, prompt, milliseconds) => {
   await using stage = await failFirst(say("sound"));
   const { pool, failing, sound } = stage;
   await Promise.all([1, 2, 3, 4].map(() => answerOf(pool.generate(request(`${Math.random()}`), never))));
-  failing.play = readForLong;
-  sound.play = readForLong;
-  expect(await answerOf(pool.generate(request("long ".repeat(1000)), never))).toBe("read");
+  failing.play = readFor(milliseconds);
+  sound.play = readFor(milliseconds);
+  expect(await answerOf(pool.generate(request(prompt), never))).toBe("read");
   expect(pool.snapshot().map(({ retries, state }) => [retries, state])).toEqual([
     [0, "healthy"],
     [0, "healthy"],

@@ -15,7 +15,7 @@ type FirstToken = { readonly seconds: number; readonly characters: number };
 
 const lookAgainMilliseconds = { busy: 100, idle: 500 } as const;
 const firstTokensKept = 256;
-/** Later than so many times the median: an engine that has said nothing since is asked how it is. */
+/** Later than so many times the median: an engine that has said nothing for as long is asked how it is. */
 const doubt = { times: 2, leastSeconds: 0.2, answerSeconds: 0.25 } as const;
 /** Later than so many times what nearly all others waited: it goes elsewhere. */
 const patience = { times: 3, leastSeconds: 1 } as const;
@@ -55,14 +55,16 @@ export class LateRequests {
     const unheard = unheardOf(member);
     if (unheard.length === 0 || this.#firstTokens.length === 0) return;
     const { median, nearlyAll, characters } = this.#usual();
-    const isLaterThan = (seconds: number) => (each: Unheard) =>
-      now - each.startedAt > seconds * 1000 * Math.max(1, each.characters / characters);
-    const late = unheard.find(isLaterThan(Math.max(patience.leastSeconds, patience.times * nearlyAll)));
+    const allowed = (each: Unheard, seconds: number): number =>
+      seconds * 1000 * Math.max(1, each.characters / characters);
+    const longest = Math.max(patience.leastSeconds, patience.times * nearlyAll);
+    const late = unheard.find((each) => now - each.startedAt > allowed(each, longest));
     if (late !== undefined && this.#parts.line.hasFreePlaceBeside(member)) late.moveOn();
-    const doubtful = unheard
-      .filter(({ startedAt }) => member.heardAt < startedAt)
-      .some(isLaterThan(Math.max(doubt.leastSeconds, doubt.times * median)));
-    if (doubtful && !this.#asked.has(member)) void this.#askHowItIs(member, signal);
+    const long = Math.max(doubt.leastSeconds, doubt.times * median);
+    const isSilent = unheard.some(
+      (each) => now - Math.max(each.startedAt, member.heardAt) > allowed(each, long),
+    );
+    if (isSilent && !this.#asked.has(member)) void this.#askHowItIs(member, signal);
   }
 
   async #askHowItIs(member: PoolMember, signal: AbortSignal): Promise<void> {
