@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { endProgramsOf, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect } from "vitest";
 
 export type TerminalWindow = AsyncDisposable & {
@@ -37,6 +37,8 @@ export async function openTerminal({
 }: WindowPlan): Promise<TerminalWindow> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await makeTemporaryFolder("terminal"));
+  // A server that a command left in the background outlives the window.
+  stack.defer(() => endProgramsOf(folder.path));
   const socket = join(folder.path, "tmux");
   const tmux = (...words: readonly string[]): string =>
     execFileSync("tmux", ["-S", socket, "-f", "/dev/null", ...words], { encoding: "utf8" });

@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import { recordFigure } from "@hearth-and-keep/figures";
 import {
   type CodeHostingProvider,
+  endProgramsOf,
   findFreePort,
   type ModelRegistry,
   makeTemporaryFolder,
@@ -21,7 +22,6 @@ import {
 import { expect, onTestFinished, test } from "vitest";
 import { fillRegistry } from "../../conformance/transfers/fill-registry.ts";
 import { root } from "../run-to-end.ts";
-import { endProgramsOf } from "./end-programs.ts";
 import { environmentOfOlderNode } from "./older-node.ts";
 import { isPromiseKept, type QuickStartStep, readQuickStart } from "./quick-start.ts";
 

@@ -15,6 +15,7 @@ export { type ScreenState, type Variant, type Walked, walkScreens } from "./brow
 export { type Watched, type WatchRules, watchPage } from "./browser/watch-page.ts";
 export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
 export { cacheFolder, downloadEnvironment, screenshotFolder } from "./config.ts";
+export { endProgramsOf } from "./end-programs.ts";
 export type { Fault } from "./fault-proxy/fault.ts";
 export { type FaultProxy, type FaultProxyPlan, startFaultProxy } from "./fault-proxy/start-fault-proxy.ts";
 export { prepareGitleaks } from "./gitleaks/prepare-gitleaks.ts";

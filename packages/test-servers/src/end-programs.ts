@@ -1,6 +1,5 @@
-import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readProcessFile } from "@hearth-and-keep/test-servers";
+import { processIds, readProcessFile } from "./process-table.ts";
 
 const graceSeconds = 10;
 const lookEveryMilliseconds = 50;
@@ -19,9 +18,7 @@ export async function endProgramsOf(home: string): Promise<void> {
 
 /** One that has ended and that nobody has waited for has no environment any more. */
 function programsOf(home: string): readonly number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/u.test(name))
-    .map(Number)
+  return processIds()
     .filter((pid) => pid !== process.pid)
     .filter((pid) => readProcessFile(pid, "environ").split("\0").includes(`HOME=${home}`));
 }

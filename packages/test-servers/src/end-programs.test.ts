@@ -2,9 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { makeTemporaryFolder, readProcessFile, startProcess } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { endProgramsOf } from "./end-programs.ts";
+import { startProcess } from "./owned-process.ts";
+import { readProcessFile } from "./process-table.ts";
+import { makeTemporaryFolder } from "./temporary-folder.ts";
 
 const isAlive = (pid: number): boolean => readProcessFile(pid, "environ") !== "";
 
