@@ -199,10 +199,10 @@ export class EnginePool implements AsyncDisposable {
     prefixes: readonly string[];
   }) {
     running.hasBegun = true;
-    const seconds = (performance.now() - running.startedAt) / 1000;
-    member.answer(seconds);
+    const seconds = member.answer(running);
     this.#prefixes.remember(prefixes, member.label);
-    if (running.characters !== undefined) this.#late.note({ seconds, characters: running.characters });
+    const { characters } = running;
+    if (seconds !== undefined && characters !== undefined) this.#late.note({ seconds, characters });
   }
 
   /** Comes back when another member may be asked; otherwise what the caller is told is thrown. */
@@ -211,7 +211,7 @@ export class EnginePool implements AsyncDisposable {
     const refusal = hasMoved ? ({ type: "elsewhere", standing: "busy" } as const) : explainRefusal(problem);
     if (refusal === undefined) throw problem;
     if (refusal.type === "caller") {
-      member.answer((performance.now() - running.startedAt) / 1000);
+      member.answer(running);
       throw new FailureError<EngineFailure>(refusal.failure, { cause: problem });
     }
     if (refusal.standing !== "busy") member.fail(refusal.standing);

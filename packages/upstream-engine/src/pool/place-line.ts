@@ -103,6 +103,9 @@ export class PlaceLine {
     const fresh = usable.filter((member) => !tried.has(member));
     const eligible = fresh.length > 0 ? fresh : usable;
     if (eligible.length === 0) return undefined;
+    // One that came back is asked at once, or with little to do nobody would ever find out.
+    const onTrial = eligible.find(({ state, running }) => state === "trial" && running.size === 0);
+    if (onTrial !== undefined) return onTrial;
     const chosen = this.#parts.choose(this.#describe(eligible), preferred);
     const member = eligible.find(({ label }) => label === chosen?.label);
     return member?.hasPlace(this.#parts.mostRequests) === true ? member : undefined;

@@ -131,13 +131,19 @@ export class PoolMember {
     this.#heardAt = performance.now();
   }
 
-  answer(firstTokenSeconds: number): void {
-    const before = this.#firstTokenSeconds ?? firstTokenSeconds;
-    this.#firstTokenSeconds = newestShare * firstTokenSeconds + (1 - newestShare) * before;
-    this.#usedAt = performance.now();
+  /** Gives how long its first token took; undefined when it failed meanwhile, which says nothing of its speed. */
+  answer({ startedAt }: Pick<Running, "startedAt">): number | undefined {
+    const now = performance.now();
+    const seconds = this.#failedAt > startedAt ? undefined : (now - startedAt) / 1000;
+    if (seconds !== undefined) {
+      const before = this.#firstTokenSeconds ?? seconds;
+      this.#firstTokenSeconds = newestShare * seconds + (1 - newestShare) * before;
+    }
+    this.#usedAt = now;
     this.#failuresInRow = 0;
     this.#pauseSeconds = firstPauseSeconds;
     if (this.#state === "suspected" || this.#state === "trial") this.#state = "healthy";
+    return seconds;
   }
 
   fail(standing: "failed" | "gone"): void {
@@ -187,6 +193,7 @@ export class PoolMember {
       this.#pauseSeconds = Math.min(longestPauseSeconds, this.#pauseSeconds * 1.5);
     }
     this.#state = "open";
+    this.#failedAt = performance.now();
     // Nobody has seen anything of these yet, so they can be answered elsewhere.
     for (const each of this.running) if (!each.hasBegun) each.moveOn();
   }
