@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { processIds, readProcessFile } from "./process-table.ts";
+import { hasVariable, processIds } from "./process-table.ts";
 
 const graceSeconds = 10;
 const lookEveryMilliseconds = 50;
@@ -16,11 +16,8 @@ export async function endProgramsOf(home: string): Promise<void> {
   }
 }
 
-/** One that has ended and that nobody has waited for has no environment any more. */
 function programsOf(home: string): readonly number[] {
-  return processIds()
-    .filter((pid) => pid !== process.pid)
-    .filter((pid) => readProcessFile(pid, "environ").split("\0").includes(`HOME=${home}`));
+  return processIds().filter((pid) => pid !== process.pid && hasVariable(pid, "HOME", home));
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { parentOf, processIds, readProcessFile } from "./process-table.ts";
+import { hasVariable, parentOf, processIds, readProcessFile } from "./process-table.ts";
 
 export type RunTrace = {
   /** The value of HEARTH_AND_KEEP_RUN that every process of the run carries in its environment. */
@@ -11,7 +11,9 @@ export type RunTrace = {
 /** What a run left behind, one sentence each: processes still alive, ports they hold, files in its folder. */
 export function findLeftovers({ runId, folder }: RunTrace): readonly string[] {
   const own = ancestors(process.pid);
-  const processes = processIds().filter((pid) => !own.has(pid) && carries(pid, runId));
+  const processes = processIds().filter(
+    (pid) => !own.has(pid) && hasVariable(pid, "HEARTH_AND_KEEP_RUN", runId),
+  );
   return [
     ...processes.map((pid) => `process ${pid} still runs: ${commandOf(pid)}`),
     ...listeningPorts(processes).map((port) => `port ${port} is still open`),
@@ -23,10 +25,6 @@ function ancestors(pid: number): ReadonlySet<number> {
   const found = new Set<number>();
   for (let next = pid; next > 1; next = parentOf(next)) found.add(next);
   return found;
-}
-
-function carries(pid: number, runId: string): boolean {
-  return readProcessFile(pid, "environ").split("\0").includes(`HEARTH_AND_KEEP_RUN=${runId}`);
 }
 
 function commandOf(pid: number): string {

@@ -28,3 +28,8 @@ export function readProcessFile(pid: number, name: string): string {
     return "";
   }
 }
+
+/** One that has ended and that nobody has waited for has no environment any more. */
+export function hasVariable(pid: number, name: string, value: string): boolean {
+  return readProcessFile(pid, "environ").split("\0").includes(`${name}=${value}`);
+}

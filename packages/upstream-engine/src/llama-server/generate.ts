@@ -6,6 +6,7 @@ import type {
   PreparingThread,
   TextDelta,
 } from "@hearth-and-keep/llama-engine";
+import { unlessAborted } from "../wire/unless-aborted.ts";
 import { completionBody, stepBody } from "./completion-body.ts";
 import type { ModelFacts } from "./model-facts.ts";
 import type { Prompt, Prompts } from "./prompts.ts";
@@ -127,14 +128,6 @@ async function* readInSteps(
     yield progress(read, tokens.length, cachedTokens);
   }
   return cachedTokens === undefined ? undefined : { cachedTokens };
-}
-
-function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const hangUp = (): void => reject(signal.reason);
-  if (signal.aborted) hangUp();
-  signal.addEventListener("abort", hangUp);
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", hangUp));
 }
 
 type StreamPart = EngineEvent | { readonly type: "end"; readonly end: CompletionEnd };

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { unlessAborted } from "../wire/unless-aborted.ts";
 
 /** Where the engines of a pool are, again and again: each list replaces the one before. */
 export type Discovery = {
@@ -35,6 +36,7 @@ export function askAgain(source: AddressSource): Discovery {
 /** Every address that the name of an http address stands for. */
 export function resolveName(address: URL): AddressSource {
   return async (signal) => {
+    // The system's resolver may be silent for long.
     const found = await unlessAborted(lookup(address.hostname, { all: true }), signal);
     return found.map(({ address: number, family }) => {
       const each = new URL(address);
@@ -42,16 +44,4 @@ export function resolveName(address: URL): AddressSource {
       return each;
     });
   };
-}
-
-/** The system's resolver may be silent for long and cannot be called off: who waits for it leaves. */
-async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise: ended, reject } = Promise.withResolvers<never>();
-  const leave = (): void => reject(signal.reason);
-  signal.addEventListener("abort", leave);
-  try {
-    return await Promise.race([work, ended]);
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
 }

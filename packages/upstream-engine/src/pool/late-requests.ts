@@ -13,6 +13,9 @@ export type LateRequestsParts = {
 /** When a first token came, and for how much to read. */
 type FirstToken = { readonly seconds: number; readonly characters: number };
 
+/** Of those of late. */
+type Usual = { readonly median: number; readonly nearlyAll: number; readonly characters: number };
+
 const lookAgainMilliseconds = { busy: 100, idle: 500 } as const;
 const firstTokensKept = 256;
 /** Later than so many times the median: an engine that has said nothing for as long is asked how it is. */
@@ -46,15 +49,16 @@ export class LateRequests {
       const isBusy = members.some(({ running }) => running.size > 0);
       const pause = isBusy ? lookAgainMilliseconds.busy : lookAgainMilliseconds.idle;
       await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
-      for (const member of members) this.#look(member, signal);
+      const busy = members.filter(({ running }) => running.size > 0);
+      if (busy.length === 0 || this.#firstTokens.length === 0) continue;
+      const usual = this.#usual();
+      for (const member of busy) this.#look(member, usual, signal);
     }
   }
 
-  #look(member: PoolMember, signal: AbortSignal): void {
+  #look(member: PoolMember, { median, nearlyAll, characters }: Usual, signal: AbortSignal): void {
     const now = performance.now();
     const unheard = unheardOf(member);
-    if (unheard.length === 0 || this.#firstTokens.length === 0) return;
-    const { median, nearlyAll, characters } = this.#usual();
     const allowed = (each: Unheard, seconds: number): number =>
       seconds * 1000 * Math.max(1, each.characters / characters);
     const longest = Math.max(patience.leastSeconds, patience.times * nearlyAll);
@@ -84,7 +88,7 @@ export class LateRequests {
     }
   }
 
-  #usual(): { readonly median: number; readonly nearlyAll: number; readonly characters: number } {
+  #usual(): Usual {
     const seconds = this.#firstTokens.map((each) => each.seconds).toSorted((one, other) => one - other);
     return {
       median: medianOf(seconds),

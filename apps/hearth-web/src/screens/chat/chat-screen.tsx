@@ -4,9 +4,10 @@
  * come, can be stopped and made anew, and a question can be put in other words. Conversations stay in this browser.
  * Imported by `screens/screens.tsx`.
  */
-import { Failed, Loading } from "@hearth-and-keep/page-design";
+import { Loading } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { Dialog } from "../../design/dialog.tsx";
+import { FailedRequest } from "../../design/failed-request.tsx";
 import { ListIcon, SettingsIcon } from "../../design/icons.tsx";
 import { go } from "../../router/router.tsx";
 import { liveAnswers, stopAnswer } from "../../state/answering.ts";
@@ -37,11 +38,7 @@ export function ChatScreen({ id }: { readonly id: string | undefined }) {
     return (
       <div className="column">
         <h1 className="hidden-to-sight">Chat</h1>
-        <Failed
-          text={known.problem.message}
-          nextStep={known.problem.nextStep}
-          onRetry={() => void loadModels()}
-        />
+        <FailedRequest problem={known.problem} onRetry={() => void loadModels()} />
       </div>
     );
   }

@@ -4,9 +4,10 @@
  * move and as a table for those who do not see them. It looks once a second, and not while the tab is hidden.
  * Imported by `screens/screens.tsx`.
  */
-import { Failed, Loading } from "@hearth-and-keep/page-design";
+import { Loading } from "@hearth-and-keep/page-design";
 import { lazy, Suspense } from "react";
 import { bytesInWords } from "../../design/bytes-in-words.ts";
+import { FailedRequest } from "../../design/failed-request.tsx";
 import { ScreenHead } from "../../design/screen-head.tsx";
 import type { Point } from "./read-metrics.ts";
 import { type RunningModel, type Seen, useSamples } from "./use-samples.ts";
@@ -20,7 +21,7 @@ export function LiveScreen() {
       <ScreenHead title="Live">
         <span className="quiet small">Every second, the last two minutes</span>
       </ScreenHead>
-      {seen.problem !== undefined && <Failed text={seen.problem.message} nextStep={seen.problem.nextStep} />}
+      {seen.problem !== undefined && <FailedRequest problem={seen.problem} />}
       {seen.sample === undefined && seen.problem === undefined && <Loading label="Looking at the server" />}
       {seen.sample !== undefined && <Everything seen={seen} />}
     </div>

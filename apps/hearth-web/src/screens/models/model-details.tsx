@@ -1,7 +1,8 @@
-import { Failed, Loading } from "@hearth-and-keep/page-design";
+import { Loading } from "@hearth-and-keep/page-design";
 import { useEffect, useState } from "react";
 import { bytesInWords } from "../../design/bytes-in-words.ts";
 import { Dialog } from "../../design/dialog.tsx";
+import { FailedRequest } from "../../design/failed-request.tsx";
 import { ask, asProblem, type ServerProblem } from "../../server-api/ask.ts";
 import type { Model } from "../../state/models.ts";
 
@@ -29,7 +30,7 @@ export function ModelDetails({ model, onClose }: { readonly model: Model; readon
   return (
     <Dialog title={model.name} shape="wide" onClose={onClose}>
       <Facts facts={factsOf(model)} />
-      {problem !== undefined && <Failed text={problem.message} nextStep={problem.nextStep} />}
+      {problem !== undefined && <FailedRequest problem={problem} />}
       {shown === undefined && problem === undefined && <Loading label="Loading the details" />}
       {shown !== undefined && (
         <>

@@ -3,10 +3,11 @@
  * The models of this server: what each is and can do, downloads with their progress, and the way to remove one.
  * Imported by `screens/screens.tsx`, and by the chat for whoever has no model yet.
  */
-import { Failed, Loading } from "@hearth-and-keep/page-design";
+import { Loading } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { bytesInWords } from "../../design/bytes-in-words.ts";
 import { Dialog } from "../../design/dialog.tsx";
+import { FailedRequest } from "../../design/failed-request.tsx";
 import { ChatIcon } from "../../design/icons.tsx";
 import { ScreenHead } from "../../design/screen-head.tsx";
 import { go } from "../../router/router.tsx";
@@ -35,11 +36,7 @@ export function ModelsScreen() {
       <PullList />
       {known.state === "loading" && <Loading label="Loading the models" />}
       {known.state === "failed" && (
-        <Failed
-          text={known.problem.message}
-          nextStep={known.problem.nextStep}
-          onRetry={() => void loadModels()}
-        />
+        <FailedRequest problem={known.problem} onRetry={() => void loadModels()} />
       )}
       {known.state === "there" && known.list.length === 0 && <NoModels />}
       {known.state === "there" && known.list.length > 0 && (
@@ -140,7 +137,7 @@ function Removal({ model, onClose }: { readonly model: Model; readonly onClose: 
         It leaves the memory and the disk, {bytesInWords(model.size)} unless another model shares a part of
         it. You can pull it again.
       </p>
-      {problem !== undefined && <Failed text={problem.message} nextStep={problem.nextStep} />}
+      {problem !== undefined && <FailedRequest problem={problem} />}
     </Dialog>
   );
 }

@@ -1,6 +1,6 @@
-import { Failed } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { bytesInWords } from "../../design/bytes-in-words.ts";
+import { FailedRequest } from "../../design/failed-request.tsx";
 import { cancelPull, forgetPull, type Layer, type Pull, pulls, startPull } from "../../state/pulls.ts";
 import { useStore } from "../../state/store.ts";
 
@@ -108,7 +108,7 @@ function PullCard({ pull }: { readonly pull: Pull }) {
         {state === "running" ? progressWords(pull) : stateWords[state]}
       </p>
       {state === "running" && pull.layers.map((layer) => <LayerBar key={layer.digest} layer={layer} />)}
-      {problem !== undefined && <Failed text={problem.message} nextStep={problem.nextStep} />}
+      {problem !== undefined && <FailedRequest problem={problem} />}
     </li>
   );
 }
