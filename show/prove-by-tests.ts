@@ -36,7 +36,8 @@ export function claimLines(
 export function proveByTests(claim: string, paths: readonly string[]): () => Promise<Outcome> {
   return async () => {
     // Two benchmarks at once would measure each other.
-    const inTurn = paths.some((path) => path.startsWith("bench/")) ? ["--no-file-parallelism"] : [];
+    const isTimed = paths.some((path) => path.startsWith("bench/") || path.includes(".timed."));
+    const inTurn = isTimed ? ["--no-file-parallelism"] : [];
     const run = await runTests([...paths, ...inTurn]);
     const missing = paths.filter((path) => !run.files.some((file) => file.includes(path)));
     if (missing.length > 0) return { isProven: false, figure: `no test ran in ${missing.join(", ")}` };

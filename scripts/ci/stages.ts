@@ -27,10 +27,10 @@ export const stages: readonly Stage[] = [
   },
   { name: "Unused code", run: () => command("knip", []) },
   { name: "Checks", run: () => runTests(["checks/"]) },
-  { name: "Tests", run: () => runTests(["apps/", "packages/", "scripts/"]) },
+  { name: "Tests", run: () => runTests(["apps/", "packages/", "scripts/", "--exclude=**/*.timed.test.ts"]) },
   { name: "Official clients", run: () => runTests(["conformance/"]) },
   // One after another: two benchmarks at once would measure each other.
-  { name: "Benchmarks", run: () => runTests(["bench/", "--no-file-parallelism"]) },
+  { name: "Benchmarks", run: () => runTests(["bench/", ".timed.test.ts", "--no-file-parallelism"]) },
   { name: "Claims", run: () => runTests(["show/"]) },
   { name: "Nothing left behind", run: nothingLeftBehind },
 ];

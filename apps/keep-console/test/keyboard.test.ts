@@ -39,7 +39,7 @@ const button = (name: string | RegExp): Locator => page.getByRole("button", { na
 const focused = (): Promise<string | undefined> => page.evaluate(() => document.activeElement?.tagName);
 
 test("sign in", async () => {
-  await keys.press(button("Continue with Example"));
+  await keys.leaveBy(button("Continue with Example"));
   await type(page.getByLabel("Account"), "first@example.com");
   await keys.press(button("Sign in"));
   await keys.press(button("Allow"));
@@ -111,7 +111,7 @@ test("verify the log", async () => {
 test("link an identity", async () => {
   await keys.press(page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Account" }));
   await keys.press(button("Link Forge"));
-  await keys.press(button("Continue at Forge"));
+  await keys.leaveBy(button("Continue at Forge"));
   await type(page.getByLabel("Account"), "second");
   await keys.press(button("Authorize"));
   await page.getByText("Forge is linked").waitFor();

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isJudgedLoosely } from "@hearth-and-keep/figures";
 import { descendantsOf, makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import type { LoadPlan } from "../port/engine.ts";
@@ -41,7 +42,7 @@ test.each(["SIGKILL", "SIGSEGV", "SIGABRT"] as const)(
     for (const problem of await Promise.all(callers)) {
       expect(problem).toMatchObject({ failure: { kind: "engine-died", signal } });
     }
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(performance.now() - startedAt).toBeLessThan(isJudgedLoosely ? 5000 : 500);
     expect(await worker.ended).toEqual({ kind: "engine-died", exitCode: null, signal });
     await expect(waitOn(worker)).rejects.toMatchObject({ failure: { kind: "engine-died" } });
   },
@@ -66,7 +67,7 @@ test("a worker that hangs is found out within fifteen seconds and ended", async 
   const pid = workerPid(worker);
   process.kill(pid, "SIGSTOP");
   expect(await caller).toMatchObject({ failure: { kind: "engine-hung" } });
-  expect(performance.now() - startedAt).toBeLessThan(15_000);
+  expect(performance.now() - startedAt).toBeLessThan(isJudgedLoosely ? 40_000 : 15_000);
   await expect.poll(() => isAlive(pid)).toBe(false);
 });
 

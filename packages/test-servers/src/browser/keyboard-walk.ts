@@ -41,6 +41,13 @@ export class KeyboardWalk {
     await this.#page.keyboard.press(key);
   }
 
+  /** Presses what leads to somebody else's page, and comes back once that page is there: no key may go to the old one. */
+  async leaveBy(target: Locator): Promise<void> {
+    const { origin } = new URL(this.#page.url());
+    await this.press(target);
+    await this.#page.waitForURL((url) => url.origin !== origin);
+  }
+
   async #refuseUnseenFocus(): Promise<void> {
     const { origin, boxes = ":focus" } = this.#plan;
     if (!this.#page.url().startsWith(origin)) return;

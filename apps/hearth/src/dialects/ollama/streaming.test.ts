@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { isJudgedLoosely } from "@hearth-and-keep/figures";
 import type { Script, ScriptStep } from "@hearth-and-keep/llama-engine/testing";
 import { Ollama } from "ollama";
 import { describe, expect, test } from "vitest";
@@ -100,7 +101,7 @@ describe("an engine that dies", () => {
       }
     })();
     await expect(reading).rejects.toThrow(text);
-    expect(performance.now() - firstAt).toBeLessThan(500);
+    expect(performance.now() - firstAt).toBeLessThan(isJudgedLoosely ? 5000 : 500);
     expect(seen).toEqual(["Hi"]);
     expect(server.logged().at(-1)).toMatchObject({ failure: "engine-died" });
     const reply = await ask(server, "/api/generate", { model: "tiny", prompt });
