@@ -113,12 +113,12 @@ test("thinking is one line that tells how long it took; shown whole when asked",
   window.press("Enter");
   await window.waitFor(/Thinking… \d words/u);
   await window.waitFor(/\n\n>>>$/u);
-  expect(answerIn(window.read(), "think")).toMatch(/^Thought for 0\.\ds \(3 words\)\n\n42$/u);
+  expect(answerIn(window.read(), "think")).toMatch(/^Thought for \d\.\ds \(4 words\)\n\n42$/u);
   window.type("/set think show");
   window.press("Enter");
   await window.waitFor(/Thinking is shown\n>>>$/u);
   expect(answerIn(await ask(window, "think"), "think")).toMatch(
-    /^One two three four\nThought for 0\.\ds \(3 words\)\n\n42$/u,
+    /^One two three four\nThought for \d\.\ds \(4 words\)\n\n42$/u,
   );
 });
 

@@ -49,10 +49,13 @@ function openThought({ screen, thinkingView }: AnswerViewPlan): Thought {
   const region = openLiveRegion(screen);
   let startedAt: number | undefined;
   let words = 0;
+  let isInWord = false;
   return {
     add(text) {
       startedAt ??= performance.now();
-      words += text.match(/\s+/gu)?.length ?? 0;
+      // A word begins where none is going on, also across pieces.
+      words += `${isInWord ? "-" : " "}${text}`.match(/\s\S/gu)?.length ?? 0;
+      isInWord = /\S$/u.test(text) || (text === "" && isInWord);
       if (thinkingView === "shown") screen.write(screen.style("dim", makeSafe(text)));
       if (thinkingView === "folded") region.show([screen.style("dim", `Thinking… ${words} words`)]);
     },
