@@ -135,6 +135,8 @@ function readJson(text: string): unknown {
 async function post(server: LlamaServer, path: string, request: object): Promise<unknown> {
   const answer = await fetch(`${server.url}${path}`, {
     method: "POST",
+    // On a busy machine a connection that waited may be closed at the moment it is used again.
+    headers: { connection: "close" },
     body: JSON.stringify(request),
     signal: AbortSignal.timeout(120_000),
   });
