@@ -24,3 +24,16 @@ test("with nothing loaded one line says so, because a missing one stands for a b
   const { text } = await createMetrics(idle).render();
   expect(text).toContain('vllm:num_requests_waiting{model_name=""} 0\n');
 });
+
+test("who waits for a place on an engine elsewhere is in line for a gateway's picker, too", async () => {
+  const leased = { ...idle, queueLengths: () => [{ ...queue, leases: 10, waiting: 3 }] };
+  const { text } = await createMetrics(leased, {
+    names: async () => new Map([["digest", "qwen3:latest"]]),
+    pools: () => [
+      { model: "qwen3:latest", waiting: 6, members: [] },
+      { model: "other:latest", waiting: 9, members: [] },
+    ],
+  }).render();
+  expect(text).toContain('vllm:num_requests_running{model_name="qwen3:latest"} 4\n');
+  expect(text).toContain('vllm:num_requests_waiting{model_name="qwen3:latest"} 9\n');
+});

@@ -55,7 +55,7 @@ export function watchForGateways(sources: GatewaySources, registers: Registry[])
 }
 
 /** With nothing loaded one line says that nothing is to do: a picker takes a missing one for a broken engine. */
-async function loadsOf({ scheduler, names }: GatewaySources): Promise<readonly Load[]> {
+async function loadsOf({ scheduler, names, pools }: GatewaySources): Promise<readonly Load[]> {
   const queues = scheduler.queueLengths();
   if (queues.length === 0) return [{ name: "", running: 0, waiting: 0, usedShare: 0 }];
   const known = (await names?.()) ?? new Map<string, string>();
@@ -72,7 +72,12 @@ async function loadsOf({ scheduler, names }: GatewaySources): Promise<readonly L
       usedShare: Math.max(before.usedShare, usedShare),
     });
   }
-  return [...loads.values()];
+  const inPools = new Map(pools?.().map(({ model, waiting }) => [model, waiting]));
+  return [...loads.values()].map((load) => {
+    // Those who hold a lease and wait for a place on an engine do not run yet.
+    const inPool = Math.min(load.running, inPools.get(load.name) ?? 0);
+    return { ...load, running: load.running - inPool, waiting: load.waiting + inPool };
+  });
 }
 
 const states = ["unknown", "healthy", "suspected", "open", "trial", "draining"] as const;

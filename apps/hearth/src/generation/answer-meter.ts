@@ -1,16 +1,26 @@
-import type { EngineEvent, GenerationEnd, Usage } from "@hearth-and-keep/llama-engine";
+import type { EngineEvent, GenerationEnd, Timings, Usage } from "@hearth-and-keep/llama-engine";
+import { estimateTokens } from "./estimate-tokens.ts";
 import type { GenerationEvent } from "./events.ts";
 import type { AnswerEvent } from "./splitting/split-events.ts";
 import { isJsonObject, parseJson } from "./tool-calls/call-writer.ts";
+
+export type AnswerParts = {
+  readonly signal: AbortSignal;
+  /** The engine's own count, for what the engine does not count: thinking, and an answer we ended ourselves. */
+  readonly countTokens: (text: string, signal: AbortSignal) => Promise<number>;
+};
 
 type EndByUs =
   | { readonly reason: "stop-sequence"; readonly stopSequence: string }
   | { readonly reason: "tool-calls" };
 type GenerationEndEvent = Extract<GenerationEvent, { type: "generation-end" }>;
 
+/** How long the end of an answer waits for a figure. */
+const countMilliseconds = 2000;
+
 /** Counts one answer from both sides, what the engine wrote and what it turned out to be, and writes its end. */
 export class AnswerMeter {
-  readonly #countTokens: (text: string) => Promise<number>;
+  readonly #parts: AnswerParts;
   readonly #startedAt = performance.now();
   #firstTextAt: number | undefined;
   #written = "";
@@ -19,8 +29,8 @@ export class AnswerMeter {
   #prompt = { promptTokens: 0, cachedTokens: 0 };
   #wholeCalls = 0;
 
-  constructor(countTokens: (text: string) => Promise<number>) {
-    this.#countTokens = countTokens;
+  constructor(parts: AnswerParts) {
+    this.#parts = parts;
   }
 
   get wholeCalls(): number {
@@ -28,17 +38,11 @@ export class AnswerMeter {
   }
 
   /** Passes the engine's events on. */
-  async *watch(events: AsyncIterable<EngineEvent>, signal: AbortSignal): AsyncGenerator<EngineEvent> {
+  async *watch(events: AsyncIterable<EngineEvent>): AsyncGenerator<EngineEvent> {
+    const { signal } = this.#parts;
     for await (const event of events) {
       signal.throwIfAborted();
-      if (event.type === "prompt-progress") {
-        this.#prompt = { promptTokens: event.total, cachedTokens: event.cached };
-      }
-      if (event.type === "text-delta") {
-        this.#firstTextAt ??= performance.now();
-        this.#written += event.text;
-        this.#outputTokens = event.outputTokens ?? this.#outputTokens;
-      }
+      this.#count(event);
       yield event;
     }
   }
@@ -72,22 +76,42 @@ export class AnswerMeter {
 
   /** The engine did not come to its end, so its figures are taken here. */
   async endByUs(why: EndByUs): Promise<GenerationEndEvent> {
+    const timings = this.#timings();
+    const outputTokens = this.#outputTokens ?? (await this.#tokensOf(this.#written));
+    const usage = await this.#withReasoning({ ...this.#prompt, outputTokens });
+    return { type: "generation-end", ...why, usage, timings };
+  }
+
+  #count(event: EngineEvent): void {
+    if (event.type === "prompt-progress") {
+      this.#prompt = { promptTokens: event.total, cachedTokens: event.cached };
+      return;
+    }
+    if (event.type === "generation-end" || event.type === "tool-call-start") return;
+    this.#firstTextAt ??= performance.now();
+    this.#written += event.type === "tool-call-delta" ? event.argumentsText : event.text;
+    if (event.type === "text-delta") this.#outputTokens = event.outputTokens ?? this.#outputTokens;
+  }
+
+  #timings(): Timings {
     const now = performance.now();
     const firstTextAt = this.#firstTextAt ?? now;
-    const outputTokens = this.#outputTokens ?? (await this.#countTokens(this.#written));
-    return {
-      type: "generation-end",
-      ...why,
-      usage: await this.#withReasoning({ ...this.#prompt, outputTokens }),
-      timings: {
-        promptMilliseconds: firstTextAt - this.#startedAt,
-        outputMilliseconds: now - firstTextAt,
-      },
-    };
+    return { promptMilliseconds: firstTextAt - this.#startedAt, outputMilliseconds: now - firstTextAt };
+  }
+
+  /** An answer never fails because of a figure: when the engine does not tell, it is estimated. */
+  async #tokensOf(text: string): Promise<number> {
+    const { signal, countTokens } = this.#parts;
+    try {
+      return await countTokens(text, AbortSignal.any([signal, AbortSignal.timeout(countMilliseconds)]));
+    } catch {
+      signal.throwIfAborted();
+      return estimateTokens(text);
+    }
   }
 
   async #withReasoning(usage: Usage): Promise<GenerationEndEvent["usage"]> {
-    const counted = this.#thought === "" ? 0 : await this.#countTokens(this.#thought);
+    const counted = this.#thought === "" ? 0 : await this.#tokensOf(this.#thought);
     // Counted alone, a text can have a token more than it had within the answer.
     return { ...usage, reasoningTokens: Math.min(counted, usage.outputTokens) };
   }

@@ -47,7 +47,7 @@ export async function* answerRequest(
 ): AsyncGenerator<AnswerEvent> {
   const settled = settleSampling(request.sampling, request.model.parameters.values);
   using lease = await scheduler.lend(wishFor(request, "generate"), signal);
-  const { input, droppedMessages } = await fitInput(lease, withModelTurns(request));
+  const { input, droppedMessages } = await fitInput(lease, withModelTurns(request), signal);
   yield {
     type: "answer-start",
     contextTokens: lease.contextTokens,
@@ -66,9 +66,13 @@ export async function* answerRequest(
 
 type FittedInput = { readonly input: GenerateRequest["input"]; readonly droppedMessages: number };
 
-async function fitInput(lease: Lease, { input, overflow }: AnswerRequest): Promise<FittedInput> {
+async function fitInput(
+  lease: Lease,
+  { input, overflow }: AnswerRequest,
+  signal: AbortSignal,
+): Promise<FittedInput> {
   if (input.type !== "conversation" || overflow === "refuse") return { input, droppedMessages: 0 };
-  const { conversation, droppedMessages } = await fitConversation(lease, input.conversation);
+  const { conversation, droppedMessages } = await fitConversation(lease, input.conversation, signal);
   return { input: { ...input, conversation }, droppedMessages };
 }
 

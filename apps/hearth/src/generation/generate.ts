@@ -1,4 +1,5 @@
 import type { Engine, EngineDescription, GenerateRequest } from "@hearth-and-keep/llama-engine";
+import type { AnswerParts } from "./answer-meter.ts";
 import type { GenerationEvent } from "./events.ts";
 import type { GenerationRequest } from "./request.ts";
 import {
@@ -31,7 +32,8 @@ export async function* generate(
   }
   const shown = showTools(engine.describe(), request);
   const plan = await planAnswer(engine, shown);
-  const countTokens = async (text: string): Promise<number> => (await engine.tokenize(text)).length;
+  const countTokens: AnswerParts["countTokens"] = async (text, both) =>
+    (await engine.tokenize(text, both)).length;
   yield* splitAnswer(engine.generate(engineRequest(shown), signal), plan, { signal, countTokens });
 }
 

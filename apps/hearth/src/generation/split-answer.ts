@@ -1,5 +1,5 @@
 import type { EngineEvent, Tool } from "@hearth-and-keep/llama-engine";
-import { AnswerMeter } from "./answer-meter.ts";
+import { AnswerMeter, type AnswerParts } from "./answer-meter.ts";
 import type { GenerationEvent } from "./events.ts";
 import { isHarmony, splitHarmony } from "./harmony.ts";
 import { opensReasoning, splitReasoning } from "./reasoning.ts";
@@ -30,12 +30,6 @@ export type AnswerPlan = {
   readonly mostCalls?: number;
 };
 
-export type AnswerParts = {
-  readonly signal: AbortSignal;
-  /** The engine's own count, for what the engine does not count: thinking, and an answer we ended ourselves. */
-  readonly countTokens: (text: string) => Promise<number>;
-};
-
 /**
  * Turns what an engine says into events.
  *
@@ -46,10 +40,10 @@ export type AnswerParts = {
 export async function* splitAnswer(
   events: AsyncIterable<EngineEvent>,
   plan: AnswerPlan,
-  { signal, countTokens }: AnswerParts,
+  parts: AnswerParts,
 ): AsyncGenerator<GenerationEvent> {
-  const meter = new AnswerMeter(countTokens);
-  const split = holdBackStops(splitText(meter.watch(events, signal), plan), plan.stops);
+  const meter = new AnswerMeter(parts);
+  const split = holdBackStops(splitText(meter.watch(events), plan), plan.stops);
   for await (const event of meter.closeCalls(split)) {
     if (event.type === "stop-sequence-match") {
       yield await meter.endByUs({ reason: "stop-sequence", stopSequence: event.stopSequence });

@@ -41,9 +41,12 @@ test("an engine that is asked for and missing is refused; one that was chosen be
     failure: { kind: "engine-missing", engine: "xllamacpp" },
   });
   await writeChosenEngine(folder.path, "xllamacpp");
-  const { program } = await chooseEngine(undefined, parts);
+  const { program, sentence } = await chooseEngine(undefined, parts);
   expect(program).toEqual({ kind: "binding" });
-  expect(warnings).toEqual(["The engine xllamacpp was chosen and is not there any more"]);
+  const gone =
+    "the engine that was chosen, xllamacpp, is not there any more: xllamacpp is not installed; type hearth engine install";
+  expect(sentence).toBe(`Engine: built-in, because ${gone}`);
+  expect(warnings).toEqual([`The built-in engine is used, because ${gone}`]);
   await chooseEngine("auto", parts);
   expect(warnings).toHaveLength(1);
 });

@@ -12,6 +12,7 @@ import {
   type EngineProgram,
   type EngineSetupFailure,
   type EngineWish,
+  explainEngineSetup,
   nameProgram,
 } from "../engines/engine-programs.ts";
 import { builtIn, findEngines } from "../engines/find-engines.ts";
@@ -84,10 +85,13 @@ type Picking = {
 
 async function pickEngine(wish: EngineWish, { isAsked, found, parts }: Picking): Promise<PickedEngine> {
   const wanted = wish === "auto" ? found : found.filter(({ kind }) => kind === wish);
-  if (wanted.length === 0 && isAsked && wish !== "auto") {
-    throw new FailureError<EngineSetupFailure>({ kind: "engine-missing", engine: wish });
+  if (wanted.length === 0 && wish !== "auto") {
+    const missing = { kind: "engine-missing", engine: wish } as const;
+    if (isAsked) throw new FailureError<EngineSetupFailure>(missing);
+    const gone = `the engine that was chosen, ${wish}, is not there any more: ${explainEngineSetup(missing)}`;
+    parts.onWarning(`The built-in engine is used, because ${gone}`);
+    return { program: builtIn, reason: `because ${gone}` };
   }
-  if (wanted.length === 0) parts.onWarning(`The engine ${wish} was chosen and is not there any more`);
   const reason = wish === "auto" ? "no other one is installed" : "it was asked for";
   if (!wanted.some((program) => program !== builtIn)) return { program: builtIn, reason };
   if (wish === "auto" || wish === "binding") return pickFastest(await testEngines(wanted, parts));

@@ -14,6 +14,8 @@ export type HostingParts = {
   readonly memoryBytes: number;
   readonly onLoaded: (hosting: Hosting) => void;
   readonly onReturned: (leaseMilliseconds: number) => void;
+  /** More or fewer can be served at once. */
+  readonly onPlaces: () => void;
   readonly onGone: (end: HostingEnd) => void;
 };
 
@@ -82,9 +84,16 @@ export class Hosting {
     return this.closing === undefined || ticket <= this.closing.afterTicket;
   }
 
-  /** How many more can be served, as far as is known while it loads. */
+  /** How many can be served at once, as far as is known while it loads. Engines elsewhere come and go. */
+  get places(): number {
+    const stage = this.#stage;
+    const isElsewhere = this.plan.remote !== undefined && stage.type === "serving";
+    return isElsewhere ? stage.engine.describe().sequences : this.plan.sequences;
+  }
+
+  /** How many more can be served. */
   get freePlaces(): number {
-    return this.#stage.type === "leaving" ? 0 : this.plan.sequences - this.#leases;
+    return this.#stage.type === "leaving" ? 0 : Math.max(0, this.places - this.#leases);
   }
 
   lend({ enteredAt, position }: Waiter<ModelWish, Lease>, engine: Engine): Lease {
@@ -122,7 +131,8 @@ export class Hosting {
   async #load(): Promise<void> {
     let engine: Engine;
     try {
-      const parts = { signal: this.#callOff.signal, onProgress: () => undefined };
+      const { onPlaces } = this.#parts;
+      const parts = { signal: this.#callOff.signal, onProgress: () => undefined, onSequences: onPlaces };
       engine = await Promise.try(() => this.#parts.driver.load(this.plan, parts));
     } catch (problem) {
       const isCalledOff = this.#stage.type === "leaving";

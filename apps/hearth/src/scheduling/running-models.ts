@@ -28,13 +28,13 @@ export type QueueLength = {
 export function listRunning(models: Iterable<ScheduledModel>): readonly RunningModel[] {
   return [...models].flatMap(({ key, purpose, hosting, expiresAt, line }) => {
     if (hosting?.stage.type !== "serving") return [];
-    const { plan, memoryBytes, leases, stage } = hosting;
+    const { plan, memoryBytes, leases, places, stage } = hosting;
     const description = stage.engine.describe();
     return {
       key,
       purpose,
       contextTokens: Math.min(plan.contextTokens, description.contextTokens),
-      sequences: plan.sequences,
+      sequences: places,
       memoryBytes,
       gpuBytes: 0,
       expiresAt: expiryDate(expiresAt),

@@ -88,6 +88,7 @@ export class ScheduledModel {
       plan: { ...loadSettings, ...files, ...shape, purpose: this.purpose },
       memoryBytes,
       onLoaded: (hosting) => this.#announce(hosting),
+      onPlaces: onChange,
       onReturned: (leaseMilliseconds) => {
         const mean = this.#meanLeaseMilliseconds;
         this.#meanLeaseMilliseconds = mean === 0 ? leaseMilliseconds : 0.8 * mean + 0.2 * leaseMilliseconds;

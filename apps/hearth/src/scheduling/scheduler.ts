@@ -150,7 +150,7 @@ class ModelScheduler implements Scheduler {
   #queueFull(model: ScheduledModel): FailureError<SchedulingFailure> {
     const { key, purpose, meanLeaseMilliseconds, hosting } = model;
     const waiting = model.line.length - 1;
-    const places = hosting?.plan.sequences ?? 1;
+    const places = hosting?.places ?? 1;
     this.#parts.onEvent?.({ type: "queue-full", key, purpose, waiting });
     const retryAfterSeconds = estimateRetrySeconds({ waiting, places, meanLeaseMilliseconds });
     return new FailureError<SchedulingFailure>({ kind: "queue-full", waiting, retryAfterSeconds });

@@ -35,6 +35,8 @@ export type LoadParts = {
   readonly signal: AbortSignal;
   /** From 0 to 1. */
   readonly onProgress: (share: number) => void;
+  /** What `describe` says of sequences has changed, as it does where a model runs on engines that come and go. */
+  readonly onSequences?: () => void;
 };
 
 export type EngineDriver = { load(plan: LoadPlan, parts: LoadParts): Promise<Engine> };
@@ -45,10 +47,11 @@ export type Engine = AsyncDisposable & {
   embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
   /** How well each document answers the query, higher is better. */
   rank(query: string, documents: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
-  tokenize(text: string): Promise<readonly number[]>;
+  /** Refused as not supported, as `count` is, by engines that cannot be asked: nobody guesses in their place here. */
+  tokenize(text: string, signal?: AbortSignal): Promise<readonly number[]>;
   /** The prompt the model's own template makes of a conversation. */
   render(conversation: Conversation): Promise<string>;
-  count(conversation: Conversation): Promise<number>;
+  count(conversation: Conversation, signal?: AbortSignal): Promise<number>;
   /** Resolves when it is gone, or rejects callers that wait on it with `engine-unloaded`. */
   unload(): Promise<void>;
   /** Resolves when the engine has ended, by `unload` or by dying. */
@@ -86,6 +89,8 @@ export type EngineDescription = {
   readonly templateAbilities: TemplateAbilities | undefined;
   readonly trainedContextTokens: number;
   readonly contextTokens: number;
+  /** The engine does not tell its context, so nothing may be left out or refused by it. */
+  readonly isContextGuessed?: boolean;
   readonly sequences: number;
   readonly threads: number;
   /** What computes beside the processor, as in "cuda" or "vulkan"; false when the processor does it alone. */

@@ -3,8 +3,8 @@ export type Place<Holder> = {
   readonly holder: Holder;
   /** Its number in the context. */
   readonly number: number;
-  /** Whose conversation is in it. */
-  partition: string;
+  /** Whose conversation is in it; undefined when nobody may use what is there. */
+  partition: string | undefined;
   isTaken: boolean;
   usedAt: number;
 };
@@ -39,7 +39,7 @@ export class PlacePool<Holder> {
     this.#places = holders.map((holder, number) => ({
       holder,
       number,
-      partition: "",
+      partition: undefined,
       isTaken: false,
       usedAt: 0,
     }));
@@ -54,6 +54,8 @@ export class PlacePool<Holder> {
   }
 
   take(wanted: Wanted): Promise<Place<Holder>> {
+    // A signal that has fired already tells nobody, so who left before would wait for a place.
+    if (wanted.signal.aborted) return Promise.reject(wanted.signal.reason);
     const place = this.#bestFree(wanted);
     if (place !== undefined) {
       place.isTaken = true;

@@ -67,9 +67,11 @@ export class SequencePool {
     const { holder: sequence } = place;
     const isShared = place.partition === wanted.partition;
     const keep = Math.min(this.#places.common(place, wanted), wanted.prompt.length - 1);
-    place.partition = wanted.partition;
     if (!isShared) {
+      // Nobody's, should clearing fail: what another partition left behind would still be there.
+      place.partition = undefined;
       if (sequence.nextTokenIndex > 0) await sequence.clearHistory();
+      place.partition = wanted.partition;
       return 0;
     }
     if (keep < sequence.nextTokenIndex) {

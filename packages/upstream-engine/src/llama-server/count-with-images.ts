@@ -8,23 +8,22 @@ type CountingParts = {
   readonly engine: SupervisedEngine;
   readonly prompts: Pick<Prompts, "tokenize">;
   readonly addsBeginning: boolean;
+  readonly signal: AbortSignal;
 };
-
-const never = new AbortController().signal;
 
 /** The words between the images, as the engine cuts them, and the images. */
 export async function countWithImages(prompt: SeeingPrompt, parts: CountingParts): Promise<number> {
   const counts = await Promise.all(
     prompt.pieces.map(async (piece) =>
-      piece === "" ? 0 : (await parts.prompts.tokenize(piece, never)).length,
+      piece === "" ? 0 : (await parts.prompts.tokenize(piece, parts.signal)).length,
     ),
   );
   const words = counts.reduce((sum, each) => sum + each, parts.addsBeginning ? 1 : 0);
-  return words + (await countImages(prompt.images, parts.engine));
+  return words + (await countImages(prompt.images, parts));
 }
 
 /** Only the engine knows how many tokens an image takes: asked for a count, it looks at them and computes nothing. */
-async function countImages(images: readonly Image[], engine: SupervisedEngine): Promise<number> {
+async function countImages(images: readonly Image[], { engine, signal }: CountingParts): Promise<number> {
   const count = async (shown: readonly Image[]): Promise<number> => {
     const parts = shown.map(({ bytes, mediaType }) => ({
       type: "image_url",
@@ -32,7 +31,7 @@ async function countImages(images: readonly Image[], engine: SupervisedEngine): 
     }));
     const body = { messages: [{ role: "user", content: [...parts, { type: "text", text: "x" }] }] };
     const question = { path: "/v1/chat/completions/input_tokens", body, hasImages: true };
-    return numberOf(fieldsOf(await engine.ask(question, never))["input_tokens"]) ?? 0;
+    return numberOf(fieldsOf(await engine.ask(question, signal))["input_tokens"]) ?? 0;
   };
   return (await count(images)) - (await count([]));
 }

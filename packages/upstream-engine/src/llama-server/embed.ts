@@ -1,6 +1,9 @@
 import { type Embeddings, type EmbedRequest, fitText } from "@hearth-and-keep/llama-engine";
+import type { EngineQuestion } from "../wire/engine-client.ts";
 import { fieldsOf, listOf, numberOf, numbersOf } from "../wire/json-fields.ts";
+import { guessTokens } from "./reading-speed.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
+import type { Asked } from "./watch-engine.ts";
 
 export type EmbedParts = {
   readonly engine: SupervisedEngine;
@@ -25,8 +28,10 @@ export async function embedTexts(
       truncates,
       contextTokens,
     });
-    const body = { content: [...frame.before, ...own, ...frame.after], embd_normalize: unscaled };
-    vectors.push(readVector(await engine.ask({ path: "/embedding", body }, signal)));
+    const content = [...frame.before, ...own, ...frame.after];
+    const body = { content, embd_normalize: unscaled };
+    const asked = { path: "/embedding", body, readTokens: content.length };
+    vectors.push(readVector(await timeReading({ asked, allTokens: content.length }, engine, signal)));
     tokens += own.length;
   }
   return { vectors, tokens };
@@ -38,13 +43,29 @@ export async function rankDocuments(
   engine: SupervisedEngine,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  const { results } = fieldsOf(await engine.ask({ path: "/rerank", body: { query, documents } }, signal));
+  // Read one after another, each together with the query.
+  const lengths = documents.map((document) => guessTokens(query + document));
+  const asked = { path: "/rerank", body: { query, documents }, readTokens: Math.max(0, ...lengths) };
+  const allTokens = lengths.reduce((sum, each) => sum + each, 0);
+  const { results } = fieldsOf(await timeReading({ asked, allTokens }, engine, signal));
   const scores = new Map(
     listOf(results)
       .map(fieldsOf)
       .map(({ index, relevance_score: score }) => [index, 1 / (1 + Math.exp(-(numberOf(score) ?? 0)))]),
   );
   return documents.map((_, index) => scores.get(index) ?? 0);
+}
+
+/** An engine that embeds does not say how fast it reads; waiting for others' texts only makes it seem slower. */
+async function timeReading(
+  { asked, allTokens }: { readonly asked: EngineQuestion & Asked; readonly allTokens: number },
+  engine: SupervisedEngine,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const startedAt = performance.now();
+  const answer = await engine.ask(asked, signal);
+  engine.speed.learn({ readTokens: allTokens, readMilliseconds: performance.now() - startedAt });
+  return answer;
 }
 
 /** What a model puts around every text. */

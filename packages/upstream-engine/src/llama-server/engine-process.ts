@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   filesOf,
   type LoadPlan,
@@ -22,14 +24,21 @@ export type EngineProcess = {
   readonly pid: number;
   readonly start: StartPlan;
   readonly client: EngineClient;
-  /** The last lines it wrote about what went wrong; never shown to anybody, only searched. */
-  complaints(): string;
+  /** With one connection more, so that looking after it never waits behind questions. */
+  readonly watchClient: EngineClient;
+  /** The last lines it wrote about what went wrong, once it is gone; never shown to anybody, only searched. */
+  complaints(): Promise<string>;
   kill(): void;
   /** Resolves when it is gone and everything of it is removed. */
   readonly ended: ReturnType<typeof whenEnded>;
 };
 
-export type ProcessParts = { readonly program: LlamaServerProgram; readonly machine: Machine };
+export type ProcessParts = {
+  readonly program: LlamaServerProgram;
+  readonly machine: Machine;
+  /** Whether a text to embed may be read in several pieces. */
+  readonly splitsTexts: boolean;
+};
 
 /** Addresses for the stacks of its threads, of which few pages are ever written. */
 const reservedBytes = 1024 ** 3;
@@ -40,12 +49,12 @@ const longestFolder = 80;
 /** Starts a llama-server for one model, locked in as far as the machine allows, on a socket that is ours alone. */
 export async function startEngineProcess(
   plan: LoadPlan,
-  { program, machine }: ProcessParts,
+  { program, machine, splitsTexts }: ProcessParts,
 ): Promise<EngineProcess> {
   const folder = makePrivateFolder(machine);
   try {
     const key = randomBytes(32).toString("hex");
-    const start = await planStart(plan, { socketPath: folder.socketPath, key });
+    const start = await planStart(plan, { socketPath: folder.socketPath, key, splitsTexts });
     if (program.kind === "llama-server") folder.write(folder.keyFile, `${key}\n`);
     const launch = await planProgram(program, start, folder.keyFile);
     const limitBytes = await limitOfPlan(plan, machine.memoryBytes);
@@ -68,19 +77,19 @@ export async function startEngineProcess(
     // A program that ends before it has read its plan is told of by its end.
     child.stdin.on("error", () => undefined);
     child.stdin.write(launch.input);
-    const client = createEngineClient({
-      address: { socketPath: folder.socketPath },
-      authorization: `Bearer ${key}`,
-      mostConnections: mostConnections(start.slots),
-    });
+    const place = { address: { socketPath: folder.socketPath }, authorization: `Bearer ${key}` };
+    const client = createEngineClient({ ...place, mostConnections: mostConnections(start.slots) });
+    const watchClient = createEngineClient({ ...place, mostConnections: 1 });
     return {
       pid: child.pid ?? -1,
       start,
       client,
+      watchClient,
       complaints: gatherComplaints(child),
       kill: () => void child.kill("SIGKILL"),
       ended: whenEnded(child, cgroup).finally(() => {
         client[Symbol.dispose]();
+        watchClient[Symbol.dispose]();
         folder.remove();
       }),
     };
@@ -121,10 +130,17 @@ function makePrivateFolder(machine: Machine): PrivateFolder {
   };
 }
 
-function gatherComplaints({ stderr }: ChildProcess): () => string {
+/** Its last words arrive after the news of its end; somebody else who holds the other end is not waited for. */
+const lastWordsMilliseconds = 200;
+
+function gatherComplaints({ stderr }: ChildProcess): () => Promise<string> {
   let text = "";
+  const closed = stderr === null ? undefined : once(stderr, "close").catch(() => undefined);
   stderr?.setEncoding("utf8").on("data", (part: string) => {
     text = (text + part).slice(-mostComplaintCharacters);
   });
-  return () => text;
+  return async () => {
+    await Promise.race([closed, sleep(lastWordsMilliseconds, undefined, { ref: false })]);
+    return text;
+  };
 }

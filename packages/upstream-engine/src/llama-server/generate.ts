@@ -11,7 +11,7 @@ import { completionBody, stepBody } from "./completion-body.ts";
 import type { ModelFacts } from "./model-facts.ts";
 import type { Prompt, Prompts } from "./prompts.ts";
 import { type CompletionEnd, readCompletion, readTimings } from "./read-completion.ts";
-import type { ReadingSpeed } from "./reading-speed.ts";
+import { guessTokens, type ReadingSpeed } from "./reading-speed.ts";
 import { nameRefusal } from "./refusals.ts";
 import type { LentSlot, SlotPool, SlotState } from "./slot-pool.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
@@ -83,13 +83,21 @@ async function* answer(
   })) {
     if (part.type === "end") {
       begunAt ??= performance.now();
-      yield endEvent(part.end, { prompt, cachedTokens: steps?.cachedTokens, startedAt, begunAt });
+      const cachedTokens = steps?.cachedTokens ?? mostCached(part.end.timings.cachedTokens, prompt, slot);
+      yield endEvent(part.end, { prompt, cachedTokens, startedAt, begunAt });
       return;
     }
     if (part.type === "text-delta") begunAt ??= performance.now();
     yield part;
   }
   throw new Error("Cannot finish in the engine: its answer has no end");
+}
+
+/** Of what we did not read into a slot for this caller nobody is told how much was there, whatever the engine says. */
+function mostCached(told: number, prompt: Prompt, slot: LentSlot): number {
+  if (prompt.type === "tokens") return Math.min(told, slot.commonTokens);
+  // Where images lie among the tokens is known to the engine alone.
+  return slot.isForeign ? 0 : told;
 }
 
 function progress(evaluated: number, total: number, cached: number): EngineEvent {
@@ -115,7 +123,9 @@ async function* readInSteps(
     const usesCache = cachedTokens !== undefined || !slot.isForeign;
     const body = stepBody(beginning, slot, usesCache);
     // A step cannot be stopped, so it is not cut off either: what it tells about speed is worth having.
-    const step = engine.ask({ path: "/completion", body }, engine.gone).then(readTimings);
+    // The engine may have to read again what was there, so all of it counts.
+    const asked = { path: "/completion", body, readTokens: beginning.length };
+    const step = engine.ask(asked, engine.gone).then(readTimings);
     const learned = step.then((timings) => {
       speed.learn(timings);
       slot.note(beginning);
@@ -124,7 +134,7 @@ async function* readInSteps(
     slot.occupy(learned);
     const timings = await unlessAborted(learned, signal);
     read = beginning.length;
-    cachedTokens ??= timings.cachedTokens;
+    cachedTokens ??= Math.min(timings.cachedTokens, slot.commonTokens);
     yield progress(read, tokens.length, cachedTokens);
   }
   return cachedTokens === undefined ? undefined : { cachedTokens };
@@ -140,7 +150,11 @@ async function* streamAnswer(
   const { engine, slot, grammar, facts, signal, usesCache } = parts;
   const keptTokens = [...facts.keptTokens.values()];
   const body = completionBody(request, prompt, { slot, grammar, keptTokens, usesCache });
-  const asked = { isConstrained: grammar !== undefined, hasImages: prompt.type === "images" };
+  const asked = {
+    isConstrained: grammar !== undefined,
+    hasImages: prompt.type === "images",
+    readTokens: prompt.type === "tokens" ? prompt.tokens.length : guessTokens(prompt.text),
+  };
   const written = noteWritten(prompt, slot);
   // The token that ends an answer comes as a piece too, so what may be one waits for what follows it.
   let held: TextDelta | undefined;
@@ -148,7 +162,7 @@ async function* streamAnswer(
     const part = readCompletion(event, request.logProbabilities);
     if (part.type === "refusal") throw nameRefusal(part, asked);
     if (part.type === "progress") {
-      yield progress(part.evaluated, part.total, part.cached);
+      yield progress(part.evaluated, part.total, mostCached(part.cached, prompt, slot));
       continue;
     }
     if (held !== undefined && (part.type === "piece" || part.end.reason === "length")) yield held;
@@ -170,12 +184,14 @@ type Written = { add(tokens: readonly number[], outputTokens: number): void; end
 
 /** Notes what a slot holds after an answer, as far as it was told: tokens of unfinished characters come untold. */
 function noteWritten(prompt: Prompt, slot: LentSlot): Written {
-  if (prompt.type === "images") return { add: () => undefined, end: () => slot.note([]) };
-  const all = [...prompt.tokens];
-  let isWhole = true;
+  const isSeeing = prompt.type === "images";
+  const all = isSeeing ? [] : [...prompt.tokens];
+  let isWhole = !isSeeing;
   let count = 0;
   return {
     add(tokens, outputTokens) {
+      // With the first piece the whole prompt is known to be there.
+      if (count === 0) slot.note([...all]);
       isWhole &&= outputTokens - count === tokens.length;
       count = outputTokens;
       if (isWhole) all.push(...tokens);
@@ -186,7 +202,7 @@ function noteWritten(prompt: Prompt, slot: LentSlot): Written {
 
 type EndParts = {
   readonly prompt: Prompt;
-  readonly cachedTokens: number | undefined;
+  readonly cachedTokens: number;
   readonly startedAt: number;
   readonly begunAt: number;
 };
@@ -197,7 +213,7 @@ function endEvent(end: CompletionEnd, { prompt, cachedTokens, startedAt, begunAt
     reason: end.reason,
     usage: {
       promptTokens: prompt.type === "tokens" ? prompt.tokens.length : (end.promptTokens ?? 0),
-      cachedTokens: cachedTokens ?? end.timings.cachedTokens,
+      cachedTokens,
       outputTokens: end.outputTokens,
     },
     timings: { promptMilliseconds: begunAt - startedAt, outputMilliseconds: performance.now() - begunAt },

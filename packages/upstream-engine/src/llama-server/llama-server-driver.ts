@@ -25,11 +25,10 @@ import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../w
 import { countWithImages } from "./count-with-images.ts";
 import { embedTexts, type Frame, rankDocuments, readFrame } from "./embed.ts";
 import { type GenerateParts, generate } from "./generate.ts";
-import { readModelFacts, specialTokensOf } from "./model-facts.ts";
+import { canSplitTexts, readModelFacts, specialTokensOf } from "./model-facts.ts";
 import { memoryOfProcess } from "./process-memory.ts";
 import type { LlamaServerProgram } from "./program.ts";
 import { createPrompts, notSupported } from "./prompts.ts";
-import { ReadingSpeed } from "./reading-speed.ts";
 import { SlotPool } from "./slot-pool.ts";
 import { type SupervisedEngine, superviseEngine } from "./supervise-engine.ts";
 
@@ -42,6 +41,8 @@ export type LlamaServerDriverParts = {
 };
 
 const never = new AbortController().signal;
+/** What a loaded model is asked about itself takes milliseconds. */
+const openingSeconds = 60;
 
 export function createLlamaServerDriver(parts: LlamaServerDriverParts): EngineDriver {
   const { program, breaker = new CrashBreaker(), machine = lookAtMachine() } = parts;
@@ -50,21 +51,26 @@ export function createLlamaServerDriver(parts: LlamaServerDriverParts): EngineDr
     async load(plan, loadParts) {
       breaker.refuseQuarantined(plan.modelPath);
       const file = await inspectFiles(plan);
-      const engine = await superviseEngine(plan, { ...loadParts, program, machine }).catch(
-        (problem: unknown) => {
-          breaker.recordDeath(plan.modelPath, engineFailureOf(problem));
-          throw problem;
-        },
-      );
+      const process = { program, machine, splitsTexts: canSplitTexts(file) };
+      const engine = await superviseEngine(plan, { ...loadParts, ...process }).catch((problem: unknown) => {
+        breaker.recordDeath(plan.modelPath, engineFailureOf(problem));
+        throw problem;
+      });
       void engine.ended.then((failure) => breaker.recordDeath(plan.modelPath, failure));
+      const enough = AbortSignal.timeout(openingSeconds * 1000);
       try {
-        return await openEngine(engine, { plan, file, machine });
+        const signal = AbortSignal.any([loadParts.signal, enough]);
+        return await openEngine(engine, { plan, file, machine, signal });
       } catch (problem) {
         await engine.stop();
-        throw problem;
+        throw problem === enough.reason ? tooSlow() : problem;
       }
     },
   };
+}
+
+function tooSlow(): FailureError<EngineFailure> {
+  return new FailureError<EngineFailure>({ kind: "load-timed-out", seconds: openingSeconds });
 }
 
 function engineFailureOf(problem: unknown): EngineFailure | undefined {
@@ -87,11 +93,17 @@ async function inspectFiles(plan: LoadPlan): Promise<ModelFile> {
   }
 }
 
-type Opening = { readonly plan: LoadPlan; readonly file: ModelFile; readonly machine: Machine };
+type Opening = {
+  readonly plan: LoadPlan;
+  readonly file: ModelFile;
+  readonly machine: Machine;
+  readonly signal: AbortSignal;
+};
 
-async function openEngine(engine: SupervisedEngine, { plan, file, machine }: Opening): Promise<Engine> {
+async function openEngine(engine: SupervisedEngine, opening: Opening): Promise<Engine> {
+  const { plan, file, machine, signal } = opening;
   const templates = templateTextsOf(file, plan.goTemplate);
-  const told = await askProperties(engine);
+  const told = await askProperties(engine, signal);
   const specialTokens = specialTokensOf(file, told);
   const thread = new PreparingThread({ templates, specialTokens });
   void engine.ended.then(() => thread[Symbol.asyncDispose]());
@@ -117,8 +129,8 @@ async function openEngine(engine: SupervisedEngine, { plan, file, machine }: Ope
     canFillInTheMiddle: facts.infill !== undefined || abilities?.fillsIn === true,
     canSeeImages: mediaMarker !== undefined,
   };
-  const parts = { engine, prompts, thread, facts, slots, speed: new ReadingSpeed(), contextTokens };
-  const frame = plan.purpose === "embed" ? await readFrame(engine, never) : undefined;
+  const parts = { engine, prompts, thread, facts, slots, speed: engine.speed, contextTokens };
+  const frame = plan.purpose === "embed" ? await readFrame(engine, signal) : undefined;
   return engineOver(parts, { plan, description, frame, addsBeginning: told.addsBeginning });
 }
 
@@ -146,13 +158,13 @@ function engineOver(parts: GenerateParts, { plan, description, frame, addsBeginn
       if (plan.purpose !== "rank") throw notSupported("ranking");
       return rankDocuments({ query, documents }, engine, signal);
     },
-    tokenize: (text) => prompts.tokenize(text, never),
+    tokenize: (text, signal = never) => prompts.tokenize(text, signal),
     render: async (conversation) => prompts.render(conversation),
-    async count(conversation) {
-      const prompt = await prompts.prompt({ type: "conversation", conversation }, never);
+    async count(conversation, signal = never) {
+      const prompt = await prompts.prompt({ type: "conversation", conversation }, signal);
       return prompt.type === "tokens"
         ? prompt.tokens.length
-        : countWithImages(prompt, { engine, prompts, addsBeginning });
+        : countWithImages(prompt, { engine, prompts, addsBeginning, signal });
     },
     unload: () => engine.stop(),
     ended: engine.ended,
@@ -169,11 +181,11 @@ type Told = {
   readonly mediaMarker: string | undefined;
 };
 
-async function askProperties(engine: SupervisedEngine): Promise<Told> {
-  const properties = fieldsOf(await engine.ask({ path: "/props" }, never));
+async function askProperties(engine: SupervisedEngine, signal: AbortSignal): Promise<Told> {
+  const properties = fieldsOf(await engine.ask({ path: "/props" }, signal));
   const body = { content: "", add_special: true };
-  const { tokens } = fieldsOf(await engine.ask({ path: "/tokenize", body }, never));
-  const [slot] = await askSlots(engine);
+  const { tokens } = fieldsOf(await engine.ask({ path: "/tokenize", body }, signal));
+  const [slot] = await askSlots(engine, signal);
   return {
     beginning: textOf(properties["bos_token"]),
     end: textOf(properties["eos_token"]),
@@ -185,12 +197,18 @@ async function askProperties(engine: SupervisedEngine): Promise<Told> {
 }
 
 async function isIdle(engine: SupervisedEngine, id: number): Promise<boolean> {
-  const slot = (await askSlots(engine)).find((each) => each["id"] === id);
-  return slot?.["is_processing"] === false;
+  try {
+    const slot = (await askSlots(engine, never)).find((each) => each["id"] === id);
+    return slot?.["is_processing"] === false;
+  } catch (problem) {
+    if (engine.gone.aborted) throw problem;
+    // Refused this once: a slot that is never asked for again would be lost.
+    return false;
+  }
 }
 
-async function askSlots(engine: SupervisedEngine): Promise<readonly Fields[]> {
-  return listOf(await engine.ask({ path: "/slots" }, never)).map(fieldsOf);
+async function askSlots(engine: SupervisedEngine, signal: AbortSignal): Promise<readonly Fields[]> {
+  return listOf(await engine.ask({ path: "/slots" }, signal)).map(fieldsOf);
 }
 
 /** Read back from the process: weights are mapped, or copied into pages of its own beside its contexts. */

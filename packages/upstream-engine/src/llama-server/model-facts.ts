@@ -26,6 +26,19 @@ export function readModelFacts({ metadata }: ModelFile, templates: readonly stri
   };
 }
 
+/** The number that model files have for the pooling that takes the last token's vector alone. */
+const poolsLastToken = 3;
+
+/**
+ * Whether a text may be read in pieces to embed it. What pools over all tokens, or lets a token see those behind it,
+ * needs them all at once, and the engine refuses a text that is longer than one piece.
+ */
+export function canSplitTexts({ metadata, architecture }: ModelFile): boolean {
+  if (architecture === null || /bert|encoder/u.test(architecture)) return false;
+  const isCausal = metadata.get(`${architecture}.attention.causal`)?.value !== false;
+  return isCausal && numberOf(metadata, `${architecture}.pooling_type`) === poolsLastToken;
+}
+
 function controlTokensOf(metadata: Metadata): ReadonlyMap<number, string> {
   const kinds = metadata.get("tokenizer.ggml.token_type")?.value;
   const texts = metadata.get("tokenizer.ggml.tokens")?.value;

@@ -1,6 +1,7 @@
 import { type Image, PreparingThread } from "@hearth-and-keep/llama-engine";
 import { expect, test } from "vitest";
 import { createPrompts, type Prompt } from "./prompts.ts";
+import { ReadingSpeed } from "./reading-speed.ts";
 
 const image: Image = { bytes: new Uint8Array(1), mediaType: "image/png" };
 const mediaMarker = "<__media_x__>";
@@ -26,6 +27,7 @@ const noEngine = {
   pid: 0,
   // Nothing of it is asked for a prompt with images.
   start: {} as never,
+  speed: new ReadingSpeed(),
   ask: () => Promise.reject(new Error("nobody is to be asked")),
   stream: async function* () {},
   gone: new AbortController().signal,

@@ -13,6 +13,7 @@ export type LentSlot = {
   readonly commonTokens: number;
   /** Somebody else's words are in it, which must not be used. */
   readonly isForeign: boolean;
+  /** What the engine has shown to be in it now. Until the first of these a foreign slot is nobody's. */
   note(tokens: readonly number[]): void;
   /** Work that nobody can stop: the slot is not free before it is done. */
   occupy(work: Promise<unknown>): void;
@@ -62,14 +63,18 @@ export class SlotPool {
     const { holder: slot } = place;
     const isForeign = place.partition !== wish.partition;
     const commonTokens = Math.max(0, Math.min(this.#places.common(place, wish), wish.prompt.length - 1));
-    place.partition = wish.partition;
+    // A request that never begins leaves the last one's words there, and one that is cut off some of its own.
+    if (isForeign) place.partition = undefined;
     slot.tokens = wish.prompt.slice(0, commonTokens);
     let work: Promise<unknown> | undefined;
     return {
       id: slot.id,
       commonTokens,
       isForeign,
-      note: (tokens) => void (slot.tokens = tokens),
+      note(tokens) {
+        place.partition = wish.partition;
+        slot.tokens = tokens;
+      },
       occupy: (more) => void (work = more),
       giveBack: (state) => void this.#giveBack(place, state, work),
     };

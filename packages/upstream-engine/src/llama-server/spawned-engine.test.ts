@@ -1,5 +1,4 @@
-import { readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { crc32, deflateSync } from "node:zlib";
 import {
   type Engine,
@@ -50,23 +49,25 @@ function enginesRunning(): readonly number[] {
   return descendantsOf(process.pid).filter((pid) => readProcessFile(pid, "cmdline").includes("launch.py"));
 }
 
-function foldersLeft(): readonly string[] {
-  return readdirSync(tmpdir()).filter((name) => /^hearth-[A-Za-z0-9]{6}$/u.test(name));
+/** Those that stand in an engine's words; other tests have engines of their own. */
+function foldersNamedIn(words: string): readonly string[] {
+  return [...new Set(words.match(/\/[^\0]*?\/hearth-[A-Za-z0-9]{6}(?=\/)/gu))];
 }
 
 test("it runs with nothing of our environment and no key in its words, and leaves nothing behind", async () => {
-  const before = foldersLeft();
   await using engine = await load();
   const running = enginesRunning();
   expect(running.length).toBeGreaterThan(0);
   const words = running.map((pid) => readProcessFile(pid, "cmdline")).join("\0");
   expect(words).not.toMatch(/[0-9a-f]{64}/u);
+  const folders = foldersNamedIn(words);
+  expect(folders.filter((folder) => existsSync(folder))).toHaveLength(1);
   const inside = running.map((pid) => readProcessFile(pid, "environ")).join("\0");
   expect(inside).not.toContain("PATH=");
   expect(inside).toContain("PYTHONUTF8=1");
   await engine.unload();
   expect(enginesRunning()).toEqual([]);
-  expect(foldersLeft().filter((name) => !before.includes(name))).toEqual([]);
+  expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
 });
 
 test("without the walls it runs all the same", async () => {
@@ -127,4 +128,37 @@ test("a model with a projector sees images, and words that look like its marker 
   const broken = { ...image, bytes: image.bytes.subarray(0, 50) };
   await expect(tokensOf("Look", [broken])).rejects.toMatchObject({ failure: { kind: "image-unreadable" } });
   expect(await tokensOf("Look", [image])).toBe(one);
+});
+
+/** How many tokens of a prompt a caller is told to have been there already. */
+async function cachedFor(engine: Engine, cachePartition: string): Promise<number> {
+  let cached = Number.NaN;
+  for await (const event of engine.generate(secretRequest(cachePartition), never)) {
+    if (event.type === "generation-end") cached = event.usage.cachedTokens;
+  }
+  return cached;
+}
+
+function secretRequest(cachePartition: string): GenerateRequest {
+  const input = { type: "raw", prompt: "The word that opens the gate is 1234." } as const;
+  return { input, sampling: greedySampling, mostTokens: 4, cachePartition };
+}
+
+test("a caller whose request never began is told nothing of what another caller asked", async () => {
+  await using engine = await load();
+  await cachedFor(engine, "alice");
+  expect(await cachedFor(engine, "alice")).toBeGreaterThan(4);
+  // The length of the prompt is told before anything is sent, and whoever leaves then has sent nothing.
+  for await (const event of engine.generate(secretRequest("bob"), never)) {
+    if (event.type === "prompt-progress") break;
+  }
+  expect(await cachedFor(engine, "bob")).toBe(0);
+  const hangUp = new AbortController();
+  const events = engine.generate(secretRequest("carol"), hangUp.signal)[Symbol.asyncIterator]();
+  await events.next();
+  const sent = events.next();
+  hangUp.abort(new Error("gone"));
+  await expect(sent).rejects.toThrow("gone");
+  expect(await cachedFor(engine, "carol")).toBe(0);
+  expect(await cachedFor(engine, "carol")).toBeGreaterThan(4);
 });

@@ -25,17 +25,24 @@ export type StartPlan = {
   readonly idleSeconds: number;
 };
 
-export type Private = { readonly socketPath: string; readonly key: string };
+export type StartParts = {
+  readonly socketPath: string;
+  readonly key: string;
+  /** Whether a text to embed may be read in several pieces. */
+  readonly splitsTexts: boolean;
+};
 
-const usualBatchTokens = 2048;
+/** All tokens of an image may have to go into one batch. */
+const seeingBatchTokens = 2048;
 const usualStepTokens = 512;
 const idleSeconds = 3600;
 
-export async function planStart(plan: LoadPlan, { socketPath, key }: Private): Promise<StartPlan> {
+export async function planStart(plan: LoadPlan, parts: StartParts): Promise<StartPlan> {
+  const { socketPath, key, splitsTexts } = parts;
   const isGenerating = plan.purpose === "generate";
   const slots = isGenerating ? plan.sequences : 1;
-  // An encoder reads a text in one piece or not at all.
-  const stepTokens = isGenerating ? usualStepTokens : plan.contextTokens;
+  const isInPieces = isGenerating || (splitsTexts && plan.purpose === "embed");
+  const stepTokens = isInPieces ? Math.min(usualStepTokens, plan.contextTokens) : plan.contextTokens;
   return {
     modelPath: plan.modelPath,
     projectorPath: plan.projectorPath ?? null,
@@ -45,7 +52,7 @@ export async function planStart(plan: LoadPlan, { socketPath, key }: Private): P
     purpose: plan.purpose,
     slots,
     contextTokens: plan.contextTokens,
-    batchTokens: Math.max(usualBatchTokens, stepTokens),
+    batchTokens: plan.projectorPath === undefined ? stepTokens : Math.max(seeingBatchTokens, stepTokens),
     stepTokens,
     threads: plan.threads ?? (await countFreeCores()),
     gpuLayers: plan.gpuLayers ?? null,

@@ -5,6 +5,7 @@ import type { EngineQuestion } from "../wire/engine-client.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
 import { type EngineProcess, type ProcessParts, startEngineProcess } from "./engine-process.ts";
 import { memoryOfProcess } from "./process-memory.ts";
+import { ReadingSpeed } from "./reading-speed.ts";
 import { nameRefusal } from "./refusals.ts";
 import type { StartPlan } from "./start-plan.ts";
 import { type Asked, watchEngine } from "./watch-engine.ts";
@@ -12,6 +13,8 @@ import { type Asked, watchEngine } from "./watch-engine.ts";
 export type SupervisedEngine = {
   readonly pid: number;
   readonly start: StartPlan;
+  /** Whoever has it read something tells how long that took. */
+  readonly speed: ReadingSpeed;
   /** What it answered with 200; everything else is thrown as a failure of the port. */
   ask(question: EngineQuestion & Asked, signal: AbortSignal): Promise<unknown>;
   stream(question: EngineQuestion & Asked, signal: AbortSignal): AsyncGenerator<unknown, void, undefined>;
@@ -42,10 +45,11 @@ export async function superviseEngine(
     cause ??= failure;
     engine.kill();
   };
-  const watch = watchEngine(engine.client, failWith);
-  const ended = engine.ended.then((end) => {
+  const speed = new ReadingSpeed();
+  const watch = watchEngine({ client: engine.watchClient, start: engine.start, speed, onHung: failWith });
+  const ended = engine.ended.then(async (end) => {
     watch.stop();
-    const told = isLoaded ? failureOf(end) : nameFailedLoad(failureOf(end), engine.complaints());
+    const told = isLoaded ? failureOf(end) : nameFailedLoad(failureOf(end), await engine.complaints());
     const failure = isStopping ? undefined : (cause ?? told);
     gone.abort(new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" }));
     return failure;
@@ -65,6 +69,7 @@ export async function superviseEngine(
   return {
     pid: engine.pid,
     start: engine.start,
+    speed,
     ask: (question, callerSignal) => ask(question, callerSignal, speaking),
     stream: (question, callerSignal) => stream(question, callerSignal, speaking),
     gone: gone.signal,
@@ -85,22 +90,27 @@ type Speaking = {
   readonly ended: Promise<unknown>;
 };
 
+/** What the loop that computes answers; other threads answer the rest, and refuse, though it hangs. */
+const computedPaths: ReadonlySet<string> = new Set(["/slots", "/completion", "/embedding", "/rerank"]);
+
 async function ask(
   question: EngineQuestion & Asked,
   signal: AbortSignal,
   speaking: Speaking,
 ): Promise<unknown> {
   const { engine, watch, gone } = speaking;
-  const leave = watch.enter(question);
+  const entered = watch.enter(question);
+  let isAnswered = false;
   try {
     const { status, value } = await engine.client.ask(question, AbortSignal.any([signal, gone]));
-    watch.heard();
+    isAnswered = true;
     if (status !== 200) throw nameRefusal({ status, value }, question);
+    if (computedPaths.has(question.path)) entered.heard();
     return value;
   } catch (problem) {
     throw await nameLoss(problem, question, speaking);
   } finally {
-    leave();
+    entered.leave(isAnswered);
   }
 }
 
@@ -110,16 +120,18 @@ async function* stream(
   speaking: Speaking,
 ): AsyncGenerator<unknown, void, undefined> {
   const { engine, watch, gone } = speaking;
-  const leave = watch.enter(question);
+  const entered = watch.enter(question);
+  let isAnswered = false;
   try {
     for await (const event of engine.client.stream(question, AbortSignal.any([signal, gone]))) {
-      watch.heard();
+      entered.heard();
       yield event;
     }
+    isAnswered = true;
   } catch (problem) {
     throw await nameLoss(problem, question, speaking);
   } finally {
-    leave();
+    entered.leave(isAnswered);
   }
 }
 
@@ -141,6 +153,8 @@ async function nameLoss(problem: unknown, asked: Asked, speaking: Speaking): Pro
 
 const lookEveryMilliseconds = 25;
 const loadStallSeconds = 120;
+/** It answers in the middle of a load too; what takes the question and says nothing is asked again. */
+const longestLookMilliseconds = 2000;
 
 /** While weights are read its memory grows; a load that neither ends nor moves is given up. */
 async function untilHealthy(engine: EngineProcess, signal: AbortSignal): Promise<void> {
@@ -160,11 +174,12 @@ async function untilHealthy(engine: EngineProcess, signal: AbortSignal): Promise
 }
 
 async function isHealthy({ client }: EngineProcess, signal: AbortSignal): Promise<boolean> {
+  const enough = AbortSignal.timeout(longestLookMilliseconds);
   try {
-    return (await client.ask({ path: "/health" }, signal)).status === 200;
+    return (await client.ask({ path: "/health" }, AbortSignal.any([signal, enough]))).status === 200;
   } catch (problem) {
     // There is no socket until it listens.
-    if (problem instanceof WireProblem) return false;
+    if (problem instanceof WireProblem || (enough.aborted && !signal.aborted)) return false;
     throw problem;
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type AddressSource, askAgain, resolveName } from "./discovery.ts";
+import { type AddressSource, askAgain, labelOf, resolveName } from "./discovery.ts";
 
 const never = new AbortController().signal;
 const hrefs = (addresses: readonly URL[]) => addresses.map(({ href }) => href);
@@ -20,6 +20,22 @@ test("the system's resolver tells every address of a name, with the port and the
   expect(hrefs(addresses)).toContain("http://127.0.0.1:8000/engine");
   for (const href of hrefs(addresses))
     expect(href).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):8000\/engine$/u);
+});
+
+test.each([
+  ["both families", ["fd00::4", "10.0.0.4", "10.0.0.5", "fd00::5"], ["10.0.0.4", "10.0.0.5"]],
+  ["one family", ["fd00::4", "fd00::5"], ["[fd00::4]", "[fd00::5]"]],
+])("a name with addresses of %s stands for each engine once", async (_which, numbers, hosts) => {
+  const found = numbers.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  const list = await resolveName(new URL("http://engines.lan:8000"), async () => found)(never);
+  expect(hrefs(list)).toEqual(hosts.map((host) => `http://${host}:8000/`));
+});
+
+test("engines are told apart by host, port and path, and by nothing else", () => {
+  const labels = ["http://a:1/x", "http://a:1/x/", "http://a", "https://a", "http://[fd00::4]:8000"].map(
+    (text) => labelOf(new URL(text)),
+  );
+  expect(labels).toEqual(["a:1/x", "a:1/x", "a:80", "a:443", "[fd00::4]:8000"]);
 });
 
 test("a name that is nobody's is a list that cannot be had, and the next question is asked all the same", {

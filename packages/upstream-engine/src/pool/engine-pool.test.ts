@@ -1,37 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EngineEvent, GenerateRequest, Message } from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { Message } from "@hearth-and-keep/llama-engine";
 import { expect, test } from "vitest";
-import type { EnginePool } from "./engine-pool.ts";
-import { createEnginePool } from "./pool-driver.ts";
+import { answerOf, never, poolOf, request } from "./test/asked-pool.ts";
 import { chunk, type PlayedEngine, playEngine, refuse, say } from "./test/played-engine.ts";
-
-const never = new AbortController().signal;
-
-const request = (text = "Hi"): GenerateRequest => ({
-  input: { type: "conversation", conversation: { messages: [{ role: "user", content: text }] } },
-  mostTokens: 5,
-  cachePartition: "",
-  sampling: greedySampling,
-});
-
-async function poolOf(engines: readonly PlayedEngine[], requestsPerEngine = 4): Promise<EnginePool> {
-  const addresses = engines.map(({ url }) => url);
-  const pool = createEnginePool({
-    dialect: "vllm",
-    engines: { type: "addresses", addresses },
-    requestsPerEngine,
-    canSeeImages: false,
-  });
-  while (pool.snapshot().filter(({ state }) => state === "healthy").length < engines.length) await sleep(5);
-  return pool;
-}
-
-async function answerOf(events: AsyncIterable<EngineEvent>): Promise<string> {
-  let text = "";
-  for await (const event of events) if (event.type === "text-delta") text += event.text;
-  return text;
-}
 
 /** First the one that fails, so that a choice of the other would show nothing. */
 const failFirst = async (play: PlayedEngine["play"]) => {

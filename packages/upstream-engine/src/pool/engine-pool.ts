@@ -6,27 +6,24 @@
  * limit. Holds no conversation: any number of such pools may stand before the same engines.
  * Imported, through the package's index, by `main`.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineEvent, EngineFailure, GenerateRequest } from "@hearth-and-keep/llama-engine";
 import { explainRefusal } from "../remote/explain-refusal.ts";
 import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
 import { type Choose, chooseMember } from "./choose-member.ts";
-import type { Discovery } from "./discovery.ts";
 import { charactersOf, LateRequests } from "./late-requests.ts";
-import { MovedOn, PlaceLine } from "./place-line.ts";
-import { type MemberSource, type MemberState, PoolMember, type Running } from "./pool-member.ts";
+import { MemberList, type MemberListParts } from "./member-list.ts";
+import { type Patience, usualPatience } from "./patience.ts";
+import { MovedOn, PlaceLine, unavailable } from "./place-line.ts";
+import type { MemberState, PoolMember, Running } from "./pool-member.ts";
 import { PrefixMap, prefixesOf } from "./prefix-map.ts";
-import { within } from "./within.ts";
 
-export type EnginePoolParts = {
-  readonly discovery: Discovery;
-  /** Makes the way to an engine; the address is one that discovery gave. */
-  readonly connect: (address: URL) => MemberSource;
+export type EnginePoolParts = Pick<MemberListParts, "discovery" | "connect"> & {
   /** Of each engine. */
   readonly mostRequests: number;
   readonly choose?: Choose;
+  readonly patience?: Partial<Patience>;
 };
 
 export type MemberSnapshot = {
@@ -38,38 +35,60 @@ export type MemberSnapshot = {
   readonly retries: number;
 };
 
-const checkSeconds = 2;
-const checkLimitSeconds = 1;
-/** It is asked what it is, too. */
-const firstCheckLimitSeconds = 5;
 const consultMilliseconds = 10_000;
-/** Of members that failed a request. One that only was too slow has not failed it, so moves are counted apart. */
+/**
+ * A request that breaks three engines is not given to a fourth. One that was too slow has not failed it, so moves are
+ * counted apart; one that has too much to do has not even begun, and rests before it is asked again.
+ */
 const mostFailures = 3;
 const mostAttempts = 8;
 
 export class EnginePool implements AsyncDisposable {
   readonly #parts: EnginePoolParts;
-  readonly #members = new Map<string, PoolMember>();
+  readonly #list: MemberList;
   readonly #prefixes = new PrefixMap();
   readonly #life = new AbortController();
   readonly #line: PlaceLine;
   readonly #late: LateRequests;
   readonly #work: Promise<unknown>[] = [];
+  readonly #listeners = new Set<() => void>();
+  #toldPlaces = 0;
 
   constructor(parts: EnginePoolParts) {
     this.#parts = parts;
-    const choose = parts.choose ?? chooseMember;
-    this.#line = new PlaceLine({ members: this.#members, choose, mostRequests: parts.mostRequests });
-    this.#late = new LateRequests({ members: this.#members, line: this.#line });
-    this.#work.push(this.#discover(), this.#late.watch(this.#life.signal));
+    const { discovery, connect, mostRequests, choose = chooseMember } = parts;
+    const patience = { ...usualPatience, ...parts.patience };
+    this.#list = new MemberList({ discovery, connect, patience, onChange: () => this.#advance() });
+    const { members } = this.#list;
+    this.#line = new PlaceLine({ members, choose, mostRequests, patience });
+    this.#late = new LateRequests({ members, line: this.#line, patience });
+    this.#work.push(this.#list.discover(this.#life.signal), this.#late.watch(this.#life.signal));
   }
 
   get waiting(): number {
     return this.#line.length;
   }
 
+  /** How many requests those who can be asked take at once; with nobody to ask, as many as if all could be. */
+  get places(): number {
+    const { mostRequests } = this.#parts;
+    let places = 0;
+    let listed = 0;
+    for (const member of this.#list.members.values()) {
+      if (member.isUsable()) places += member.placesOf(mostRequests);
+      if (!member.isDraining) listed += 1;
+    }
+    return places > 0 ? places : mostRequests * Math.max(1, listed);
+  }
+
+  /** Is told when there are more or fewer places, until it leaves. */
+  watchPlaces(listener: () => void): { readonly leave: () => void } {
+    this.#listeners.add(listener);
+    return { leave: () => void this.#listeners.delete(listener) };
+  }
+
   snapshot(): readonly MemberSnapshot[] {
-    return [...this.#members.values()].map((member) => ({
+    return this.#members.map((member) => ({
       label: member.label,
       state: member.isDraining ? "draining" : member.state,
       outstanding: member.running.size,
@@ -79,7 +98,7 @@ export class EnginePool implements AsyncDisposable {
 
   /** What the engines told of themselves: all of it true for each of them. */
   facts(): RemoteFacts | undefined {
-    const known = [...this.#members.values()].flatMap(({ facts }) => facts ?? []);
+    const known = this.#members.flatMap(({ facts }) => facts ?? []);
     const [first] = known;
     if (first === undefined) return undefined;
     const contexts = known.flatMap(({ contextTokens }) => contextTokens ?? []);
@@ -92,9 +111,9 @@ export class EnginePool implements AsyncDisposable {
 
   /** Settles when one engine at least can be asked. */
   async ready(signal: AbortSignal): Promise<RemoteFacts> {
-    const place = await this.#line.take({ tried: new Set(), mayMove: false, characters: undefined }, signal);
-    place.member.giveBack(place.running);
-    this.#line.advance();
+    const wish = { tried: new Set<PoolMember>(), mayMove: false, characters: undefined };
+    const place = await this.#line.take({ ...wish, since: performance.now() }, signal);
+    this.#giveBack(place);
     return this.facts() ?? place.member.engine.learn(signal);
   }
 
@@ -125,7 +144,7 @@ export class EnginePool implements AsyncDisposable {
 
   /** For short questions, which need no place: whoever has one may ask them, and would wait for himself. */
   async consult<Value>(ask: AskOnce<Value>, signal: AbortSignal): Promise<Value> {
-    const usable = [...this.#members.values()].filter((member) => member.isUsable());
+    const usable = this.#members.filter((member) => member.isUsable());
     let last: unknown;
     for (const member of usable.toSorted((one, other) => one.running.size - other.running.size)) {
       try {
@@ -144,21 +163,26 @@ export class EnginePool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#life.abort();
     this.#line.refuseAll(new FailureError<EngineFailure>({ kind: "engine-unloaded" }));
-    for (const member of this.#members.values()) member.drain();
+    this.#list.drainAll();
     await Promise.allSettled(this.#work);
   }
 
   async *#askInTurn<Event>(wish: Wish<Event>, signal: AbortSignal): AsyncGenerator<Event> {
+    const since = performance.now();
     const tried = new Set<PoolMember>();
     let failures = 0;
-    for (let attempt = 1; ; attempt += 1) {
-      const place = await this.#line.take({ ...wish, tried, mayMove: attempt === 1 }, signal);
-      const isLast = failures + 1 === mostFailures || attempt === mostAttempts;
+    let attempts = 1;
+    for (;;) {
+      const place = await this.#line.take({ ...wish, tried, since, mayMove: attempts === 1 }, signal);
+      const isLast = failures + 1 === mostFailures || attempts === mostAttempts;
       const outcome = yield* this.#attempt(wish, { ...place, isLast }, signal);
       if (outcome === "answered") return;
-      if (outcome === "failed") failures += 1;
-      tried.add(place.member);
       place.member.counts.retries += 1;
+      // Its rest keeps others and this one away; the patience of the line ends it if all of them rest.
+      if (outcome === "busy") continue;
+      if (outcome === "failed") failures += 1;
+      attempts += 1;
+      tried.add(place.member);
     }
   }
 
@@ -184,9 +208,27 @@ export class EnginePool implements AsyncDisposable {
       return this.#afterFailure(problem, { member, running, isLast });
     } finally {
       ending.abort();
-      member.giveBack(running);
-      this.#line.advance();
+      this.#giveBack({ member, running });
     }
+  }
+
+  #giveBack({ member, running }: Pick<Attempt, "member" | "running">): void {
+    member.giveBack(running);
+    this.#list.forgetClosed(member);
+    this.#advance();
+  }
+
+  #advance(): void {
+    this.#line.advance();
+    if (this.#listeners.size === 0) return;
+    const { places } = this;
+    if (places === this.#toldPlaces) return;
+    this.#toldPlaces = places;
+    for (const tell of this.#listeners) tell();
+  }
+
+  get #members(): readonly PoolMember[] {
+    return [...this.#list.members.values()];
   }
 
   #begin({
@@ -201,6 +243,8 @@ export class EnginePool implements AsyncDisposable {
     running.hasBegun = true;
     const seconds = member.answer(running);
     this.#prefixes.remember(prefixes, member.label);
+    // One that was on trial, or rested, may have more places now.
+    this.#advance();
     const { characters } = running;
     if (seconds !== undefined && characters !== undefined) this.#late.note({ seconds, characters });
   }
@@ -214,60 +258,26 @@ export class EnginePool implements AsyncDisposable {
       member.answer(running);
       throw new FailureError<EngineFailure>(refusal.failure, { cause: problem });
     }
-    if (refusal.standing !== "busy") member.fail(refusal.standing);
+    const { standing } = refusal;
+    const { status, retryAfterSeconds } = detailOf(problem);
+    if (hasMoved) member.endTrial();
+    else if (standing === "busy") member.isBusy(retryAfterSeconds);
+    else member.fail(standing);
+    // It may serve the model by another name since it was started anew.
+    if (status === 404) member.engine.forget();
     if (running.hasBegun) {
       throw new FailureError<EngineFailure>(
         { kind: "engine-died", exitCode: null, signal: null },
         { cause: problem },
       );
     }
+    if (!hasMoved && standing === "busy") return "busy";
     if (isLast) throw unavailable(problem);
     return hasMoved ? "moved" : "failed";
   }
-
-  async #discover(): Promise<void> {
-    const { discovery } = this.#parts;
-    for await (const addresses of discovery.watch(this.#life.signal)) {
-      const listed = new Map(addresses.map((address) => [address.href, address]));
-      for (const [href, member] of this.#members) {
-        if (listed.has(href)) continue;
-        member.drain();
-        this.#members.delete(href);
-      }
-      for (const [href, address] of listed) {
-        if (this.#members.has(href)) continue;
-        const member = new PoolMember(this.#parts.connect(address));
-        this.#members.set(href, member);
-        void this.#watch(member);
-      }
-    }
-  }
-
-  async #watch(member: PoolMember): Promise<void> {
-    const { signal } = this.#life;
-    while (!signal.aborted && !member.isDraining) {
-      const askedAt = performance.now();
-      const seconds = member.facts === undefined ? firstCheckLimitSeconds : checkLimitSeconds;
-      using limit = within(seconds, signal);
-      try {
-        await member.engine.checkHealth(limit.signal);
-        member.facts = await member.engine.learn(limit.signal);
-        member.isWell();
-      } catch (problem) {
-        const isGone = problem instanceof WireProblem && problem.detail.kind === "unreachable";
-        const isLast =
-          !isGone && [...this.#members.values()].every((each) => each === member || !each.isUsable());
-        member.isNotWell({ askedAt, isLast });
-      }
-      this.#line.advance();
-      const pause =
-        member.state === "open" || member.state === "unknown" ? member.pauseSeconds : checkSeconds;
-      await sleep(pause * 1000, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
 }
 
-type Outcome = "answered" | "failed" | "moved";
+type Outcome = "answered" | "busy" | "failed" | "moved";
 
 type AskOnce<Value> = (engine: RemoteEngine, signal: AbortSignal) => Promise<Value>;
 
@@ -285,6 +295,6 @@ type Attempt = {
   readonly isLast: boolean;
 };
 
-function unavailable(cause?: unknown): FailureError<EngineFailure> {
-  return new FailureError<EngineFailure>({ kind: "engines-unavailable", retryAfterSeconds: 5 }, { cause });
+function detailOf(problem: unknown): { readonly status?: number; readonly retryAfterSeconds?: number } {
+  return problem instanceof WireProblem && problem.detail.kind === "refused" ? problem.detail : {};
 }

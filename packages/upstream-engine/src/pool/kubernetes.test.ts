@@ -10,7 +10,18 @@ import { askAgain } from "./discovery.ts";
 import { listPods } from "./kubernetes.ts";
 
 const slice = (endpoints: readonly unknown[], addressType = "IPv4") => ({ addressType, endpoints });
-const pod = (address: string, ready: boolean | null) => ({ addresses: [address], conditions: { ready } });
+const pod = (address: string, ready: boolean | null, name?: string) => ({
+  addresses: [address, "10.9.9.9"],
+  conditions: { ready },
+  ...(name && { targetRef: { kind: "Pod", namespace: "models", name } }),
+});
+
+/** A service of both families: one pod is reached by each of them, and one by IPv6 only. */
+const items = [
+  slice([pod("fd00::8", true), pod("fd00::4", true, "one"), pod("fd00::7", true, "two")], "IPv6"),
+  slice([pod("10.1.0.4", true, "one"), pod("10.1.0.5", false, "two"), pod("10.1.0.6", null)]),
+  slice([pod("10.1.0.6", true)]),
+];
 
 test("the ready pods of a service are its engines, asked for with the pod's own account over its own authority", async () => {
   await using folder = await makeTemporaryFolder("account");
@@ -37,10 +48,6 @@ test("the ready pods of a service are its engines, asked for with the pod's own 
     { key: await readFile(key), cert: await readFile(certificate) },
     (request, response) => {
       asked.push({ path: request.url ?? "", key: request.headers.authorization ?? "" });
-      const items = [
-        slice([pod("10.1.0.4", true), pod("10.1.0.5", false), pod("10.1.0.4", null)]),
-        slice([pod("fd00::7", true)], "IPv6"),
-      ];
       response.end(JSON.stringify({ items }));
     },
   );
@@ -57,7 +64,11 @@ test("the ready pods of a service are its engines, asked for with the pod's own 
   };
   const ending = new AbortController();
   for await (const addresses of askAgain(listPods(plan)).watch(ending.signal)) {
-    expect(addresses.map(({ href }) => href)).toEqual(["http://10.1.0.4:8000/", "http://[fd00::7]:8000/"]);
+    expect(addresses.map(({ href }) => href)).toEqual([
+      "http://[fd00::7]:8000/",
+      "http://10.1.0.4:8000/",
+      "http://10.1.0.6:8000/",
+    ]);
     ending.abort();
   }
   expect(asked).toEqual([

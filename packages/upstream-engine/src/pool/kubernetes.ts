@@ -29,19 +29,42 @@ export function listPods(plan: KubernetesPlan): AddressSource {
     const path = `/apis/discovery.k8s.io/v1/namespaces/${plan.namespace}/endpointslices?labelSelector=${selector}`;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMilliseconds)]);
     const { items } = await askEngine(client, { path }, limit);
-    const hosts = listOf(items).flatMap((slice) => hostsOf(fieldsOf(slice)));
-    return [...new Set(hosts)].map((host) => new URL(`http://${host}:${plan.port}`));
+    const found = listOf(items).flatMap((slice) => endpointsOf(fieldsOf(slice)));
+    const hosts = new Set(oneFamilyOf(found).map(({ host }) => host));
+    return [...hosts].map((host) => new URL(`http://${host}:${plan.port}`));
   };
 }
 
-function hostsOf({ addressType, endpoints }: ReturnType<typeof fieldsOf>): readonly string[] {
+type Endpoint = {
+  readonly host: string;
+  readonly isVersionSix: boolean;
+  /** What it leads to, if it says so. */
+  readonly target: string;
+};
+
+function endpointsOf({ addressType, endpoints }: ReturnType<typeof fieldsOf>): readonly Endpoint[] {
+  const isVersionSix = addressType === "IPv6";
   return (
     listOf(endpoints)
       .map(fieldsOf)
       // A pod that ends is still listed, as one that is not ready.
       .filter(({ conditions }) => fieldsOf(conditions)["ready"] !== false)
-      .flatMap(({ addresses }) => listOf(addresses).map(textOf))
-      .filter((address) => address !== "")
-      .map((address) => (addressType === "IPv6" ? `[${address}]` : address))
+      .map(({ addresses, targetRef }) => {
+        // What more addresses would mean is not defined.
+        const address = textOf(listOf(addresses)[0]);
+        const { kind, namespace, name } = fieldsOf(targetRef);
+        const target = textOf(name) && [kind, namespace, name].map(textOf).join("/");
+        return { host: address && (isVersionSix ? `[${address}]` : address), isVersionSix, target };
+      })
+      .filter(({ host }) => host !== "")
   );
+}
+
+/**
+ * A service of both address families lists each pod in a slice of each: IPv4 is taken of those that are the same pod,
+ * and of those that do not say which pod they are.
+ */
+function oneFamilyOf(found: readonly Endpoint[]): readonly Endpoint[] {
+  const reached = new Set(found.filter((each) => !each.isVersionSix).map(({ target }) => target));
+  return found.filter(({ isVersionSix, target }) => !isVersionSix || !reached.has(target));
 }

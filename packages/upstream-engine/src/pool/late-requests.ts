@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GenerateRequest } from "@hearth-and-keep/llama-engine";
 import { medianOf } from "./choose-member.ts";
+import type { Patience } from "./patience.ts";
 import type { PlaceLine } from "./place-line.ts";
 import type { PoolMember, Running } from "./pool-member.ts";
 import { within } from "./within.ts";
@@ -8,6 +9,7 @@ import { within } from "./within.ts";
 export type LateRequestsParts = {
   readonly members: ReadonlyMap<string, PoolMember>;
   readonly line: PlaceLine;
+  readonly patience: Pick<Patience, "reading" | "writing">;
 };
 
 /** When a first token came, and for how much to read. */
@@ -27,7 +29,7 @@ const imageCharacters = 2000;
 /**
  * Requests that wait for their first token much longer than is usual for their length. One whose engine has fallen silent
  * goes elsewhere within a fraction of a second, long before anybody would call that engine broken; one whose engine is
- * only slow goes later. Each goes once, and only where somebody is free.
+ * only slow goes later. Each goes once, and only where somebody is free. Beside that, no silence lasts for ever.
  */
 export class LateRequests {
   readonly #parts: LateRequestsParts;
@@ -50,10 +52,17 @@ export class LateRequests {
       const pause = isBusy ? lookAgainMilliseconds.busy : lookAgainMilliseconds.idle;
       await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
       const busy = members.filter(({ running }) => running.size > 0);
+      for (const member of busy) this.#endSilence(member);
       if (busy.length === 0 || this.#firstTokens.length === 0) continue;
       const usual = this.#usual();
       for (const member of busy) this.#look(member, usual, signal);
     }
+  }
+
+  /** An engine may say that it is well and compute nothing any more. */
+  #endSilence(member: PoolMember): void {
+    const { reading, writing } = this.#parts.patience;
+    for (const each of member.silentFor(({ hasBegun }) => (hasBegun ? writing : reading))) each.breakOff();
   }
 
   #look(member: PoolMember, { median, nearlyAll, characters }: Usual, signal: AbortSignal): void {

@@ -3,7 +3,7 @@ import type { Engine, EngineDescription, EngineDriver, EngineFailure } from "@he
 import { type DialectName, dialects } from "../remote/dialects.ts";
 import { createRemoteEngine, type RemoteFacts } from "../remote/remote-engine.ts";
 import { createEngineClient } from "../wire/engine-client.ts";
-import { askAgain, type Discovery, listAddresses, resolveName } from "./discovery.ts";
+import { askAgain, type Discovery, labelOf, listAddresses, resolveName } from "./discovery.ts";
 import { EnginePool, type EnginePoolParts } from "./engine-pool.ts";
 import { type KubernetesPlan, listPods } from "./kubernetes.ts";
 
@@ -24,13 +24,16 @@ export type PoolPlan = {
   readonly canSeeImages: boolean;
 };
 
-export function createEnginePool(plan: PoolPlan, parts: Pick<EnginePoolParts, "choose"> = {}): EnginePool {
+/** What a test decides itself. */
+export type PoolChoices = Partial<Pick<EnginePoolParts, "choose" | "discovery" | "patience">>;
+
+export function createEnginePool(plan: PoolPlan, choices: PoolChoices = {}): EnginePool {
   const dialect = dialects[plan.dialect];
   const { model, canSeeImages, requestsPerEngine: mostRequests } = plan;
   return new EnginePool({
-    ...parts,
     mostRequests,
     discovery: discoveryOf(plan),
+    ...choices,
     connect: (address) => {
       const client = createEngineClient({
         address,
@@ -39,7 +42,7 @@ export function createEnginePool(plan: PoolPlan, parts: Pick<EnginePoolParts, "c
         ...(plan.key === undefined ? {} : { authorization: `Bearer ${plan.key}` }),
       });
       const engine = createRemoteEngine(client, { dialect, canSeeImages, ...(model && { model }) });
-      return { label: address.host, engine, close: () => client[Symbol.dispose]() };
+      return { label: labelOf(address), engine, close: () => client[Symbol.dispose]() };
     },
   });
 }
@@ -57,48 +60,59 @@ function discoveryOf({ engines }: PoolPlan): Discovery {
 
 export type NamedPool = { readonly plan: PoolPlan; readonly pool: EnginePool };
 
-/** For an engine that tells nothing of its context. */
+/** Told for an engine that tells nothing of its context; nothing is fitted to it. */
 const unknownContextTokens = 4096;
 
 /** Loads what plans call `remote`: nothing is loaded, an engine that answers is waited for. */
 export function createPoolDriver(pools: ReadonlyMap<string, NamedPool>): EngineDriver {
   return {
-    async load({ remote = "", sequences }, { signal, onProgress }) {
+    async load({ remote = "" }, { signal, onProgress, onSequences }) {
       const named = pools.get(remote);
       if (named === undefined) throw new FailureError<EngineFailure>({ kind: "engine-unloaded" });
       const facts = await named.pool.ready(signal);
       onProgress(1);
-      return handleOf(named, describe(named.plan, facts, sequences));
+      const description = describe(named.plan, facts);
+      return handleOf(named, { description, onSequences: () => onSequences?.() });
     },
   };
 }
 
+type HandleParts = {
+  readonly onSequences: () => void;
+  readonly description: Omit<EngineDescription, "sequences">;
+};
+
 /** One load of a pool's model: ending it ends the requests that came through it, and leaves the pool as it is. */
-function handleOf({ pool }: NamedPool, description: EngineDescription): Engine {
+function handleOf({ pool }: NamedPool, { description, onSequences }: HandleParts): Engine {
   const life = new AbortController();
   const ending = Promise.withResolvers<EngineFailure | undefined>();
   const either = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, life.signal]);
+  const watched = pool.watchPlaces(onSequences);
   const unload = async (): Promise<void> => {
+    watched.leave();
     life.abort(new FailureError<EngineFailure>({ kind: "engine-unloaded" }));
     ending.resolve(undefined);
   };
   return {
-    describe: () => description,
+    describe: () => ({ ...description, sequences: pool.places }),
     generate: (request, signal) => pool.generate(request, either(signal)),
     embed: (request, signal) => pool.once((engine, both) => engine.embed(request, both), either(signal)),
     rank: () =>
       Promise.reject(new FailureError<EngineFailure>({ kind: "not-supported", feature: "ranking" })),
-    tokenize: (text) => pool.consult((engine, both) => engine.tokenize(text, both), life.signal),
+    tokenize: (text, signal = life.signal) =>
+      pool.consult((engine, both) => engine.tokenize(text, both), either(signal)),
     render: (conversation) => pool.consult((engine, both) => engine.render(conversation, both), life.signal),
-    count: (conversation) => pool.consult((engine, both) => engine.count(conversation, both), life.signal),
+    count: (conversation, signal = life.signal) =>
+      pool.consult((engine, both) => engine.count(conversation, both), either(signal)),
     unload,
     ended: ending.promise,
     [Symbol.asyncDispose]: unload,
   };
 }
 
-function describe(plan: PoolPlan, facts: RemoteFacts, sequences: number): EngineDescription {
-  const contextTokens = plan.contextTokens ?? facts.contextTokens ?? unknownContextTokens;
+function describe(plan: PoolPlan, facts: RemoteFacts): HandleParts["description"] {
+  const told = plan.contextTokens ?? facts.contextTokens;
+  const contextTokens = told ?? unknownContextTokens;
   const { knowsTools, chatTemplate } = facts;
   return {
     driver: plan.dialect,
@@ -107,7 +121,7 @@ function describe(plan: PoolPlan, facts: RemoteFacts, sequences: number): Engine
     templateAbilities: knowsTools === undefined ? undefined : { tools: knowsTools, thinking: true },
     trainedContextTokens: contextTokens,
     contextTokens,
-    sequences,
+    isContextGuessed: told === undefined,
     threads: 0,
     gpu: false,
     memoryBytes: { model: 0, context: 0 },

@@ -1,16 +1,20 @@
 import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
+import type { Patience } from "./patience.ts";
 
 /**
  *   unknown --is well--> healthy --fails--> suspected --answers, or is well for a while--> healthy
  *   suspected --fails for the third time in a row--> open
  *   any --is not well, or nobody is there--> open
  *   open --is well, after a pause that grows--> trial --answers--> healthy
- *   trial --fails--> open
+ *   trial --fails, is busy, or is too slow--> open
+ *
+ * Beside that, one that says it has too much to do rests for a while, whatever its state is. Behind its rest one request
+ * at a time is asked of it, until it answers one.
  */
 export type MemberState = "unknown" | "healthy" | "suspected" | "open" | "trial";
 
 export type MemberSource = {
-  /** Its address without credentials, by which it is known in metrics and to the pool. */
+  /** Its address without credentials, by which it is known in metrics and to the pool; no other has the same. */
   readonly label: string;
   readonly engine: RemoteEngine;
   /** Gives its connections back. */
@@ -29,6 +33,15 @@ export type Running = {
   pendingSince: number | undefined;
   /** Ends it here, so that it goes to another member or fails. */
   readonly moveOn: () => void;
+  /** Ends it as one whose engine broke. */
+  readonly breakOff: () => void;
+};
+
+type NotWell = {
+  readonly askedAt: number;
+  /** Nobody else may be asked. */
+  readonly isLast: boolean;
+  readonly patience: Pick<Patience, "unwell">;
 };
 
 const failuresToOpen = 3;
@@ -38,7 +51,8 @@ const longestPauseSeconds = 5;
 const newestShare = 0.3;
 /** A time that was not seen again for so long counts half. */
 const forgettingSeconds = 30;
-const longestSilenceSeconds = 10;
+/** Doubled each time that it is still busy behind its rest. */
+const restSeconds = { first: 0.25, most: 5, mostAskedFor: 10 } as const;
 /** One that nobody asks any more cannot show that it is better, so its health is believed after a while. */
 const forgivingSeconds = 10;
 
@@ -58,6 +72,9 @@ export class PoolMember {
   #usedAt = 0;
   #heardAt = 0;
   #failedAt = 0;
+  #restsUntil = 0;
+  #restsInRow = 0;
+  #isClosed = false;
   readonly #close: () => void;
 
   constructor({ label, engine, close }: MemberSource) {
@@ -84,17 +101,38 @@ export class PoolMember {
     return this.#pauseSeconds;
   }
 
+  get restsUntil(): number {
+    return this.#restsUntil;
+  }
+
+  /** Its connections are given back: it is asked nothing any more, not even how it is. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   isUsable(): boolean {
     return !this.isDraining && this.#state !== "unknown" && this.#state !== "open";
   }
 
-  /** One that comes back shows with one request that it can answer. */
-  placesOf(limit: number): number {
-    return this.#state === "trial" ? 1 : limit;
+  /** Whether it takes requests, as far as it said; one that rests does not. */
+  takesRequests(): boolean {
+    return this.isUsable() && this.#restsInRow === 0;
   }
 
-  hasPlace(limit: number): boolean {
-    return this.running.size < this.placesOf(limit);
+  /** One that comes back shows with one request that it can answer, beside those that it has kept all the time. */
+  placesOf(limit: number): number {
+    if (this.#state !== "trial") return limit;
+    return Math.min(limit, 1 + [...this.running].filter(({ hasBegun }) => hasBegun).length);
+  }
+
+  hasPlace(limit: number, now: number): boolean {
+    return this.running.size < this.placesOf(limit) && !this.isResting(now);
+  }
+
+  /** Also while the one request is under way that shows whether it takes more. */
+  isResting(now: number): boolean {
+    if (this.#restsInRow === 0) return false;
+    return this.#restsUntil > now || [...this.running].some(({ hasBegun }) => !hasBegun);
   }
 
   /** Undefined before it has answered once; what was not seen again for long is forgotten for what is usual. */
@@ -118,12 +156,19 @@ export class PoolMember {
 
   giveBack(running: Running): void {
     this.running.delete(running);
-    if (this.isDraining && this.running.size === 0) this.#close();
+    if (this.isDraining) this.drain();
   }
 
   drain(): void {
     this.isDraining = true;
-    if (this.running.size === 0) this.#close();
+    if (this.running.size > 0 || this.#isClosed) return;
+    this.#isClosed = true;
+    this.#close();
+  }
+
+  /** Its address is listed again before it was empty. */
+  takeBack(): void {
+    this.isDraining = false;
   }
 
   /** Something arrived from it, so it lives. */
@@ -141,6 +186,7 @@ export class PoolMember {
     }
     this.#usedAt = now;
     this.#failuresInRow = 0;
+    this.#restsInRow = 0;
     this.#pauseSeconds = firstPauseSeconds;
     if (this.#state === "suspected" || this.#state === "trial") this.#state = "healthy";
     return seconds;
@@ -155,6 +201,23 @@ export class PoolMember {
     else if (this.#state === "healthy") this.#state = "suspected";
   }
 
+  /** It has too much to do. All that it refuses at once is one refusal, so its rest grows only behind a rest. */
+  isBusy(retryAfterSeconds = 0): void {
+    this.endTrial();
+    const now = performance.now();
+    const isResting = this.#restsInRow > 0 && this.#restsUntil > now;
+    const times = isResting ? this.#restsInRow - 1 : this.#restsInRow;
+    const grown = Math.min(restSeconds.most, restSeconds.first * 2 ** times);
+    const seconds = Math.max(grown, Math.min(restSeconds.mostAskedFor, retryAfterSeconds));
+    this.#restsInRow = times + 1;
+    this.#restsUntil = Math.max(this.#restsUntil, now + seconds * 1000);
+  }
+
+  /** The request that should show that it can answer did not. */
+  endTrial(): void {
+    if (this.#state === "trial") this.#open();
+  }
+
   /** It has fallen silent: it is asked on only when nobody else is free, until it answers or is well for a while. */
   suspect(): void {
     this.#failedAt = performance.now();
@@ -165,15 +228,16 @@ export class PoolMember {
     this.hear();
     if (this.#state === "unknown") this.#state = "healthy";
     if (this.#state === "open") this.#state = "trial";
-    const isForgiven = performance.now() - this.#failedAt > forgivingSeconds * 1000;
-    if (this.#state === "suspected" && isForgiven) this.#state = "healthy";
+    const forgivenSince = performance.now() - forgivingSeconds * 1000;
+    if (this.#state === "suspected" && this.#failedAt < forgivenSince) this.#state = "healthy";
+    if (this.#restsUntil < forgivenSince) this.#restsInRow = 0;
   }
 
   /**
    * One that wrote something since it was asked is only slow to say that it is well. The last one that may be asked is
    * asked on: engines of a machine that has too much to do are all slow to say so, and still answer.
    */
-  isNotWell({ askedAt, isLast }: { readonly askedAt: number; readonly isLast: boolean }): void {
+  isNotWell({ askedAt, isLast, patience }: NotWell): void {
     if (this.#heardAt > askedAt) return;
     if (isLast && this.isUsable()) {
       this.#state = "suspected";
@@ -181,10 +245,13 @@ export class PoolMember {
     } else if (this.#state === "open")
       this.#pauseSeconds = Math.min(longestPauseSeconds, this.#pauseSeconds * 1.5);
     else if (this.#state !== "unknown") this.#open();
-    const silentSince = performance.now() - longestSilenceSeconds * 1000;
-    for (const each of this.running) {
-      if ((each.pendingSince ?? Number.POSITIVE_INFINITY) < silentSince) each.moveOn();
-    }
+    for (const each of this.silentFor(() => patience.unwell)) each.moveOn();
+  }
+
+  /** Those whose next event has been waited for longer than so many seconds. */
+  silentFor(seconds: (running: Running) => number): readonly Running[] {
+    const now = performance.now();
+    return [...this.running].filter((each) => now - (each.pendingSince ?? now) > seconds(each) * 1000);
   }
 
   #open(): void {
@@ -194,6 +261,8 @@ export class PoolMember {
     }
     this.#state = "open";
     this.#failedAt = performance.now();
+    // Whoever comes back may be another one.
+    this.engine.forget();
     // Nobody has seen anything of these yet, so they can be answered elsewhere.
     for (const each of this.running) if (!each.hasBegun) each.moveOn();
   }

@@ -8,7 +8,7 @@ export async function askEngine(
   question: EngineQuestion,
   signal: AbortSignal,
 ): Promise<Fields> {
-  const { status, value } = await client.ask(question, signal);
-  if (status !== 200) throw new WireProblem({ kind: "refused", status, value });
+  const { value, ...head } = await client.ask(question, signal);
+  if (head.status !== 200) throw new WireProblem({ kind: "refused", value, ...head });
   return fieldsOf(value);
 }

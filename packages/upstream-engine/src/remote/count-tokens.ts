@@ -1,58 +1,93 @@
 import type { Conversation } from "@hearth-and-keep/llama-engine";
 import type { EngineClient } from "../wire/engine-client.ts";
-import { countOf, type Fields, listOf, textOf } from "../wire/json-fields.ts";
+import { countOf, type Fields, textOf } from "../wire/json-fields.ts";
+import { WireProblem } from "../wire/wire-problem.ts";
 import { askEngine } from "./ask-engine.ts";
+import type { Dialect } from "./dialects.ts";
 import { writeMessages, writeTools } from "./write-messages.ts";
 import type { AskedEngine } from "./write-request.ts";
 import { notSupported } from "./write-sampling.ts";
 
 type Asking = AskedEngine & { readonly signal: AbortSignal };
+/** Without a path it is a text or a conversation to be made into tokens. */
+type TokenizerQuestion = { readonly path?: string; readonly body: Fields };
 
-/** Of an engine that cannot be asked: about four characters of English a token. Nothing is refused by it. */
-const charactersPerToken = 4;
+/** An engine, or a proxy before it, that has no such question. */
+const absent: ReadonlySet<number> = new Set([401, 403, 404, 405, 501]);
+const askAgainMilliseconds = 60_000;
 
-/** By the engine's own tokenizer; where it has none to ask, as many zeros as there may be tokens. */
-export async function tokenizeText(
-  client: EngineClient,
-  text: string,
-  { dialect, model, signal }: Asking,
-): Promise<readonly number[]> {
-  if (dialect.tokenizing === "estimate") return Array.from({ length: estimate(text) }, () => 0);
-  const body =
-    dialect.tokenizing === "llama-server"
-      ? { content: text, add_special: false, parse_special: true }
-      : { model, prompt: text, add_special_tokens: false };
-  const { tokens } = await askEngine(client, { path: dialect.tokenizePath, body }, signal);
-  return listOf(tokens).map(Number);
+/** An engine's own tokenizer, as far as it can be asked; one that turned out to be absent is left alone for a while. */
+export class Tokenizer {
+  readonly #client: EngineClient;
+  readonly #dialect: Dialect;
+  #absentUntil = 0;
+
+  constructor(client: EngineClient, dialect: Dialect) {
+    this.#client = client;
+    this.#dialect = dialect;
+  }
+
+  get kind(): Dialect["tokenizing"] {
+    return performance.now() < this.#absentUntil ? "none" : this.#dialect.tokenizing;
+  }
+
+  async ask(question: TokenizerQuestion, signal: AbortSignal): Promise<Fields> {
+    const path = question.path ?? this.#dialect.tokenizePath;
+    try {
+      return await askEngine(this.#client, { path, body: question.body }, signal);
+    } catch (problem) {
+      const isRefused = problem instanceof WireProblem && problem.detail.kind === "refused";
+      if (!isRefused || !absent.has(problem.detail.status)) throw problem;
+      this.#absentUntil = performance.now() + askAgainMilliseconds;
+      throw cannotCount();
+    }
+  }
 }
 
-/** How long the prompt is that the engine makes of a conversation. */
+export async function tokenizeText(
+  tokenizer: Tokenizer,
+  text: string,
+  { model, signal }: Asking,
+): Promise<readonly number[]> {
+  if (tokenizer.kind === "none") throw cannotCount();
+  const body =
+    tokenizer.kind === "llama-server"
+      ? { content: text, add_special: false, parse_special: true }
+      : { model, prompt: text, add_special_tokens: false };
+  const { tokens } = await tokenizer.ask({ body }, signal);
+  if (!Array.isArray(tokens)) throw cannotCount();
+  return tokens.map(Number);
+}
+
+/** How long the prompt is that the engine makes of a conversation, by its own tokenizer and never by a guess. */
 export async function countTokens(
-  client: EngineClient,
+  tokenizer: Tokenizer,
   conversation: Conversation,
   asking: Asking,
 ): Promise<number> {
-  const { dialect, model, signal } = asking;
-  if (dialect.tokenizing === "estimate") return estimate(JSON.stringify(writePrompt(conversation, asking)));
-  if (dialect.tokenizing === "llama-server") {
-    const content = await renderPrompt(client, conversation, asking);
-    const body = { content, add_special: true, parse_special: true };
-    const { tokens } = await askEngine(client, { path: dialect.tokenizePath, body }, signal);
-    return listOf(tokens).length;
-  }
-  const body = { model, add_generation_prompt: true, ...writePrompt(conversation, asking) };
-  const { count, tokens } = await askEngine(client, { path: dialect.tokenizePath, body }, signal);
-  return countOf(count) ?? listOf(tokens).length;
+  if (tokenizer.kind === "none") throw cannotCount();
+  const body =
+    tokenizer.kind === "llama-server"
+      ? {
+          content: await renderPrompt(tokenizer, conversation, asking),
+          add_special: true,
+          parse_special: true,
+        }
+      : { model: asking.model, add_generation_prompt: true, ...writePrompt(conversation, asking) };
+  const { count, tokens } = await tokenizer.ask({ body }, asking.signal);
+  const told = countOf(count) ?? (Array.isArray(tokens) ? tokens.length : undefined);
+  if (told === undefined) throw cannotCount();
+  return told;
 }
 
 export async function renderPrompt(
-  client: EngineClient,
+  tokenizer: Tokenizer,
   conversation: Conversation,
   asking: Asking,
 ): Promise<string> {
-  if (asking.dialect.tokenizing !== "llama-server") throw notSupported("showing a rendered prompt");
+  if (tokenizer.kind !== "llama-server") throw notSupported("showing a rendered prompt");
   const body = writePrompt(conversation, asking);
-  const { prompt } = await askEngine(client, { path: "/apply-template", body }, asking.signal);
+  const { prompt } = await tokenizer.ask({ path: "/apply-template", body }, asking.signal);
   return textOf(prompt);
 }
 
@@ -64,6 +99,6 @@ function writePrompt(conversation: Conversation, asking: Asking): Fields {
   };
 }
 
-function estimate(text: string): number {
-  return Math.ceil(text.length / charactersPerToken);
+function cannotCount(): Error {
+  return notSupported("counting tokens");
 }

@@ -39,10 +39,15 @@ export type Dialect = {
   readonly reasoningField: string;
   /** Whether a text between two others can be asked for by `suffix`. */
   readonly takesSuffix: boolean;
+  /**
+   * Costs the engine nothing and is answered within a fraction of a second, also while it computes. No engine tells
+   * there that it really computes: llama-server does at `/slots`, but only between two steps of its work, and others
+   * nowhere for free; so a stream that falls silent is judged by itself.
+   */
   readonly healthPath: string;
   /** Where it tells of its context and template; undefined when the list of models is all there is. */
   readonly propertiesPath: string | undefined;
-  readonly tokenizing: "llama-server" | "by-prompt" | "estimate";
+  readonly tokenizing: "llama-server" | "by-prompt" | "none";
   readonly tokenizePath: string;
 };
 
@@ -61,7 +66,7 @@ const openai: Dialect = {
   takesSuffix: true,
   healthPath: "/v1/models",
   propertiesPath: undefined,
-  tokenizing: "estimate",
+  tokenizing: "none",
   tokenizePath: "/tokenize",
 };
 
@@ -82,6 +87,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     takesTemplateVariables: true,
     extras: { cache_prompt: true, return_progress: true },
     takesSuffix: false,
+    // 503 while it loads; answered by another thread than the computing one.
     healthPath: "/health",
     propertiesPath: "/props",
     tokenizing: "llama-server",
@@ -98,6 +104,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     streamOptions: { include_usage: true, continuous_usage_stats: true },
     reasoningField: "reasoning",
     takesSuffix: false,
+    // 503 once its computing process has died.
     healthPath: "/health",
     tokenizing: "by-prompt",
   },
@@ -112,7 +119,9 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     takesCacheSalt: true,
     streamOptions: { include_usage: true, continuous_usage_stats: true },
     extras: { separate_reasoning: true },
-    healthPath: "/health",
+    // Its `/health` has a token generated and looks for it after a second, unless it was started without that.
+    healthPath: "/v1/models",
+    // A conversation only newer ones count; others refuse it.
     tokenizing: "by-prompt",
     tokenizePath: "/v1/tokenize",
   },

@@ -51,3 +51,44 @@ test("what every engine would refuse is the caller's, and none of the engine's w
   );
   expect(explainRefusal(new Error("ours"))).toBeUndefined();
 });
+
+test.each([
+  [
+    "llama.cpp's own server",
+    {
+      status: 500,
+      message:
+        "\n------------\nWhile executing CallExpression at line 47, column 32 in source:\nError: Jinja Exception: After the optional system message, conversation roles must alternate",
+    },
+    "the roles of its messages must alternate",
+  ],
+  [
+    "an older one",
+    {
+      status: 500,
+      message:
+        'System role not supported at row 1, column 9:\n{{ raise_exception("System role not supported") }}',
+    },
+    "the model takes no system message",
+  ],
+  [
+    "a newer one",
+    { status: 400, message: "Error: Jinja Exception: secret of 1" },
+    "it does not take a conversation of this kind",
+  ],
+  [
+    "vLLM",
+    { status: 400, message: "Conversation roles must alternate user/assistant/user" },
+    "the roles of its messages must alternate",
+  ],
+])("a template's own refusal, as %s tells it, is the caller's", (_engine, refusal, reason) => {
+  const { status, message } = refusal;
+  expect(refused(status, message)).toEqual({ type: "caller", failure: { kind: "template-failed", reason } });
+});
+
+test("a template that an engine cannot run at all is the engine's failure", () => {
+  expect(refused(500, "Error: Unknown filter in the template")).toEqual({
+    type: "elsewhere",
+    standing: "failed",
+  });
+});

@@ -1,39 +1,50 @@
-import type { EngineEvent, TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { EndReason, EngineEvent, TokenProbability } from "@hearth-and-keep/llama-engine";
 import { countOf, type Fields, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
+import { refusalWithin } from "./explain-refusal.ts";
 import { readProbabilities } from "./read-probabilities.ts";
 
 export type ReadingPlan = {
   /** The whole text is the JSON of one call; it is put between the tags that calls are read by. */
   readonly isBareCall: boolean;
+  /** As was asked for; the engine's context, or more than any has, where nothing was. */
+  readonly mostTokens: number;
 };
 
 const callBegins = "<tool_call>\n";
 const callEnds = "\n</tool_call>";
+/** Before an answer is cut off: engines count in other ways than ours, and some do not tell their count at all. */
+const slack = { times: 2, tokens: 64 } as const;
+/** No reason, or one that says that the engine did not come to its end. Any other is an end, whatever its name. */
+const givenUp: ReadonlySet<string> = new Set(["", "abort", "error"]);
 
 /**
  * The pieces of an OpenAI stream as events. An answer that ends without saying why was cut off: it throws, as a
- * connection that breaks does.
+ * connection that breaks does. One that grows far beyond what was asked for is ended here, by its length.
  */
 export async function* readAnswer(
   pieces: AsyncIterable<unknown>,
-  { isBareCall }: ReadingPlan,
+  { isBareCall, mostTokens }: ReadingPlan,
 ): AsyncGenerator<EngineEvent> {
   const tally = new AnswerTally();
-  let isOpen = false;
+  const limit = mostTokens * slack.times + slack.tokens;
+  let [hasBegun, isOver] = [false, false];
   for await (const piece of pieces) {
     const fields = fieldsOf(piece);
-    // Some engines tell in the middle of a stream that they failed.
-    if (Object.hasOwn(fields, "error")) throw brokenOff(fields["error"]);
+    // Some engines look at a request only when they have said that all is well.
+    const refusal = refusalWithin(fields);
+    if (refusal !== undefined) throw new WireProblem({ kind: "refused", ...refusal, isMidway: hasBegun });
     const events = tally.take(fields);
-    if (events.length > 0 && isBareCall && !isOpen) {
-      isOpen = true;
-      yield { type: "text-delta", text: callBegins };
-    }
+    if (events.length === 0) continue;
+    if (isBareCall && !hasBegun) yield { type: "text-delta", text: callBegins };
+    hasBegun = true;
     yield* events;
+    isOver = tally.leastTokens() > limit;
+    // Leaving the loop closes the connection, so the engine stops.
+    if (isOver) break;
   }
-  if (isOpen) yield { type: "text-delta", text: callEnds };
-  yield tally.end();
+  if (isBareCall && hasBegun) yield { type: "text-delta", text: callEnds };
+  yield isOver ? tally.endBy("length") : tally.end();
 }
 
 /** Counts an answer while it is read: engines tell their figures early, late, or not at all. */
@@ -44,6 +55,7 @@ class AnswerTally {
   #hasToldPrompt = false;
   #prompt: { readonly total: number; readonly cached: number } | undefined;
   #pieces = 0;
+  #characters = 0;
   #outputTokens: number | undefined;
   #timings: Fields = {};
   #finish = "";
@@ -56,17 +68,31 @@ class AnswerTally {
     if (events.length === 0) return events;
     this.#firstAt ??= performance.now();
     this.#pieces += 1;
+    for (const event of events) this.#characters += charactersOf(event);
     return [...this.#tellPrompt(), ...events];
   }
 
+  /**
+   * As many as there must be. Without a count of the engine's a piece is a token, or several, or a character of one
+   * where a proxy cut it up; no token has hundreds of characters.
+   */
+  leastTokens(): number {
+    const [pieces, characters] = [this.#pieces, this.#characters];
+    return Math.max(this.#outputTokens ?? 0, Math.min(pieces, characters / 4), pieces / 8, characters / 256);
+  }
+
   end(): EngineEvent {
-    if (!["stop", "length", "tool_calls", "function_call"].includes(this.#finish)) throw brokenOff();
+    if (givenUp.has(this.#finish)) throw new WireProblem({ kind: "cut-off" });
+    return this.endBy(this.#finish === "length" ? "length" : "stop");
+  }
+
+  endBy(reason: EndReason): EngineEvent {
     const now = performance.now();
     const firstAt = this.#firstAt ?? now;
     const { prompt_ms: promptTime, predicted_ms: outputTime } = this.#timings;
     return {
       type: "generation-end",
-      reason: this.#finish === "length" ? "length" : "stop",
+      reason,
       usage: {
         promptTokens: this.#prompt?.total ?? 0,
         cachedTokens: this.#prompt?.cached ?? 0,
@@ -139,6 +165,7 @@ class AnswerTally {
   }
 }
 
-function brokenOff(cause?: unknown): WireProblem {
-  return new WireProblem({ kind: "cut-off" }, cause);
+function charactersOf(event: EngineEvent): number {
+  if (event.type === "text-delta" || event.type === "reasoning-delta") return event.text.length;
+  return event.type === "tool-call-delta" ? event.argumentsText.length : 0;
 }

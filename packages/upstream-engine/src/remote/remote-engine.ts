@@ -9,10 +9,11 @@ import type { EngineClient } from "../wire/engine-client.ts";
 import { countOf, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
 import { askEngine } from "./ask-engine.ts";
-import { countTokens, renderPrompt, tokenizeText } from "./count-tokens.ts";
+import { countTokens, renderPrompt, Tokenizer, tokenizeText } from "./count-tokens.ts";
 import type { Dialect } from "./dialects.ts";
 import { readLengths } from "./explain-refusal.ts";
 import { readAnswer } from "./read-answer.ts";
+import { readEmbeddings } from "./read-embeddings.ts";
 import { type AskedEngine, writeRequest } from "./write-request.ts";
 
 export type RemoteEnginePlan = {
@@ -35,17 +36,24 @@ export type RemoteFacts = {
 export type RemoteEngine = {
   /** Settles when it says that it is well; rejects otherwise. */
   checkHealth(signal: AbortSignal): Promise<void>;
-  /** Asked once; the answer is kept. */
+  /** Asked once; the answer is kept until it is forgotten. */
   learn(signal: AbortSignal): Promise<RemoteFacts>;
+  /** What is there may be another engine now, or the same with another model. */
+  forget(): void;
   generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineEvent>;
   embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
+  /** Refused as not supported where the engine cannot be asked; so is `count`. */
   tokenize(text: string, signal: AbortSignal): Promise<readonly number[]>;
   render(conversation: Conversation, signal: AbortSignal): Promise<string>;
   count(conversation: Conversation, signal: AbortSignal): Promise<number>;
 };
 
+/** Of engines that do not tell theirs: an answer without a limit ends somewhere. */
+const largestContext = 1_000_000;
+
 export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan): RemoteEngine {
   const { dialect, canSeeImages } = plan;
+  let tokenizer = new Tokenizer(client, dialect);
   let facts: RemoteFacts | undefined;
   const learn = async (signal: AbortSignal): Promise<RemoteFacts> => {
     facts ??= await askFacts(client, plan, signal);
@@ -57,20 +65,26 @@ export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan)
   };
   return {
     learn,
+    forget() {
+      facts = undefined;
+      tokenizer = new Tokenizer(client, dialect);
+    },
     async checkHealth(signal) {
       await askEngine(client, { path: dialect.healthPath }, signal);
     },
     async *generate(request, signal) {
       const written = writeRequest(request, await asked(signal));
       const { isBareCall } = written;
+      const { contextTokens = largestContext } = await learn(signal);
+      const reading = { isBareCall, mostTokens: Math.min(request.mostTokens, contextTokens) };
       let body = written.body;
       try {
-        yield* readAnswer(client.stream({ ...written, body }, signal), { isBareCall });
+        yield* readAnswer(client.stream({ ...written, body }, signal), reading);
       } catch (problem) {
         const room = roomFor(problem);
         if (room === undefined) throw problem;
         body = { ...body, max_tokens: room };
-        yield* readAnswer(client.stream({ ...written, body }, signal), { isBareCall });
+        yield* readAnswer(client.stream({ ...written, body }, signal), reading);
       }
     },
     async embed({ texts, truncates }, signal) {
@@ -78,19 +92,21 @@ export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan)
       const cut = truncates && dialect.name === "vllm" ? { truncate_prompt_tokens: -1 } : {};
       const body = { model, input: texts, encoding_format: "float", ...cut };
       const { data: rows, usage } = await askEngine(client, { path: "/v1/embeddings", body }, signal);
-      return readEmbeddings(rows, usage);
+      return readEmbeddings({ rows, usage }, texts.length);
     },
-    tokenize: async (text, signal) => tokenizeText(client, text, { ...(await asked(signal)), signal }),
+    tokenize: async (text, signal) => tokenizeText(tokenizer, text, { ...(await asked(signal)), signal }),
     count: async (conversation, signal) =>
-      countTokens(client, conversation, { ...(await asked(signal)), signal }),
+      countTokens(tokenizer, conversation, { ...(await asked(signal)), signal }),
     render: async (conversation, signal) =>
-      renderPrompt(client, conversation, { ...(await asked(signal)), signal }),
+      renderPrompt(tokenizer, conversation, { ...(await asked(signal)), signal }),
   };
 }
 
 /** An answer is asked for beyond the context: engines that refuse this are told how much room there is. */
 function roomFor(problem: unknown): number | undefined {
   if (!(problem instanceof WireProblem) || problem.detail.kind !== "refused") return undefined;
+  // What was given out would be said twice.
+  if (problem.detail.isMidway === true) return undefined;
   const lengths = readLengths(problem.detail.value);
   const room = lengths === undefined ? 0 : lengths.contextTokens - lengths.promptTokens;
   return room > 0 ? room : undefined;
@@ -110,18 +126,13 @@ async function askFacts(
   const settings = fieldsOf(properties["default_generation_settings"]);
   const abilities = fieldsOf(properties["chat_template_caps"]);
   const { supports_tools: tools } = abilities;
+  const name = model ?? textOf(listed["id"]);
+  // One that lists nothing yet cannot be asked for anything.
+  if (name === "") throw new WireProblem({ kind: "not-understood" });
   return {
-    model: model ?? textOf(listed["id"]),
+    model: name,
     contextTokens: countOf(settings["n_ctx"]) ?? countOf(listed["max_model_len"]),
     chatTemplate: textOf(properties["chat_template"]) || null,
     knowsTools: typeof tools === "boolean" ? tools : undefined,
   };
-}
-
-function readEmbeddings(rows: unknown, usage: unknown): Embeddings {
-  const vectors = listOf(rows)
-    .map(fieldsOf)
-    .toSorted((one, other) => (countOf(one["index"]) ?? 0) - (countOf(other["index"]) ?? 0))
-    .map(({ embedding }) => Float32Array.from(listOf(embedding), Number));
-  return { vectors, tokens: countOf(fieldsOf(usage)["prompt_tokens"]) ?? 0 };
 }

@@ -176,3 +176,69 @@ test("a question is answered although the engine has just closed every connectio
   isClosing = true;
   expect((await ask()).status).toBe(200);
 });
+
+const switching = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n";
+
+test.each([
+  ["asks to speak something else", (request: IncomingMessage) => void request.socket.write(switching)],
+  [
+    "promises an answer without end",
+    (_request: IncomingMessage, response: ServerResponse) => {
+      const promising = setInterval(() => response.writeProcessing(), 1);
+      response.on("close", () => clearInterval(promising));
+    },
+  ],
+] satisfies [string, Answer][])(
+  "an engine that %s is not waited for, and is hung up on",
+  async (_how, play) => {
+    const closed = Promise.withResolvers<void>();
+    await using started = await start((request, response) => {
+      request.socket.on("close", closed.resolve);
+      play(request, response);
+    });
+    await expect(started.client.ask({ path: "/", body: {} }, never)).rejects.toMatchObject({
+      detail: { kind: "not-understood" },
+    });
+    await closed.promise;
+  },
+);
+
+test("an answer that is promised a few times before it comes is taken", async () => {
+  await using started = await start((_request, response) => {
+    for (let promise = 0; promise < 20; promise += 1) response.writeProcessing();
+    response.end('{"a":1}');
+  });
+  expect(await started.client.ask({ path: "/" }, never)).toEqual({ status: 200, value: { a: 1 } });
+});
+
+test("a signal ends a question that nobody answers at all", async () => {
+  const arrived = Promise.withResolvers<void>();
+  await using started = await start(() => arrived.resolve());
+  const hangUp = new AbortController();
+  const asking = started.client.ask({ path: "/" }, hangUp.signal);
+  await arrived.promise;
+  hangUp.abort(new Error("gone"));
+  await expect(asking).rejects.toThrow("gone");
+});
+
+test.each([
+  ["leaves its body open", () => undefined],
+  ["goes on writing", (response: ServerResponse) => writeOn(response)],
+  ["breaks off", (response: ServerResponse) => void setTimeout(() => response.destroy(), 5)],
+])("an answer is over with its last event, although the engine %s", async (_how, behind) => {
+  const closed = Promise.withResolvers<void>();
+  await using started = await start((_request, response) => {
+    response.on("close", closed.resolve);
+    sendEvents(response, ["1", "[DONE]", "2"]);
+    behind(response);
+  });
+  const startedAt = performance.now();
+  expect(await collect(started.client.stream({ path: "/", body: {} }, never))).toEqual([1]);
+  expect(performance.now() - startedAt).toBeLessThan(2000);
+  await closed.promise;
+});
+
+function writeOn(response: ServerResponse): void {
+  const writing = setInterval(() => response.write("data: 3\n\n"), 5);
+  response.on("close", () => clearInterval(writing));
+}

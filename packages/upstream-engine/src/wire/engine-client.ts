@@ -9,6 +9,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
 import { request as openSecureRequest, Agent as SecureAgent } from "node:https";
 import { readEvents } from "./read-events.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 import { WireProblem } from "./wire-problem.ts";
 
 export type EngineAddress = URL | { readonly socketPath: string };
@@ -30,7 +31,12 @@ export type EngineQuestion = {
 };
 
 /** Whatever the status was; `value` is undefined when the body is no JSON. */
-export type EngineAnswer = { readonly status: number; readonly value: unknown };
+export type EngineAnswer = {
+  readonly status: number;
+  readonly value: unknown;
+  /** How long the engine wants to be left alone. */
+  readonly retryAfterSeconds?: number;
+};
 
 export type EngineClient = Disposable & {
   ask(question: EngineQuestion, signal: AbortSignal): Promise<EngineAnswer>;
@@ -40,6 +46,8 @@ export type EngineClient = Disposable & {
 
 const mostAnswerBytes = 256 * 1024 ** 2;
 const mostRefusalBytes = 64 * 1024;
+/** Heads that only say that an answer will come ("102 Processing"). */
+const mostPromises = 100;
 
 export function createEngineClient(plan: EngineClientPlan): EngineClient {
   const isSecure = plan.address instanceof URL && plan.address.protocol === "https:";
@@ -52,7 +60,7 @@ export function createEngineClient(plan: EngineClientPlan): EngineClient {
       try {
         const response = await open(question, signal);
         const text = await readText(response, mostAnswerBytes);
-        return { status: response.statusCode ?? 0, value: parse(text) };
+        return { status: response.statusCode ?? 0, value: parse(text), ...readRetryAfter(response) };
       } catch (problem) {
         throw nameProblem(problem, signal);
       }
@@ -64,7 +72,7 @@ export function createEngineClient(plan: EngineClientPlan): EngineClient {
         if (status === 200) yield* readEvents(response);
         else {
           const value = parse(await readText(response, mostRefusalBytes));
-          throw new WireProblem({ kind: "refused", status, value });
+          throw new WireProblem({ kind: "refused", status, value, ...readRetryAfter(response) });
         }
       } catch (problem) {
         throw nameProblem(problem, signal);
@@ -105,8 +113,28 @@ function sendOnce(question: EngineQuestion, way: Way): Promise<IncomingMessage> 
     const isClosedBefore = sent.reusedSocket && cause.code === "ECONNRESET" && !way.signal.aborted;
     reject(new WireProblem({ kind: isClosedBefore ? "closed-before" : "unreachable" }, cause));
   });
+  refuseOtherAnswers(sent, reject);
   sent.end(body);
-  return promise;
+  return unlessAborted(promise, way.signal);
+}
+
+/** What is neither an answer nor an error: "101 Switching Protocols", promises without end, an end without either. */
+function refuseOtherAnswers(sent: ClientRequest, reject: (problem: WireProblem) => void): void {
+  const refuse = (): void => {
+    reject(new WireProblem({ kind: "not-understood" }));
+    sent.destroy();
+  };
+  let promises = 0;
+  sent.on("information", () => {
+    promises += 1;
+    if (promises > mostPromises) refuse();
+  });
+  sent.on("upgrade", (_response, socket) => {
+    refuse();
+    // An upgraded connection is no longer the request's own.
+    socket.destroy();
+  });
+  sent.on("close", () => reject(new WireProblem({ kind: "unreachable" })));
 }
 
 function openTo(question: EngineQuestion, way: Way & { readonly body: string | undefined }): ClientRequest {
@@ -130,6 +158,12 @@ function openTo(question: EngineQuestion, way: Way & { readonly body: string | u
   }
   const url = new URL(address.pathname.replace(/\/$/u, "") + question.path, address);
   return isSecure ? openSecureRequest(url, options) : openRequest(url, options);
+}
+
+/** Given in seconds; a date tells nothing, because clocks differ. */
+function readRetryAfter({ headers }: IncomingMessage): { readonly retryAfterSeconds?: number } {
+  const { "retry-after": text = "" } = headers;
+  return /^\d{1,9}$/u.test(text) ? { retryAfterSeconds: Number(text) } : {};
 }
 
 async function readText(response: IncomingMessage, mostBytes: number): Promise<string> {

@@ -5,6 +5,8 @@ import { WireProblem } from "./wire-problem.ts";
 /** One token with twenty alternatives takes a few kilobytes. */
 const mostEventCharacters = 8 * 1024 ** 2;
 const end = "[DONE]";
+/** For the end of the body behind the last event, which usually comes with it. */
+const lingerMilliseconds = 100;
 
 /**
  * The JSON of each event of a response. Bytes are read only as fast as events are taken, and leaving the loop closes
@@ -19,18 +21,24 @@ export async function* readEvents(response: IncomingMessage): AsyncGenerator<unk
     onError: ({ type }) => void (isTooLarge ||= type === "max-buffer-size-exceeded"),
   });
   response.setEncoding("utf8");
-  let isComplete = false;
-  for await (const part of response) {
-    // Behind the last event only the end of the body follows; read too, so that the connection can be used again.
-    if (isComplete) continue;
-    parser.feed(String(part));
-    if (isTooLarge) throw new WireProblem({ kind: "too-large" });
-    const arrived = texts;
-    texts = [];
-    for (const text of arrived) {
-      if (text === end) isComplete = true;
-      else yield parse(text);
+  let lingering: NodeJS.Timeout | undefined;
+  try {
+    for await (const part of response) {
+      if (lingering !== undefined) continue;
+      parser.feed(String(part));
+      if (isTooLarge) throw new WireProblem({ kind: "too-large" });
+      const arrived = texts;
+      texts = [];
+      const last = arrived.indexOf(end);
+      for (const text of last === -1 ? arrived : arrived.slice(0, last)) yield parse(text);
+      // The end of the body is read too, so that the connection can be used again; but it is not waited for long.
+      if (last !== -1) lingering = setTimeout(() => response.destroy(), lingerMilliseconds);
     }
+  } catch (problem) {
+    // Behind the last event nothing is missing.
+    if (lingering === undefined) throw problem;
+  } finally {
+    clearTimeout(lingering);
   }
 }
 

@@ -9,7 +9,15 @@ export type WireDetail =
   | { readonly kind: "too-large" }
   | { readonly kind: "not-understood" }
   /** Answered, but not with what was asked for; `value` is its JSON, if it is any. */
-  | { readonly kind: "refused"; readonly status: number; readonly value: unknown };
+  | {
+      readonly kind: "refused";
+      readonly status: number;
+      readonly value: unknown;
+      /** How long it wants to be left alone. */
+      readonly retryAfterSeconds?: number;
+      /** Said behind a part of the answer. */
+      readonly isMidway?: boolean;
+    };
 
 export class WireProblem extends Error {
   readonly detail: WireDetail;

@@ -38,6 +38,8 @@ test("engines are found by a name or in a cluster", async () => {
   const models = await read(
     `[models.a]\ndiscover = { dns = "http://engines.lan:8000" }\n[models.b]\ndiscover = { kubernetes = { namespace = "models", service = "vllm", port = 8000 } }\n`,
   );
+  // How many there are is known when they are found.
+  expect(models.map(({ sequences }) => sequences)).toEqual([32, 32]);
   expect(models.map(({ plan }) => plan.engines)).toMatchObject([
     { type: "dns", address: new URL("http://engines.lan:8000") },
     { type: "kubernetes", namespace: "models", service: "vllm", port: 8000 },

@@ -24,7 +24,7 @@ export type RemoteModel = {
   /** Of the file. */
   readonly modifiedAt: string;
   readonly capabilities: readonly Capability[];
-  /** How many requests all of its engines take at once. */
+  /** How many requests its engines take at once, as far as the file tells how many there are. */
   readonly sequences: number;
   readonly plan: PoolPlan;
 };
@@ -34,8 +34,8 @@ const mostModels = 256;
 const mostRequests = 10_000;
 const mostContextTokens = 16_777_216;
 const usualRequests = 32;
-/** So many engines are counted on where discovery says how many there are. */
-const discoveredEngines = 64;
+/** So many engines are counted on until discovery says how many there are. */
+const undiscoveredEngines = 1;
 
 const dialects: readonly PoolPlan["dialect"][] = ["llama-server", "vllm", "sglang", "openai"];
 const capabilities: readonly Capability[] = [
@@ -125,7 +125,7 @@ async function readModel(
     ...(contextTokens === undefined ? {} : { contextTokens }),
     ...(key === undefined ? {} : { key }),
   };
-  const count = engines.type === "addresses" ? engines.addresses.length : discoveredEngines;
+  const count = engines.type === "addresses" ? engines.addresses.length : undiscoveredEngines;
   return {
     name: displayModelName(name),
     digest: digestOf(reader.describe()),

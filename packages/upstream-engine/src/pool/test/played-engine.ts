@@ -16,6 +16,8 @@ export type PlayedEngine = AsyncDisposable & {
   isWell: boolean;
   /** It takes questions and answers none. */
   isSilent: boolean;
+  /** The names it says it serves. */
+  served: readonly string[];
   stop(): Promise<void>;
 };
 
@@ -24,9 +26,11 @@ export async function playEngine(play: PlayedEngine["play"] = say("Hello")): Pro
   const server = createServer((request, response) => {
     const { url: path = "" } = request;
     if (engine.isSilent) engine.asked.push(path);
-    else if (path === "/health") response.writeHead(engine.isWell ? 200 : 500).end("{}");
-    else if (path === "/v1/models") response.end('{"data":[{"id":"m","max_model_len":100}]}');
-    else {
+    // It may stand behind a path of a host that has several.
+    else if (path.endsWith("/health")) response.writeHead(engine.isWell ? 200 : 500).end("{}");
+    else if (path.endsWith("/v1/models")) {
+      response.end(JSON.stringify({ data: engine.served.map((id) => ({ id, max_model_len: 100 })) }));
+    } else {
       engine.asked.push(path);
       engine.play(response, request);
     }
@@ -45,6 +49,7 @@ export async function playEngine(play: PlayedEngine["play"] = say("Hello")): Pro
     play,
     isWell: true,
     isSilent: false,
+    served: ["m"],
     stop,
     [Symbol.asyncDispose]: stop,
   };
@@ -62,6 +67,6 @@ export function say(text: string): PlayedEngine["play"] {
   };
 }
 
-export function refuse(status: number): PlayedEngine["play"] {
-  return (response) => response.writeHead(status).end('{"error":{"message":"words of the engine"}}');
+export function refuse(status: number, headers: Readonly<Record<string, string>> = {}): PlayedEngine["play"] {
+  return (response) => response.writeHead(status, headers).end('{"error":{"message":"words of the engine"}}');
 }

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EngineEvent, GenerateRequest } from "@hearth-and-keep/llama-engine";
+import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { Discovery } from "../discovery.ts";
+import type { EnginePool } from "../engine-pool.ts";
+import { createEnginePool, type PoolChoices } from "../pool-driver.ts";
+import type { PlayedEngine } from "./played-engine.ts";
+
+export const never = new AbortController().signal;
+
+export const request = (text = "Hi"): GenerateRequest => ({
+  input: { type: "conversation", conversation: { messages: [{ role: "user", content: text }] } },
+  mostTokens: 5,
+  cachePartition: "",
+  sampling: greedySampling,
+});
+
+/** A pool of which every engine is well. */
+export async function poolOf(
+  engines: readonly Pick<PlayedEngine, "url">[],
+  requestsPerEngine = 4,
+  choices: PoolChoices = {},
+): Promise<EnginePool> {
+  const addresses = engines.map(({ url }) => url);
+  const plan = {
+    dialect: "vllm",
+    engines: { type: "addresses", addresses },
+    requestsPerEngine,
+    canSeeImages: false,
+  } as const;
+  const pool = createEnginePool(plan, choices);
+  while (pool.snapshot().filter(({ state }) => state === "healthy").length < engines.length) await sleep(5);
+  return pool;
+}
+
+export async function answerOf(events: AsyncIterable<EngineEvent>): Promise<string> {
+  let text = "";
+  for await (const event of events) if (event.type === "text-delta") text += event.text;
+  return text;
+}
+
+/** A list of addresses that a test changes. */
+export function changingList(first: readonly URL[]): Discovery & { become(addresses: readonly URL[]): void } {
+  let next = Promise.withResolvers<readonly URL[]>();
+  next.resolve(first);
+  return {
+    become(addresses) {
+      next.resolve(addresses);
+    },
+    async *watch(signal) {
+      const ending = Promise.withResolvers<undefined>();
+      signal.addEventListener("abort", () => ending.resolve(undefined));
+      for (;;) {
+        const addresses = await Promise.race([next.promise, ending.promise]);
+        if (addresses === undefined) return;
+        next = Promise.withResolvers();
+        yield addresses;
+      }
+    },
+  };
+}
