@@ -27,7 +27,7 @@ const claims: readonly Claim[] = [
   },
   {
     title: "The page's flows work in Chromium on the real server and SmolLM2",
-    paths: [`${page}/page-flows.test.ts`],
+    paths: [`${page}/page-flows.test.ts`, `${page}/nothing-lost.test.ts`, `${page}/told-truly.test.ts`],
   },
   {
     title: "Every screen of the page has its picture, light and dark, narrow and wide, none blank or broken",

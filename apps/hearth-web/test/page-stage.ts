@@ -30,6 +30,8 @@ export type StagePlan = {
   /** Names of models and the files they are made from. */
   readonly models?: Readonly<Record<string, TestModelName>>;
   readonly key?: string;
+  /** A name besides its own that browsers may call it by. */
+  readonly allowedHost?: string;
   /** One that is there already, and is its starter's to end. */
   readonly browser?: TestBrowser;
 };
@@ -39,7 +41,12 @@ export const smol = { smol: "smollm2-135m-instruct-q4_1.gguf" } as const;
 const program = fileURLToPath(new URL("../../hearth/bin/hearth.js", import.meta.url));
 const patience = 20_000;
 
-export async function startPageStage({ models = {}, key, ...plan }: StagePlan = {}): Promise<PageStage> {
+export async function startPageStage({
+  models = {},
+  key,
+  allowedHost = "",
+  ...plan
+}: StagePlan = {}): Promise<PageStage> {
   await using undo = new AsyncDisposableStack();
   const store = undo.use(await makeTemporaryFolder("hearth-models"));
   const home = undo.use(await makeTemporaryFolder("hearth-home"));
@@ -52,6 +59,7 @@ export async function startPageStage({ models = {}, key, ...plan }: StagePlan = 
         HEARTH_THREADS: "1",
         HEARTH_CONTEXT_LENGTH: "2048",
         HEARTH_PRIVATE_REGISTRIES: "127.0.0.1",
+        HEARTH_ALLOWED_HOSTS: allowedHost,
         ...(key === undefined ? {} : { HEARTH_API_KEY: key }),
       },
       isReady: (output) => /listens on \S+/u.test(output),

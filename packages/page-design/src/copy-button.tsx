@@ -48,6 +48,7 @@ async function take(text: CopyButtonProps["text"]): Promise<boolean> {
 }
 
 function copyByField(text: string): boolean {
+  const before = document.activeElement;
   const field = document.createElement("textarea");
   field.value = text;
   field.className = "hidden-to-sight";
@@ -55,5 +56,7 @@ function copyByField(text: string): boolean {
   field.select();
   const isDone = document.execCommand("copy");
   field.remove();
+  // The field took the focus with it.
+  if (before instanceof HTMLElement) before.focus();
   return isDone;
 }

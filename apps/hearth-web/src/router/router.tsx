@@ -10,6 +10,7 @@ import {
   type LinkProps as PlainProps,
   useAddress,
 } from "@hearth-and-keep/page-design";
+import { useEffect } from "react";
 
 export type Place = "chat" | "models" | "live" | "connect";
 
@@ -31,6 +32,22 @@ export function useWhereabouts(): Whereabouts {
 function hrefOf(place: Place, conversation?: string): string {
   if (place !== "chat") return `${home}/${place}`;
   return conversation === undefined ? home : `${home}?chat=${conversation}`;
+}
+
+let lastConversation: string | undefined;
+
+/** Where the chat was left, so that the way there leads back to it while the page is open. */
+export function useLastChat(): string | undefined {
+  const { place, conversation } = useWhereabouts();
+  useEffect(() => {
+    if (place === "chat") lastConversation = conversation;
+  }, [place, conversation]);
+  return place === "chat" ? conversation : lastConversation;
+}
+
+/** To where the chat was left; `go("chat")` begins a new one. */
+export function goBackToChat(): void {
+  go("chat", lastConversation);
 }
 
 export function go(place: Place, conversation?: string): void {

@@ -18,7 +18,7 @@ import {
   ModelsIcon,
   SystemIcon,
 } from "../design/icons.tsx";
-import { Link, type Place, useWhereabouts } from "../router/router.tsx";
+import { Link, type Place, useLastChat, useWhereabouts } from "../router/router.tsx";
 import { useStore } from "../state/store.ts";
 import { nextTheme, theme } from "../state/theme.ts";
 import { shortcuts, useShortcuts } from "./shortcuts.ts";
@@ -32,6 +32,8 @@ const places: readonly { readonly place: Place; readonly label: string; readonly
 
 export function Frame({ children }: { readonly children: ReactNode }) {
   const { place } = useWhereabouts();
+  const lastChat = useLastChat();
+  const back = lastChat === undefined ? {} : { conversation: lastChat };
   const [isListShown, setIsListShown] = useState(false);
   useShortcuts(() => setIsListShown(true));
   const label = places.find((each) => each.place === place)?.label;
@@ -39,13 +41,13 @@ export function Frame({ children }: { readonly children: ReactNode }) {
     <div className="frame">
       <SkipLink />
       <header>
-        <Link place="chat" className="name">
+        <Link place="chat" {...back} className="name">
           <FlameIcon />
           Hearth
         </Link>
         <nav className="places" aria-label="Places">
           {places.map(({ place: to, label: words, icon }) => (
-            <Link key={to} place={to} {...(to === place ? { "aria-current": "page" } : {})}>
+            <Link key={to} place={to} {...back} {...(to === place ? { "aria-current": "page" } : {})}>
               {icon}
               {words}
             </Link>

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { go } from "../router/router.tsx";
+import { go, goBackToChat } from "../router/router.tsx";
 
 export const shortcuts = [
   { keys: "Enter", meaning: "Send the question" },
@@ -28,17 +28,24 @@ export function useShortcuts(showList: () => void): void {
 
 function deeds(showList: () => void): Readonly<Record<string, () => void>> {
   return {
-    "1": () => go("chat"),
+    "1": goBackToChat,
     "2": () => go("models"),
     "3": () => go("live"),
     "4": () => go("connect"),
     n: () => go("chat"),
     "/": () => {
-      go("chat");
-      requestAnimationFrame(() => document.querySelector<HTMLElement>("#question")?.focus());
+      if (focusQuestion()) return;
+      goBackToChat();
+      requestAnimationFrame(focusQuestion);
     },
     "?": showList,
   };
+}
+
+function focusQuestion(): boolean {
+  const question = document.querySelector<HTMLElement>("#question");
+  question?.focus();
+  return question !== null;
 }
 
 function isWriting(target: EventTarget | null): boolean {

@@ -1,5 +1,5 @@
 import { askLines, asProblem } from "../server-api/ask.ts";
-import { type AnswerTurn, type Conversation, type Figures, messagesOf } from "./conversation.ts";
+import { type AnswerTurn, type Conversation, type Figures, messagesOf, newId } from "./conversation.ts";
 import { createStore } from "./store.ts";
 
 /** An answer as far as it has come. */
@@ -21,14 +21,20 @@ export function stopAnswer(conversation: string): void {
   controllers.get(conversation)?.abort();
 }
 
-/** Reads one answer to its end, whichever that is; never throws. */
-export async function readAnswer(conversation: Conversation): Promise<AnswerTurn> {
+/**
+ * Reads one answer to its end, whichever that is; never throws. `keep` has what came so far, now and then. There is
+ * none when the page went away before its first word.
+ */
+export async function readAnswer(
+  conversation: Conversation,
+  keep: (unfinished: AnswerTurn) => void,
+): Promise<AnswerTurn | undefined> {
   const { id, model } = conversation;
   const controller = new AbortController();
   controllers.set(id, controller);
-  const desk = openDesk(id);
+  const turn = { id: newId(), role: "assistant", model } as const;
+  const desk = openDesk(id, (words) => keep({ ...turn, ...words, ...left }));
   const startedAt = performance.now();
-  const turn = { id: crypto.randomUUID(), role: "assistant", model } as const;
   try {
     const end = await readLines(conversation, controller.signal, desk);
     const seconds = (desk.firstAt() - startedAt) / 1000;
@@ -37,6 +43,8 @@ export async function readAnswer(conversation: Conversation): Promise<AnswerTurn
     return { ...turn, ...desk.words(), ending, figures: figuresOf(end, seconds) };
   } catch (thrown) {
     if (controller.signal.aborted) return { ...turn, ...desk.words(), ending: "stopped" };
+    // The browser breaks the connection then; nothing is wrong with it.
+    if (desk.isLeft()) return desk.isBegun() ? { ...turn, ...desk.words(), ...left } : undefined;
     const { message, nextStep } = asProblem(thrown);
     const ending = desk.words().text === "" ? "failed" : "cut";
     return { ...turn, ...desk.words(), ending, problem: { sentence: message, nextStep } };
@@ -50,6 +58,14 @@ const cutProblem = {
   sentence: "The answer broke off half-way",
   nextStep: "What came is kept; regenerate to have a whole one.",
 };
+
+const left = {
+  ending: "cut",
+  problem: {
+    sentence: "The page went away before the answer was whole",
+    nextStep: "What came is kept; regenerate to have a whole one.",
+  },
+} as const;
 
 async function readLines(
   { model, turns, settings }: Conversation,
@@ -73,18 +89,37 @@ function figuresOf(
   return { tokens, tokensPerSecond, firstTokenSeconds: wait };
 }
 
+type Words = { readonly text: string; readonly thinking: string };
+
 type Desk = {
   readonly add: (text: string, thinking: string) => void;
-  readonly words: () => { readonly text: string; readonly thinking: string };
+  readonly words: () => Words;
+  readonly isBegun: () => boolean;
   readonly firstAt: () => number;
+  /** The page was closed or loaded anew. */
+  readonly isLeft: () => boolean;
   readonly close: () => void;
 };
 
+const keepMilliseconds = 1000;
+
 /** Gathers what comes and shows it once a frame; a hidden tab has no frames, and needs none. */
-function openDesk(id: string): Desk {
+function openDesk(id: string, keep: (words: Words) => void): Desk {
   let [text, thinking] = ["", ""];
   let firstAt: number | undefined;
+  let keptAt = 0;
+  let isLeft = false;
   let frame = 0;
+  const keepNow = (): void => {
+    keptAt = performance.now();
+    if (firstAt !== undefined) keep({ text, thinking });
+  };
+  // Whoever loads the page anew finds what came in the last second as well.
+  const leave = (): void => {
+    isLeft = true;
+    keepNow();
+  };
+  window.addEventListener("pagehide", leave);
   const show = (): void => {
     frame = 0;
     const isBegun = firstAt !== undefined;
@@ -98,10 +133,14 @@ function openDesk(id: string): Desk {
       text += moreText;
       thinking += moreThinking;
       if (frame === 0) frame = requestAnimationFrame(show);
+      if (performance.now() - keptAt >= keepMilliseconds) keepNow();
     },
     words: () => ({ text, thinking }),
+    isBegun: () => firstAt !== undefined,
     firstAt: () => firstAt ?? performance.now(),
+    isLeft: () => isLeft,
     close: () => {
+      window.removeEventListener("pagehide", leave);
       cancelAnimationFrame(frame);
       liveAnswers.set((all) => new Map([...all].filter(([other]) => other !== id)));
     },

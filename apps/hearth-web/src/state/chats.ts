@@ -1,9 +1,19 @@
-import { liveAnswers, readAnswer } from "./answering.ts";
-import { type Conversation, newConversation, type Question, type Settings, titleOf } from "./conversation.ts";
+import { readAnswer, stopAnswer } from "./answering.ts";
+import {
+  type Conversation,
+  newConversation,
+  newId,
+  type Question,
+  type Settings,
+  titleOf,
+} from "./conversation.ts";
+import { dropDraft } from "./drafts.ts";
 import {
   dropAllConversations,
   dropConversation,
   keepConversation,
+  keepUnfinished,
+  parted,
   readConversations,
 } from "./kept-conversations.ts";
 import { createStore } from "./store.ts";
@@ -15,19 +25,23 @@ export const chats = createStore<Chats>({ isLoaded: false, list: [] });
 
 export async function loadChats(): Promise<void> {
   const kept = await readConversations();
-  chats.set(({ list }) => ({ isLoaded: true, list: [...list, ...kept] }));
+  chats.set(({ list }) => {
+    const isNew = ({ id }: Conversation): boolean => list.every((begun) => begun.id !== id);
+    return { isLoaded: true, list: [...list, ...kept.filter(isNew)] };
+  });
 }
 
 function find(id: string): Conversation | undefined {
   return chats.get().list.find((conversation) => conversation.id === id);
 }
 
-async function put(conversation: Conversation): Promise<void> {
+/** Nobody waits for the browser to have written it. */
+function put(conversation: Conversation): void {
   const others = chats.get().list.filter(({ id }) => id !== conversation.id);
-  const list = [conversation, ...others];
-  chats.set((known) => ({ ...known, list }));
-  const kept = await keepConversation(conversation, list);
-  if (kept.length < list.length) chats.set((known) => ({ ...known, list: kept }));
+  const { kept, surplus } = parted([conversation, ...others]);
+  chats.set((known) => ({ ...known, list: kept }));
+  void keepConversation(conversation);
+  for (const { id } of surplus) void removeChat(id);
 }
 
 export type NewQuestion = { readonly text: string; readonly images: readonly string[] };
@@ -39,57 +53,85 @@ export function beginChat(start: { model: string; settings: Settings }, question
   return conversation.id;
 }
 
-export function goOn(id: string, question: NewQuestion): void {
+export async function goOn(id: string, question: NewQuestion): Promise<void> {
+  await endAnswer(id);
   const conversation = find(id);
-  if (conversation !== undefined) void askIn(conversation, question);
+  if (conversation !== undefined) await askIn(conversation, question);
 }
 
-/** The question in other words; what followed it is replaced. */
-export function askAnew(id: string, questionId: string, text: string): void {
+/** The question in other words; what followed it is replaced, also while it is still being written. */
+export async function askAnew(id: string, questionId: string, text: string): Promise<void> {
+  await endAnswer(id);
   const conversation = find(id);
   const place = conversation?.turns.findIndex((turn) => turn.id === questionId) ?? -1;
   const old = conversation?.turns[place];
   if (conversation === undefined || old?.role !== "user") return;
   const title = place === 0 ? titleOf(text) : conversation.title;
   const turns = conversation.turns.slice(0, place);
-  void askIn({ ...conversation, title, turns }, { text, images: old.images });
+  await askIn({ ...conversation, title, turns }, { text, images: old.images });
 }
 
 /** Another answer to the last question. */
-export function regenerate(id: string): void {
+export async function regenerate(id: string): Promise<void> {
+  await endAnswer(id);
   const conversation = find(id);
   if (conversation === undefined) return;
   const last = conversation.turns.findLastIndex(({ role }) => role === "user");
-  void answerIn({ ...conversation, turns: conversation.turns.slice(0, last + 1) });
+  await answerIn({ ...conversation, turns: conversation.turns.slice(0, last + 1) });
 }
 
 function askIn(conversation: Conversation, { text, images }: NewQuestion): Promise<void> {
-  const question: Question = { id: crypto.randomUUID(), role: "user", text, images };
+  const question: Question = { id: newId(), role: "user", text, images };
   return answerIn({ ...conversation, turns: [...conversation.turns, question] });
 }
 
+/** By conversation; each ends once its answer has its place there. */
+const underWay = new Map<string, Promise<void>>();
+
+/** What comes next takes the place of an answer that is still being written. */
+async function endAnswer(id: string): Promise<void> {
+  stopAnswer(id);
+  await underWay.get(id);
+}
+
 async function answerIn(conversation: Conversation): Promise<void> {
-  if (liveAnswers.get().has(conversation.id)) return;
-  const asked = { ...conversation, changedAt: Date.now() };
-  const answering = readAnswer(asked);
-  await put(asked);
+  const { id } = conversation;
+  if (underWay.has(id)) return;
+  const answering = takeAnswer({ ...conversation, changedAt: Date.now() });
+  underWay.set(id, answering);
+  await answering.finally(() => underWay.delete(id));
+}
+
+async function takeAnswer(asked: Conversation): Promise<void> {
+  const answering = readAnswer(asked, (unfinished) => {
+    if (find(asked.id) !== undefined) void keepUnfinished(asked.id, unfinished);
+  });
+  put(asked);
   const turn = await answering;
   // Whoever was removed meanwhile stays away; a model chosen meanwhile stays chosen.
-  const current = find(conversation.id);
-  if (current !== undefined) await put({ ...current, changedAt: Date.now(), turns: [...asked.turns, turn] });
+  const current = find(asked.id);
+  if (current === undefined || turn === undefined) return;
+  put({ ...current, changedAt: Date.now(), turns: [...asked.turns, turn] });
 }
 
 export function changeChat(id: string, change: Partial<Pick<Conversation, "model" | "settings">>): void {
   const conversation = find(id);
-  if (conversation !== undefined) void put({ ...conversation, ...change });
+  if (conversation !== undefined) put({ ...conversation, ...change });
 }
 
 export async function removeChat(id: string): Promise<void> {
   chats.set((known) => ({ ...known, list: known.list.filter((each) => each.id !== id) }));
+  stopAnswer(id);
+  dropDraft(id);
   await dropConversation(id);
 }
 
 export async function removeAllChats(): Promise<void> {
+  const { list } = chats.get();
   chats.set((known) => ({ ...known, list: [] }));
+  for (const { id } of list) {
+    stopAnswer(id);
+    dropDraft(id);
+  }
   await dropAllConversations();
 }

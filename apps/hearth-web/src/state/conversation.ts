@@ -48,9 +48,15 @@ export const noSettings: Settings = { system: "", options: {} };
 
 const mostTitleCharacters = 60;
 
+/** As a UUID. Not by `randomUUID`, which browsers have only where a page came by HTTPS or from this machine. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/u, "$1-$2-$3-$4-");
+}
+
 export function newConversation(model: string, settings: Settings): Conversation {
-  const id = crypto.randomUUID();
-  return { id, title: "New chat", model, changedAt: Date.now(), turns: [], settings };
+  return { id: newId(), title: "New chat", model, changedAt: Date.now(), turns: [], settings };
 }
 
 export function titleOf(text: string): string {

@@ -24,6 +24,9 @@ def count_words(text: str) -> Counter:
 | dictionary | 6 | good |
 | \`Counter\` | 2 | better |
 
+- [x] tested on a novel &amp; a poem
+- [ ] ~~tested on a dictionary~~ not needed
+
 > For large files, read line by line.
 
 More is in the [documentation](https://docs.python.org/3/library/collections.html).`;
@@ -94,6 +97,17 @@ export const chatStates: readonly PageState[] = [
     reach: (page, url) => {
       const error = "model requires more system memory (5.6 GiB) than is available";
       return chatAbout(page, url, { refusal: { status: 500, error } });
+    },
+  },
+  {
+    name: "chat-unanswered",
+    reach: async (page, url) => {
+      await keepWaiting(page, "**/api/chat");
+      await openChat(page, url);
+      await askOn(page, "Are you there?");
+      await appear(page.getByText("Reading your question"));
+      await page.reload();
+      await appear(page.getByText("This question has no answer"));
     },
   },
   {

@@ -131,6 +131,17 @@ export const placeStates: readonly PageState[] = [
       await appear(page.locator(".code-word").first());
     },
   },
+  {
+    name: "connect-cannot-send-key",
+    isRefused: true,
+    reach: async (page, url) => {
+      await page.route("**/api/version", (route) => route.fulfill({ status: 401, body: "{}" }));
+      await openPlace(page, url, "connect");
+      await press(page.getByRole("button", { name: "Ollama command line" }));
+      await appear(page.getByText("cannot send a key"));
+      await appear(page.locator(".code-word").first());
+    },
+  },
   // The last one, since it makes the clock of its visitor.
   {
     name: "live-busy",

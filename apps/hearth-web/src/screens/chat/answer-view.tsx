@@ -35,15 +35,31 @@ export function AnswerView({ turn, onAgain }: AnswerViewProps) {
             Copy
           </CopyButton>
         )}
-        {onAgain !== undefined && (
-          <button type="button" className="button small bare" onClick={onAgain}>
-            <AgainIcon />
-            Regenerate
-          </button>
-        )}
+        {onAgain !== undefined && <AgainButton onPress={onAgain} />}
         <span className="quiet small one-line figures">{figuresInWords(model, figures)}</span>
       </div>
     </article>
+  );
+}
+
+/** After a question whose answer never began, as when the page was closed too soon. */
+export function NoAnswer({ onAgain }: { readonly onAgain: () => void }) {
+  return (
+    <div className="turn answer">
+      <p className="quiet small">This question has no answer.</p>
+      <div className="turn-deeds">
+        <AgainButton onPress={onAgain} />
+      </div>
+    </div>
+  );
+}
+
+function AgainButton({ onPress }: { readonly onPress: () => void }) {
+  return (
+    <button type="button" className="button small bare" onClick={onPress}>
+      <AgainIcon />
+      Regenerate
+    </button>
   );
 }
 

@@ -13,6 +13,7 @@ import { go } from "../../router/router.tsx";
 import { liveAnswers, stopAnswer } from "../../state/answering.ts";
 import { beginChat, changeChat, chats, goOn, type NewQuestion } from "../../state/chats.ts";
 import { type Conversation, noSettings, type Settings } from "../../state/conversation.ts";
+import { changeDraft, drafts, newChat, noDraft } from "../../state/drafts.ts";
 import {
   canSee,
   loadModels,
@@ -57,20 +58,9 @@ export function ChatScreen({ id }: { readonly id: string | undefined }) {
 type ChatProps = { readonly conversation: Conversation | undefined; readonly known: readonly Model[] };
 
 function Chat({ conversation, known }: ChatProps) {
-  const [draft, setDraft] = useState({ model: usualModel(known) ?? "", settings: noSettings });
   const [front, setFront] = useState<"chats" | "parameters">();
-  const { model, settings } = conversation ?? draft;
+  const { model, settings, change, send } = useTalk({ conversation, known });
   const isAnswering = useStore(liveAnswers, (all) => all.has(conversation?.id ?? ""));
-  const change = (changes: { readonly model?: string; readonly settings?: Settings }): void => {
-    if (changes.model !== undefined) rememberModel(changes.model);
-    if (conversation === undefined) setDraft({ ...draft, ...changes });
-    else changeChat(conversation.id, changes);
-  };
-  const send = (question: NewQuestion): void => {
-    rememberModel(model);
-    if (conversation === undefined) go("chat", beginChat(draft, question));
-    else goOn(conversation.id, question);
-  };
   return (
     <div className="chat">
       <aside className="chat-side" aria-label="Chats">
@@ -91,6 +81,7 @@ function Chat({ conversation, known }: ChatProps) {
           <Turns conversation={conversation} />
         )}
         <Composer
+          id={conversation?.id ?? newChat}
           model={model}
           takesImages={canSee(known, model)}
           isAnswering={isAnswering}
@@ -112,6 +103,36 @@ function Chat({ conversation, known }: ChatProps) {
       )}
     </div>
   );
+}
+
+type Talk = {
+  readonly model: string;
+  readonly settings: Settings;
+  readonly change: (changes: { readonly model?: string; readonly settings?: Settings }) => void;
+  readonly send: (question: NewQuestion) => void;
+};
+
+/** Whom one talks to and how: the conversation has it, and before there is one the draft of it. */
+function useTalk({ conversation, known }: ChatProps): Talk {
+  const draft = useStore(drafts, (all) => all.get(newChat) ?? noDraft);
+  const [chosen, setChosen] = useState(usualModel(known) ?? "");
+  const { model, settings } = conversation ?? { model: chosen, settings: draft.settings };
+  return {
+    model,
+    settings,
+    change: (changes) => {
+      if (changes.model !== undefined) rememberModel(changes.model);
+      if (conversation !== undefined) return changeChat(conversation.id, changes);
+      setChosen(changes.model ?? chosen);
+      changeDraft(newChat, () => ({ settings: changes.settings ?? settings }));
+    },
+    send: (question) => {
+      rememberModel(model);
+      if (conversation !== undefined) return void goOn(conversation.id, question);
+      changeDraft(newChat, () => ({ settings: noSettings }));
+      go("chat", beginChat({ model, settings }, question));
+    },
+  };
 }
 
 type ChatBarProps = PickerProps & {

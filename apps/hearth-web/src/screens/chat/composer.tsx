@@ -2,9 +2,13 @@ import { CloseIcon } from "@hearth-and-keep/page-design";
 import { type ChangeEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from "react";
 import { ImageIcon, SendIcon, StopIcon } from "../../design/icons.tsx";
 import type { NewQuestion } from "../../state/chats.ts";
+import { changeDraft, drafts, noDraft } from "../../state/drafts.ts";
+import { useStore } from "../../state/store.ts";
 import { readImages } from "./read-images.ts";
 
 export type ComposerProps = {
+  /** The conversation whose question is written here. */
+  readonly id: string;
   readonly model: string;
   readonly takesImages: boolean;
   readonly isAnswering: boolean;
@@ -15,9 +19,8 @@ export type ComposerProps = {
 const mostCharacters = 1_000_000;
 
 /** The box one writes in: Enter sends, Shift Enter makes a line, Escape stops the answer. */
-export function Composer({ model, takesImages, isAnswering, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useState("");
-  const [images, setImages] = useState<readonly string[]>([]);
+export function Composer({ id, model, takesImages, isAnswering, onSend, onStop }: ComposerProps) {
+  const { text, images } = useStore(drafts, (all) => all.get(id) ?? noDraft);
   const [mistake, setMistake] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => fitHeight(field.current), [text]);
@@ -25,14 +28,13 @@ export function Composer({ model, takesImages, isAnswering, onSend, onStop }: Co
   const send = (): void => {
     if (isEmpty || isAnswering) return;
     onSend({ text: text.trim(), images });
-    setText("");
-    setImages([]);
+    changeDraft(id, () => ({ text: "", images: [] }));
     setMistake("");
     field.current?.focus();
   };
   const attach = async ({ currentTarget }: ChangeEvent<HTMLInputElement>): Promise<void> => {
     const read = await readImages([...(currentTarget.files ?? [])], images.length);
-    setImages([...images, ...read.images]);
+    changeDraft(id, (draft) => ({ images: [...draft.images, ...read.images] }));
     setMistake(read.mistake);
     currentTarget.value = "";
   };
@@ -46,7 +48,10 @@ export function Composer({ model, takesImages, isAnswering, onSend, onStop }: Co
   };
   return (
     <div className="composer">
-      <Pictures images={images} onRemove={(place) => setImages(images.toSpliced(place, 1))} />
+      <Pictures
+        images={images}
+        onRemove={(place) => changeDraft(id, () => ({ images: images.toSpliced(place, 1) }))}
+      />
       {mistake !== "" && (
         <p className="mistake" role="alert">
           {mistake}
@@ -63,7 +68,7 @@ export function Composer({ model, takesImages, isAnswering, onSend, onStop }: Co
           aria-label="Your question"
           placeholder={`Ask ${model}`}
           value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
+          onChange={({ currentTarget }) => changeDraft(id, () => ({ text: currentTarget.value }))}
           onKeyDown={press}
         />
         <SendOrStop isAnswering={isAnswering} isEmpty={isEmpty} onSend={send} onStop={onStop} />

@@ -4,7 +4,7 @@ import { type LiveAnswer, liveAnswers } from "../../state/answering.ts";
 import { askAnew, regenerate } from "../../state/chats.ts";
 import type { AnswerTurn, Conversation, Turn } from "../../state/conversation.ts";
 import { useStore } from "../../state/store.ts";
-import { AnswerView, GrowingAnswer } from "./answer-view.tsx";
+import { AnswerView, GrowingAnswer, NoAnswer } from "./answer-view.tsx";
 import { QuestionView } from "./question-view.tsx";
 
 /** Nearer to the end than this, what comes is followed. */
@@ -23,6 +23,7 @@ export function Turns({ conversation }: { readonly conversation: Conversation })
           {turns.map((turn) => (
             <OneTurn key={turn.id} id={id} turn={turn} isLast={turn === last && live === undefined} />
           ))}
+          {live === undefined && last?.role === "user" && <NoAnswer onAgain={() => void regenerate(id)} />}
           {live !== undefined && <GrowingAnswer live={live} model={conversation.model} />}
         </div>
       </section>
@@ -57,9 +58,9 @@ type OneTurnProps = { readonly id: string; readonly turn: Turn; readonly isLast:
 
 const OneTurn = memo(function OneTurn({ id, turn, isLast }: OneTurnProps) {
   if (turn.role === "user") {
-    return <QuestionView question={turn} onChange={(text) => askAnew(id, turn.id, text)} />;
+    return <QuestionView question={turn} onChange={(text) => void askAnew(id, turn.id, text)} />;
   }
-  return <AnswerView turn={turn} {...(isLast ? { onAgain: () => regenerate(id) } : {})} />;
+  return <AnswerView turn={turn} {...(isLast ? { onAgain: () => void regenerate(id) } : {})} />;
 });
 
 /** The end stays in sight while it is, and only then. */

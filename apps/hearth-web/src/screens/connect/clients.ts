@@ -14,6 +14,8 @@ export type Client = {
   readonly language: "bash" | "javascript" | "python" | "yaml" | "text";
   /** What to have first. */
   readonly install?: string;
+  /** One that has no way to send a key: the client that does the same, by its id. */
+  readonly insteadWithKey?: string;
   readonly write: (facts: Facts) => string;
 };
 
@@ -92,6 +94,7 @@ export const clients: readonly Client[] = [
     id: "ollama",
     name: "Ollama command line",
     language: "bash",
+    insteadWithKey: "hearth",
     write: (facts) => `export OLLAMA_HOST=${facts.base}\nollama run ${facts.model} ${shellQuote(hello)}`,
   },
   {
@@ -232,6 +235,9 @@ console.log(answer.content);`,
     write: (facts) =>
       [
         "# ~/.continue/config.yaml",
+        "name: Hearth",
+        "version: 1.0.0",
+        "schema: v1",
         "models:",
         `  - name: ${quote(`${facts.model} on Hearth`)}`,
         "    provider: openai",

@@ -48,11 +48,19 @@ export function ConnectScreen() {
 }
 
 function Lines({ client, facts }: { readonly client: Client; readonly facts: Facts }) {
+  const instead = facts.needsKey ? clients.find(({ id }) => id === client.insteadWithKey) : undefined;
+  const { id, install, write, language } = instead ?? client;
   return (
     <section className="stack" aria-labelledby="client">
       <h2 id="client">{client.name}</h2>
-      {client.install !== undefined && <CodeBlock code={client.install} language="bash" isOpen={false} />}
-      <CodeBlock key={client.id} code={client.write(facts)} language={client.language} isOpen={false} />
+      {instead !== undefined && (
+        <p>
+          The <code>{client.id}</code> command cannot send a key, so this server turns it away. Use{" "}
+          <code>{instead.name}</code>, which takes the same commands:
+        </p>
+      )}
+      {install !== undefined && <CodeBlock code={install} language="bash" isOpen={false} />}
+      <CodeBlock key={id} code={write(facts)} language={language} isOpen={false} />
       {facts.needsKey && facts.key === "" && (
         <p className="quiet small">
           Set <code>HEARTH_API_KEY</code> to the server's key where this runs, or paste the key above.

@@ -26,10 +26,8 @@ export function ModelsScreen() {
     <div className="column stack">
       <ScreenHead title="Models">
         {known.state === "there" && known.list.length > 0 && (
-          <span className="quiet">
-            {known.list.length === 1 ? "1 model" : `${known.list.length} models`},{" "}
-            {bytesInWords(known.list.reduce((sum, { size }) => sum + size, 0))}
-          </span>
+          // No sum of their sizes: what models share is on the disk once, and the list does not tell what that is.
+          <span className="quiet">{known.list.length === 1 ? "1 model" : `${known.list.length} models`}</span>
         )}
       </ScreenHead>
       <PullForm />

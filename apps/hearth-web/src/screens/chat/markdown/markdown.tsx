@@ -2,6 +2,7 @@ import type { MarkedToken, Token, Tokens } from "marked";
 import { memo, type ReactNode, useRef } from "react";
 import { CodeBlock } from "./code-block.tsx";
 import { type Blocks, readBlocks } from "./read-blocks.ts";
+import { readEntities } from "./read-entities.ts";
 import { cutLong, safeAddress, showTurning } from "./safe-text.ts";
 
 /** `isGrowing` while more may come: then the last block is left without colours. */
@@ -52,7 +53,7 @@ function drawBlock(token: Token, isOpen: boolean): ReactNode {
     case "paragraph":
       return <p>{drawInlines(block.tokens)}</p>;
     case "text":
-      return block.tokens === undefined ? say(block.text) : drawInlines(block.tokens);
+      return block.tokens === undefined ? sayRead(block.text) : drawInlines(block.tokens);
     case "html":
     case "plain":
       return <p className="as-is">{say(cutLong(block.raw))}</p>;
@@ -135,11 +136,11 @@ function Inline({ token }: { readonly token: Token }): ReactNode {
       return drawLink(inline.href, drawInlines(inline.tokens), inline.raw);
     case "image":
       // Loading it would tell another machine who reads this.
-      return drawLink(inline.href, `Image: ${inline.text || inline.href}`, inline.raw);
+      return drawLink(inline.href, sayRead(`Image: ${inline.text || inline.href}`), inline.raw);
     case "checkbox":
       return inline.checked ? "☑ " : "☐ ";
     case "text":
-      return inline.tokens === undefined ? say(inline.text) : drawInlines(inline.tokens);
+      return inline.tokens === undefined ? sayRead(inline.text) : drawInlines(inline.tokens);
     case "escape":
       return say(inline.text);
     case "blockquote":
@@ -158,13 +159,19 @@ function Inline({ token }: { readonly token: Token }): ReactNode {
 }
 
 function drawLink(href: string, words: ReactNode, raw: string): ReactNode {
-  const address = safeAddress(href);
+  // Read first: an address is judged as the browser will understand it.
+  const address = safeAddress(readEntities(href));
   if (address === undefined) return say(raw);
   return (
     <a href={address} target="_blank" rel="noreferrer noopener">
       {words}
     </a>
   );
+}
+
+/** For prose; code is said as it was written. */
+function sayRead(text: string): string {
+  return say(readEntities(text));
 }
 
 function say(text: string): string {
