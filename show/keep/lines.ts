@@ -41,7 +41,11 @@ const claims: readonly Claim[] = [
   },
   {
     title: "A tampered audit chain is found out at its first bad row, and without a record no value leaves",
-    paths: [`${keep}/audit/tampered-log.test.ts`, `${keep}/audit/fails-closed.test.ts`],
+    paths: [
+      `${keep}/audit/tampered-log.test.ts`,
+      `${keep}/audit/fails-closed.test.ts`,
+      `${keep}/audit/power-cut.test.ts`,
+    ],
   },
   {
     title: "Writes survive kills once each, one of many writers wins, a repeated request has one effect",
