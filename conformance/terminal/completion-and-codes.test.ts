@@ -16,7 +16,7 @@ import { runHearth } from "./run-hearth.ts";
 import { openTerminal, program } from "./terminal-window.ts";
 
 const counted = { completions: 0, listings: 0, codes: 0 };
-const needed = { completions: 15, listings: 6, codes: 8 };
+const needed = { completions: 15, listings: 7, codes: 8 };
 let folder: TemporaryFolder;
 let server: TestServer;
 let environment: Record<string, string>;
@@ -137,6 +137,7 @@ test.for([
   [["doctor"], "findings"],
   [["bench", "tiny", "--clients", "1,2", "--seconds", "5"], "curve"],
   [["engine", "list"], "engines"],
+  [["prune", "--dry-run"], "files"],
 ] as const)("%s --json is one JSON document", { timeout: 60_000 }, async ([words, key]) => {
   const ended = await runHearth([...words, "--json"], { environment });
   expect(JSON.parse(ended.output), ended.errors).toHaveProperty(key);

@@ -69,11 +69,15 @@ async function captureWithoutServer(capture: Capture, folder: string): Promise<v
     ["create", "m", "--from", "no-such-file.gguf"],
     ["create", "m", "--from", join(folder, "broken.gguf")],
     ["create", "../m", "--from", join(folder, "broken.gguf")],
+    ["create", "m", "--quantize", "q4_0"],
     ["prune"],
+    ["prune", "--models", join(folder, "broken.gguf")],
     ["completion"],
     ["completion", "tcsh"],
     ["serve", "--port", "many", "--keep-alive", "soon"],
     ["serve", "--host", "0.0.0.0"],
+    ["serve", "--models", join(folder, "broken.gguf")],
+    ["serve", "--log-file", folder],
   ]) {
     await capture.run(words);
   }
@@ -101,7 +105,7 @@ async function captureWithServers(capture: Capture): Promise<void> {
   await using dying = await startTestServer({ models: { tiny }, script: () => [{ do: "die", failure }] });
   const host = { HEARTH_HOST: dying.url };
   await capture.run(["run", "tiny", "hello"], host);
-  await capture.run(["run", "tiny", "hello", "--think", "much"], host);
+  await capture.run(["run", "tiny", "hello", "--think=much"], host);
   await capture.run(["run", "tiny", "hello", "--image", "picture.png"], host);
   await capture.run(["run", "tiny", "hello", "--format", "no-such-file"], host);
   await capture.run(["bench", "tiny", "--clients", "none"], host);

@@ -32,11 +32,19 @@ export function startScriptedChat(): Promise<TestServer> {
     script: (request) => {
       const text = lastWords(request);
       return [
-        ...(scripts[text.split(/\s/u)[0] ?? ""] ?? [say(`You said: ${text}`)]),
+        ...(text === "recite"
+          ? [say(recite(request))]
+          : (scripts[text.split(/\s/u)[0] ?? ""] ?? [say(`You said: ${text}`)])),
         { do: "end", reason: "stop" },
       ];
     },
   });
+}
+
+/** Everything that stands before the question, in order. */
+function recite({ input }: GenerateRequest): string {
+  if (input.type !== "conversation") return "";
+  return input.conversation.messages.map(({ role, content }) => `${role}=${content}`).join("; ");
 }
 
 function lastWords({ input }: GenerateRequest): string {

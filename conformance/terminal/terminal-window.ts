@@ -8,8 +8,14 @@ export type TerminalWindow = AsyncDisposable & {
   /** A folder of its own, which is also the person's home. */
   readonly home: string;
   type(text: string): void;
+  /** As the middle button of a mouse does: with marks around it where the program has asked for them. */
+  paste(text: string): void;
   /** Names of tmux, as in Enter, C-c, Up. */
   press(...keys: readonly string[]): void;
+  /** Writes whatever the programs in it write into a file. */
+  record(file: string): void;
+  /** What tmux knows of the window, as in `pane_pid`. */
+  knows(fact: string): string;
   resize(columns: number, rows: number): void;
   /** What a person sees, without empty lines at the end. */
   read(): string;
@@ -64,7 +70,13 @@ export async function openTerminal({
   return {
     home: folder.path,
     type: (text) => void tmux("send-keys", "-l", text),
+    paste: (text) => {
+      tmux("set-buffer", "--", text);
+      tmux("paste-buffer", "-p", "-r", "-d");
+    },
     press: (...keys) => void tmux("send-keys", ...keys),
+    record: (file) => void tmux("pipe-pane", `cat > "${file}"`),
+    knows: (fact) => tmux("display-message", "-p", `#{${fact}}`).trim(),
     resize: (width, height) => void tmux("resize-window", "-x", String(width), "-y", String(height)),
     read,
     readAll: () => tmux("capture-pane", "-p", "-S", "-", "-J").replace(/\s+$/u, ""),

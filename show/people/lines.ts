@@ -19,7 +19,7 @@ const claims: readonly Claim[] = [
   },
   {
     title: "Typing, Ctrl-C, a resized window, a pipe and no terminal at all do what people expect",
-    paths: [`${terminal}/terminal-flows.test.ts`],
+    paths: [`${terminal}/terminal-flows.test.ts`, `${terminal}/chat-flows.test.ts`],
   },
   {
     title: "Every command's help, error and empty state can be read by somebody new",

@@ -4,13 +4,15 @@ import { BodyProblem, NoSuchMethod, NoSuchRoute } from "@hearth-and-keep/http-se
 import { type EngineSetupFailure, explainEngineSetup } from "./engines/engine-programs.ts";
 import type { SamplingFailure } from "./generation/sampling.ts";
 import type { ModelfileFailure } from "./models/creating/parse-modelfile.ts";
-import type { ModelFailure, TransferFailure } from "./models/model-failure.ts";
+import type { ModelFailure, StoreFolderFailure, TransferFailure } from "./models/model-failure.ts";
 import type { SchedulingFailure } from "./scheduling/failures.ts";
 
 /** What keeps a command from doing its work. */
 export type CommandFailure =
   | { readonly kind: "insecure-bind"; readonly host: string }
   | { readonly kind: "file-missing"; readonly file: string }
+  | { readonly kind: "log-file-unusable"; readonly file: string; readonly reason: string }
+  | StoreFolderFailure
   | EngineSetupFailure
   | ModelfileFailure
   | ModelFailure;
@@ -70,9 +72,11 @@ const noSuchModel = 5;
 const nextSteps: Readonly<Partial<Record<CommandFailure["kind"], string>>> = {
   "file-missing": "look how it is spelled; a path starts from the folder you are in, or from the Modelfile's",
   "model-not-found": "hearth list shows what is there, hearth pull NAME fetches a model",
-  "model-of-nothing": "hearth create NAME --from FILE.gguf, or hearth create NAME -f Modelfile",
+  "model-of-nothing": "hearth create NAME --from FILE.gguf, or hearth create NAME -f Modelfile, and not both",
   "modelfile-invalid": "correct that line; FROM, PARAMETER, SYSTEM and TEMPLATE are the usual words",
   "store-full": "hearth prune frees what no model needs, hearth remove MODEL frees a model",
+  "store-folder-unusable": "name another folder with --models or HEARTH_MODELS, or change who owns this one",
+  "log-file-unusable": "name another file with --log-file, or leave it out to have the log in the terminal",
   "store-failing": "hearth doctor looks at the store and the disk",
   "model-file-invalid": "fetch the file again; only GGUF files can be used",
 };
@@ -83,6 +87,10 @@ function sentenceOf(failure: CommandFailure): string {
       return `Cannot listen on ${failure.host}: other machines could use this server without a key; say --allow-insecure-bind if that is what you want`;
     case "file-missing":
       return `Cannot read "${failure.file}": there is no such file`;
+    case "log-file-unusable":
+      return `Cannot write the log to "${failure.file}": ${failure.reason}`;
+    case "store-folder-unusable":
+      return `Cannot keep models in "${failure.folder}": ${failure.reason}`;
     case "tool-missing":
     case "tool-failed":
     case "engine-missing":

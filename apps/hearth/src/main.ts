@@ -22,9 +22,11 @@ const parts: CommandParts = {
 const typed = typedCommand();
 const program = new Command("hearth")
   .description("Run language models on this machine, and serve them in three protocols")
-  .version(manifest.version, "-V, --version", "show which version this is")
+  .version(manifest.version, "-v, --version", "show which version this is")
   .helpOption("-h, --help", "show this help")
   .helpCommand("help [command]", "show how a command works")
+  // -v is one thing before a command and another one after it.
+  .enablePositionalOptions()
   .exitOverride()
   .configureOutput({ outputError: (text, write) => tellWrongWords(text, { write, typed }) })
   .showSuggestionAfterError()
@@ -42,9 +44,9 @@ for (const { name, alias, summary, load } of commandTable) {
   if (typed !== undefined && [name, alias].includes(typed)) (await load()).define(command, parts);
 }
 
-// Whoever reads our output may have had enough of it, as `head` does.
+// Whoever reads our output may have had enough of it, as `head` does, or has closed the window.
 process.stdout.on("error", (problem: NodeJS.ErrnoException) => {
-  if (problem.code !== "EPIPE") throw problem;
+  if (problem.code !== "EPIPE" && problem.code !== "EIO") throw problem;
   process.exit(0);
 });
 

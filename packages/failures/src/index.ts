@@ -5,6 +5,8 @@
  * and maps them with one exhaustive switch per wire format. Anything else that is thrown is a defect.
  * Both programs and all packages may import this.
  */
+export { explainFileProblem } from "./explain-file-problem.ts";
+
 export class FailureError<Failure extends { readonly kind: string }> extends Error {
   readonly failure: Failure;
 

@@ -16,6 +16,8 @@ export type CallFailure =
       readonly url: string;
       readonly reason: string;
       readonly isLocal: boolean;
+      /** Nothing listens there, so that a server could be started. */
+      readonly isFree: boolean;
     }
   /** Something answers there that speaks another language. */
   | { readonly kind: "server-strange"; readonly url: string }
@@ -24,7 +26,13 @@ export type CallFailure =
   /** The server says no in its own words. */
   | { readonly kind: "server-refused"; readonly status: number; readonly text: string }
   | { readonly kind: "answer-cut-off" }
-  | { readonly kind: "server-start-failed"; readonly lines: readonly string[] }
+  | {
+      readonly kind: "server-start-failed";
+      readonly lines: readonly string[];
+      readonly exitCode: number | null;
+    }
+  /** Where the command line keeps its own files cannot be written. */
+  | { readonly kind: "own-folder-unusable"; readonly folder: string; readonly reason: string }
   | { readonly kind: "words-wrong"; readonly sentence: string; readonly next?: string }
   | { readonly kind: "terminal-missing"; readonly command: string }
   /** What is kept of an interrupted work, when something is. */

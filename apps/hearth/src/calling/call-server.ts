@@ -211,7 +211,8 @@ function explainOutbound(problem: unknown, { url, isLocal }: ServerAddress): unk
   const cut = ["connection-broken", "answer-too-large"].includes(problem.reason);
   if (cut) return callFailure({ kind: "answer-cut-off" }, { cause: problem });
   const reason = reasons[problem.reason] ?? "it cannot be called";
-  return callFailure({ kind: "server-unreachable", url, reason, isLocal }, { cause: problem });
+  const isFree = problem.reason === "connection-refused";
+  return callFailure({ kind: "server-unreachable", url, reason, isLocal, isFree }, { cause: problem });
 }
 
 const reasons: Readonly<Partial<Record<OutboundProblem["reason"], string>>> = {

@@ -8,7 +8,7 @@ export function ownFiles() {
     home,
     history: join(home, "history"),
     log: join(home, "logs", "server.log"),
-    /** Which process `run` started in the background. */
-    server: join(home, "server.json"),
+    /** One note for each server that `run` started in the background. */
+    servers: join(home, "servers"),
   } as const;
 }

@@ -18,6 +18,8 @@ export type RunningModel = {
   readonly context_length?: number;
 };
 
+export type ModelTurn = { readonly role: "system" | "user" | "assistant"; readonly content: string };
+
 export type ShownModel = {
   readonly license?: string;
   readonly modelfile?: string;
@@ -25,7 +27,15 @@ export type ShownModel = {
   readonly template?: string;
   readonly system?: string;
   readonly capabilities?: readonly string[];
+  /** Turns that the server puts before every conversation with it. */
+  readonly messages?: readonly ModelTurn[];
   readonly model_info?: Readonly<Record<string, unknown>>;
+  readonly projector_info?: Readonly<Record<string, unknown>>;
+  readonly tensors?: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly shape: readonly number[];
+  }[];
   readonly details?: {
     readonly family?: string;
     readonly parameter_size?: string;
@@ -57,7 +67,8 @@ export async function runningModels(server: ServerCaller): Promise<readonly Runn
   return (answer as { readonly models?: readonly RunningModel[] }).models ?? [];
 }
 
-export async function showModel(server: ServerCaller, model: string): Promise<ShownModel> {
+/** With everything that its file says when it is to be whole: also the lists of words, which are long. */
+export async function showModel(server: ServerCaller, model: string, isWhole = false): Promise<ShownModel> {
   // The shape of the family's description of a model.
-  return (await server.ask("/api/show", { model })) as ShownModel;
+  return (await server.ask("/api/show", { model, ...(isWhole ? { verbose: true } : {}) })) as ShownModel;
 }

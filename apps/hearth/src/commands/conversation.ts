@@ -1,13 +1,9 @@
 import type { ServerCaller } from "../calling/call-server.ts";
-import type { AnswerEnd, ShownModel } from "../calling/server-answers.ts";
+import type { AnswerEnd, ModelTurn, ShownModel } from "../calling/server-answers.ts";
 import type { AnswerPiece, ThinkingView } from "../terminal/answer-view.ts";
 import { tellSeconds } from "../terminal/measures.ts";
 
-type ChatMessage = {
-  readonly role: "system" | "user" | "assistant";
-  readonly content: string;
-  readonly images?: readonly string[];
-};
+type ChatMessage = ModelTurn & { readonly images?: readonly string[] };
 
 /** What a person has set and said so far; everything in it can be changed while they chat. */
 export type Conversation = {
@@ -15,12 +11,17 @@ export type Conversation = {
   shown: ShownModel;
   system: string | undefined;
   parameters: Record<string, unknown>;
+  /** Said in this chat. What the model was saved with is in `shown`, and the server itself puts it before these. */
   messages: ChatMessage[];
+  /** Pictures that go with the next question. */
+  images: readonly string[];
   think: boolean | string | undefined;
   thinkingView: ThinkingView;
   format: unknown;
   keepAlive: string | undefined;
   isVerbose: boolean;
+  /** Whether answers are drawn as Markdown, broken between words; otherwise they stand as the model writes them. */
+  wrapsWords: boolean;
 };
 
 export function canDo({ shown }: Conversation, ability: string): boolean {
@@ -42,7 +43,8 @@ export async function* say(
   { server, signal, onEnd }: Asking,
 ): AsyncGenerator<AnswerPiece> {
   const { messages } = conversation;
-  messages.push({ role: "user", content: text, ...(images.length === 0 ? {} : { images }) });
+  const shown = [...conversation.images, ...images];
+  messages.push({ role: "user", content: text, ...(shown.length === 0 ? {} : { images: shown }) });
   let answer = "";
   try {
     for await (const object of server.stream("/api/chat", writeBody(conversation), signal)) {
@@ -57,7 +59,10 @@ export async function* say(
     }
   } finally {
     if (answer === "") messages.pop();
-    else messages.push({ role: "assistant", content: answer });
+    else {
+      messages.push({ role: "assistant", content: answer });
+      conversation.images = [];
+    }
   }
 }
 
@@ -73,6 +78,16 @@ function writeBody(conversation: Conversation) {
     ...(format === undefined ? {} : { format }),
     ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }),
   };
+}
+
+/** Into memory, for as long as the chat wants it kept. */
+export async function loadModel(
+  server: ServerCaller,
+  { model, keepAlive }: Conversation,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = { model, stream: false, ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }) };
+  await server.ask("/api/generate", body, { idleSeconds: 3600, signal });
 }
 
 /** One line with what took how long. */

@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { callFailure, isCallFailure } from "../calling/call-failure.ts";
 import type { ServerCaller } from "../calling/call-server.ts";
 import type { ModelOrder } from "../models/creating/create-model.ts";
 import type { ProgressStep } from "../terminal/transfer-progress.ts";
+import { makeSafeLine } from "../terminal/untrusted-text.ts";
 
 type Report = (step: ProgressStep) => void;
 
@@ -25,9 +27,24 @@ export async function createOnServer(server: ServerCaller, order: ModelOrder, re
     ...(parameters === undefined ? {} : { parameters }),
     ...(messages === undefined ? {} : { messages }),
   };
-  for await (const step of server.stream("/api/create", body)) {
-    // The shape of the family's progress.
-    report(step as ProgressStep);
+  await followCreation(server.stream("/api/create", body), report);
+}
+
+async function followCreation(steps: ReturnType<ServerCaller["stream"]>, report: Report): Promise<void> {
+  let last = "";
+  try {
+    for await (const step of steps) {
+      last = String(step["status"]);
+      // The shape of the family's progress.
+      report(step as ProgressStep);
+    }
+  } catch (problem) {
+    // What is refused while a file is looked at is the file's fault, which the answer's status can tell no more.
+    if (last !== "parsing GGUF" || !isCallFailure(problem, "server-refused")) throw problem;
+    const text = problem.failure.kind === "server-refused" ? problem.failure.text : "";
+    const sentence = `Cannot use the model file: ${makeSafeLine(text)}`;
+    const next = "fetch the file again; only GGUF files can be used";
+    throw callFailure({ kind: "words-wrong", sentence, next }, { cause: problem });
   }
 }
 
@@ -82,6 +99,8 @@ async function* uploadedParts(
   { name, digest, size, report }: Upload,
 ): AsyncGenerator<Uint8Array> {
   let completed = 0;
+  // From the beginning, or it would seem to go on from where an earlier one was left.
+  report({ status: `uploading ${name}`, digest, total: size, completed });
   for await (const chunk of createReadStream(path)) {
     yield chunk;
     completed += chunk.length;

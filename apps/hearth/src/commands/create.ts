@@ -2,7 +2,9 @@ import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { FailureError } from "@hearth-and-keep/failures";
+import { Option } from "commander";
 import { isAnswering } from "../calling/background-server.ts";
+import { callFailure } from "../calling/call-failure.ts";
 import { openServer, type ServerFlags } from "../calling/call-server.ts";
 import { readStoreConfig, storeSettings } from "../config.ts";
 import type { CommandFailure } from "../failures.ts";
@@ -16,6 +18,7 @@ import { openTransferProgress } from "../terminal/transfer-progress.ts";
 import type { Define } from "./command-row.ts";
 import { createOnServer } from "./create-on-server.ts";
 import { addServerFlags } from "./server-flags.ts";
+import { readStandardInput } from "./standard-input.ts";
 
 type CreatePlan = {
   readonly name: string;
@@ -26,15 +29,25 @@ type CreatePlan = {
 };
 
 const mostModelfileBytes = 16 * 1024 * 1024;
+const usualModelfile = "Modelfile";
 
-type CreateFlags = ServerFlags & { readonly from?: string; readonly file?: string; readonly models?: string };
+type CreateFlags = ServerFlags & {
+  readonly from?: string;
+  readonly file?: string;
+  readonly models?: string;
+  readonly quantize?: string;
+};
 
 export const define: Define = (command) => {
   addServerFlags(
     command
       .argument("<name>", "what to call it, as in model or model:tag")
       .option("--from <file>", "a GGUF file, or the first part of a split one")
-      .option("-f, --file <Modelfile>", "a Modelfile, which says what the model is made of")
+      .option(
+        "-f, --file <Modelfile>",
+        "a Modelfile, which says what the model is made of; - reads it from standard input (default: Modelfile in this folder)",
+      )
+      .addOption(new Option("-q, --quantize <type>").hideHelp())
       .option(
         "--models <folder>",
         `write into this store, without a server (default: ${storeSettings.models.fallbackText})`,
@@ -44,7 +57,10 @@ export const define: Define = (command) => {
 
 /** On the server that was named or answers; in the store of this machine when there is none, or a store was named. */
 async function createAsAsked(name: string, flags: CreateFlags): Promise<void> {
-  const { from, file: modelfile } = flags;
+  if (flags.quantize !== undefined) throw cannotQuantize(flags.quantize);
+  const { from } = flags;
+  const modelfile =
+    flags.file ?? (from === undefined && (await sizeOf(usualModelfile)) ? usualModelfile : undefined);
   const plan = { name, ...(from && { from }), ...(modelfile && { modelfile }) };
   const title = titleOf(plan);
   await using server = await openServer(flags);
@@ -62,6 +78,13 @@ async function createAsAsked(name: string, flags: CreateFlags): Promise<void> {
   screen.line(`Created ${title}`);
 }
 
+function cannotQuantize(type: string): Error {
+  const sentence = `Cannot convert weights to "${type}": Hearth runs them as they are stored`;
+  const next =
+    "hearth pull a model that is stored so, or convert the file with llama-quantize of llama.cpp first";
+  return callFailure({ kind: "words-wrong", sentence, next });
+}
+
 /** Says at once what is wrong with the words. */
 function titleOf({ name, from, modelfile }: CreatePlan): string {
   if ((from === undefined) === (modelfile === undefined)) throw modelFailure({ kind: "model-of-nothing" });
@@ -76,18 +99,23 @@ async function readOrder({ from, modelfile }: CreatePlan): Promise<Omit<ModelOrd
 }
 
 async function readModelfile(file: string): Promise<Omit<ModelOrder, "name">> {
-  const bytes = await requireFile(file);
-  if (bytes > mostModelfileBytes) {
-    const reason = `it is longer than ${mostModelfileBytes} bytes`;
-    throw new FailureError<CommandFailure>({ kind: "modelfile-invalid", line: 1, reason });
-  }
-  const { from, adapters, extras } = parseModelfile(await readFile(file, "utf8"));
-  const folder = dirname(resolve(file));
+  const { from, adapters, extras } = parseModelfile(await readModelfileText(file));
+  const folder = file === "-" ? resolve(".") : dirname(resolve(file));
   return {
     origin: await readOrigin(folder, from),
     extras,
     ...(adapters.length === 0 ? {} : { adapters: await filesIn(folder, adapters) }),
   };
+}
+
+async function readModelfileText(file: string): Promise<string> {
+  if (file === "-") return readStandardInput();
+  const bytes = await requireFile(file);
+  if (bytes > mostModelfileBytes) {
+    const reason = `it is longer than ${mostModelfileBytes} bytes`;
+    throw new FailureError<CommandFailure>({ kind: "modelfile-invalid", line: 1, reason });
+  }
+  return readFile(file, "utf8");
 }
 
 /** One name that is no file is another model's. */

@@ -79,6 +79,7 @@ export async function listEngines(places: EnginePlaces, { isJson, print }: ListP
     print(JSON.stringify({ engines: rows, missing, choice: chosen.sentence }, null, 2));
     return;
   }
+  const { screen } = await import("../terminal/screen.ts");
   const { drawTable } = await import("../terminal/table.ts");
   const drawn = rows.map((row) => [
     row.name,
@@ -87,7 +88,8 @@ export async function listEngines(places: EnginePlaces, { isJson, print }: ListP
     row.isUsed ? "used" : "",
   ]);
   const absent = missing.map((name) => [name, "not installed", "", ""]);
-  for (const line of drawTable(["ENGINE", "STATE", "SELF-TEST", ""], [...drawn, ...absent])) print(line);
+  const fit = { screen, least: ["", "SELF-TEST"] };
+  for (const line of drawTable(["ENGINE", "STATE", "SELF-TEST", ""], [...drawn, ...absent], fit)) print(line);
   print("");
   print(chosen.sentence);
   if (missing.includes("xllamacpp")) print("Type hearth engine install to get llama.cpp's own server");

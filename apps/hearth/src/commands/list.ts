@@ -25,7 +25,8 @@ export const define: Define = (command) => {
           tellBytes(size),
           tellAge(new Date(modifiedAt)),
         ]);
-        for (const line of drawTable(["NAME", "ID", "SIZE", "MODIFIED"], rows)) screen.line(line);
+        const fit = { screen, least: ["ID", "MODIFIED", "SIZE"] };
+        for (const line of drawTable(["NAME", "ID", "SIZE", "MODIFIED"], rows, fit)) screen.line(line);
       }
     }),
   );

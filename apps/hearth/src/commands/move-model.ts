@@ -1,7 +1,7 @@
 import { callFailure, isCallFailure } from "../calling/call-failure.ts";
 import type { ServerCaller, ServerFlags } from "../calling/call-server.ts";
 import { tellBytes } from "../terminal/measures.ts";
-import { screen } from "../terminal/screen.ts";
+import { type Screen, screen } from "../terminal/screen.ts";
 import {
   openTransferProgress,
   type ProgressStep,
@@ -39,9 +39,16 @@ export function defineMove({ direction, argument, ended }: MoveCommand): Define 
   };
 }
 
-/** Fetches or sends a model and shows how far it is; Ctrl-C leaves it so that it can go on later, and says so. */
-export async function moveModel(server: ServerCaller, { direction, model, isInsecure }: Move): Promise<void> {
-  const progress = openTransferProgress(screen);
+/**
+ * Fetches or sends a model and shows how far it is; Ctrl-C leaves it so that it can go on later, and says so. Where an
+ * answer goes to standard output, the progress is shown elsewhere.
+ */
+export async function moveModel(
+  server: ServerCaller,
+  { direction, model, isInsecure }: Move,
+  shownOn: Screen = screen,
+): Promise<void> {
+  const progress = openTransferProgress(shownOn);
   using interrupt = watchInterrupt();
   try {
     const body = { model, insecure: isInsecure };
@@ -73,10 +80,14 @@ export function watchInterrupt(): Disposable & { readonly signal: AbortSignal } 
 
 function interrupted(progress: TransferProgress, { direction, model, isInsecure }: Move): Error {
   const { completed, total } = progress.sums();
+  const words = `hearth ${direction} ${model}${isInsecure ? " --insecure" : ""}`;
+  if (total === 0) {
+    const sentences = ["Stopped before anything of the model was moved", `Next: ${words} begins again`];
+    return callFailure({ kind: "interrupted", sentences });
+  }
   const kept =
     direction === "pull"
       ? `Stopped: ${tellBytes(completed)} of ${tellBytes(total)} are here and are kept`
       : `Stopped: what the registry has of ${tellBytes(total)}, it keeps`;
-  const words = `hearth ${direction} ${model}${isInsecure ? " --insecure" : ""}`;
   return callFailure({ kind: "interrupted", sentences: [kept, `Next: ${words} goes on from there`] });
 }

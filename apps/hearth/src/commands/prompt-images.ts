@@ -4,9 +4,9 @@ import { callFailure } from "../calling/call-failure.ts";
 import { type Conversation, canDo, type Said } from "./conversation.ts";
 
 const mostImageBytes = 32 * 1024 * 1024;
-/** A path as people paste or drag it: quoted, with escaped spaces, or plain. */
+/** A path as people paste or drag it: quoted, with escaped spaces, or plain; an address on the web is none. */
 const paths =
-  /"([^"\n]+\.(?:png|jpe?g|gif|bmp|webp))"|'([^'\n]+\.(?:png|jpe?g|gif|bmp|webp))'|((?:~?\.{0,2}\/|\b[\w.-]+\/)(?:\\.|[^\s\\"'])+\.(?:png|jpe?g|gif|bmp|webp))\b/giu;
+  /"([^"\n]+\.(?:png|jpe?g|gif|bmp|webp))"|'([^'\n]+\.(?:png|jpe?g|gif|bmp|webp))'|\b[a-z][a-z\d+.-]*:\/\/\S+|((?:~?\.{0,2}\/|\b[\w.-]+\/)(?:\\.|[^\s\\"'])+\.(?:png|jpe?g|gif|bmp|webp))\b/giu;
 
 /** Takes the pictures that a prompt names out of it; a model that cannot see gets the text as it is. */
 export async function findImages(text: string, conversation: Conversation): Promise<Said> {
@@ -15,12 +15,17 @@ export async function findImages(text: string, conversation: Conversation): Prom
   const images: string[] = [];
   for (const [whole, ...groups] of text.matchAll(paths)) {
     const path = (groups.find((group) => group !== undefined) ?? "").replaceAll(/\\(.)/gu, "$1");
-    const image = await readImage(path);
-    if (image === undefined) continue;
-    images.push(image);
-    rest = rest.replace(whole, "");
+    if (path === "" || !(await isMeant(path))) continue;
+    images.push(await readImage(path, "correct the path; a name without its folder is read as words"));
+    rest = rest.replace(whole, () => "");
   }
   return { text: rest.trim(), images };
+}
+
+/** A name in quotes may be a word like others; with a folder before it, a picture is meant, and missing it is told. */
+async function isMeant(path: string): Promise<boolean> {
+  const isAddress = path.includes("://");
+  return !isAddress && (path.includes("/") || (await fileAt(path)) !== undefined);
 }
 
 export async function readImages(
@@ -35,19 +40,26 @@ export async function readImages(
       next: `hearth show ${conversation.model} lists what it can do`,
     });
   }
-  return Promise.all(files.map(requireImage));
+  return Promise.all(files.map((file) => readImage(file, "correct the path after --image")));
 }
 
-async function requireImage(file: string): Promise<string> {
-  const image = await readImage(file);
-  if (image !== undefined) return image;
-  const sentence = `Cannot read the picture "${file}": there is no such file, or it is longer than 32 MiB`;
-  throw callFailure({ kind: "words-wrong", sentence });
+async function readImage(file: string, next: string): Promise<string> {
+  const found = await fileAt(file);
+  const refuse = (why: string, cause?: unknown): Error => {
+    const sentence = `Cannot read the picture "${file}": ${why}`;
+    return callFailure({ kind: "words-wrong", sentence, next }, { cause });
+  };
+  if (found === undefined) throw refuse("there is no such file");
+  if (found.bytes > mostImageBytes) throw refuse("it is longer than 32 MiB");
+  try {
+    return (await readFile(found.path)).toString("base64");
+  } catch (cause) {
+    throw refuse("it may not be read", cause);
+  }
 }
 
-async function readImage(file: string): Promise<string | undefined> {
+async function fileAt(file: string): Promise<{ readonly path: string; readonly bytes: number } | undefined> {
   const path = file.replace(/^~(?=\/)/u, homedir());
   const status = await stat(path).catch(() => undefined);
-  if (status?.isFile() !== true || status.size > mostImageBytes) return undefined;
-  return (await readFile(path)).toString("base64");
+  return status?.isFile() === true ? { path, bytes: status.size } : undefined;
 }

@@ -19,12 +19,29 @@ test("prune tells in a table what goes, and a dry run touches nothing", async ()
   const before = await filesBelow(folder.path);
   await prune({ models: folder.path, dryRun: true }, (line) => lines.push(line));
   expect(lines).toEqual([
-    expect.stringMatching(/^what {8}size {4}last written {6}name$/),
-    expect.stringMatching(/^blob {8}1\.0 MB {2}1970-01-01 00:00 {2}sha256:0{64}$/),
-    expect.stringMatching(/^unfinished {2}1\.0 MB {2}1970-01-01 00:00 {2}left$/),
+    expect.stringMatching(/^WHAT {10}SIZE {6}LAST WRITTEN {8}NAME$/),
+    expect.stringMatching(/^blob {10}1\.0 MB {4}1970-01-01 00:00 {4}sha256:0{64}$/),
+    expect.stringMatching(/^unfinished {4}1\.0 MB {4}1970-01-01 00:00 {4}left$/),
     "",
     "2 files, 2.0 MB would go",
   ]);
+  expect(await filesBelow(folder.path)).toEqual(before);
+  const documents: string[] = [];
+  await prune({ models: folder.path, dryRun: true, isJson: true }, (line) => documents.push(line));
+  const [blobFile, left] = [
+    {
+      kind: "blob",
+      name: blob.replace("-", ":"),
+      bytes: expect.any(Number),
+      modifiedAt: "1970-01-01T00:00:00.000Z",
+    },
+    expect.objectContaining({ kind: "unfinished", name: "left" }),
+  ];
+  expect(JSON.parse(documents.join("\n"))).toEqual({
+    files: [blobFile, left],
+    bytes: expect.any(Number),
+    isRemoved: false,
+  });
   expect(await filesBelow(folder.path)).toEqual(before);
   await prune({ models: folder.path, dryRun: false }, (line) => lines.push(line));
   expect(await filesBelow(folder.path)).toEqual([]);

@@ -18,7 +18,8 @@ export const define: Define = (command) => {
         else if (models.length === 0) screen.line("No model is in memory. Next: hearth run MODEL loads one");
         else {
           const names = ["NAME", "ID", "SIZE", "PROCESSOR", "CONTEXT", "UNTIL"];
-          for (const line of drawTable(names, models.map(writeRow))) screen.line(line);
+          const fit = { screen, least: ["ID", "CONTEXT", "PROCESSOR", "UNTIL", "SIZE"] };
+          for (const line of drawTable(names, models.map(writeRow), fit)) screen.line(line);
         }
       }),
   );

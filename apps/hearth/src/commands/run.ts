@@ -9,7 +9,7 @@ import { tellSentence } from "../terminal/tell-problem.ts";
 import { showWaiting } from "../terminal/waiting-bar.ts";
 import { chat } from "./chat.ts";
 import type { Define } from "./command-row.ts";
-import { type Conversation, say, tellEnd } from "./conversation.ts";
+import { type Conversation, loadModel, say, tellEnd } from "./conversation.ts";
 import { moveModel, watchInterrupt } from "./move-model.ts";
 import { findImages, readImages } from "./prompt-images.ts";
 import { addServerFlags } from "./server-flags.ts";
@@ -23,10 +23,13 @@ type RunFlags = ServerFlags & {
   readonly verbose?: boolean;
   readonly keepalive?: string;
   readonly image?: readonly string[];
+  readonly nowordwrap?: boolean;
   readonly insecure?: boolean;
 };
 
 export const define: Define = (command) => {
+  const parseOptions = command.parseOptions.bind(command);
+  command.parseOptions = (words) => parseOptions(settleThink(words));
   addServerFlags(
     command
       .argument("<model>", "its name; one that is not here is pulled first")
@@ -40,7 +43,12 @@ export const define: Define = (command) => {
         "--keepalive <time>",
         "how long the model stays in memory afterwards, as 30s, 5m or -1 for ever",
       )
-      .option("--image <file...>", "pictures for the question, where the model sees")
+      .option(
+        "--image <file>",
+        "a picture for the question, where the model sees; may be said again",
+        (file: string, files: readonly string[] | undefined) => [...(files ?? []), file],
+      )
+      .option("--nowordwrap", "show answers as the model writes them, neither drawn nor broken between words")
       .option("--insecure", "when it is pulled first: speak plain http to a private registry")
       .addHelpText(
         "after",
@@ -50,6 +58,7 @@ export const define: Define = (command) => {
           "  hearth run qwen3:0.6b                                    a chat",
           '  hearth run qwen3:0.6b "Why is the sky blue?"             one answer',
           '  cat notes.txt | hearth run qwen3:0.6b "Summarise this"   about a file',
+          '  hearth run qwen3:0.6b ""                                 only load it',
         ].join("\n"),
       ),
   ).action(run);
@@ -60,39 +69,48 @@ async function run(model: string, words: readonly string[], flags: RunFlags): Pr
   const piped = process.stdin.isTTY ? "" : await readStandardInput();
   const prompt = [piped.trimEnd(), words.join(" ")].filter((part) => part !== "").join("\n\n");
   const isChat = prompt === "" && process.stdin.isTTY && screen.isTerminal;
-  if (prompt === "" && !isChat)
+  // Nothing is asked on purpose, which in this family means that the model is to be in memory.
+  const isLoadOnly = prompt === "" && words.length > 0;
+  if (prompt === "" && !isChat && !isLoadOnly)
     throw callFailure({ kind: "terminal-missing", command: `hearth run ${model}` });
   await requireServer(server);
   const conversation = await begin(server, model, flags);
-  if (isChat) await chat(server, conversation);
-  else await answerOnce(server, conversation, { prompt, files: flags.image ?? [] });
+  if (isLoadOnly) await loadOnly(server, conversation);
+  else if (isChat) await chat(server, conversation);
+  else await answerOnce(server, conversation, prompt);
 }
 
 /** Starts one on this machine when none answers there, and says so. */
 async function requireServer(server: ServerCaller): Promise<void> {
   if (!server.address.isLocal || (await isAnswering(server))) return;
   using waiting = showWaiting(errorScreen, "Starting the server");
-  const { url } = await startBackgroundServer(server);
+  const outcome = await startBackgroundServer(server);
   waiting[Symbol.dispose]();
+  const { url } = server.address;
   tellSentence(
-    `Started a server at ${url}; it stays: hearth stop --server ends it, hearth logs shows its log`,
+    outcome === "found"
+      ? `Another command has just started a server at ${url}; this one uses it`
+      : `Started a server at ${url}; it stays: hearth stop --server ends it, hearth logs shows its log`,
   );
 }
 
 async function begin(server: ServerCaller, model: string, flags: RunFlags): Promise<Conversation> {
   const shown = await showOrPull(server, model, flags.insecure === true);
-  return {
+  const conversation: Conversation = {
     model,
     shown,
     system: flags.system,
     parameters: {},
     messages: [],
+    images: [],
     think: readThink(flags.think),
     thinkingView: flags.hidethinking === true ? "hidden" : flags.verbose === true ? "shown" : "folded",
     format: await readFormat(flags.format),
     keepAlive: flags.keepalive,
     isVerbose: flags.verbose === true,
+    wrapsWords: flags.nowordwrap !== true,
   };
+  return { ...conversation, images: await readImages(flags.image ?? [], conversation) };
 }
 
 async function showOrPull(server: ServerCaller, model: string, isInsecure: boolean): Promise<ShownModel> {
@@ -100,17 +118,27 @@ async function showOrPull(server: ServerCaller, model: string, isInsecure: boole
     return await showModel(server, model);
   } catch (problem) {
     if (!isCallFailure(problem, "server-model-missing")) throw problem;
-    await moveModel(server, { direction: "pull", model, isInsecure });
+    await moveModel(server, { direction: "pull", model, isInsecure }, errorScreen);
     return await showModel(server, model);
   }
 }
 
-const levels = new Set(["low", "medium", "high"]);
+const thinkWords = new Set(["true", "false", "low", "medium", "high"]);
+
+/** The next word is what --think is set to only when it can be; otherwise it belongs to the question. */
+function settleThink(words: readonly string[]): string[] {
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  return words.flatMap((word, index) => {
+    const isSaid = index < end && word === "--think";
+    if (isSaid) return `--think=${thinkWords.has(words[index + 1] ?? "") ? words[index + 1] : "true"}`;
+    return words[index - 1] === "--think" && index < end && thinkWords.has(word) ? [] : word;
+  });
+}
 
 function readThink(wish: boolean | string | undefined): boolean | string | undefined {
   if (wish === undefined || typeof wish === "boolean") return wish;
   if (wish === "true" || wish === "false") return wish === "true";
-  if (levels.has(wish)) return wish;
+  if (thinkWords.has(wish)) return wish;
   const sentence = `Cannot use --think "${wish}": it is true, false, low, medium or high`;
   throw callFailure({ kind: "words-wrong", sentence });
 }
@@ -128,18 +156,31 @@ async function readFormat(wish: string | undefined): Promise<unknown> {
   }
 }
 
-type Question = { readonly prompt: string; readonly files: readonly string[] };
+async function loadOnly(server: ServerCaller, conversation: Conversation): Promise<void> {
+  using stack = new DisposableStack();
+  const interrupt = stack.use(watchInterrupt());
+  stack.use(showWaiting(errorScreen, `Loading ${conversation.model}`));
+  try {
+    await loadModel(server, conversation, interrupt.signal);
+  } catch (problem) {
+    throw interrupt.signal.aborted ? callFailure({ kind: "interrupted", sentences: ["Stopped"] }) : problem;
+  }
+}
 
-async function answerOnce(server: ServerCaller, conversation: Conversation, asked: Question): Promise<void> {
-  const found = await findImages(asked.prompt, conversation);
-  const images = [...(await readImages(asked.files, conversation)), ...(found.images ?? [])];
+async function answerOnce(server: ServerCaller, conversation: Conversation, prompt: string): Promise<void> {
+  const said = await findImages(prompt, conversation);
   using interrupt = watchInterrupt();
   let end: AnswerEnd = {};
   const onEnd = (last: AnswerEnd): void => void (end = last);
-  const pieces = say(conversation, { text: found.text, images }, { server, signal: interrupt.signal, onEnd });
+  const pieces = say(conversation, said, { server, signal: interrupt.signal, onEnd });
   try {
-    const { thinkingView } = conversation;
-    await showAnswer(pieces, { screen, thinkingView, waitingWords: `${conversation.model} is reading` });
+    const { thinkingView, wrapsWords } = conversation;
+    await showAnswer(pieces, {
+      screen,
+      thinkingView,
+      wrapsWords,
+      waitingWords: `${conversation.model} is reading`,
+    });
   } catch (problem) {
     if (!interrupt.signal.aborted) throw problem;
     throw callFailure({ kind: "interrupted", sentences: ["Stopped"] });

@@ -24,6 +24,13 @@ export type ModelFailure =
   | { readonly kind: "file-dialect-private"; readonly architecture: string; readonly advice: string }
   | TransferFailure;
 
+/** The folder that a person named for a store cannot be used; told at the terminal alone, in their own words. */
+export type StoreFolderFailure = {
+  readonly kind: "store-folder-unusable";
+  readonly folder: string;
+  readonly reason: string;
+};
+
 /** What can go wrong between us and a registry. `host` is what the caller or a registry named. */
 export type TransferFailure =
   | { readonly kind: "address-forbidden"; readonly host: string; readonly reason: ForbiddenAddress }

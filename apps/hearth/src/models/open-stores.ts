@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { explainFileProblem, FailureError } from "@hearth-and-keep/failures";
+import type { StoreFolderFailure } from "./model-failure.ts";
 import { type ModelStore, type ModelStores, openModelStore } from "./store/model-store.ts";
 
 /** Where another program of the same layout keeps its models, for a person and for a service of its own. */
@@ -14,6 +16,13 @@ export async function openStores(folder: string): Promise<ModelStores> {
 }
 
 /** Our own store alone. Only to be read it is left as it is; else what was abandoned in it goes. */
-export function openOwnStore(folder: string, access: "own" | "read-only"): Promise<ModelStore> {
-  return openModelStore(folder.replace(/^~(?=\/)/u, homedir()), access);
+export async function openOwnStore(folder: string, access: "own" | "read-only"): Promise<ModelStore> {
+  try {
+    return await openModelStore(folder.replace(/^~(?=\/)/u, homedir()), access);
+  } catch (problem) {
+    const reason = explainFileProblem(problem);
+    if (reason === undefined) throw problem;
+    const failure = { kind: "store-folder-unusable", folder, reason } as const;
+    throw new FailureError<StoreFolderFailure>(failure, { cause: problem });
+  }
 }

@@ -14,6 +14,8 @@ export type ThinkingView = "folded" | "shown" | "hidden";
 export type AnswerViewPlan = {
   readonly screen: Screen;
   readonly thinkingView: ThinkingView;
+  /** Draws Markdown, broken between words; without it the text stands as the model writes it. */
+  readonly wrapsWords: boolean;
   /** What is said while nothing has come yet. */
   readonly waitingWords: string;
 };
@@ -25,7 +27,7 @@ export async function showAnswer(pieces: AsyncIterable<AnswerPiece>, plan: Answe
   stack.use(showWaiting(screen.isTerminal ? screen : errorScreen, plan.waitingWords));
   const waiting = stack.move();
   const thought = screen.isTerminal ? openThought(plan) : undefined;
-  const text = screen.isTerminal ? openStreamedMarkdown(screen) : openPlainText(screen);
+  const text = screen.isTerminal && plan.wrapsWords ? openStreamedMarkdown(screen) : openPlainText(screen);
   let hasText = false;
   try {
     for await (const piece of pieces) {
@@ -75,7 +77,7 @@ function openPlainText(screen: Screen): Thought {
   return {
     add(text) {
       last = text;
-      screen.write(text);
+      screen.write(screen.isTerminal ? makeSafe(text) : text);
     },
     end() {
       if (last !== "" && !last.endsWith("\n")) screen.write("\n");

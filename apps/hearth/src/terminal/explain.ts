@@ -35,13 +35,11 @@ export function explainCall(failure: CallFailure): Told {
         "hearth logs shows what the server said last; hearth doctor looks at this machine",
       ]);
     case "server-start-failed":
-      return tell(
-        exitCodes.serverFailed,
-        [
-          "Cannot start the server in the background",
-          ...failure.lines.map((line) => `  ${makeSafeLine(line)}`),
-        ],
-        ["hearth serve shows why, hearth doctor looks at this machine"],
+      return explainStart(failure);
+    case "own-folder-unusable":
+      return wrong(
+        `Cannot keep the server's log in ${failure.folder}: ${failure.reason}`,
+        "set HOME to a folder of yours; or hearth serve --models FOLDER in a terminal of its own",
       );
     case "words-wrong":
       return wrong(failure.sentence, failure.next);
@@ -69,6 +67,23 @@ function explainUnreachable({ url, reason, isLocal }: CallFailure & { kind: "ser
       ? "hearth serve starts one here, and hearth run MODEL does; HEARTH_HOST or --host names another"
       : "look whether it runs there, and whether HEARTH_HOST or --host is right",
   ]);
+}
+
+/** What the server said itself, with its own code where people can do something about it. */
+function explainStart({ lines, exitCode }: CallFailure & { kind: "server-start-failed" }): Told {
+  const said = lines.filter((line) => !line.startsWith("Next: ")).map((line) => `  ${makeSafeLine(line)}`);
+  const next = lines.flatMap((line) => /^Next: (.*)/u.exec(line)?.[1] ?? []).map(makeSafeLine);
+  const usual =
+    exitCode === exitCodes.unreachable
+      ? "end that program, or set HEARTH_PORT to another port"
+      : "hearth serve shows why, hearth doctor looks at this machine";
+  return tell(
+    exitCode === exitCodes.wrongWords || exitCode === exitCodes.unreachable
+      ? exitCode
+      : exitCodes.serverFailed,
+    ["Cannot start the server in the background", ...said],
+    next.length === 0 ? [usual] : next,
+  );
 }
 
 function explainKey({ url, hasKey }: CallFailure & { kind: "key-refused" }): Told {

@@ -79,7 +79,9 @@ function list({ ordered, start, items, loose }: Tokens.List, place: Place): read
   return items.flatMap((item, index) => {
     const box = item.task ? `[${item.checked === true ? "x" : " "}] ` : "";
     const mark = `${ordered ? `${(start === "" ? 1 : start) + index}.` : "•"} ${box}`;
-    const lines = within(item.tokens, place, { first: mark, rest: " ".repeat(widthOf(mark)) });
+    // A box is a block of its own in a close list, and stands inside the first paragraph of a loose one.
+    const tokens = item.tokens.filter(({ type }) => type !== "checkbox");
+    const lines = within(tokens, place, { first: mark, rest: " ".repeat(widthOf(mark)) });
     return loose && index < items.length - 1 ? [...lines, ""] : lines.length === 0 ? [mark.trimEnd()] : lines;
   });
 }
@@ -120,7 +122,14 @@ function inlineOne(token: Token, screen: Screen): string {
     case "em":
       return screen.style("italic", inner());
     case "codespan":
-      return screen.style("cyan", decode(textOf(token)));
+      return screen.style("cyan", textOf(token));
+    case "del": {
+      const struck = screen.style("strikethrough", inner());
+      // Without colours it would say what it takes back.
+      return struck === inner() ? `~~${struck}~~` : struck;
+    }
+    case "checkbox":
+      return "";
     case "br":
       return "\n";
     case "link": {

@@ -1,6 +1,8 @@
-import { appendFileSync, chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
+import { Readable } from "node:stream";
+import type { Stroke } from "./key-intake.ts";
+import { openKeyboard } from "./keyboard.ts";
+import { appendToHistory, mostHistoryLines, readHistory } from "./typed-history.ts";
 
 type Typed =
   | { readonly kind: "text"; readonly text: string }
@@ -9,7 +11,8 @@ type Typed =
   /** Ctrl-D. */
   | { readonly kind: "end" };
 
-export type PromptLine = {
+export type PromptLine = Disposable & {
+  /** Keys that came since the last line are pressed first. */
   read(prompt: string): Promise<Typed>;
   /** Keeps a line for the next time, unless it starts with a space. */
   remember(line: string): void;
@@ -18,109 +21,121 @@ export type PromptLine = {
   keepsHistory: boolean;
 };
 
-const mostLines = 1000;
 const mostLineCharacters = 10_000;
-/** Lines that come together were pasted, and are one message. */
-const pasteMilliseconds = 15;
+const mostWaitingStrokes = 10_000;
 const interruptKey = "\u0003";
+const lineKey = "\r";
+/** Before the lines of a pasted text that follow its first. */
+const nextLinePrompt = "... ";
 
 /** Line editing on this terminal, with a history that only its owner can read. */
 export function openPromptLine(historyFile: string): PromptLine {
   const history = readHistory(historyFile);
-  let typedAhead = "";
+  const waiting: Stroke[] = [];
+  let reader: LineReader | undefined;
+  let interrupt: (() => void) | undefined;
+  const press = (): void => {
+    while (waiting.length > 0) {
+      const open = reader;
+      if (open === undefined) return;
+      open.press(waiting.shift());
+    }
+  };
+  const onStroke = (stroke: Stroke): void => {
+    const isInterrupt = stroke.kind === "keys" && stroke.text.endsWith(interruptKey) && reader === undefined;
+    // Nobody watches a short work; then it ends everything, as it does in every program.
+    if (isInterrupt && interrupt === undefined) process.kill(process.pid, "SIGINT");
+    if (isInterrupt) interrupt?.();
+    const kept = isInterrupt ? { ...stroke, text: stroke.text.slice(0, -1) } : stroke;
+    if (waiting.length < mostWaitingStrokes) waiting.push(kept);
+    press();
+  };
+  const keyboard = openKeyboard({ onStroke, onEnd: () => reader?.close() });
   const line: PromptLine = {
     keepsHistory: true,
-    read(prompt) {
-      const typed = typedAhead;
-      typedAhead = "";
-      return readTyped(prompt, { history, typed });
-    },
+    read: (prompt) =>
+      new Promise((resolve) => {
+        const onTyped = (typed: Typed): void => {
+          reader = undefined;
+          resolve(typed);
+        };
+        reader = openLineReader({ prompt, history, onTyped, suspend: keyboard.suspend });
+        press();
+      }),
     remember(text) {
       if (!line.keepsHistory || text.startsWith(" ") || text.trim() === "" || text.includes("\n")) return;
       if (text.length > mostLineCharacters || text === history[0]) return;
       history.unshift(text);
-      appendLine(historyFile, text);
+      appendToHistory(historyFile, text);
     },
-    watchInterrupt: (interrupt) =>
-      watchKeys((keys) => {
-        if (keys.includes(interruptKey)) interrupt();
-        else typedAhead += keys;
-      }),
+    watchInterrupt(onInterrupt) {
+      interrupt = onInterrupt;
+      return { [Symbol.dispose]: () => void (interrupt = undefined) };
+    },
+    [Symbol.dispose]: () => keyboard[Symbol.dispose](),
   };
   return line;
 }
 
-type Editing = { readonly history: readonly string[]; readonly typed: string };
+type LineReader = { press(stroke: Stroke | undefined): void; close(): void };
 
-function readTyped(prompt: string, { history, typed }: Editing): Promise<Typed> {
-  return new Promise((resolve) => {
-    const reader = createInterface({
-      input: process.stdin,
-      output: process.stdout,
-      prompt,
-      history: [...history],
-      historySize: mostLines,
-      terminal: true,
-    });
-    const lines: string[] = [];
-    let timer: NodeJS.Timeout | undefined;
-    const finish = (answer: Typed): void => {
-      clearTimeout(timer);
-      resolve(answer);
-      reader.close();
-    };
-    reader.on("line", (line) => {
-      lines.push(line);
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        // The end of what was pasted may still be edited.
-        if (reader.line === "") finish({ kind: "text", text: lines.join("\n") });
-      }, pasteMilliseconds);
-    });
-    reader.on("SIGINT", () => {
-      process.stdout.write("\n");
-      finish({ kind: "interrupt", isEmpty: reader.line === "" && lines.length === 0 });
-    });
-    // Also after the others, when it has no effect any more.
-    reader.on("close", () => resolve({ kind: "end" }));
-    reader.prompt();
-    if (typed !== "") reader.write(typed);
+type Reading = {
+  readonly prompt: string;
+  readonly history: readonly string[];
+  readonly onTyped: (typed: Typed) => void;
+  readonly suspend: (onContinue: () => void) => void;
+};
+
+/** Reads one message. Keys are given to it one line at a time, so that none is lost when it ends. */
+function openLineReader({ prompt, history, onTyped, suspend }: Reading): LineReader {
+  const keys = new Readable({ read: () => undefined });
+  const reader = createInterface({
+    input: keys,
+    output: process.stdout,
+    prompt,
+    history: [...history],
+    historySize: mostHistoryLines,
+    terminal: true,
   });
-}
-
-function watchKeys(onKeys: (keys: string) => void): Disposable {
-  const { stdin } = process;
-  const take = (bytes: Buffer): void => onKeys(bytes.toString("utf8"));
-  stdin.setRawMode(true);
-  stdin.on("data", take);
-  stdin.resume();
+  const lines: string[] = [];
+  let isPasting = false;
+  let isDone = false;
+  const finish = (typed: Typed): void => {
+    if (isDone) return;
+    isDone = true;
+    reader.close();
+    onTyped(typed);
+  };
+  reader.on("line", (text) => {
+    lines.push(text);
+    if (!isPasting) return finish({ kind: "text", text: lines.join("\n").replace(/\n+$/u, "") });
+    reader.setPrompt(nextLinePrompt);
+    reader.prompt();
+  });
+  reader.on("SIGINT", () => {
+    process.stdout.write("\n");
+    finish({ kind: "interrupt", isEmpty: reader.line === "" && lines.length === 0 });
+  });
+  reader.on("SIGTSTP", () => suspend(() => reader.prompt(true)));
+  reader.on("close", () => finish({ kind: "end" }));
+  reader.prompt();
   return {
-    [Symbol.dispose]: () => {
-      stdin.off("data", take);
-      stdin.pause();
-      stdin.setRawMode(false);
+    close: () => reader.close(),
+    press(stroke) {
+      if (stroke?.kind === "keys") keys.emit("data", stroke.text);
+      isPasting = true;
+      if (stroke?.kind === "paste") paste(stroke.text, { reader, keys });
+      isPasting = false;
     },
   };
 }
 
-/** The newest first, as line editors want it. */
-function readHistory(file: string): string[] {
-  try {
-    return readFileSync(file, "utf8").split("\n").filter(Boolean).slice(-mostLines).toReversed();
-  } catch {
-    return [];
-  }
-}
+type Pasting = { readonly reader: Interface; readonly keys: Readable };
 
-/** A history that cannot be kept keeps nobody from chatting. */
-function appendLine(file: string, line: string): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    appendFileSync(file, `${line}\n`, { mode: 0o600 });
-    chmodSync(file, 0o600);
-    const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
-    if (lines.length > 2 * mostLines) writeFileSync(file, `${lines.slice(-mostLines).join("\n")}\n`);
-  } catch {
-    // Told nowhere: the disk may be full or the folder somebody else's.
+/** A line at once: letter by letter a long one would take the square of its length. */
+function paste(text: string, { reader, keys }: Pasting): void {
+  for (const [index, line] of text.split("\n").entries()) {
+    if (index > 0) keys.emit("data", lineKey);
+    if (line !== "") reader.write(line);
   }
 }

@@ -12,7 +12,17 @@ export type Screen = {
   readonly style: (format: Style, text: string) => string;
 };
 
-type Style = "bold" | "dim" | "italic" | "underline" | "red" | "green" | "yellow" | "cyan" | "magenta";
+type Style =
+  | "bold"
+  | "dim"
+  | "italic"
+  | "underline"
+  | "strikethrough"
+  | "red"
+  | "green"
+  | "yellow"
+  | "cyan"
+  | "magenta";
 
 const usualColumns = 80;
 const usualRows = 24;

@@ -69,3 +69,13 @@ test("a table that is too wide for the window becomes one line for each cell", (
   expect(lines).toEqual(["name: first", "meaning: something", "rather long"]);
   for (const line of lines) expect(widthOf(line)).toBeLessThan(24);
 });
+
+test("a task has one box and its text beside it, code stays as written, and what is struck out is seen to be", () => {
+  const { screen } = openRecorded();
+  const draw = (markdown: string) => readMarkdown(markdown).flatMap((block) => renderBlock(block, screen));
+  expect(draw("- [x] done thing\n- [ ] open")).toEqual(["• [x] done thing", "• [ ] open"]);
+  expect(draw("1. [x] loose\n\n2. plain")).toEqual(["1. [x] loose", "", "2. plain"]);
+  expect(draw("`&lt;` is &lt;")).toEqual(["&lt; is <"]);
+  expect(draw("```\n&amp;\n```")).toEqual(["  │ &amp;"]);
+  expect(draw("~~wrong~~ right")).toEqual(["~~wrong~~ right"]);
+});

@@ -1,5 +1,6 @@
 import { CallError } from "../../calling/call-failure.ts";
 import type { ServerCaller } from "../../calling/call-server.ts";
+import type { ServerAddress } from "../../calling/server-address.ts";
 import { listedModels, runningModels } from "../../calling/server-answers.ts";
 import { explainCall } from "../../terminal/explain.ts";
 import type { Finding } from "./machine.ts";
@@ -21,6 +22,7 @@ export async function lookAtServer(server: ServerCaller): Promise<readonly Findi
   } catch (problem) {
     if (!(problem instanceof CallError)) throw problem;
     if (problem.failure.kind !== "server-unreachable" || !isLocal) return [tellProblem(problem)];
+    if (!problem.failure.isFree) return [tellTaken(server.address, problem.failure.reason)];
     const advice = "hearth run MODEL starts one by itself, hearth serve keeps one in a terminal";
     return [{ topic, state: "note", text: `None runs; port ${port} is free for one`, advice }];
   }
@@ -35,6 +37,13 @@ async function nameServer(server: ServerCaller): Promise<"Hearth" | "Ollama"> {
     if (problem instanceof CallError) return "Ollama";
     throw problem;
   }
+}
+
+/** Something has the port and does not speak as servers do. */
+function tellTaken({ port, url }: ServerAddress, reason: string): Finding {
+  const text = `Port ${port} is in use, and nothing at ${url} answers as a server does: ${reason}`;
+  const advice = "end the program that uses it, or set HEARTH_PORT to another port";
+  return { topic, state: "broken", text, advice };
 }
 
 function tellProblem({ failure }: CallError): Finding {

@@ -1,6 +1,6 @@
-import { access, constants, statfs } from "node:fs/promises";
+import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { createCatalog } from "../../models/catalog.ts";
 import { openOwnStore } from "../../models/open-stores.ts";
 import { tellBytes } from "../../terminal/measures.ts";
@@ -18,7 +18,10 @@ export async function lookAtStore(models: string): Promise<readonly Finding[]> {
     const advice = "choose another place with --models or HEARTH_MODELS, or change who owns this one";
     return [{ topic, state: "broken", text: `${models} cannot be written to`, advice }];
   }
-  return [await lookAtRoom(models, existing), ...(existing === folder ? await lookAtModels(models) : [])];
+  return [
+    await lookAtRoom(models, existing),
+    ...(existing === folder ? await lookAtModels(models, folder) : []),
+  ];
 }
 
 async function lookAtRoom(models: string, folder: string): Promise<Finding> {
@@ -30,14 +33,17 @@ async function lookAtRoom(models: string, folder: string): Promise<Finding> {
   return { topic, state: "note", text, advice };
 }
 
-async function lookAtModels(models: string): Promise<readonly Finding[]> {
+async function lookAtModels(models: string, folder: string): Promise<readonly Finding[]> {
   const { models: listed, problems } = await createCatalog([await openOwnStore(models, "read-only")]).list();
-  const bytes = listed.reduce((sum, model) => sum + model.bytes, 0);
   const count = `${listed.length} ${listed.length === 1 ? "model" : "models"}`;
   const whole: Finding =
     listed.length === 0
       ? { topic, state: "note", text: "It holds no model yet", advice: "hearth pull MODEL fetches one" }
-      : { topic, state: "fine", text: `It holds ${count} of ${tellBytes(bytes)} in all` };
+      : {
+          topic,
+          state: "fine",
+          text: `It holds ${count}; its files take ${tellBytes(await bytesIn(folder))}`,
+        };
   const broken = problems.slice(0, mostNamed).map(
     ({ name, reason }): Finding => ({
       topic,
@@ -47,6 +53,21 @@ async function lookAtModels(models: string): Promise<readonly Finding[]> {
     }),
   );
   return [whole, ...broken];
+}
+
+/** By the files, because models share them. */
+async function bytesIn(folder: string): Promise<number> {
+  const blobs = join(folder, "blobs");
+  const names = await readdir(blobs).catch(() => []);
+  const sizes = await Promise.all(
+    names.map((name) =>
+      stat(join(blobs, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 async function nearestExisting(folder: string): Promise<string> {

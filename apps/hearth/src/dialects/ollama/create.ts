@@ -9,6 +9,7 @@ import { answerProgress } from "./answer-progress.ts";
 import { nameOf } from "./asked-model.ts";
 import type { CreateBody } from "./schema.ts";
 import { type Status, writeTransferStep } from "./transfer-status.ts";
+import { digestNamed, unloadUnnamed } from "./unload-unnamed.ts";
 
 /** Of what it is made is told by its fields: `from` another model, or `files` that were uploaded as blobs. */
 export async function answerCreate(call: HearthCall<CreateBody>, parts: HearthParts): Promise<Answer> {
@@ -62,7 +63,9 @@ async function* create(
   parts: HearthParts,
 ): AsyncGenerator<Status> {
   if (order.origin.kind === "model") yield* fetchMissing(order.origin.name, call, parts);
+  const before = await digestNamed(order.name, parts);
   for await (const step of parts.models.create(order)) yield { status: tell(step) };
+  await unloadUnnamed(before, parts);
   yield { status: "success" };
 }
 

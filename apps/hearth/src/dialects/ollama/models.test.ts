@@ -135,6 +135,22 @@ describe("copy and delete", () => {
     expect((await look(server, "/api/ps")).last).toEqual({ models: [] });
   }, 60_000);
 
+  test.each([
+    ["made anew", "/api/create", { model: "tiny", from: "tiny", system: "Be terse." }],
+    ["copied over", "/api/copy", { source: "smol", destination: "tiny" }],
+  ])(
+    "a model whose name was %s leaves the memory, but not while another name has it",
+    async (_, path, body) => {
+      await using server = await startTestServer({ models: { tiny, smol }, script: saying("4") });
+      await ask(server, "/api/generate", { model: "tiny", keep_alive: -1 });
+      await ask(server, "/api/copy", { source: "tiny", destination: "kept" });
+      await ask(server, path, body);
+      expect(server.scheduler.running()).toHaveLength(1);
+      await ask(server, "/api/copy", { source: "tiny", destination: "kept" });
+      await expect.poll(() => server.scheduler.running()).toEqual([]);
+    },
+  );
+
   test("what is not there is told by its name", async () => {
     await using server = await startTestServer({ models: { tiny }, script: saying("4") });
     const gone = { model: "nope" };

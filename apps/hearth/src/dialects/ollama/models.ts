@@ -1,10 +1,10 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
 import type { ModelSummary } from "../../models/describing/describe-model.ts";
-import { displayModelName, readModelName } from "../../models/model-name.ts";
 import type { HearthCall, HearthParts } from "../../parts.ts";
 import type { RunningModel } from "../../scheduling/running-models.ts";
 import { requireName } from "./asked-model.ts";
 import type { CopyBody, DeleteBody } from "./schema.ts";
+import { digestNamed, unloadUnnamed } from "./unload-unnamed.ts";
 import { bareDigest, writeDetails } from "./write-model.ts";
 
 export { answerShow } from "./show.ts";
@@ -68,30 +68,19 @@ function writeRunning(running: RunningModel, summary: ModelSummary | undefined) 
 
 export async function answerCopy(
   { body: { source, destination } }: HearthCall<CopyBody>,
-  { models }: HearthParts,
+  parts: HearthParts,
 ): Promise<Answer> {
-  await models.copy(source, destination);
+  const before = await digestNamed(destination, parts);
+  await parts.models.copy(source, destination);
+  await unloadUnnamed(before, parts);
   return { status: 200 };
 }
 
 /** The name goes first, so that nobody loads the model again; then it leaves the memory, unless another name has it. */
 export async function answerDelete(call: HearthCall<DeleteBody>, parts: HearthParts): Promise<Answer> {
-  const { models, scheduler } = parts;
   const name = requireName(call.body);
   const digest = await digestNamed(name, parts);
-  await models.remove(name);
-  const { models: left } = await models.list();
-  if (digest !== undefined && left.every((other) => other.digest !== digest)) {
-    await scheduler.unload(digest, { graceSeconds: deleteGraceSeconds });
-  }
+  await parts.models.remove(name);
+  await unloadUnnamed(digest, parts, { graceSeconds: deleteGraceSeconds });
   return { status: 200 };
-}
-
-/** From the list, because a damaged model can be deleted too. */
-async function digestNamed(text: string, { models }: HearthParts): Promise<string | undefined> {
-  const name = readModelName(text);
-  if (name === undefined) return undefined;
-  const wanted = displayModelName(name).toLowerCase();
-  const listing = await models.list();
-  return listing.models.find((summary) => summary.name.toLowerCase() === wanted)?.digest;
 }

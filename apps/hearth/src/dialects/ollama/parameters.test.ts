@@ -1,6 +1,8 @@
 import type { GenerateRequest } from "@hearth-and-keep/llama-engine";
 import { describe, expect, test } from "vitest";
+import { parameterNames } from "../../models/describing/model-parameters.ts";
 import { startTestServer, type TestServer, tiny } from "../../test/start-test-server.ts";
+import { readOptions } from "./reading/options.ts";
 import { ask, look, saying } from "./test/ask.ts";
 
 /** Each option of the family: what the engine got when nobody, the model, or the request said something. */
@@ -139,6 +141,11 @@ describe("options", () => {
     const fine = { mirostat: 1, low_vram: "x", num_predict: 8.0, seed: null, stop: "#", num_gpu: 1, __x: {} };
     expect((await ask(server, "/api/generate", { model: "tiny", prompt, options: fine })).status).toBe(200);
     expect(server.requests[0]?.mostTokens).toBe(8);
+  });
+
+  test("are known by every name that a Modelfile and a chat take", () => {
+    for (const name of parameterNames) expect(() => readOptions({ [name]: {} }), name).toThrow(/invalid/u);
+    expect(readOptions({ temprature: {} })).toEqual({ sampling: {} });
   });
 
   test("minus one token is until the context is full", async () => {

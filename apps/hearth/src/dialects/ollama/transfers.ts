@@ -4,6 +4,7 @@ import { answerProgress } from "./answer-progress.ts";
 import { requireName } from "./asked-model.ts";
 import type { TransferBody } from "./schema.ts";
 import { type Status, writeTransferStep } from "./transfer-status.ts";
+import { digestNamed, unloadUnnamed } from "./unload-unnamed.ts";
 
 export async function answerPull(call: HearthCall<TransferBody>, parts: HearthParts): Promise<Answer> {
   return answerProgress(call, move(call, parts, "pull"));
@@ -15,12 +16,14 @@ export async function answerPush(call: HearthCall<TransferBody>, parts: HearthPa
 
 async function* move(
   { body, signal, note }: HearthCall<TransferBody>,
-  { transfers }: HearthParts,
+  parts: HearthParts,
   direction: "pull" | "push",
 ): AsyncGenerator<Status> {
   const name = requireName(body);
   note({ model: name });
   const wish = { name, isInsecure: body.insecure === true, signal };
-  for await (const step of transfers[direction](wish)) yield writeTransferStep(step, direction);
+  const before = direction === "pull" ? await digestNamed(name, parts) : undefined;
+  for await (const step of parts.transfers[direction](wish)) yield writeTransferStep(step, direction);
+  await unloadUnnamed(before, parts);
   yield { status: "success" };
 }

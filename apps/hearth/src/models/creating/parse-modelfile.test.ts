@@ -50,6 +50,13 @@ describe("a Modelfile", () => {
     ["FROM a\nSYSTEM b\nMESSAGE tool c", 3, "the role of a MESSAGE"],
     ["FROM a\nPARAMETER", 2, "PARAMETER needs a name and a value"],
     ["FROM a\nPARAMETER stop", 2, "PARAMETER stop needs a value"],
+    [
+      "FROM a\nPARAMETER foo 3",
+      2,
+      "PARAMETER foo cannot be used: there is no such parameter; there are temp",
+    ],
+    ["FROM a\nPARAMETER temprature 1", 2, "there is no such parameter; perhaps temperature is meant"],
+    ["FROM a\nPARAMETER temperature hot", 2, "it must be a number from 0 to 100"],
     ["FROM", 1, "FROM needs a value"],
     ['FROM a\nSYSTEM """x\ny"""\nADAPTER', 4, "ADAPTER needs a value"],
   ])("that is %j is refused with its line", (text, line, reason) => {
@@ -58,6 +65,11 @@ describe("a Modelfile", () => {
         failure: { kind: "modelfile-invalid", line, reason: expect.stringContaining(reason) },
       }),
     );
+  });
+
+  test("may have parameters that mean nothing any more, as old ones do", () => {
+    const { extras } = parseModelfile("FROM a\nPARAMETER mirostat 1\nPARAMETER top_k 5");
+    expect(extras.parameters).toEqual({ mirostat: 1, top_k: 5 });
   });
 
   test("of sixteen megabytes in one quotation is read within a second", () => {

@@ -1,5 +1,6 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { StoredMessage } from "../describing/messages.ts";
+import { readParameterText } from "../describing/parameter-text.ts";
 import type { ModelExtras } from "../model-extras.ts";
 
 export type ModelfileFailure = {
@@ -117,14 +118,11 @@ function readValue(text: string, start: number, line: number) {
 function setParameter({ parameters }: Draft, { subject, value, line }: Instruction): void {
   const name = subject.toLowerCase();
   requireText(value, `PARAMETER ${name}`, line);
-  if (name !== "stop") parameters[name] = readScalar(value);
+  const read = readParameterText(name, [value]);
+  if ("reason" in read) throw invalid(line, `PARAMETER ${name} cannot be used: ${read.reason}`);
+  if (name !== "stop") parameters[name] = read.value;
   else if (Array.isArray(parameters["stop"])) parameters["stop"].push(value);
   else parameters["stop"] = [value];
-}
-
-function readScalar(text: string): string | number | boolean {
-  if (text === "true" || text === "false") return text === "true";
-  return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/iu.test(text) ? Number(text) : text;
 }
 
 function addMessage({ messages }: Draft, { subject, value, line }: Instruction): void {

@@ -33,7 +33,11 @@ const numbers = {
   num_gpu: { as: "gpuLayers", least: -1, most: 100_000, isWhole: true },
   main_gpu: { as: "mainGpu", least: 0, most: 1024, isWhole: true },
   num_thread: { as: "threads", least: 0, most: 1024, isWhole: true },
+  draft_num_predict: { as: "draftTokens", least: 0, most: largestCount, isWhole: true },
 } as const satisfies Readonly<Record<string, Bound>>;
+
+/** All that a model, a request or a person can set. */
+export const parameterNames: readonly string[] = [...Object.keys(numbers), "stop", "use_mmap"];
 
 type NumberName = (typeof numbers)[keyof typeof numbers]["as"];
 
@@ -68,6 +72,12 @@ export function requireParameters(fields: JsonFields): ReadParameters {
   const [bad] = parameters.refused;
   if (bad !== undefined) throw modelFailure({ kind: "parameter-invalid", ...bad });
   return parameters;
+}
+
+/** Why a known parameter cannot have this value; undefined when it can. */
+export function refusalOf(parameter: string, value: unknown): string | undefined {
+  const read = readParameter(parameter, value);
+  return read !== undefined && "reason" in read ? read.reason : undefined;
 }
 
 function readParameters(fields: JsonFields): ReadParameters {
