@@ -77,6 +77,7 @@ test("sessions are told apart by browser and address, and ended one by one or al
   ];
   await openAccount();
   const rows = page.getByRole("list", { name: "Where you are signed in" }).getByRole("listitem");
+  await rows.nth(3).waitFor();
   const before = await rows.count();
   expect(await rows.first().textContent()).toMatch(
     /Chrome on LinuxThis oneFrom (?:127\.0\.0\.1|::1) with Example/u,
