@@ -129,11 +129,14 @@ test.each([undefined, "SIGTERM", "SIGHUP", "SIGINT"] as const)(
     window.type("stty -a | grep -o ' -*icanon'");
     window.press("Enter");
     expect(await window.waitFor(/icanon\n\$$/u)).toMatch(/\n icanon\n\$$/u);
-    const marks = readFileSync(output, "utf8")
-      .split("\u001B[?2004")
-      .slice(1)
-      .map((part) => part[0]);
-    expect(marks.join("")).toMatch(/^l*hl+$/u);
+    const marks = (): string =>
+      readFileSync(output, "utf8")
+        .split("\u001B[?2004")
+        .slice(1)
+        .map((part) => part[0])
+        .join("");
+    // The record is written beside the window, and a little later.
+    await expect.poll(marks).toMatch(/^l*hl+$/u);
   },
 );
 
