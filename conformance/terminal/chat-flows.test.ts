@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { smol, startTestServer, type TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
 import { runHearth } from "./run-hearth.ts";
 import { startScriptedChat } from "./scripted-chat.ts";
-import { openTerminal, program, type TerminalWindow } from "./terminal-window.ts";
+import { openChatAt, openTerminal, program, type TerminalWindow } from "./terminal-window.ts";
 
 let server: TestServer;
 /** Longer than lines take that are taken for pasted. */
@@ -16,13 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function openChat(words = "tiny", columns = 80, url = server.url): Promise<TerminalWindow> {
-  const window = await openTerminal({ environment: { HEARTH_HOST: url }, columns });
-  window.type(`hearth run ${words}`);
-  window.press("Enter");
-  await window.waitFor(/>>>$/u);
-  return window;
-}
+const openChat = (words = "tiny", columns = 80, url = server.url): Promise<TerminalWindow> =>
+  openChatAt({ url, words, columns });
 
 /** Types a line, and waits until the prompt is back. */
 async function enter(window: TerminalWindow, text: string, answer: RegExp): Promise<string> {

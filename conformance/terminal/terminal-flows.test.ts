@@ -7,7 +7,7 @@ import { startTestServer, type TestServer } from "../../apps/hearth/src/test/sta
 import { fillRegistry } from "../transfers/fill-registry.ts";
 import { runHearth } from "./run-hearth.ts";
 import { startScriptedChat } from "./scripted-chat.ts";
-import { openTerminal, type TerminalWindow } from "./terminal-window.ts";
+import { openChatAt, openTerminal, type TerminalWindow } from "./terminal-window.ts";
 
 const smolFile = "smollm2-135m-instruct-q4_1.gguf";
 const neededFlows = 16;
@@ -29,14 +29,7 @@ afterAll(async () => {
   });
 });
 
-/** A chat that waits for a question. */
-async function openChat(columns = 80): Promise<TerminalWindow> {
-  const window = await openTerminal({ environment: { HEARTH_HOST: server.url }, columns });
-  window.type("hearth run tiny");
-  window.press("Enter");
-  await window.waitFor(/>>>$/u);
-  return window;
-}
+const openChat = (columns = 80): Promise<TerminalWindow> => openChatAt({ url: server.url, columns });
 
 async function ask(window: TerminalWindow, question: string): Promise<string> {
   window.type(question);

@@ -85,3 +85,19 @@ export async function openTerminal({
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
+
+export type ChatPlan = {
+  readonly url: string;
+  /** Behind `hearth run`. */
+  readonly words?: string;
+  readonly columns?: number;
+};
+
+/** A chat that waits for a question. */
+export async function openChatAt({ url, words = "tiny", columns = 80 }: ChatPlan): Promise<TerminalWindow> {
+  const window = await openTerminal({ environment: { HEARTH_HOST: url }, columns });
+  window.type(`hearth run ${words}`);
+  window.press("Enter");
+  await window.waitFor(/>>>$/u);
+  return window;
+}

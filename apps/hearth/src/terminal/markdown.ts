@@ -124,9 +124,10 @@ function inlineOne(token: Token, screen: Screen): string {
     case "codespan":
       return screen.style("cyan", textOf(token));
     case "del": {
-      const struck = screen.style("strikethrough", inner());
+      const text = inner();
+      const struck = screen.style("strikethrough", text);
       // Without colours it would say what it takes back.
-      return struck === inner() ? `~~${struck}~~` : struck;
+      return struck === text ? `~~${struck}~~` : struck;
     }
     case "checkbox":
       return "";

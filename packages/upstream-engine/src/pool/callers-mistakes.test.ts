@@ -2,20 +2,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EngineEvent, GenerateRequest } from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { EngineEvent } from "@hearth-and-keep/llama-engine";
 import { expect, test } from "vitest";
 import type { EnginePool } from "./engine-pool.ts";
 import { createEnginePool, createPoolDriver, type PoolPlan } from "./pool-driver.ts";
+import { never, planOf, request, untilWell } from "./test/asked-pool.ts";
 import { chunk, type PlayedEngine, playEngine, say } from "./test/played-engine.ts";
-
-const never = new AbortController().signal;
-const request: GenerateRequest = {
-  input: { type: "conversation", conversation: { messages: [{ role: "user", content: "Hi" }] } },
-  mostTokens: 5,
-  cachePartition: "",
-  sampling: greedySampling,
-};
 
 type Stage = AsyncDisposable & {
   readonly plan: PoolPlan;
@@ -25,16 +17,9 @@ type Stage = AsyncDisposable & {
 
 async function stage(play: PlayedEngine["play"], changes: Partial<PoolPlan> = {}): Promise<Stage> {
   const engines = await Promise.all([1, 2, 3].map(() => playEngine(play)));
-  const addresses = engines.map(({ url }) => url);
-  const plan: PoolPlan = {
-    dialect: "vllm",
-    engines: { type: "addresses", addresses },
-    requestsPerEngine: 4,
-    canSeeImages: false,
-    ...changes,
-  };
+  const plan = planOf(engines, changes);
   const pool = createEnginePool(plan);
-  while (pool.snapshot().filter(({ state }) => state === "healthy").length < engines.length) await sleep(5);
+  await untilWell(pool, engines.length);
   return {
     plan,
     pool,
@@ -47,7 +32,7 @@ async function stage(play: PlayedEngine["play"], changes: Partial<PoolPlan> = {}
 }
 
 function ask({ pool }: Stage): Promise<EngineEvent[]> {
-  return Array.fromAsync(pool.generate(request, never));
+  return Array.fromAsync(pool.generate(request(), never));
 }
 
 const within = (error: unknown): PlayedEngine["play"] => {

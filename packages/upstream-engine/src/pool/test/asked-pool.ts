@@ -3,7 +3,7 @@ import type { EngineEvent, GenerateRequest } from "@hearth-and-keep/llama-engine
 import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
 import type { Discovery } from "../discovery.ts";
 import type { EnginePool } from "../engine-pool.ts";
-import { createEnginePool, type PoolChoices } from "../pool-driver.ts";
+import { createEnginePool, type PoolChoices, type PoolPlan } from "../pool-driver.ts";
 import type { PlayedEngine } from "./played-engine.ts";
 
 export const never = new AbortController().signal;
@@ -15,21 +15,31 @@ export const request = (text = "Hi"): GenerateRequest => ({
   sampling: greedySampling,
 });
 
+type Played = readonly Pick<PlayedEngine, "url">[];
+
+export function planOf(engines: Played, changes: Partial<PoolPlan> = {}): PoolPlan {
+  const addresses = engines.map(({ url }) => url);
+  return {
+    dialect: "vllm",
+    engines: { type: "addresses", addresses },
+    requestsPerEngine: 4,
+    canSeeImages: false,
+    ...changes,
+  };
+}
+
+export async function untilWell(pool: EnginePool, engines: number): Promise<void> {
+  while (pool.snapshot().filter(({ state }) => state === "healthy").length < engines) await sleep(5);
+}
+
 /** A pool of which every engine is well. */
 export async function poolOf(
-  engines: readonly Pick<PlayedEngine, "url">[],
+  engines: Played,
   requestsPerEngine = 4,
   choices: PoolChoices = {},
 ): Promise<EnginePool> {
-  const addresses = engines.map(({ url }) => url);
-  const plan = {
-    dialect: "vllm",
-    engines: { type: "addresses", addresses },
-    requestsPerEngine,
-    canSeeImages: false,
-  } as const;
-  const pool = createEnginePool(plan, choices);
-  while (pool.snapshot().filter(({ state }) => state === "healthy").length < engines.length) await sleep(5);
+  const pool = createEnginePool(planOf(engines, { requestsPerEngine }), choices);
+  await untilWell(pool, engines.length);
   return pool;
 }
 
