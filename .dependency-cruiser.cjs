@@ -3,7 +3,7 @@ const hearth = "^apps/hearth/src/";
 const keep = "^apps/keep/src/";
 const tests = "(\\.test\\.tsx?$|/test/|^(conformance|bench)/)";
 // Programs and parts of this repository that no user installs.
-const workshop = "^(checks|show|scripts|packages/(test-servers|figures))/";
+const workshop = "^(checks|claims|scripts|packages/(test-servers|figures))/";
 
 const rule = (name, comment, { from = {}, to }) => ({ name, comment, severity: "error", from, to });
 
@@ -21,7 +21,7 @@ module.exports = {
       to: { path: "^apps/", pathNot: "^apps/$1/" },
     }),
     rule("front-door-only", "Enter a package by index.ts, or by testing.ts from tests", {
-      from: { path: "^(apps|packages)/([^/]+)/|^(checks|show|scripts|conformance|bench)/" },
+      from: { path: "^(apps|packages)/([^/]+)/|^(checks|claims|scripts|conformance|bench)/" },
       to: {
         path: "^packages/[^/]+/src/",
         pathNot: ["^packages/[^/]+/src/(index|testing)\\.ts$", "^$1/$2/"],
@@ -53,9 +53,21 @@ module.exports = {
     rule("engine-has-two-callers", "The scheduler loads the engine, generation feeds it", {
       from: { path: hearth, pathNot: [tests, `${hearth}(generation|scheduling)/`, `${hearth}main\\.ts$`] },
       to: {
-        path: ["^packages/(llama-engine|upstream-engine)/", "node_modules/node-llama-cpp/"],
+        path: ["^packages/(engine-host|llama-engine|upstream-engine)/", "node_modules/node-llama-cpp/"],
         dependencyTypesNot: ["type-only"],
       },
+    }),
+    rule("drivers-are-strangers", "Both drivers stand on the engine port; neither imports the other", {
+      from: { path: "^packages/(llama-engine|upstream-engine)/" },
+      to: { path: "^packages/(llama-engine|upstream-engine)/", pathNot: "^packages/$1/" },
+    }),
+    rule("engine-port-knows-no-driver", "The port is below its drivers and what they share", {
+      from: { path: "^packages/engine/" },
+      to: { path: "^packages/(engine-host|chat-templates|output-grammars|llama-engine|upstream-engine)/" },
+    }),
+    rule("interpreters-stand-alone", "What interprets untrusted input is reviewed on its own", {
+      from: { path: "^packages/(output-grammars|chat-templates|gguf)/" },
+      to: { path: "^packages/(engine-host|llama-engine|upstream-engine|http-service|outbound-http)/" },
     }),
     rule("sql-lives-in-queries", "Pool and SQL are reachable from queries.ts and database/ only", {
       from: { path: keep, pathNot: [tests, `${keep}database/`, "/queries\\.ts$", `${keep}main\\.ts$`] },

@@ -25,13 +25,13 @@ export default function configure({ directory }: { directory?: string } = {}): K
       ".": {
         entry: [
           "checks/index.ts",
-          "show/main.ts",
+          "claims/main.ts",
           "scripts/*.ts",
           "scripts/*/main.ts",
           "conformance/**/*.ts",
           "bench/*.ts",
         ],
-        project: ["*.ts", "{checks,show,scripts,conformance,bench}/**/*.{ts,tsx}"],
+        project: ["*.ts", "{checks,claims,scripts,conformance,bench}/**/*.{ts,tsx}"],
         ignoreDependencies: commandLineTools,
       },
       ...Object.fromEntries(

@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["{apps,packages,bench,checks,conformance,show,scripts}/**/*.test.ts"],
+    include: ["{apps,packages,bench,checks,conformance,claims,scripts}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/fixtures/**", "**/dist/**"],
     testTimeout: 60_000,
     hookTimeout: 120_000,

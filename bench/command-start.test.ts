@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { findFreePort, makeTemporaryFolder, startProcess } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { packAndInstall } from "../show/ground/pack-and-install.ts";
+import { packAndInstall } from "../claims/ground/pack-and-install.ts";
 import { atMost } from "./rounds.ts";
 
 const bin = fileURLToPath(new URL("../apps/hearth/bin/hearth.js", import.meta.url));

@@ -1,11 +1,6 @@
-import {
-  createLlamaDriver,
-  type Engine,
-  type EngineDriver,
-  type GenerateRequest,
-  type LoadPlan,
-} from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { Engine, EngineDriver, GenerateRequest, LoadPlan } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
+import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { preparePython, testModel } from "@hearth-and-keep/test-servers";
 import { createLlamaServerDriver } from "@hearth-and-keep/upstream-engine";
 

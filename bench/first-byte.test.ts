@@ -1,5 +1,5 @@
+import { createScriptedEngine, greedySampling, type Script } from "@hearth-and-keep/engine/testing";
 import { isJudgedLoosely, recordFigure } from "@hearth-and-keep/figures";
-import { createScriptedEngine, greedySampling, type Script } from "@hearth-and-keep/llama-engine/testing";
 import { expect, test } from "vitest";
 import { startTestServer, tiny } from "../apps/hearth/src/test/start-test-server.ts";
 import { type Timed, time } from "./engine-under-test.ts";

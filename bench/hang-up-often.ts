@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Engine } from "@hearth-and-keep/engine";
 import { isJudgedLoosely, recordFigure, scale } from "@hearth-and-keep/figures";
-import type { Engine } from "@hearth-and-keep/llama-engine";
 import { expect } from "vitest";
 import { freshPartition, greedy, type LoadSmolLm, sentence, time, turn } from "./engine-under-test.ts";
 import { atMost, percentile } from "./rounds.ts";

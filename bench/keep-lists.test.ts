@@ -1,6 +1,6 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { load, startBareHandler, startKeepStage } from "./keep-stage.ts";
+import { load, startBareHandler, startKeepStage } from "./keep-fixture.ts";
 import { atLeast, compare } from "./rounds.ts";
 
 const connections = 16;

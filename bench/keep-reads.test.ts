@@ -1,6 +1,6 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { addSecrets, addStrangers, load, startBareHandler, startKeepStage } from "./keep-stage.ts";
+import { addSecrets, addStrangers, load, startBareHandler, startKeepStage } from "./keep-fixture.ts";
 import { atLeast, compare } from "./rounds.ts";
 
 const real = 10_000;

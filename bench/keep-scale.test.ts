@@ -1,6 +1,6 @@
 import { recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { addSecrets, addStrangers, type KeepStage, type Load, load, startKeepStage } from "./keep-stage.ts";
+import { addSecrets, addStrangers, type KeepStage, type Load, load, startKeepStage } from "./keep-fixture.ts";
 import { atMost, median } from "./rounds.ts";
 
 /** As many tokens as secrets. */

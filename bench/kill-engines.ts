@@ -1,6 +1,6 @@
+import type { Engine } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { isJudgedLoosely, recordFigure, scale } from "@hearth-and-keep/figures";
-import type { Engine } from "@hearth-and-keep/llama-engine";
 import { expect } from "vitest";
 import { greedy, type LoadSmolLm, never, storyPrompts, time } from "./engine-under-test.ts";
 import { atMost, percentile } from "./rounds.ts";

@@ -1,5 +1,5 @@
+import type { Engine, GenerateRequest } from "@hearth-and-keep/engine";
 import { recordFigure } from "@hearth-and-keep/figures";
-import type { Engine, GenerateRequest } from "@hearth-and-keep/llama-engine";
 import { expect, test } from "vitest";
 import { greedy, loadSmolLm, never, storyPrompts } from "./engine-under-test.ts";
 

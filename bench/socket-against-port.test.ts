@@ -1,6 +1,7 @@
+import type { Engine, GenerateRequest } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { createLlamaDriver, type Engine, type GenerateRequest } from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { never, throughput } from "./engine-under-test.ts";

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
+import type { Engine } from "@hearth-and-keep/engine";
 import { recordFigure } from "@hearth-and-keep/figures";
-import type { Engine } from "@hearth-and-keep/llama-engine";
 import { expect, test } from "vitest";
 import { greedy, loadSmolLm, never, storyRequests, time } from "./engine-under-test.ts";
 import { atLeast, median } from "./rounds.ts";

@@ -12,7 +12,7 @@ export type CruisedTree = {
   readonly modules: readonly string[];
 };
 
-const cruisedFolders = ["apps", "packages", "checks", "show", "scripts", "conformance", "bench"];
+const cruisedFolders = ["apps", "packages", "checks", "claims", "scripts", "conformance", "bench"];
 const configuration = await extractConfiguration(join(repositoryFolder, ".dependency-cruiser.cjs"));
 
 export const importRuleNames: readonly string[] = (configuration.forbidden ?? []).map(

@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { GenerateRequest } from "@hearth-and-keep/llama-engine";
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { GenerateRequest } from "@hearth-and-keep/engine";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import { fetchClaudeCode, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { accessKey } from "../apps/hearth/src/access/keys.ts";
 import { startTestServer, tiny } from "../apps/hearth/src/test/start-test-server.ts";
-import { rightKey } from "./client-stage.ts";
+import { rightKey } from "./client-fixture.ts";
 
 const run = promisify(execFile);
 /** Its instructions and tools alone have some ten thousand tokens. */

@@ -11,7 +11,7 @@ import {
   startStage,
   tallyCalls,
   wrongKey,
-} from "./client-stage.ts";
+} from "./client-fixture.ts";
 
 let stage: ClientStage;
 beforeAll(async () => {

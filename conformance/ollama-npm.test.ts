@@ -21,7 +21,7 @@ import {
   startStage,
   tallyCalls,
   wrongKey,
-} from "./client-stage.ts";
+} from "./client-fixture.ts";
 
 let stage: ClientStage;
 let registry: ModelRegistry;

@@ -3,7 +3,7 @@ import type { Finding, Rule, TextFile } from "../finding.ts";
 import { isTest, typeScriptFiles } from "../source-tree.ts";
 
 const name = "module-notes";
-const folders = /^(?:apps\/[^/]+\/src|packages\/[^/]+\/src|checks|show|scripts|conformance|bench)(?:\/|$)/u;
+const folders = /^(?:apps\/[^/]+\/src|packages\/[^/]+\/src|checks|claims|scripts|conformance|bench)(?:\/|$)/u;
 const openingComment = /^(?:#![^\n]*\n)?\s*\/\*\*(?<note>[\s\S]*?)\*\//u;
 
 /** Each folder with code has exactly one file that opens with a `@module` note of 3 to 10 lines. */

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder, preparePython, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { isPromiseKept } from "../../show/ground/quick-start.ts";
+import { isPromiseKept } from "../../claims/ground/quick-start.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const leastCommands = 15;
@@ -18,7 +18,7 @@ type Page = {
 };
 
 test("the fleet of the documentation stands when its commands are typed", { timeout: 180_000 }, async () => {
-  const { files, commands, promises } = readPage(await readFile(join(root, "docs/shapes.md"), "utf8"));
+  const { files, commands, promises } = readPage(await readFile(join(root, "docs/deployment.md"), "utf8"));
   expect(commands.length).toBeGreaterThanOrEqual(leastCommands);
   await using folder = await makeTemporaryFolder("fleet-page");
   for (const { name, content } of files) await writeFile(join(folder.path, name), content);

@@ -7,7 +7,7 @@
 
 import { preparePython } from "@hearth-and-keep/test-servers";
 import { createLlamaServerDriver } from "@hearth-and-keep/upstream-engine";
-import type { Family } from "../../apps/hearth/src/family.ts";
+import type { Family } from "../../apps/hearth/src/protocol.ts";
 import {
   seeing,
   startTestServer,

@@ -20,7 +20,7 @@ import {
   startStage,
   storeRoutes,
   tallyCalls,
-} from "../client-stage.ts";
+} from "../client-fixture.ts";
 import { expectedOutcomes } from "./expected-outcomes.ts";
 import { runCalls } from "./run-calls.ts";
 

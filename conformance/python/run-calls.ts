@@ -7,7 +7,7 @@
 import { fileURLToPath } from "node:url";
 import { runPython, testModel } from "@hearth-and-keep/test-servers";
 import type { TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
-import { type ClientStage, rightKey, wrongKey } from "../client-stage.ts";
+import { type ClientStage, rightKey, wrongKey } from "../client-fixture.ts";
 
 export type PythonStage = ClientStage & {
   readonly keyless: TestServer;

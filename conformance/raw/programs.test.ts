@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ClientStage, rightKey, startStage } from "../client-stage.ts";
+import { type ClientStage, rightKey, startStage } from "../client-fixture.ts";
 
 let stage: ClientStage;
 beforeAll(async () => {

@@ -2,11 +2,11 @@ import { fileURLToPath } from "node:url";
 import { recordFigure, scale } from "@hearth-and-keep/figures";
 import { preparePython, runPython } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
-import type { Family } from "../../apps/hearth/src/family.ts";
+import type { Family } from "../../apps/hearth/src/protocol.ts";
 import { findShapeFault, type Refusal } from "./error-shape.ts";
 import { wrongBodies } from "./malformed-bodies.ts";
 import { sendBody } from "./send-bytes.ts";
-import { type ScriptedServer, startScriptedServer } from "./start-scripted-server.ts";
+import { type ScriptedServer, startScriptedServer } from "./start-fake-engine-server.ts";
 import { rowsWithBody } from "./valid-bodies.ts";
 
 const program = fileURLToPath(new URL("fixtures/fuzz-documents.py", import.meta.url));

@@ -2,9 +2,9 @@ import { fileURLToPath } from "node:url";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder, startProcess, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import type { Family } from "../../apps/hearth/src/family.ts";
 import { createFromFile } from "../../apps/hearth/src/models/create-from-file.ts";
 import { openModelStore } from "../../apps/hearth/src/models/store/model-store.ts";
+import type { Family } from "../../apps/hearth/src/protocol.ts";
 import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 import { findShapeFault } from "./error-shape.ts";
 

@@ -5,7 +5,7 @@
  * Official clients where what they see is the question, raw sockets where they would never send such bytes.
  * Nothing imports it; `show` and CI run it as tests.
  */
-import type { Family } from "../../apps/hearth/src/family.ts";
+import type { Family } from "../../apps/hearth/src/protocol.ts";
 
 export type Refusal = {
   readonly status: number;

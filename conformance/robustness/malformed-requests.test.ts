@@ -5,7 +5,7 @@ import { findShapeFault } from "./error-shape.ts";
 import { brokenBodies, wrongBodies } from "./malformed-bodies.ts";
 import { brokenMessages } from "./malformed-heads.ts";
 import { sendBody, sendBytes } from "./send-bytes.ts";
-import { type ScriptedServer, startScriptedServer } from "./start-scripted-server.ts";
+import { type ScriptedServer, startScriptedServer } from "./start-fake-engine-server.ts";
 import { isAimedAtNothing, type RowWithBody, rowsWithBody, validBodyOf } from "./valid-bodies.ts";
 
 const needed = 10_000;

@@ -1,5 +1,5 @@
+import type { Script } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
 import { expect, test } from "vitest";
 import {
   smol,

@@ -1,4 +1,4 @@
-import type { ScriptStep } from "@hearth-and-keep/llama-engine/testing";
+import type { ScriptStep } from "@hearth-and-keep/engine/testing";
 import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 
 const piecesPerSecond = 100;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
 import { expect, test } from "vitest";
-import type { Family } from "../../apps/hearth/src/family.ts";
+import type { Family } from "../../apps/hearth/src/protocol.ts";
 import { startTestServer, type TestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 import { collect, speakers } from "./clients.ts";
 import { findShapeFault } from "./error-shape.ts";

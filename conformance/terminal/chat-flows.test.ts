@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { smol, startTestServer, type TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
+import { startScriptedChat } from "./fake-chat.ts";
 import { runHearth } from "./run-hearth.ts";
-import { startScriptedChat } from "./scripted-chat.ts";
 import { openChatAt, openTerminal, program, type TerminalWindow } from "./terminal-window.ts";
 
 let server: TestServer;

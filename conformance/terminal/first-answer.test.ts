@@ -13,7 +13,7 @@ import {
 } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { atMost } from "../../bench/rounds.ts";
-import { packAndInstall } from "../../show/ground/pack-and-install.ts";
+import { packAndInstall } from "../../claims/ground/pack-and-install.ts";
 import { fillRegistry } from "../transfers/fill-registry.ts";
 import { runHearth } from "./run-hearth.ts";
 

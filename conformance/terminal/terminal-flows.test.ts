@@ -5,8 +5,8 @@ import { findFreePort, startModelRegistry, testModel } from "@hearth-and-keep/te
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
 import { fillRegistry } from "../transfers/fill-registry.ts";
+import { startScriptedChat } from "./fake-chat.ts";
 import { runHearth } from "./run-hearth.ts";
-import { startScriptedChat } from "./scripted-chat.ts";
 import { openChatAt, openTerminal, type TerminalWindow } from "./terminal-window.ts";
 
 const smolFile = "smollm2-135m-instruct-q4_1.gguf";

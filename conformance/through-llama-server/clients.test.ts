@@ -7,7 +7,7 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { preparePython } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { runTests } from "../../show/prove-by-tests.ts";
+import { runTests } from "../../claims/prove-by-tests.ts";
 
 /** Claude Code is not among them: its turns are played by a script, because no small model can be its model. */
 const clients = [

@@ -5,7 +5,7 @@
  * The record of the run is kept for `npm run show -- ground 1`.
  */
 
-import { describeTree, writeLastRun } from "../../show/last-run.ts";
+import { describeTree, writeLastRun } from "../../claims/last-run.ts";
 import { shellStages } from "./config.ts";
 import { type StageResult, stages } from "./stages.ts";
 

@@ -1,7 +1,7 @@
 import type { Figure } from "@hearth-and-keep/figures";
 import { corpusModels, findLeftovers, preparePython } from "@hearth-and-keep/test-servers";
-import { runTests } from "../../show/prove-by-tests.ts";
-import { runToEnd } from "../../show/run-to-end.ts";
+import { runTests } from "../../claims/prove-by-tests.ts";
+import { runToEnd } from "../../claims/run-to-end.ts";
 import { runTrace } from "./config.ts";
 
 export type StageResult = {
@@ -31,7 +31,7 @@ export const stages: readonly Stage[] = [
   { name: "Official clients", run: () => runTests(["conformance/"]) },
   // One after another: two benchmarks at once would measure each other.
   { name: "Benchmarks", run: () => runTests(["bench/", ".timed.test.ts", "--no-file-parallelism"]) },
-  { name: "Claims", run: () => runTests(["show/"]) },
+  { name: "Claims", run: () => runTests(["claims/"]) },
   { name: "Nothing left behind", run: nothingLeftBehind },
 ];
 

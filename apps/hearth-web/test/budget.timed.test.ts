@@ -4,8 +4,8 @@ import { startBrowser, startProcess } from "@hearth-and-keep/test-servers";
 import type { Browser, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { atLeast, atMost, worstOf } from "../../../bench/rounds.ts";
-import { startPageStage } from "./page-stage.ts";
-import { askOn } from "./told-answer.ts";
+import { askOn } from "./mock-chat-response.ts";
+import { startPageStage } from "./page-fixture.ts";
 
 /** Over the wire, in bytes of 1000 to the kB. */
 const mostBytes = 200_000;

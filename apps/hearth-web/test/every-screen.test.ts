@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { chatStates } from "./every-screen/chat-states.ts";
 import { placeStates } from "./every-screen/place-states.ts";
-import { startPageStage } from "./page-stage.ts";
+import { startPageStage } from "./page-fixture.ts";
 
 const states = [...chatStates, ...placeStates];
 const needed = { pictures: 120, looks: 60 };

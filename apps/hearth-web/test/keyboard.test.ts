@@ -2,8 +2,8 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { KeyboardWalk } from "@hearth-and-keep/test-servers";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type PageStage, startPageStage } from "./page-stage.ts";
-import { tellAnswer } from "./told-answer.ts";
+import { tellAnswer } from "./mock-chat-response.ts";
+import { type PageStage, startPageStage } from "./page-fixture.ts";
 
 const flows: string[] = [];
 const neededFlows = 6;

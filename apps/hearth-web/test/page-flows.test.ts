@@ -16,8 +16,8 @@ import {
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fillRegistry } from "../../../conformance/transfers/fill-registry.ts";
-import { type PageStage, smol, startPageStage } from "./page-stage.ts";
-import { askOn, tellAnswer } from "./told-answer.ts";
+import { askOn, tellAnswer } from "./mock-chat-response.ts";
+import { type PageStage, smol, startPageStage } from "./page-fixture.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const run = promisify(execFile);

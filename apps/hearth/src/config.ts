@@ -200,7 +200,7 @@ const gatewaySettings = {
     fallback: undefined,
     mostCharacters: 4096,
     meaning:
-      "models that run on other machines' engines, with their addresses; docs/shapes.md shows its form",
+      "models that run on other machines' engines, with their addresses; docs/deployment.md shows its form",
   }),
   drainSeconds: wholeNumberSetting({
     placeholder: "seconds",

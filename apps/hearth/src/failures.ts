@@ -3,7 +3,7 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { BodyProblem, NoSuchMethod, NoSuchRoute } from "@hearth-and-keep/http-service";
 import { type EngineSetupFailure, explainEngineSetup } from "./engines/engine-programs.ts";
 import type { SamplingFailure } from "./generation/sampling.ts";
-import type { ModelfileFailure } from "./models/creating/parse-modelfile.ts";
+import type { ModelfileFailure } from "./models/create/parse-modelfile.ts";
 import type { ModelFailure, StoreFolderFailure, TransferFailure } from "./models/model-failure.ts";
 import type { SchedulingFailure } from "./scheduling/failures.ts";
 

@@ -8,12 +8,12 @@ import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import type { CommandParts } from "./commands/command-row.ts";
 import { commandTable } from "./commands/command-table.ts";
-import { tellProblem, tellWrongWords } from "./terminal/tell-problem.ts";
+import { tellProblem, tellWrongWords } from "./terminal/report-error.ts";
 
 const parts: CommandParts = {
   commands: commandTable,
   async openEngine() {
-    const { missingProtections } = await import("@hearth-and-keep/llama-engine");
+    const { missingProtections } = await import("@hearth-and-keep/engine-host");
     const { chooseEngine } = await import("./scheduling/engine-choice.ts");
     return { chooseEngine, missingProtections };
   },

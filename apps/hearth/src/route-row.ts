@@ -1,9 +1,9 @@
 import type { Answer, CallHead, Route } from "@hearth-and-keep/http-service";
 import type { Static, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
+import type { HearthCall, HearthParts } from "./dependencies.ts";
 import { requestFailure } from "./failures.ts";
-import type { Family } from "./family.ts";
-import type { HearthCall, HearthParts } from "./parts.ts";
+import type { Family } from "./protocol.ts";
 
 /** One row of the table of URLs. */
 export type HearthRoute = Omit<Route, "handle"> & {

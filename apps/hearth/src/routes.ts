@@ -35,9 +35,9 @@ import {
   completionsRequest,
   createEmbeddingsRequest,
 } from "./dialects/openai/schema.ts";
-import { answerPage, answerPagePart, unlessBrowser } from "./page/answer-page.ts";
-import { answerApiDocument, answerApiPage, answerMetrics } from "./papers/answer-papers.ts";
+import { answerApiDocument, answerApiPage, answerMetrics } from "./openapi/handlers.ts";
 import { byClient, failingByClient, type HearthRoute, takes } from "./route-row.ts";
+import { answerPage, answerPagePart, unlessBrowser } from "./web-ui/handlers.ts";
 
 const either = failingByClient(openai, messages);
 

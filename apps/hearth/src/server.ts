@@ -9,13 +9,13 @@ import type { Logger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { type Access, admit, callerOf } from "./access/admit.ts";
 import { answerPreflight, crossOriginHeaders } from "./access/cross-origin.ts";
+import type { HearthParts } from "./dependencies.ts";
 import { anthropicFamily } from "./dialects/anthropic/errors.ts";
 import { ollamaFamily } from "./dialects/ollama/errors.ts";
 import { openaiFamily } from "./dialects/openai/errors.ts";
 import { asRequestFailure, isHangUp } from "./failures.ts";
-import type { Family } from "./family.ts";
-import { type ApiDocuments, describeApi } from "./papers/describe-api.ts";
-import type { HearthParts } from "./parts.ts";
+import { type ApiDocuments, describeApi } from "./openapi/describe-api.ts";
+import type { Family } from "./protocol.ts";
 import type { HearthRoute } from "./route-row.ts";
 import { routes } from "./routes.ts";
 

@@ -1,7 +1,7 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { aPerson, type ConsoleStage, passProvider, startConsoleStage } from "./console-stage.ts";
+import { aPerson, type ConsoleStage, passProvider, startConsoleStage } from "./console-fixture.ts";
 
 let stage: ConsoleStage;
 let page: Page;

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { groupsOf } from "../src/screens/audit/event-groups.ts";
 import { knownTypes } from "../src/screens/audit/event-sentences.ts";
-import { type ConsoleStage, startConsoleStage } from "./console-stage.ts";
+import { type ConsoleStage, startConsoleStage } from "./console-fixture.ts";
 
 let stage: ConsoleStage;
 let page: Page;

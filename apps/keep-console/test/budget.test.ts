@@ -1,7 +1,7 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { startConsoleStage } from "./console-stage.ts";
+import { startConsoleStage } from "./console-fixture.ts";
 
 /** Over the wire, in bytes of 1000 to the kB. */
 const most = { scriptBytes: 150_000, styleBytes: 15_000, requests: 26 };

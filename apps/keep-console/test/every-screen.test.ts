@@ -4,13 +4,13 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { findViolations, screenshotFolder, startBrowser, walkScreens } from "@hearth-and-keep/test-servers";
 import axe from "axe-core";
 import { expect, test } from "vitest";
-import { startConsoleStage } from "./console-stage.ts";
-import { type Darkroom, openDarkroom } from "./darkroom.ts";
+import { startConsoleStage } from "./console-fixture.ts";
 import { accountStates, signInStates, welcomeStates } from "./every-screen/account-states.ts";
 import { auditStates } from "./every-screen/audit-states.ts";
 import { prepareScene } from "./every-screen/scene.ts";
 import { secretListStates, secretStates, vaultStates } from "./every-screen/secrets-states.ts";
 import { tokenStates } from "./every-screen/token-states.ts";
+import { type Darkroom, openDarkroom } from "./screenshots.ts";
 
 const states = [
   ...signInStates,

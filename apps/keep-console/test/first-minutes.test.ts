@@ -6,7 +6,7 @@ import { recordFigure, scale } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ConsoleStage, type Person, passProvider, startConsoleStage } from "./console-stage.ts";
+import { type ConsoleStage, type Person, passProvider, startConsoleStage } from "./console-fixture.ts";
 
 let stage: ConsoleStage;
 /** Of the first test, which leaves it at the last step. */

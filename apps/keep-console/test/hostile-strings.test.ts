@@ -3,7 +3,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { appear, type Watched, watchPage } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ConsoleStage, startConsoleStage } from "./console-stage.ts";
+import { type ConsoleStage, startConsoleStage } from "./console-fixture.ts";
 import { makeVault } from "./every-screen/scene.ts";
 import { signInByHand } from "./sign-in-by-hand.ts";
 

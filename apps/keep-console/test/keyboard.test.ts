@@ -2,7 +2,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { KeyboardWalk } from "@hearth-and-keep/test-servers";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ConsoleStage, startConsoleStage } from "./console-stage.ts";
+import { type ConsoleStage, startConsoleStage } from "./console-fixture.ts";
 
 let stage: ConsoleStage;
 let page: Page;

@@ -2,7 +2,7 @@ import { isJudgedLoosely, recordFigure } from "@hearth-and-keep/figures";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { worstOf } from "../../../bench/rounds.ts";
-import { type ConsoleStage, startConsoleStage } from "./console-stage.ts";
+import { type ConsoleStage, startConsoleStage } from "./console-fixture.ts";
 
 const secretCount = 10_000;
 const batchSize = 200;

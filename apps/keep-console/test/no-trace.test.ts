@@ -1,7 +1,7 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import type { Page, Request, Response } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ConsoleStage, startConsoleStage } from "./console-stage.ts";
+import { type ConsoleStage, startConsoleStage } from "./console-fixture.ts";
 
 let stage: ConsoleStage;
 let page: Page;

@@ -1,4 +1,4 @@
-import type { ConsoleStage } from "./console-stage.ts";
+import type { ConsoleStage } from "./console-fixture.ts";
 
 export type SessionCookie = { readonly name: string; readonly value: string };
 

@@ -4,7 +4,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scopeGroups } from "../src/screens/tokens/scopes.ts";
-import { type ConsoleStage, startConsoleStage } from "./console-stage.ts";
+import { type ConsoleStage, startConsoleStage } from "./console-fixture.ts";
 
 let stage: ConsoleStage;
 let page: Page;

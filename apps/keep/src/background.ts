@@ -1,9 +1,9 @@
 import type { AuditLog } from "./audit/audit-log.ts";
 import { openCheckpointFile } from "./audit/checkpoint-file.ts";
 import { createCheckpointing, paceOf } from "./audit/make-checkpoints.ts";
+import { tidyUp } from "./cleanup/delete-expired.ts";
 import type { ServeConfig } from "./config.ts";
 import type { Database } from "./database/open-database.ts";
-import { tidyUp } from "./housekeeping/tidy-up.ts";
 import type { KeyWrapper } from "./keys/key-wrapper.ts";
 import { createRewrapping } from "./keys/rewrap-keys.ts";
 import { resealVaults } from "./keys/rotation/reseal-vaults.ts";

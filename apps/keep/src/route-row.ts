@@ -4,9 +4,9 @@ import { Compile, type Validator } from "typebox/compile";
 import type { AddressLimit } from "./access/rate-limits.ts";
 import type { Actor } from "./authorization/actor.ts";
 import type { Scope } from "./authorization/scopes.ts";
+import type { KeepParts } from "./dependencies.ts";
 import { type Mistake, requestFailure } from "./failures.ts";
-import type { AnswerShape } from "./papers/describe-answers.ts";
-import type { KeepParts } from "./parts.ts";
+import type { AnswerShape } from "./openapi/describe-answers.ts";
 
 /** One row of the table of URLs: who may, what it takes, what it gives. The API's document is made from it. */
 export type KeepRoute = Omit<Route, "handle"> & {

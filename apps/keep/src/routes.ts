@@ -4,7 +4,7 @@ import { auditRoutes } from "./audit/http.ts";
 import { consoleRoutes } from "./console/http.ts";
 import { answerAlive, answerReady } from "./health.ts";
 import { rotationRoutes } from "./keys/rotation/http.ts";
-import { paperRoutes } from "./papers/http.ts";
+import { paperRoutes } from "./openapi/http.ts";
 import type { KeepRoute } from "./route-row.ts";
 import { exchangeRoutes } from "./secrets/exchange/http.ts";
 import { folderRoutes } from "./secrets/folders/http.ts";

@@ -5,13 +5,14 @@
  * memory, and that a refusal says what is wrong and where. It needs nothing but Node.
  * Imported by the engine before it loads, and by `models/` to show and import files.
  */
-export type { Capabilities } from "./describing/guess-capabilities.ts";
-export type { ModelFile, TensorSummary } from "./describing/model-file.ts";
-export type { PrivateDialect, PrivateFamily } from "./describing/private-dialect.ts";
+
 export { inspectModelFile } from "./inspect-model-file.ts";
+export type { Capabilities } from "./metadata/guess-capabilities.ts";
+export type { ModelFile, TensorSummary } from "./metadata/model-file.ts";
+export type { PrivateDialect, PrivateFamily } from "./metadata/private-dialect.ts";
 export { ModelFileError, type ModelFileProblem, type Place } from "./problem.ts";
 export type { Metadata } from "./reading/read-header.ts";
 export type { Tensor } from "./reading/read-tensors.ts";
 export type { MetadataList, MetadataValue, NumberList, StringList } from "./reading/value-kinds.ts";
-export type { Split } from "./sanity/check-split.ts";
+export type { Split } from "./validation/check-split.ts";
 export { type Entry, type WrittenModel, writeModel } from "./writing/write-model.ts";

@@ -1,9 +1,9 @@
-import { describeModelFile, type ModelFile } from "./describing/model-file.ts";
+import { describeModelFile, type ModelFile } from "./metadata/model-file.ts";
 import { type FileHeader, readFileHeader } from "./reading/read-file-header.ts";
 import type { Header } from "./reading/read-header.ts";
 import type { Tensor } from "./reading/read-tensors.ts";
-import { checkMeaning } from "./sanity/check-meaning.ts";
-import { disagreement, findSplit, type Split } from "./sanity/check-split.ts";
+import { checkMeaning } from "./validation/check-meaning.ts";
+import { disagreement, findSplit, type Split } from "./validation/check-split.ts";
 
 /**
  * Reads and checks everything of a model file that native code would believe; throws ModelFileError otherwise.

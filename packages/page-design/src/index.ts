@@ -9,7 +9,7 @@
 
 export { type Address, go, Link, type LinkProps, useAddress } from "./address.tsx";
 export { CopyButton, type CopyButtonProps } from "./copy-button.tsx";
-export { Front, FrontClose, type FrontProps, FrontTitle } from "./front.tsx";
 export { AddIcon, CloseIcon, CopyIcon, DoneIcon, Icon, icon, WarnIcon } from "./icons.tsx";
-export { Main, type MainProps, SkipLink } from "./main-part.tsx";
+export { Main, type MainProps, SkipLink } from "./main-landmark.tsx";
+export { Front, FrontClose, type FrontProps, FrontTitle } from "./modal.tsx";
 export { Failed, type FailedProps, Loading, Notice, type NoticeProps } from "./states.tsx";

@@ -1,4 +1,4 @@
-import { askLines, asProblem } from "../server-api/ask.ts";
+import { askLines, asProblem } from "../server-api/api-client.ts";
 import { type AnswerTurn, type Conversation, type Figures, messagesOf, newId } from "./conversation.ts";
 import { createStore } from "./store.ts";
 

@@ -1,4 +1,4 @@
-import { ask, asProblem, type ServerProblem } from "../server-api/ask.ts";
+import { ask, asProblem, type ServerProblem } from "../server-api/api-client.ts";
 import { createStore } from "./store.ts";
 
 /** As the server lists it. */

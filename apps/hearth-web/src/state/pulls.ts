@@ -1,4 +1,4 @@
-import { askLines, asProblem, type ServerProblem } from "../server-api/ask.ts";
+import { askLines, asProblem, type ServerProblem } from "../server-api/api-client.ts";
 import { loadModels } from "./models.ts";
 import { createStore } from "./store.ts";
 

@@ -1,5 +1,5 @@
 import { appear, press } from "@hearth-and-keep/test-servers";
-import { askOn } from "../told-answer.ts";
+import { askOn } from "../mock-chat-response.ts";
 import { breakOff, chatAbout, keepOpen, keepWaiting, openChat, type PageState, tell } from "./scene.ts";
 
 const rich = `Use a **dictionary** that counts, or the \`Counter\` that Python brings:

@@ -6,7 +6,7 @@
  */
 import { appear, type ScreenState } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
-import { askOn, type ToldAnswer, tellAnswer } from "../told-answer.ts";
+import { askOn, type ToldAnswer, tellAnswer } from "../mock-chat-response.ts";
 
 /** Reached at the address of a server. */
 export type PageState = ScreenState<string>;

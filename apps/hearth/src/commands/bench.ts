@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
-import { callFailure } from "../calling/call-failure.ts";
-import type { ServerCaller, ServerFlags } from "../calling/call-server.ts";
-import { listedModels } from "../calling/server-answers.ts";
+import { callFailure } from "../server-client/call-failure.ts";
+import type { ServerCaller, ServerFlags } from "../server-client/call-server.ts";
+import { listedModels } from "../server-client/response-types.ts";
 import { drawCurve, drawCurveAsSvg } from "../terminal/curve.ts";
 import { tellSeconds } from "../terminal/measures.ts";
 import { errorScreen, screen } from "../terminal/screen.ts";

@@ -1,4 +1,4 @@
-import { readParameterText } from "../models/describing/parameter-text.ts";
+import { readParameterText } from "../models/metadata/parameter-text.ts";
 import type { PromptLine } from "../terminal/prompt-line.ts";
 import type { Conversation } from "./conversation.ts";
 

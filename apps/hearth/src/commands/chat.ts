@@ -1,17 +1,17 @@
-import { CallError } from "../calling/call-failure.ts";
-import type { ServerCaller } from "../calling/call-server.ts";
-import { ownFiles } from "../calling/own-files.ts";
-import type { AnswerEnd } from "../calling/server-answers.ts";
+import { ownFiles } from "../server-client/app-paths.ts";
+import { CallError } from "../server-client/call-failure.ts";
+import type { ServerCaller } from "../server-client/call-server.ts";
+import type { AnswerEnd } from "../server-client/response-types.ts";
 import { showAnswer } from "../terminal/answer-view.ts";
-import { explainCall } from "../terminal/explain.ts";
+import { explainCall } from "../terminal/format-error.ts";
 import { openPromptLine, type PromptLine } from "../terminal/prompt-line.ts";
 import { screen } from "../terminal/screen.ts";
 import { wrapTo } from "../terminal/text-width.ts";
 import { makeSafe } from "../terminal/untrusted-text.ts";
 import { showWaiting } from "../terminal/waiting-bar.ts";
-import { obey } from "./chat-words.ts";
 import { type Conversation, loadModel, say, tellEnd } from "./conversation.ts";
 import { findImages } from "./prompt-images.ts";
+import { obey } from "./slash-commands.ts";
 
 const quotes = '"""';
 /** What can be of several lines, from one mark to the next: a message, and a system text. */

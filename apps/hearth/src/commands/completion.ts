@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { callFailure } from "../calling/call-failure.ts";
-import { openServer } from "../calling/call-server.ts";
-import { listedModels } from "../calling/server-answers.ts";
+import { callFailure } from "../server-client/call-failure.ts";
+import { openServer } from "../server-client/call-server.ts";
+import { listedModels } from "../server-client/response-types.ts";
 import { screen } from "../terminal/screen.ts";
 import type { CommandParts, Define } from "./command-row.ts";
 import { type CompletedCommand, writeCompletion } from "./completion-scripts.ts";

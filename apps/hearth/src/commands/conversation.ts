@@ -1,5 +1,5 @@
-import type { ServerCaller } from "../calling/call-server.ts";
-import type { AnswerEnd, ModelTurn, ShownModel } from "../calling/server-answers.ts";
+import type { ServerCaller } from "../server-client/call-server.ts";
+import type { AnswerEnd, ModelTurn, ShownModel } from "../server-client/response-types.ts";
 import type { AnswerPiece, ThinkingView } from "../terminal/answer-view.ts";
 import { tellSeconds } from "../terminal/measures.ts";
 

@@ -1,4 +1,4 @@
-import type { ServerFlags } from "../calling/call-server.ts";
+import type { ServerFlags } from "../server-client/call-server.ts";
 import { screen } from "../terminal/screen.ts";
 import type { Define } from "./command-row.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { callFailure, isCallFailure } from "../calling/call-failure.ts";
-import type { ServerCaller } from "../calling/call-server.ts";
-import type { ModelOrder } from "../models/creating/create-model.ts";
+import type { ModelOrder } from "../models/create/create-model.ts";
+import { callFailure, isCallFailure } from "../server-client/call-failure.ts";
+import type { ServerCaller } from "../server-client/call-server.ts";
 import type { ProgressStep } from "../terminal/transfer-progress.ts";
 import { makeSafeLine } from "../terminal/untrusted-text.ts";
 

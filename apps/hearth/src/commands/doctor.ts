@@ -1,5 +1,5 @@
-import { openServer, type ServerFlags } from "../calling/call-server.ts";
 import { readEnginePlaces, readStoreConfig } from "../config.ts";
+import { openServer, type ServerFlags } from "../server-client/call-server.ts";
 import { exitCodes } from "../terminal/exit-codes.ts";
 import { screen } from "../terminal/screen.ts";
 import { padTo, wrapTo } from "../terminal/text-width.ts";

@@ -1,5 +1,5 @@
-import type { ServerFlags } from "../calling/call-server.ts";
-import { listedModels } from "../calling/server-answers.ts";
+import type { ServerFlags } from "../server-client/call-server.ts";
+import { listedModels } from "../server-client/response-types.ts";
 import { tellAge, tellBytes } from "../terminal/measures.ts";
 import { screen } from "../terminal/screen.ts";
 import { drawTable } from "../terminal/table.ts";

@@ -1,7 +1,7 @@
 import { open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { callFailure } from "../calling/call-failure.ts";
-import { ownFiles } from "../calling/own-files.ts";
+import { ownFiles } from "../server-client/app-paths.ts";
+import { callFailure } from "../server-client/call-failure.ts";
 import { screen } from "../terminal/screen.ts";
 import { makeSafeLine } from "../terminal/untrusted-text.ts";
 import type { Define } from "./command-row.ts";

@@ -1,5 +1,5 @@
-import { callFailure, isCallFailure } from "../calling/call-failure.ts";
-import type { ServerCaller, ServerFlags } from "../calling/call-server.ts";
+import { callFailure, isCallFailure } from "../server-client/call-failure.ts";
+import type { ServerCaller, ServerFlags } from "../server-client/call-server.ts";
 import { tellBytes } from "../terminal/measures.ts";
 import { type Screen, screen } from "../terminal/screen.ts";
 import {

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { callFailure } from "../calling/call-failure.ts";
+import { callFailure } from "../server-client/call-failure.ts";
 import { type Conversation, canDo, type Said } from "./conversation.ts";
 
 const mostImageBytes = 32 * 1024 * 1024;

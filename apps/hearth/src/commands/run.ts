@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
-import { isAnswering, startBackgroundServer } from "../calling/background-server.ts";
-import { callFailure, isCallFailure } from "../calling/call-failure.ts";
-import { openServer, type ServerCaller, type ServerFlags } from "../calling/call-server.ts";
-import { type AnswerEnd, type ShownModel, showModel } from "../calling/server-answers.ts";
+import { isAnswering, startBackgroundServer } from "../server-client/background-server.ts";
+import { callFailure, isCallFailure } from "../server-client/call-failure.ts";
+import { openServer, type ServerCaller, type ServerFlags } from "../server-client/call-server.ts";
+import { type AnswerEnd, type ShownModel, showModel } from "../server-client/response-types.ts";
 import { showAnswer } from "../terminal/answer-view.ts";
+import { tellSentence } from "../terminal/report-error.ts";
 import { errorScreen, screen } from "../terminal/screen.ts";
-import { tellSentence } from "../terminal/tell-problem.ts";
 import { showWaiting } from "../terminal/waiting-bar.ts";
 import { chat } from "./chat.ts";
 import type { Define } from "./command-row.ts";

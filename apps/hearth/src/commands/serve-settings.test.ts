@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { EngineDriver, LoadPlan } from "@hearth-and-keep/llama-engine";
-import { createScriptedEngine } from "@hearth-and-keep/llama-engine/testing";
+import type { EngineDriver, LoadPlan } from "@hearth-and-keep/engine";
+import { createScriptedEngine } from "@hearth-and-keep/engine/testing";
 import { createLogger } from "@hearth-and-keep/logging";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";

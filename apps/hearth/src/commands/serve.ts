@@ -6,9 +6,9 @@
  */
 import { hostname } from "node:os";
 import { readServedCertificate, renewAsNeeded } from "@hearth-and-keep/command-line";
+import type { EngineDriver } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { serveUntil } from "@hearth-and-keep/http-service";
-import type { EngineDriver } from "@hearth-and-keep/llama-engine";
 import { createOutbound, type Outbound } from "@hearth-and-keep/outbound-http";
 import type { Access } from "../access/admit.ts";
 import { isLoopbackAddress } from "../access/loopback.ts";
@@ -26,11 +26,11 @@ import { coveredNames, withoutRemoteModels, withRemoteModels } from "../models/r
 import type { ModelStores } from "../models/store/model-store.ts";
 import { createTransfers } from "../models/transfers/create-transfers.ts";
 import type { Transfers } from "../models/transfers/transfer.ts";
-import { readPageFiles } from "../page/answer-page.ts";
-import { closeServed } from "../scheduling/close-served.ts";
+import { closeServed } from "../scheduling/drain-scheduler.ts";
 import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type SchedulerParts } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
+import { readPageFiles } from "../web-ui/handlers.ts";
 
 /** Clients on Node give up after five minutes without a head. */
 const earlyHeadMilliseconds = 240_000;

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { openServer, type ServerCaller, type ServerFlags } from "../calling/call-server.ts";
+import { openServer, type ServerCaller, type ServerFlags } from "../server-client/call-server.ts";
 
 /** Which server a command calls, and by which key. */
 export function addServerFlags(command: Command): Command {

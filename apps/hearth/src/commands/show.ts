@@ -1,5 +1,5 @@
-import type { ServerFlags } from "../calling/call-server.ts";
-import { type ShownModel, showModel } from "../calling/server-answers.ts";
+import type { ServerFlags } from "../server-client/call-server.ts";
+import { type ShownModel, showModel } from "../server-client/response-types.ts";
 import { tellCount } from "../terminal/measures.ts";
 import { type Screen, screen } from "../terminal/screen.ts";
 import { padTo, wrapTo } from "../terminal/text-width.ts";

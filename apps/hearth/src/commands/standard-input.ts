@@ -1,4 +1,4 @@
-import { callFailure } from "../calling/call-failure.ts";
+import { callFailure } from "../server-client/call-failure.ts";
 
 const mostBytes = 32 * 1024 * 1024;
 

@@ -1,8 +1,13 @@
-import { stopBackgroundServer } from "../calling/background-server.ts";
-import { callFailure } from "../calling/call-failure.ts";
-import type { ServerCaller, ServerFlags } from "../calling/call-server.ts";
-import { listedModels, type RunningModel, runningModels, showModel } from "../calling/server-answers.ts";
-import { findNotedServer, listNotedServers } from "../calling/server-notes.ts";
+import { stopBackgroundServer } from "../server-client/background-server.ts";
+import { callFailure } from "../server-client/call-failure.ts";
+import type { ServerCaller, ServerFlags } from "../server-client/call-server.ts";
+import { findNotedServer, listNotedServers } from "../server-client/pid-files.ts";
+import {
+  listedModels,
+  type RunningModel,
+  runningModels,
+  showModel,
+} from "../server-client/response-types.ts";
 import { screen } from "../terminal/screen.ts";
 import { makeSafeLine } from "../terminal/untrusted-text.ts";
 import type { Define } from "./command-row.ts";

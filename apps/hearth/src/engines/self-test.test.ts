@@ -1,7 +1,8 @@
 import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createLlamaDriver, type EngineDriver, type EngineFailure } from "@hearth-and-keep/llama-engine";
-import { createScriptedEngine, type Script } from "@hearth-and-keep/llama-engine/testing";
+import type { EngineDriver, EngineFailure } from "@hearth-and-keep/engine";
+import { createScriptedEngine, type Script } from "@hearth-and-keep/engine/testing";
+import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { testTogether } from "./self-test.ts";

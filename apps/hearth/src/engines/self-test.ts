@@ -1,5 +1,5 @@
+import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/llama-engine";
 
 export type SelfTest =
   | { readonly works: true; readonly tokensPerSecond: number }

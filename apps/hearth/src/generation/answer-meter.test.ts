@@ -1,4 +1,4 @@
-import type { EngineEvent } from "@hearth-and-keep/llama-engine";
+import type { EngineEvent } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
 import type { AnswerParts } from "./answer-meter.ts";
 import { estimateConversation } from "./estimate-tokens.ts";

@@ -1,4 +1,4 @@
-import type { EngineEvent, GenerationEnd, Timings, Usage } from "@hearth-and-keep/llama-engine";
+import type { EngineEvent, GenerationEnd, Timings, Usage } from "@hearth-and-keep/engine";
 import { estimateTokens } from "./estimate-tokens.ts";
 import type { GenerationEvent } from "./events.ts";
 import type { AnswerEvent } from "./splitting/split-events.ts";

@@ -1,9 +1,9 @@
-import { createScriptedEngine, type ScriptedEngine } from "@hearth-and-keep/llama-engine/testing";
+import { createScriptedEngine, type ScriptedEngine } from "@hearth-and-keep/engine/testing";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createCatalog } from "../models/catalog.ts";
 import { createFromFile } from "../models/create-from-file.ts";
-import type { ModelDescription } from "../models/describing/describe-model.ts";
+import type { ModelDescription } from "../models/metadata/describe-model.ts";
 import { openModelStore } from "../models/store/model-store.ts";
 import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
 import { type AnswerRequest, answerRequest } from "./answer-request.ts";

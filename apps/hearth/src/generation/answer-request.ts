@@ -1,12 +1,12 @@
-import type { Conversation, GenerateRequest, Message, OutputConstraint } from "@hearth-and-keep/llama-engine";
-import type { ModelDescription } from "../models/describing/describe-model.ts";
+import type { Conversation, GenerateRequest, Message, OutputConstraint } from "@hearth-and-keep/engine";
+import type { ModelDescription } from "../models/metadata/describe-model.ts";
 import type { KeepAlive } from "../scheduling/keep-alive.ts";
+import type { Lease } from "../scheduling/load-request.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
-import type { Lease } from "../scheduling/wish.ts";
 import type { GenerationEvent } from "./events.ts";
 import { fitConversation } from "./fit-conversation.ts";
 import { generate } from "./generate.ts";
-import { wishFor } from "./model-wish.ts";
+import { wishFor } from "./load-request.ts";
 import type { ToolChoice } from "./request.ts";
 import { type SamplingWishes, settleSampling } from "./sampling.ts";
 

@@ -1,7 +1,7 @@
-import type { Embeddings } from "@hearth-and-keep/llama-engine";
+import type { Embeddings } from "@hearth-and-keep/engine";
+import type { Lease } from "../scheduling/load-request.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
-import type { Lease } from "../scheduling/wish.ts";
-import { type WishParts, wishFor } from "./model-wish.ts";
+import { type WishParts, wishFor } from "./load-request.ts";
 
 export type EmbedRequest = WishParts & {
   readonly texts: readonly string[];

@@ -1,4 +1,4 @@
-import type { Conversation, Message } from "@hearth-and-keep/llama-engine";
+import type { Conversation, Message } from "@hearth-and-keep/engine";
 
 /** Of English; other texts have fewer. */
 const charactersPerToken = 4;

@@ -5,7 +5,7 @@
  * tag, no half call and no stop string, however the engine cuts its text.
  * Knows no dialect and no HTTP. Imported by the dialects, which translate its events.
  */
-import type { EngineEvent, JsonObject, TextDelta, Timings, Usage } from "@hearth-and-keep/llama-engine";
+import type { EngineEvent, JsonObject, TextDelta, Timings, Usage } from "@hearth-and-keep/engine";
 
 export type GenerationEvent =
   | Extract<EngineEvent, { type: "prompt-progress" | "reasoning-delta" | "tool-call-start" }>

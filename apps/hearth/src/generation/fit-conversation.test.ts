@@ -1,6 +1,6 @@
+import type { Engine, EngineFailure, Message } from "@hearth-and-keep/engine";
+import { createScriptedEngine } from "@hearth-and-keep/engine/testing";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { Engine, EngineFailure, Message } from "@hearth-and-keep/llama-engine";
-import { createScriptedEngine } from "@hearth-and-keep/llama-engine/testing";
 import { expect, test } from "vitest";
 import { fitConversation } from "./fit-conversation.ts";
 

@@ -1,5 +1,5 @@
+import type { Conversation, Engine, Message } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { Conversation, Engine, Message } from "@hearth-and-keep/llama-engine";
 
 export type FittedConversation = { readonly conversation: Conversation; readonly droppedMessages: number };
 

@@ -1,6 +1,7 @@
+import type { Engine, Tool } from "@hearth-and-keep/engine";
+import { createScriptedEngine, type ScriptedEngine } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { createLlamaDriver, type Engine, type Tool } from "@hearth-and-keep/llama-engine";
-import { createScriptedEngine, type ScriptedEngine } from "@hearth-and-keep/llama-engine/testing";
+import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { GenerationEvent } from "./events.ts";

@@ -1,4 +1,4 @@
-import type { Engine, EngineDescription, GenerateRequest } from "@hearth-and-keep/llama-engine";
+import type { Engine, EngineDescription, GenerateRequest } from "@hearth-and-keep/engine";
 import type { AnswerParts } from "./answer-meter.ts";
 import type { GenerationEvent } from "./events.ts";
 import type { GenerationRequest } from "./request.ts";

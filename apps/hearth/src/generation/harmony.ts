@@ -1,4 +1,4 @@
-import type { Tool } from "@hearth-and-keep/llama-engine";
+import type { Tool } from "@hearth-and-keep/engine";
 import { collectUntil, nextOf, peek, readUntil, skipSpace } from "./splitting/read-text.ts";
 import type { Piece, Scanner, Steps } from "./splitting/scanner.ts";
 import { type AnswerEvent, type Emit, splitEvents, textDelta } from "./splitting/split-events.ts";

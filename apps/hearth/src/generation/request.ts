@@ -1,4 +1,4 @@
-import type { GenerateRequest, OutputConstraint } from "@hearth-and-keep/llama-engine";
+import type { GenerateRequest, OutputConstraint } from "@hearth-and-keep/engine";
 import type { SettledSampling } from "./sampling.ts";
 
 /** What a dialect asks of the engine, in words of no protocol. */

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
+import type { Sampling } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { Sampling } from "@hearth-and-keep/llama-engine";
 
 /** What a request, or a model's own parameters, may say about choosing tokens; absent leaves it to the next in line. */
 export type SamplingWishes = { readonly [Name in NumberName]?: number } & {

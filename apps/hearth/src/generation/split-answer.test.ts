@@ -1,4 +1,4 @@
-import type { EngineEvent, TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { EngineEvent, TokenProbability } from "@hearth-and-keep/engine";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { GenerationEvent } from "./events.ts";

@@ -1,4 +1,4 @@
-import type { EngineEvent, Tool } from "@hearth-and-keep/llama-engine";
+import type { EngineEvent, Tool } from "@hearth-and-keep/engine";
 import { AnswerMeter, type AnswerParts } from "./answer-meter.ts";
 import type { GenerationEvent } from "./events.ts";
 import { isHarmony, splitHarmony } from "./harmony.ts";

@@ -1,4 +1,4 @@
-import type { EngineDescription, Message, Tool } from "@hearth-and-keep/llama-engine";
+import type { EngineDescription, Message, Tool } from "@hearth-and-keep/engine";
 import type { GenerationRequest } from "./request.ts";
 
 /**

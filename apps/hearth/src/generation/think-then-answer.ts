@@ -1,4 +1,4 @@
-import type { Conversation, Engine } from "@hearth-and-keep/llama-engine";
+import type { Conversation, Engine } from "@hearth-and-keep/engine";
 import type { GenerationEvent } from "./events.ts";
 import type { ReasoningFormat } from "./reasoning-formats.ts";
 import type { GenerationRequest } from "./request.ts";

@@ -1,4 +1,4 @@
-import type { Image } from "@hearth-and-keep/llama-engine";
+import type { Image } from "@hearth-and-keep/engine";
 import { requestFailure } from "../failures.ts";
 import { decodeBase64, decodedLength, splitDataUrl } from "./base64.ts";
 import type { FetchImage } from "./fetch-image.ts";

@@ -7,18 +7,18 @@
  */
 import type { ModelFile } from "@hearth-and-keep/gguf";
 import { copyModel } from "./copy-model.ts";
-import { type CreatingStep, createModel, type ModelOrder } from "./creating/create-model.ts";
+import { type CreatingStep, createModel, type ModelOrder } from "./create/create-model.ts";
+import { findModel } from "./find-model.ts";
+import { listModels, type ModelListing } from "./list-models.ts";
 import {
   describeModel,
   type ModelDescription,
   type ModelSummary,
   openModel,
-} from "./describing/describe-model.ts";
-import { createHeaderReader, inspectModel } from "./describing/header-reader.ts";
-import { LeastRecentlyUsed } from "./describing/least-recently-used.ts";
-import { rememberDescriptions } from "./describing/remember-descriptions.ts";
-import { findModel } from "./find-model.ts";
-import { listModels, type ModelListing } from "./list-models.ts";
+} from "./metadata/describe-model.ts";
+import { createHeaderReader, inspectModel } from "./metadata/header-reader.ts";
+import { LeastRecentlyUsed } from "./metadata/least-recently-used.ts";
+import { rememberDescriptions } from "./metadata/remember-descriptions.ts";
 import { prune, type UnusedFile } from "./prune.ts";
 import { type RemovedModel, removeModel } from "./remove-model.ts";
 import { addBlob, findBlob } from "./store/blob-store.ts";

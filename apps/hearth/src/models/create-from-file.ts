@@ -1,4 +1,4 @@
-import { createWhole } from "./creating/create-model.ts";
+import { createWhole } from "./create/create-model.ts";
 import type { ModelExtras } from "./model-extras.ts";
 import type { ModelStores } from "./store/model-store.ts";
 

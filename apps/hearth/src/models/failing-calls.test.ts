@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openModelStore } from "./store/model-store.ts";
 import type { Attempt, AttemptOutcome } from "./test/change-store.ts";
 import type { FaultKind } from "./test/file-calls.ts";
-import { type LyingRegistry, startLyingRegistry } from "./test/lying-registry.ts";
+import { type LyingRegistry, startLyingRegistry } from "./test/malformed-registry.ts";
 import { readSoundStore, type StoreState } from "./test/sound-store.ts";
 import {
   type ChangeName,

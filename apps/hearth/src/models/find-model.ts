@@ -1,4 +1,4 @@
-import { readStoredModel, type StoredModel } from "./describing/stored-model.ts";
+import { readStoredModel, type StoredModel } from "./metadata/stored-model.ts";
 import { modelFailure } from "./model-failure.ts";
 import { isCloudName, parseModelName } from "./model-name.ts";
 import { findManifest } from "./store/manifest-tree.ts";

@@ -1,8 +1,8 @@
 import { FailureError } from "@hearth-and-keep/failures";
-import { type DescribeParts, type ModelSummary, summarizeModel } from "./describing/describe-model.ts";
-import { markFile } from "./describing/file-mark.ts";
-import type { LeastRecentlyUsed } from "./describing/least-recently-used.ts";
-import { readStoredModel } from "./describing/stored-model.ts";
+import { type DescribeParts, type ModelSummary, summarizeModel } from "./metadata/describe-model.ts";
+import { markFile } from "./metadata/file-stamp.ts";
+import type { LeastRecentlyUsed } from "./metadata/least-recently-used.ts";
+import { readStoredModel } from "./metadata/stored-model.ts";
 import { displayModelName } from "./model-name.ts";
 import { type ManifestPlace, walkManifests } from "./store/manifest-tree.ts";
 

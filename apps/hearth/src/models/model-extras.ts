@@ -1,6 +1,6 @@
-import { mostTextBytes } from "./describing/describe-model.ts";
-import { mostMessageBytes, type StoredMessage } from "./describing/messages.ts";
-import { mostParameterBytes, requireParameters } from "./describing/model-parameters.ts";
+import { mostTextBytes } from "./metadata/describe-model.ts";
+import { mostMessageBytes, type StoredMessage } from "./metadata/messages.ts";
+import { mostParameterBytes, requireParameters } from "./metadata/model-parameters.ts";
 import { modelFailure } from "./model-failure.ts";
 import type { JsonFields } from "./store/json-fields.ts";
 import type { LayerKind } from "./store/manifest.ts";

@@ -10,7 +10,7 @@ import { createFromFile } from "./create-from-file.ts";
 import { parseDigest } from "./store/digest.ts";
 import { type Layer, makeLayer } from "./store/manifest.ts";
 import { makeStore } from "./test/stores.ts";
-import { passGate } from "./transfers/pass-gate.ts";
+import { passGate } from "./transfers/validate-model-files.ts";
 
 const replacement = "hf.co/ggml-org/gpt-oss-20b-GGUF";
 

@@ -1,4 +1,4 @@
-import { readStoredModel } from "./describing/stored-model.ts";
+import { readStoredModel } from "./metadata/stored-model.ts";
 import type { ModelName } from "./model-name.ts";
 import { type FreedBlob, removeUnused } from "./remove-unused.ts";
 import { findManifest, writeManifestFile } from "./store/manifest-tree.ts";

@@ -1,4 +1,4 @@
-import { readStoredModel } from "./describing/stored-model.ts";
+import { readStoredModel } from "./metadata/stored-model.ts";
 import { modelFailure } from "./model-failure.ts";
 import type { Digest } from "./store/digest.ts";
 import { blobsOf } from "./store/manifest.ts";

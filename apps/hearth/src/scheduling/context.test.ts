@@ -1,7 +1,7 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { kill } from "./test/scripted-driver.ts";
-import { giveBack, isSettled, setStage } from "./test/stage.ts";
+import { kill } from "./test/fake-driver.ts";
+import { giveBack, isSettled, setStage } from "./test/fixture.ts";
 
 test("a model is loaded with the default context, or with what it was trained on if that is less", async () => {
   const stage = setStage();

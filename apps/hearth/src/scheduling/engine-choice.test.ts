@@ -1,8 +1,8 @@
 import { chmod, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
+import { createScriptedEngine } from "@hearth-and-keep/engine/testing";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/llama-engine";
-import { createScriptedEngine } from "@hearth-and-keep/llama-engine/testing";
 import { makeTemporaryFolder, preparePython, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { writeChosenEngine } from "../engines/chosen-engine.ts";

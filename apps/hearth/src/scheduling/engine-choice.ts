@@ -1,11 +1,7 @@
 import { mkdir } from "node:fs/promises";
+import type { EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import {
-  createLlamaDriver,
-  type EngineDriver,
-  type EngineFailure,
-  type LoadPlan,
-} from "@hearth-and-keep/llama-engine";
+import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { readChosenEngine } from "../engines/chosen-engine.ts";
 import {
   type EnginePlaces,

@@ -1,4 +1,4 @@
-import type { EngineFailure, LoadPlan } from "@hearth-and-keep/llama-engine";
+import type { EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 
 type OfModel = { readonly key: string; readonly purpose: LoadPlan["purpose"] };
 

@@ -1,4 +1,4 @@
-import type { EngineFailure } from "@hearth-and-keep/llama-engine";
+import type { EngineFailure } from "@hearth-and-keep/engine";
 
 /** Everything that can be expected to go wrong on the way to a lease. Failures of the engine pass through. */
 export type SchedulingFailure =

@@ -1,7 +1,7 @@
-import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/llama-engine";
+import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import type { UnloadReason } from "./events.ts";
-import type { Waiter } from "./waiting-line.ts";
-import type { Lease, ModelWish } from "./wish.ts";
+import type { Lease, ModelWish } from "./load-request.ts";
+import type { Waiter } from "./request-queue.ts";
 
 export type HostingEnd =
   | { readonly type: "load-failed"; readonly problem: unknown }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { KeepAlive } from "./keep-alive.ts";
-import { giveBack, type Stage, setStage } from "./test/stage.ts";
+import { giveBack, type Stage, setStage } from "./test/fixture.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,5 +1,5 @@
 import { totalmem } from "node:os";
-import type { LoadPlan } from "@hearth-and-keep/llama-engine";
+import type { LoadPlan } from "@hearth-and-keep/engine";
 
 /** What a model file's header says about the memory the model takes. */
 export type ModelSize = {

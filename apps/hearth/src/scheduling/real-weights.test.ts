@@ -1,11 +1,11 @@
+import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
 import { testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import type { SchedulingEvent } from "./events.ts";
+import type { Lease, ModelWish } from "./load-request.ts";
 import { createScheduler } from "./scheduler.ts";
-import { giveBack, never } from "./test/stage.ts";
-import type { Lease, ModelWish } from "./wish.ts";
+import { giveBack, never } from "./test/fixture.ts";
 
 async function firstWords({ engine }: Lease): Promise<string> {
   const input = { type: "raw", prompt: "Once upon a time" } as const;

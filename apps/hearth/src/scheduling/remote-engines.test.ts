@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EngineEvent } from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { EngineEvent } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { expect, test } from "vitest";
 import type { RemoteModel } from "../models/remote/engines-file.ts";
 import { openRemoteEngines } from "./remote-engines.ts";
 import { createScheduler } from "./scheduler.ts";
-import { createScriptedDriver } from "./test/scripted-driver.ts";
-import { never, wishFor } from "./test/stage.ts";
+import { createScriptedDriver } from "./test/fake-driver.ts";
+import { never, wishFor } from "./test/fixture.ts";
 
 /** An engine that answers when it is told to. */
 async function holdAnswers({ isWell = true } = {}) {

@@ -1,4 +1,4 @@
-import type { EngineDriver } from "@hearth-and-keep/llama-engine";
+import type { EngineDriver } from "@hearth-and-keep/engine";
 import {
   type Choose,
   createEnginePool,

@@ -1,4 +1,4 @@
-import type { EngineDescription, LoadPlan } from "@hearth-and-keep/llama-engine";
+import type { EngineDescription, LoadPlan } from "@hearth-and-keep/engine";
 import { expiryDate } from "./keep-alive.ts";
 import type { ScheduledModel } from "./scheduled-model.ts";
 

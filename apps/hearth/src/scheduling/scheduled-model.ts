@@ -1,10 +1,10 @@
-import type { EngineDriver, LoadPlan } from "@hearth-and-keep/llama-engine";
+import type { EngineDriver, LoadPlan } from "@hearth-and-keep/engine";
 import type { SchedulingEvent } from "./events.ts";
 import { Hosting, type HostingEnd } from "./hosting.ts";
 import { ExpiryTimer, expiryOf, isForever, type KeepAlive } from "./keep-alive.ts";
+import { type Lease, leastContextOf, type ModelWish } from "./load-request.ts";
 import type { LoadShape, Resident } from "./memory-budget.ts";
-import { WaitingLine } from "./waiting-line.ts";
-import { type Lease, leastContextOf, type ModelWish } from "./wish.ts";
+import { WaitingLine } from "./request-queue.ts";
 
 export type LoadSettings = Pick<
   LoadPlan,

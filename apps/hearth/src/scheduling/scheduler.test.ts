@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { death, kill } from "./test/scripted-driver.ts";
-import { giveBack, isSettled, setStage, settle, wishFor } from "./test/stage.ts";
+import { death, kill } from "./test/fake-driver.ts";
+import { giveBack, isSettled, setStage, settle, wishFor } from "./test/fixture.ts";
 
 test("a model is loaded once and lent again without loading", async () => {
   const stage = setStage();

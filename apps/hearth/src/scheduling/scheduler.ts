@@ -6,17 +6,18 @@
  * is shared by all who wait for it. Knows no dialect and no HTTP.
  * Imported by `generation/`, by the dialects through their parts, and by `main.ts`, which makes it.
  */
+
+import type { EngineDriver } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineDriver } from "@hearth-and-keep/llama-engine";
 import type { SchedulingEvent } from "./events.ts";
 import type { SchedulingFailure } from "./failures.ts";
 import { defaultLimits, type SchedulingLimits } from "./limits.ts";
+import { contextsFor, type Lease, type ModelWish } from "./load-request.ts";
 import { bytesBeyond, makeRoom, type Need, type Resident } from "./memory-budget.ts";
+import { estimateRetrySeconds } from "./request-queue.ts";
 import { listQueues, listRunning, type QueueLength, type RunningModel } from "./running-models.ts";
 import { type LoadSettings, ScheduledModel } from "./scheduled-model.ts";
-import { estimateRetrySeconds } from "./waiting-line.ts";
-import { contextsFor, type Lease, type ModelWish } from "./wish.ts";
-import { withinSeconds } from "./within-seconds.ts";
+import { withinSeconds } from "./timeout.ts";
 
 export type SchedulerParts = {
   readonly driver: EngineDriver;

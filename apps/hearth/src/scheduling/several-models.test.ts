@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { giveBack, isSettled, setStage, settle } from "./test/stage.ts";
+import { giveBack, isSettled, setStage, settle } from "./test/fixture.ts";
 
 /** Each model takes 1,800 bytes with two sequences, 1,400 with one. */
 const roomForOne = { memoryBudgetBytes: 1800 };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { giveBack, isSettled, setStage, settle } from "./test/stage.ts";
+import { giveBack, isSettled, setStage, settle } from "./test/fixture.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

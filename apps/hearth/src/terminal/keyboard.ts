@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import { KeyIntake, type Stroke } from "./key-intake.ts";
+import { KeyIntake, type Stroke } from "./bracketed-paste.ts";
 
 export type Keyboard = Disposable & {
   /** Gives the terminal back until this process is continued. */

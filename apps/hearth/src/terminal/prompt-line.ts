@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from "node:readline";
 import { Readable } from "node:stream";
-import type { Stroke } from "./key-intake.ts";
+import type { Stroke } from "./bracketed-paste.ts";
 import { openKeyboard } from "./keyboard.ts";
 import { appendToHistory, mostHistoryLines, readHistory } from "./typed-history.ts";
 

@@ -1,4 +1,4 @@
-import type { Script, ScriptStep } from "@hearth-and-keep/llama-engine/testing";
+import type { Script, ScriptStep } from "@hearth-and-keep/engine/testing";
 import { expect, test } from "vitest";
 import { startTestServer, tiny } from "./start-test-server.ts";
 

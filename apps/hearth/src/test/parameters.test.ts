@@ -1,5 +1,5 @@
-import type { GenerateRequest } from "@hearth-and-keep/llama-engine";
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { GenerateRequest } from "@hearth-and-keep/engine";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import { expect, test } from "vitest";
 import { type FamilyCall, familyCalls } from "./family-calls.ts";
 import { startTestServer, type TestServer, tiny } from "./start-test-server.ts";

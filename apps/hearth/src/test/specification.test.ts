@@ -1,4 +1,4 @@
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accessKey } from "../access/keys.ts";
 import { readServeConfig } from "../config.ts";

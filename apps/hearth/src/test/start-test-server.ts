@@ -4,17 +4,10 @@
  * plays a script. Promises that everything is gone when the scope ends.
  * Imported by the tests of this program and by `conformance/` and `bench/`.
  */
-import {
-  createLlamaDriver,
-  type EngineDescription,
-  type EngineDriver,
-  type GenerateRequest,
-} from "@hearth-and-keep/llama-engine";
-import {
-  createScriptedEngine,
-  type Script,
-  type ScriptedEngine,
-} from "@hearth-and-keep/llama-engine/testing";
+
+import type { EngineDescription, EngineDriver, GenerateRequest } from "@hearth-and-keep/engine";
+import { createScriptedEngine, type Script, type ScriptedEngine } from "@hearth-and-keep/engine/testing";
+import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { createLogger } from "@hearth-and-keep/logging";
 import { createOutbound, type Outbound, OutboundProblem } from "@hearth-and-keep/outbound-http";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
@@ -31,11 +24,11 @@ import type { RemoteModel } from "../models/remote/engines-file.ts";
 import { withoutRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
 import { type ModelStore, openModelStore } from "../models/store/model-store.ts";
 import { createTransfers, type TransferLimits } from "../models/transfers/create-transfers.ts";
-import { readPageFiles } from "../page/answer-page.ts";
 import type { SchedulingLimits } from "../scheduling/limits.ts";
 import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
 import { createModelServer, logFields } from "../server.ts";
+import { readPageFiles } from "../web-ui/handlers.ts";
 
 export type TestServerPlan = {
   /** Names of models and the files they are made from. */

@@ -1,6 +1,6 @@
 import { Failed } from "@hearth-and-keep/page-design";
 import type { ReactNode } from "react";
-import type { Doing } from "../vault-api/use-doing.ts";
+import type { Doing } from "../vault-api/use-mutation.ts";
 import { Dialog, DialogEnding } from "./dialog.tsx";
 
 export type ConfirmProps = {

@@ -7,7 +7,7 @@ import { Failed, Loading, useAddress } from "@hearth-and-keep/page-design";
 import type { Session } from "@hearth-and-keep/vault-contract";
 import { type ComponentType, useEffect, useState } from "react";
 import { Frame } from "../shell/frame.tsx";
-import { useAnswer } from "../vault-api/use-answer.ts";
+import { useAnswer } from "../vault-api/use-query.ts";
 import { LeadNewPeople } from "./welcome/lead-new-people.tsx";
 
 type ScreenProps = { readonly session: Session };

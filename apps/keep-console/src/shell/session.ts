@@ -1,4 +1,4 @@
-import { ask } from "../vault-api/ask.ts";
+import { ask } from "../vault-api/api-client.ts";
 
 export async function signOut(): Promise<void> {
   await ask("/auth/logout", { method: "POST" });

@@ -1,7 +1,7 @@
 import { Notice } from "@hearth-and-keep/page-design";
 import type { Account, Session } from "@hearth-and-keep/vault-contract";
-import { KeepProblem } from "../vault-api/ask.ts";
-import { useAnswer } from "../vault-api/use-answer.ts";
+import { KeepProblem } from "../vault-api/api-client.ts";
+import { useAnswer } from "../vault-api/use-query.ts";
 
 export type SignInAgainProps = {
   readonly session: Session;

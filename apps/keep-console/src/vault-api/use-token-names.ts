@@ -1,6 +1,6 @@
 import type { ApiToken } from "@hearth-and-keep/vault-contract";
 import { useMemo } from "react";
-import { useAnswer } from "./use-answer.ts";
+import { useAnswer } from "./use-query.ts";
 
 type TokenPage = { readonly items: readonly ApiToken[] };
 

@@ -6,7 +6,7 @@
  */
 import { press, type ScreenState } from "@hearth-and-keep/test-servers";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { anotherPerson, type ConsoleStage } from "../console-stage.ts";
+import { anotherPerson, type ConsoleStage } from "../console-fixture.ts";
 
 /** Who looks: somebody with full vaults, somebody who came a moment ago, or somebody who is not signed in. */
 export type Looker = "owner" | "newcomer" | "visitor";

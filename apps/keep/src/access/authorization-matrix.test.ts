@@ -3,8 +3,8 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { routes } from "../routes.ts";
 import { startTestKeep } from "../test/start-test-keep.ts";
+import { makeSide } from "./test/fixture.ts";
 import { columns, type Observation, observeRow, type Row } from "./test/observe.ts";
-import { makeSide } from "./test/stage.ts";
 
 const reviewed = readFileSync(new URL("fixtures/authorization-table.md", import.meta.url), "utf8")
   .split("\n")

@@ -1,8 +1,8 @@
 import { isIPv6 } from "node:net";
 import type { CallHead } from "@hearth-and-keep/http-service";
 import { LRUCache } from "lru-cache";
-import { atMost } from "../at-most.ts";
 import type { Actor } from "../authorization/actor.ts";
+import { atMost } from "../cache-options.ts";
 import { requestFailure } from "../failures.ts";
 
 export type RateLimits = {

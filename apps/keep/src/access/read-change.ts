@@ -4,8 +4,8 @@ import type { VaultPlace } from "../keys/vault-keys.ts";
 import { isId } from "../make-id.ts";
 import type { KeepCall } from "../route-row.ts";
 import type { AskedChange } from "../vaults/change-vault.ts";
+import { readOnce } from "./idempotency-key.ts";
 import { readConditions } from "./read-conditions.ts";
-import { readOnce } from "./read-once.ts";
 
 /** The vault of the path, in the caller's account. */
 export function readPlace({ actor, parameters }: Pick<KeepCall, "actor" | "parameters">): VaultPlace {

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../at-most.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
+import { atMost } from "../cache-options.ts";
 import type { RequestFailure } from "../failures.ts";
 
 /** One request that somebody we know was not allowed. */

@@ -1,8 +1,8 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
+import { tellNodes } from "../cluster/queries.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
-import { tellNodes } from "../nodes/queries.ts";
 import { emptyAccount, eraseAuditBodies, lockAccount } from "./queries.ts";
 
 /**

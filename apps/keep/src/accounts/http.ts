@@ -9,12 +9,12 @@ import {
   sessionList,
 } from "@hearth-and-keep/vault-contract";
 import { freshMillisecondsLeft } from "../access/authenticate.ts";
+import { readOnce } from "../access/idempotency-key.ts";
 import { readId } from "../access/read-change.ts";
-import { readOnce } from "../access/read-once.ts";
 import type { Transaction } from "../database/transaction.ts";
+import type { KeepParts } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import { changeOnce } from "../idempotency/change-once.ts";
-import type { KeepParts } from "../parts.ts";
 import { type KeepCall, type KeepRoute, takes } from "../route-row.ts";
 import { endOneSession, endSessions, listSessions } from "../sign-in/sessions.ts";
 import { deleteAccount } from "./delete-account.ts";

@@ -8,7 +8,7 @@ import {
   dailyCounts,
   dailyQuery,
 } from "@hearth-and-keep/vault-contract";
-import type { KeepParts } from "../parts.ts";
+import type { KeepParts } from "../dependencies.ts";
 import { type KeepCall, type KeepRoute, takes } from "../route-row.ts";
 import { describeKeys, exportLog } from "./export-log.ts";
 import { countByDay, listCheckpoints } from "./queries.ts";

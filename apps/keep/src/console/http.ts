@@ -12,8 +12,8 @@ import {
   type CallHead,
   type WebFiles,
 } from "@hearth-and-keep/http-service";
+import type { KeepParts } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
-import type { KeepParts } from "../parts.ts";
 import type { KeepRoute } from "../route-row.ts";
 
 const asset = { access: "public", answers: { 200: { type: "*/*" } } } as const;

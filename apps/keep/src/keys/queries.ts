@@ -1,6 +1,6 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { VaultPlace } from "./vault-place.ts";
+import type { VaultPlace } from "./vault-ref.ts";
 
 /** Records the first key a database ever sees, and tells which one is active, whoever came first. */
 export async function readOrRecordActiveKey(

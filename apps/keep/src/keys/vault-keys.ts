@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { deriveMarkKey, makeKey, SealBroken } from "@hearth-and-keep/envelope-crypto";
 import { LRUCache } from "lru-cache";
-import { atMost } from "../at-most.ts";
+import { atMost } from "../cache-options.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
@@ -14,7 +14,7 @@ import {
   retireActiveKey,
   type WrappedKey,
 } from "./queries.ts";
-import type { VaultPlace } from "./vault-place.ts";
+import type { VaultPlace } from "./vault-ref.ts";
 
 /** A vault's data key of one version. */
 export type DataKey = {

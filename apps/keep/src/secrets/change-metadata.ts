@@ -5,8 +5,8 @@ import type { AskedChange, ChangeParts, VaultChange } from "../vaults/change-vau
 import { changeSecrets, type SecretChanges, storeSecret, takeSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
 import { makeFolders } from "./folders/queries.ts";
+import { refuseUnlessReached } from "./path-access.ts";
 import { findSecrets, type SecretRow } from "./queries.ts";
-import { refuseUnlessReached } from "./reach.ts";
 import { joinPath, locateSecret, type SecretPath } from "./secret-path.ts";
 
 export type MetadataChanges = {

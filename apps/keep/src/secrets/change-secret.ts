@@ -6,6 +6,7 @@ import type { Changed } from "../idempotency/change-once.ts";
 import type { DataKey } from "../keys/vault-keys.ts";
 import { makeId } from "../make-id.ts";
 import { type AskedChange, type ChangeParts, changeVault, type VaultChange } from "../vaults/change-vault.ts";
+import { notePlace } from "./associated-data.ts";
 import {
   type FoundSecret,
   findSecrets,
@@ -15,8 +16,7 @@ import {
   type Whereabouts,
 } from "./queries.ts";
 import { reportBroken } from "./report-broken.ts";
-import { notePlace } from "./sealed-places.ts";
-import { inSecret, keyInSecret, makeMark, refuseUnlessStanding } from "./secret-mark.ts";
+import { inSecret, keyInSecret, makeMark, refuseUnlessStanding } from "./secret-mac.ts";
 import { joinPath } from "./secret-path.ts";
 
 /** A secret that waits for its end does so for this long. */

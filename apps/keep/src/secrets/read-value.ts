@@ -12,11 +12,11 @@ import { reachesPath } from "../authorization/grant.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { DataKey, VaultKeys, VaultPlace } from "../keys/vault-keys.ts";
+import { notePlace, valuePlace } from "./associated-data.ts";
+import { refuseUnlessReached } from "./path-access.ts";
 import { readValueById, readValueByPath, type SecretType, type ValueRow } from "./queries.ts";
-import { refuseUnlessReached } from "./reach.ts";
 import { reportBroken } from "./report-broken.ts";
-import { notePlace, valuePlace } from "./sealed-places.ts";
-import { inSecret, keyInSecret, refuseUnlessStanding, SecretBroken } from "./secret-mark.ts";
+import { inSecret, keyInSecret, refuseUnlessStanding, SecretBroken } from "./secret-mac.ts";
 import { joinPath, type SecretPath } from "./secret-path.ts";
 
 export type OpenedValue = {

@@ -1,7 +1,7 @@
 import type { AuditLog, Recorded } from "../audit/audit-log.ts";
 import { requestFailure } from "../failures.ts";
 import type { VaultPlace } from "../keys/vault-keys.ts";
-import { SecretBroken } from "./secret-mark.ts";
+import { SecretBroken } from "./secret-mac.ts";
 
 /** Puts a broken secret into the audit log, in a transaction of its own, and refuses; anything else is thrown on. */
 export async function reportBroken(

@@ -1,9 +1,9 @@
 import { openSealed, seal } from "@hearth-and-keep/envelope-crypto";
 import type { Transaction } from "../database/transaction.ts";
 import type { DataKey, VaultKeys } from "../keys/vault-keys.ts";
+import { notePlace, valuePlace } from "./associated-data.ts";
 import { findSecrets, holdVault, resealRow, type SecretRow } from "./queries.ts";
-import { notePlace, valuePlace } from "./sealed-places.ts";
-import { inSecret, keyInSecret, makeMark, refuseUnlessStanding } from "./secret-mark.ts";
+import { inSecret, keyInSecret, makeMark, refuseUnlessStanding } from "./secret-mac.ts";
 import {
   findVersion,
   listVersionsUnderOtherKeys,

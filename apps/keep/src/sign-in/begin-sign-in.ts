@@ -10,8 +10,8 @@ import type {
   SignInSecrets,
 } from "./identity-provider.ts";
 import { forgetOldAttempts, insertAttempt, type Purpose } from "./queries.ts";
+import { hashText, makeSecretText } from "./random-tokens.ts";
 import { safeReturnTo } from "./return-to.ts";
-import { hashText, makeSecretText } from "./secret-texts.ts";
 
 export type SignInPlan = {
   /** As the address names it; a provider that is not there or not set is not found. */

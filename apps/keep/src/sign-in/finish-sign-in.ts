@@ -9,7 +9,7 @@ import type { ServerKeys } from "../keys/server-keys.ts";
 import { attemptPlace, callbackUrl, departureFor, findProvider } from "./begin-sign-in.ts";
 import type { IdentityProviders, SignInSecrets } from "./identity-provider.ts";
 import { type Attempt, useUpAttempt } from "./queries.ts";
-import { hashText, isSecretText } from "./secret-texts.ts";
+import { hashText, isSecretText } from "./random-tokens.ts";
 import {
   endSessions,
   type SessionLimits,

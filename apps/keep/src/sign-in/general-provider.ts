@@ -21,8 +21,8 @@ import type { Person } from "../accounts/person.ts";
 import { requestFailure } from "../failures.ts";
 import type { Departure, IdentityProvider } from "./identity-provider.ts";
 import { asFetch, providerSeconds } from "./provider-calls.ts";
-import { challengeFor } from "./secret-texts.ts";
-import { shownText } from "./shown-text.ts";
+import { challengeFor } from "./random-tokens.ts";
+import { shownText } from "./sanitize-display-name.ts";
 
 export type GeneralSettings = {
   readonly name: string;

@@ -4,7 +4,7 @@ import { cookiesOf } from "../access/credentials.ts";
 import { refuseOtherSites } from "../access/same-origin.ts";
 import { readAccount } from "../accounts/queries.ts";
 import type { Actor } from "../authorization/actor.ts";
-import type { KeepParts } from "../parts.ts";
+import type { KeepParts } from "../dependencies.ts";
 import { answerProblem, asRequestFailure } from "../problems.ts";
 import type { KeepCall, KeepRoute } from "../route-row.ts";
 import { attemptSeconds, type BegunSignIn, beginSignIn, type SignInPlan } from "./begin-sign-in.ts";

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
+import { keepMark, providerMarks } from "./icons.ts";
 import {
   type IdentityProvider,
   type IdentityProviders,
   originsOf,
   type ProviderKind,
 } from "./identity-provider.ts";
-import { keepMark, providerMarks } from "./page-marks.ts";
 import { styleSheet } from "./style-sheet.ts";
 
 /** A page without scripts, and the policy that lets it be what it is and nothing else. */

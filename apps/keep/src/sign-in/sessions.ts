@@ -1,11 +1,11 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
 import { everything } from "../authorization/grant.ts";
+import { tellNodes } from "../cluster/queries.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { makeId } from "../make-id.ts";
-import { tellNodes } from "../nodes/queries.ts";
 import {
   endSessionRows,
   findSession,
@@ -16,7 +16,7 @@ import {
   touchSession,
   type WhichSessions,
 } from "./queries.ts";
-import { hashText, isSecretText, makeSecretText } from "./secret-texts.ts";
+import { hashText, isSecretText, makeSecretText } from "./random-tokens.ts";
 
 export type SessionParts = {
   readonly database: Pick<Database, "ask" | "askInAccount" | "inAccount">;

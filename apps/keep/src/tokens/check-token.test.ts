@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { createForgetting } from "../cluster/cache-invalidation.ts";
 import { makeId } from "../make-id.ts";
-import { createForgetting } from "../nodes/forgetting.ts";
 import { createTokenCheck } from "./check-token.ts";
 import { makeToken } from "./token-format.ts";
 

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { makeToken } from "./token-format.ts";
 
 const run = promisify(execFile);
-const rule = fileURLToPath(new URL("../../../../docs/leaked-tokens/gitleaks.toml", import.meta.url));
+const rule = fileURLToPath(new URL("../../../../docs/secret-scanning/gitleaks.toml", import.meta.url));
 const packages = ["fastify", "pg", "lru-cache", "typebox", "pino", "fast-check"];
 
 /** Where people leave tokens. */

@@ -13,8 +13,8 @@ import {
   tokenQuery,
   tokenRotation,
 } from "@hearth-and-keep/vault-contract";
+import { readOnce } from "../access/idempotency-key.ts";
 import { readId } from "../access/read-change.ts";
-import { readOnce } from "../access/read-once.ts";
 import { readScope } from "../authorization/scopes.ts";
 import { requestFailure } from "../failures.ts";
 import { type KeepRoute, takes } from "../route-row.ts";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../at-most.ts";
 import type { Actor } from "../authorization/actor.ts";
+import { atMost } from "../cache-options.ts";
 import type { Database } from "../database/open-database.ts";
 import { type TokenUseRow, writeLastUsed } from "./queries.ts";
 

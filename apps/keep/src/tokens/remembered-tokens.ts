@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../at-most.ts";
 import type { Grant } from "../authorization/grant.ts";
-import type { Forgetting } from "../nodes/forgetting.ts";
+import { atMost } from "../cache-options.ts";
+import type { Forgetting } from "../cluster/cache-invalidation.ts";
 
 /** A token that holds, or held when the database was last asked. */
 export type KnownToken = {

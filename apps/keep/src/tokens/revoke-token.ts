@@ -1,11 +1,11 @@
 import type { Recorded } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
+import { awaitForgotten } from "../cluster/await-revocation.ts";
+import { tellNodes } from "../cluster/queries.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { changeOnce, type Once } from "../idempotency/change-once.ts";
-import { awaitForgotten } from "../nodes/await-forgotten.ts";
-import { tellNodes } from "../nodes/queries.ts";
 import type { TokenParts } from "./mint-token.ts";
 import { endTokens, findRoutes, lockTokens, readTokenRow, type TokenRoute } from "./queries.ts";
 import { hashToken, readToken } from "./token-format.ts";

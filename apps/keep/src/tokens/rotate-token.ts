@@ -1,8 +1,8 @@
 import type { Actor } from "../authorization/actor.ts";
+import { tellNodes } from "../cluster/queries.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { changeOnce, type Once } from "../idempotency/change-once.ts";
-import { tellNodes } from "../nodes/queries.ts";
 import { type IssuedToken, readBack, type TokenParts } from "./mint-token.ts";
 import {
   endOlderRoutes,

@@ -13,17 +13,17 @@ import {
   vaultList,
   vaultListQuery,
 } from "@hearth-and-keep/vault-contract";
+import { readOnce } from "../access/idempotency-key.ts";
 import { readChange, readPlace } from "../access/read-change.ts";
 import { entityTagOf } from "../access/read-conditions.ts";
-import { readOnce } from "../access/read-once.ts";
 import { cutPage, readCursor } from "../cursor.ts";
 import { requestFailure } from "../failures.ts";
 import { isId } from "../make-id.ts";
 import { type KeepRoute, takes } from "../route-row.ts";
 import { changeSettings } from "./change-settings.ts";
 import { createVault } from "./create-vault.ts";
+import { deleteVault, purgeVault, restoreVault } from "./delete-vault.ts";
 import { describeVault, describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
-import { deleteVault, purgeVault, restoreVault } from "./end-vault.ts";
 import { listDeletedVaults, listVaults, readVault } from "./queries.ts";
 
 const pageItems = 200;

@@ -2,7 +2,7 @@ import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
-import { tidyUp } from "../housekeeping/tidy-up.ts";
+import { tidyUp } from "../cleanup/delete-expired.ts";
 import { readKeys } from "../keys/key-encryption-key.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { everyScope, type OpenedVault, openVault } from "../test/open-vault.ts";

@@ -1,9 +1,8 @@
+import type { EngineEvent, GenerateRequest, LoadPlan } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { GenerateRequest, LoadPlan } from "../port/engine.ts";
-import type { EngineEvent } from "../port/events.ts";
-import { greedySampling } from "../scripted/greedy-sampling.ts";
 import { createLlamaDriver } from "./llama-driver.ts";
 import { answerWithPlainKernels } from "./test/answer-with-plain-kernels.ts";
 

@@ -1,6 +1,5 @@
+import type { EngineEvent, EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineFailure } from "../port/engine.ts";
-import type { EngineEvent } from "../port/events.ts";
 import type { FromWorker } from "../worker/messages.ts";
 
 export type CallListener = {

@@ -1,4 +1,4 @@
+import { engineSuite } from "@hearth-and-keep/engine/testing";
 import { createLlamaDriver } from "./llama-driver.ts";
-import { engineSuite } from "./test/engine-suite.ts";
 
 engineSuite("the binding", async () => createLlamaDriver());

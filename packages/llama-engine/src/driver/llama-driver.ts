@@ -5,21 +5,19 @@
  * Entered through the package's index.
  */
 import { basename } from "node:path";
-import { FailureError } from "@hearth-and-keep/failures";
-import type { Conversation } from "../port/conversation.ts";
 import type {
+  Conversation,
   Embeddings,
   Engine,
   EngineDriver,
+  EngineEvent,
   EngineFailure,
   GenerateRequest,
   LoadPlan,
-} from "../port/engine.ts";
-import type { EngineEvent } from "../port/events.ts";
-import { lookAtMachine, type Machine } from "../sandbox/machine.ts";
-import { removeStaleCgroups } from "../sandbox/memory-cgroup.ts";
+} from "@hearth-and-keep/engine";
+import { CrashBreaker, lookAtMachine, type Machine, removeStaleCgroups } from "@hearth-and-keep/engine-host";
+import { FailureError } from "@hearth-and-keep/failures";
 import type { ToWorker } from "../worker/messages.ts";
-import { CrashBreaker } from "./crash-breaker.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
 

@@ -1,12 +1,11 @@
+import type { Engine, LoadPlan } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
+import { limitOfPlan, lookAtMachine } from "@hearth-and-keep/engine-host";
 import { isJudgedLoosely, recordFigure } from "@hearth-and-keep/figures";
+import { checkGrammar } from "@hearth-and-keep/output-grammars";
 import { descendantsOf, readProcessFile, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
-import { checkGrammar } from "../grammars/check-grammar.ts";
-import type { Engine, LoadPlan } from "../port/engine.ts";
-import { lookAtMachine } from "../sandbox/machine.ts";
-import { greedySampling } from "../scripted/greedy-sampling.ts";
 import { createLlamaDriver } from "./llama-driver.ts";
-import { limitOfPlan } from "./memory-of-plan.ts";
 
 const never = new AbortController().signal;
 const driver = createLlamaDriver();

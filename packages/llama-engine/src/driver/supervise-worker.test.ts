@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { LoadPlan } from "@hearth-and-keep/engine";
+import { CrashBreaker, lookAtMachine } from "@hearth-and-keep/engine-host";
 import { isJudgedLoosely } from "@hearth-and-keep/figures";
 import { descendantsOf, makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
-import type { LoadPlan } from "../port/engine.ts";
-import { lookAtMachine } from "../sandbox/machine.ts";
-import { CrashBreaker } from "./crash-breaker.ts";
 import { createLlamaDriver } from "./llama-driver.ts";
 import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
 

@@ -1,11 +1,15 @@
+import type { EngineDescription, EngineFailure, LoadParts, LoadPlan } from "@hearth-and-keep/engine";
+import {
+  failureOf,
+  filesOf,
+  limitOfPlan,
+  lookAtMachine,
+  type Machine,
+  openMemoryCgroup,
+} from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineDescription, EngineFailure, LoadParts, LoadPlan } from "../port/engine.ts";
-import { lookAtMachine, type Machine } from "../sandbox/machine.ts";
-import { openMemoryCgroup } from "../sandbox/memory-cgroup.ts";
-import { failureOf } from "../sandbox/process-end.ts";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { filesOf, limitOfPlan } from "./memory-of-plan.ts";
 import { loadStallSeconds, watchStall, watchWorker } from "./watch-worker.ts";
 import { startWorker, type WorkerPlan } from "./worker-process.ts";
 

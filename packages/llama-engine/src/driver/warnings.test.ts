@@ -1,6 +1,6 @@
+import { lookAtMachine } from "@hearth-and-keep/engine-host";
 import { testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { lookAtMachine } from "../sandbox/machine.ts";
 import { createLlamaDriver } from "./llama-driver.ts";
 
 const never = new AbortController().signal;

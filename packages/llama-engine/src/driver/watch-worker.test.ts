@@ -1,6 +1,6 @@
+import type { GenerateRequest } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { GenerateRequest } from "../port/engine.ts";
-import { greedySampling } from "../scripted/greedy-sampling.ts";
 import type { ToWorker } from "../worker/messages.ts";
 import { type Watch, watchWorker } from "./watch-worker.ts";
 

@@ -1,4 +1,4 @@
-import type { EngineFailure } from "../port/engine.ts";
+import type { EngineFailure } from "@hearth-and-keep/engine";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 
 /** A worker whose event loop has not turned for this long is taken for hung and killed. */

@@ -1,9 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Machine } from "../sandbox/machine.ts";
-import type { MemoryCgroup } from "../sandbox/memory-cgroup.ts";
-import { foldersOfProgram, planWorkerLaunch } from "../sandbox/plan-launch.ts";
-import { type ProcessEnd, whenEnded } from "../sandbox/process-end.ts";
+import type { Machine, MemoryCgroup } from "@hearth-and-keep/engine-host";
+import { foldersOfProgram, type ProcessEnd, planWorkerLaunch, whenEnded } from "@hearth-and-keep/engine-host";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 
 export type WorkerProcess = {

@@ -1,3 +1,4 @@
+import type { Sampling } from "@hearth-and-keep/engine";
 import {
   type Llama,
   LlamaGrammar,
@@ -7,7 +8,6 @@ import {
   type Token,
   TokenBias,
 } from "node-llama-cpp";
-import type { Sampling } from "../port/sampling.ts";
 
 export type ChoiceParts = {
   readonly llama: Llama;

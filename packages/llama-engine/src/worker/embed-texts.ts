@@ -1,6 +1,6 @@
+import { fitText } from "@hearth-and-keep/chat-templates";
+import type { Embeddings, EmbedRequest } from "@hearth-and-keep/engine";
 import type { LlamaEmbeddingContext, LlamaModel } from "node-llama-cpp";
-import type { Embeddings, EmbedRequest } from "../port/engine.ts";
-import { fitText } from "../preparing/fit-text.ts";
 
 export type EmbedParts = {
   readonly model: LlamaModel;

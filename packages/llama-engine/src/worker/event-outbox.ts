@@ -1,4 +1,4 @@
-import type { EngineEvent } from "../port/events.ts";
+import type { EngineEvent } from "@hearth-and-keep/engine";
 
 const quietMilliseconds = 15;
 

@@ -1,7 +1,6 @@
+import type { EngineEvent, EngineFailure, GenerateRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaContextSequence, Token } from "node-llama-cpp";
-import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
-import type { EngineEvent } from "../port/events.ts";
 import { choiceOptions } from "./choose-token.ts";
 import type { HostedModel } from "./hosted-model.ts";
 import { readPrompt } from "./read-prompt.ts";

@@ -1,3 +1,11 @@
+import type { ModelTemplate } from "@hearth-and-keep/chat-templates";
+import {
+  plainMetadata,
+  templateIfSound,
+  templateReader,
+  templateTextsOf,
+} from "@hearth-and-keep/chat-templates";
+import type { EngineDescription, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile } from "@hearth-and-keep/gguf";
 import {
@@ -7,11 +15,6 @@ import {
   LlamaLogLevel,
   type LlamaModel,
 } from "node-llama-cpp";
-import type { EngineDescription, EngineFailure, LoadPlan } from "../port/engine.ts";
-import { plainMetadata } from "../preparing/plain-metadata.ts";
-import { templateIfSound, templateReader } from "../preparing/prepare-input.ts";
-import { templateTextsOf } from "../preparing/template-texts.ts";
-import type { ModelTemplate } from "../templates/model-template.ts";
 import { tuneThreads } from "./measure-threads.ts";
 import type { ModelContext } from "./model-context.ts";
 import { watchChoosing } from "./native-context.ts";

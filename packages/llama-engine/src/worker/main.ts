@@ -5,9 +5,10 @@
  * It says a heartbeat while its event loop turns, and sends events gathered.
  * Nothing imports it: the driver starts it by its path.
  */
+
+import { grammarFor } from "@hearth-and-keep/chat-templates";
+import type { EngineFailure, GenerateRequest, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineFailure, GenerateRequest, LoadPlan } from "../port/engine.ts";
-import { grammarFor } from "../preparing/prepare-input.ts";
 import { embedTexts } from "./embed-texts.ts";
 import { openOutbox } from "./event-outbox.ts";
 import { createGenerator, type Generator, type PreparedRequest } from "./generate.ts";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { FreeCores } from "@hearth-and-keep/engine-host";
 import type { Token } from "node-llama-cpp";
-import { FreeCores } from "./free-cores.ts";
 import type { ModelContext } from "./model-context.ts";
 import { watchBatches } from "./native-context.ts";
 import { ThreadTuner } from "./thread-tuner.ts";

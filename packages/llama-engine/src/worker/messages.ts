@@ -1,12 +1,12 @@
-import type { Conversation } from "../port/conversation.ts";
 import type {
+  Conversation,
   EmbedRequest,
   EngineDescription,
+  EngineEvent,
   EngineFailure,
   GenerateRequest,
   LoadPlan,
-} from "../port/engine.ts";
-import type { EngineEvent } from "../port/events.ts";
+} from "@hearth-and-keep/engine";
 
 /** What the server says to a worker. Each call has an id of its own; its answers carry it. */
 export type ToWorker =

@@ -1,9 +1,8 @@
+import type { SpecialTokens } from "@hearth-and-keep/chat-templates";
+import { renderConversation, templateIfSound } from "@hearth-and-keep/chat-templates";
+import type { Conversation, EngineFailure, GenerateRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
-import type { Conversation } from "../port/conversation.ts";
-import type { EngineFailure, GenerateRequest } from "../port/engine.ts";
-import { renderConversation, templateIfSound } from "../preparing/prepare-input.ts";
-import type { SpecialTokens } from "../templates/render-chat-template.ts";
 import type { HostedModel } from "./hosted-model.ts";
 
 export type Preparer = {

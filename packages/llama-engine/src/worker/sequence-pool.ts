@@ -1,5 +1,5 @@
+import { type Place, PlacePool, type Wanted } from "@hearth-and-keep/engine-host";
 import type { LlamaContextSequence } from "node-llama-cpp";
-import { type Place, PlacePool, type Wanted } from "./place-pool.ts";
 
 export type LentSequence = Disposable & {
   readonly sequence: LlamaContextSequence;

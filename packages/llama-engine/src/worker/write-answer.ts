@@ -1,5 +1,5 @@
+import type { EndReason, EngineEvent, TokenProbability } from "@hearth-and-keep/engine";
 import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token } from "node-llama-cpp";
-import type { EndReason, EngineEvent, TokenProbability } from "../port/events.ts";
 import { mostAlternatives } from "./native-context.ts";
 import { openTokenText } from "./token-text.ts";
 

@@ -1,4 +1,4 @@
-import type { GenerateRequest, Sampling } from "@hearth-and-keep/llama-engine";
+import type { GenerateRequest, Sampling } from "@hearth-and-keep/engine";
 import type { Prompt } from "./prompts.ts";
 import type { LentSlot } from "./slot-pool.ts";
 

@@ -1,4 +1,4 @@
-import type { Image } from "@hearth-and-keep/llama-engine";
+import type { Image } from "@hearth-and-keep/engine";
 import { fieldsOf, numberOf } from "../wire/json-fields.ts";
 import type { Prompt, Prompts } from "./prompts.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";

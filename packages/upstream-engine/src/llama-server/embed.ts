@@ -1,4 +1,5 @@
-import { type Embeddings, type EmbedRequest, fitText } from "@hearth-and-keep/llama-engine";
+import { fitText } from "@hearth-and-keep/chat-templates";
+import type { Embeddings, EmbedRequest } from "@hearth-and-keep/engine";
 import type { EngineQuestion } from "../wire/engine-client.ts";
 import { fieldsOf, listOf, numberOf, numbersOf } from "../wire/json-fields.ts";
 import { guessTokens } from "./reading-speed.ts";

@@ -5,9 +5,9 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { LoadPlan } from "@hearth-and-keep/engine";
 import {
   filesOf,
-  type LoadPlan,
   limitOfPlan,
   type Machine,
   nobody,
@@ -15,7 +15,7 @@ import {
   planLaunch,
   runsAsOtherUser,
   whenEnded,
-} from "@hearth-and-keep/llama-engine";
+} from "@hearth-and-keep/engine-host";
 import { createEngineClient, type EngineClient } from "../wire/engine-client.ts";
 import { type LlamaServerProgram, planProgram } from "./program.ts";
 import { mostConnections, planStart, type StartPlan } from "./start-plan.ts";

@@ -1,5 +1,5 @@
+import { engineSuite } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { engineSuite } from "@hearth-and-keep/llama-engine/testing";
 import { preparePython } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { createLlamaServerDriver } from "./llama-server-driver.ts";

@@ -1,5 +1,5 @@
-import type { Engine, GenerateRequest } from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { Engine, GenerateRequest } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { expect, test } from "vitest";
 import { forEver, playProgram } from "./test/played-program.ts";
 

@@ -1,11 +1,6 @@
+import type { PreparingThread } from "@hearth-and-keep/chat-templates";
+import type { EngineEvent, EngineFailure, GenerateRequest, TextDelta } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type {
-  EngineEvent,
-  EngineFailure,
-  GenerateRequest,
-  PreparingThread,
-  TextDelta,
-} from "@hearth-and-keep/llama-engine";
 import { unlessAborted } from "../wire/unless-aborted.ts";
 import { completionBody, stepBody } from "./completion-body.ts";
 import type { ModelFacts } from "./model-facts.ts";

@@ -5,22 +5,18 @@
  * answer alike. What it cannot be trusted with is written in docs/decisions/0020-llama-server-behind-the-port.md.
  * Entered through the package's index.
  */
+
+import { PreparingThread, plainMetadata, templateTextsOf } from "@hearth-and-keep/chat-templates";
+import type {
+  Engine,
+  EngineDescription,
+  EngineDriver,
+  EngineFailure,
+  LoadPlan,
+} from "@hearth-and-keep/engine";
+import { CrashBreaker, lookAtMachine, type Machine, removeStaleCgroups } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
-import {
-  CrashBreaker,
-  type Engine,
-  type EngineDescription,
-  type EngineDriver,
-  type EngineFailure,
-  type LoadPlan,
-  lookAtMachine,
-  type Machine,
-  PreparingThread,
-  plainMetadata,
-  removeStaleCgroups,
-  templateTextsOf,
-} from "@hearth-and-keep/llama-engine";
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 import { countWithImages } from "./count-with-images.ts";
 import { embedTexts, type Frame, rankDocuments, readFrame } from "./embed.ts";

@@ -1,5 +1,5 @@
+import type { SpecialTokens } from "@hearth-and-keep/chat-templates";
 import type { Metadata, ModelFile } from "@hearth-and-keep/gguf";
-import type { SpecialTokens } from "@hearth-and-keep/llama-engine";
 
 /** What of a model file's vocabulary matters for prompts and answers. */
 export type ModelFacts = {

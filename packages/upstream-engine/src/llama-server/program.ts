@@ -3,7 +3,7 @@ import { existsSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { llamaServerWords } from "./llama-server-words.ts";
+import { llamaServerWords } from "./llama-server-args.ts";
 import type { StartPlan } from "./start-plan.ts";
 
 export type LlamaServerProgram =

@@ -1,4 +1,5 @@
-import { type Image, PreparingThread } from "@hearth-and-keep/llama-engine";
+import { PreparingThread } from "@hearth-and-keep/chat-templates";
+import type { Image } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
 import { createPrompts, type Prompt } from "./prompts.ts";
 import { ReadingSpeed } from "./reading-speed.ts";

@@ -1,13 +1,7 @@
 import { randomBytes } from "node:crypto";
+import type { PreparingThread } from "@hearth-and-keep/chat-templates";
+import type { Conversation, EngineFailure, GenerateRequest, Image, Message } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type {
-  Conversation,
-  EngineFailure,
-  GenerateRequest,
-  Image,
-  Message,
-  PreparingThread,
-} from "@hearth-and-keep/llama-engine";
 import { fieldsOf, numbersOf } from "../wire/json-fields.ts";
 import type { ModelFacts } from "./model-facts.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";

@@ -1,4 +1,4 @@
-import type { EndReason, TextDelta, TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { EndReason, TextDelta, TokenProbability } from "@hearth-and-keep/engine";
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 
 /** One event of a completion's stream. */

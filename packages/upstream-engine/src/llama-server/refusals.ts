@@ -1,5 +1,5 @@
+import type { EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineFailure } from "@hearth-and-keep/llama-engine";
 import { countOf, fieldsOf, textOf } from "../wire/json-fields.ts";
 import type { Asked } from "./watch-engine.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Place, PlacePool } from "@hearth-and-keep/llama-engine";
+import { type Place, PlacePool } from "@hearth-and-keep/engine-host";
 
 type Slot = {
   readonly id: number;

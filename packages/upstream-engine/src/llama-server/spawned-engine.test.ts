@@ -1,12 +1,8 @@
 import { existsSync } from "node:fs";
 import { crc32, deflateSync } from "node:zlib";
-import {
-  type Engine,
-  type GenerateRequest,
-  type LoadPlan,
-  lookAtMachine,
-} from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { Engine, GenerateRequest, LoadPlan } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
+import { lookAtMachine } from "@hearth-and-keep/engine-host";
 import { descendantsOf, preparePython, readProcessFile, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { createLlamaServerDriver, type LlamaServerDriverParts } from "./llama-server-driver.ts";

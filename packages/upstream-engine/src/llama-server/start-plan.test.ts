@@ -1,5 +1,5 @@
+import type { LoadPlan } from "@hearth-and-keep/engine";
 import type { ModelFile } from "@hearth-and-keep/gguf";
-import type { LoadPlan } from "@hearth-and-keep/llama-engine";
 import { expect, test } from "vitest";
 import { canSplitTexts } from "./model-facts.ts";
 import { planStart } from "./start-plan.ts";

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { FreeCores, type LoadPlan } from "@hearth-and-keep/llama-engine";
+import type { LoadPlan } from "@hearth-and-keep/engine";
+import { FreeCores } from "@hearth-and-keep/engine-host";
 
 /** Everything a llama-server is started with, in words of ours; `launch.py` and llamaServerWords read it. */
 export type StartPlan = {

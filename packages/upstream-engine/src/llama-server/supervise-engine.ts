@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { EngineFailure, LoadParts, LoadPlan } from "@hearth-and-keep/engine";
+import { failureOf } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
-import { type EngineFailure, failureOf, type LoadParts, type LoadPlan } from "@hearth-and-keep/llama-engine";
 import type { EngineQuestion } from "../wire/engine-client.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
 import { type EngineProcess, type ProcessParts, startEngineProcess } from "./engine-process.ts";

@@ -1,4 +1,4 @@
-import type { EngineFailure } from "@hearth-and-keep/llama-engine";
+import type { EngineFailure } from "@hearth-and-keep/engine";
 import type { EngineClient } from "../wire/engine-client.ts";
 import type { ReadingSpeed } from "./reading-speed.ts";
 import type { StartPlan } from "./start-plan.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EngineEvent } from "@hearth-and-keep/llama-engine";
+import type { EngineEvent } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
 import type { EnginePool } from "./engine-pool.ts";
 import { createEnginePool, createPoolDriver, type PoolPlan } from "./pool-driver.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Message } from "@hearth-and-keep/llama-engine";
+import type { Message } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
 import { answerOf, never, poolOf, request } from "./test/asked-pool.ts";
 import { chunk, type PlayedEngine, playEngine, refuse, say } from "./test/played-engine.ts";

@@ -6,18 +6,19 @@
  * limit. Holds no conversation: any number of such pools may stand before the same engines.
  * Imported, through the package's index, by `main`.
  */
+
+import type { EngineEvent, EngineFailure, GenerateRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineEvent, EngineFailure, GenerateRequest } from "@hearth-and-keep/llama-engine";
 import { explainRefusal } from "../remote/explain-refusal.ts";
 import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
 import { type Choose, chooseMember } from "./choose-member.ts";
 import { charactersOf, LateRequests } from "./late-requests.ts";
 import { MemberList, type MemberListParts } from "./member-list.ts";
-import { type Patience, usualPatience } from "./patience.ts";
-import { MovedOn, PlaceLine, unavailable } from "./place-line.ts";
+import { MovedOn, PlaceLine, unavailable } from "./member-queue.ts";
 import type { MemberState, PoolMember, Running } from "./pool-member.ts";
 import { PrefixMap, prefixesOf } from "./prefix-map.ts";
+import { type Patience, usualPatience } from "./retry-policy.ts";
 
 export type EnginePoolParts = Pick<MemberListParts, "discovery" | "connect"> & {
   /** Of each engine. */

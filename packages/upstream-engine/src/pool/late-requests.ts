@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { GenerateRequest } from "@hearth-and-keep/llama-engine";
+import type { GenerateRequest } from "@hearth-and-keep/engine";
 import { medianOf } from "./choose-member.ts";
-import type { Patience } from "./patience.ts";
-import type { PlaceLine } from "./place-line.ts";
+import type { PlaceLine } from "./member-queue.ts";
 import type { PoolMember, Running } from "./pool-member.ts";
-import { within } from "./within.ts";
+import type { Patience } from "./retry-policy.ts";
+import { within } from "./timeout.ts";
 
 export type LateRequestsParts = {
   readonly members: ReadonlyMap<string, PoolMember>;

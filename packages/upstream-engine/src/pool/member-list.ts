@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { WireProblem } from "../wire/wire-problem.ts";
 import { type Discovery, labelOf } from "./discovery.ts";
-import type { Patience } from "./patience.ts";
 import { type MemberSource, PoolMember } from "./pool-member.ts";
-import { within } from "./within.ts";
+import type { Patience } from "./retry-policy.ts";
+import { within } from "./timeout.ts";
 
 export type MemberListParts = {
   readonly discovery: Discovery;

@@ -1,5 +1,5 @@
+import type { Engine, EngineDescription, EngineDriver, EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { Engine, EngineDescription, EngineDriver, EngineFailure } from "@hearth-and-keep/llama-engine";
 import { type DialectName, dialects } from "../remote/dialects.ts";
 import { createRemoteEngine, type RemoteFacts } from "../remote/remote-engine.ts";
 import { createEngineClient } from "../wire/engine-client.ts";

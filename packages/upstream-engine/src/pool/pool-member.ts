@@ -1,5 +1,5 @@
 import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
-import type { Patience } from "./patience.ts";
+import type { Patience } from "./retry-policy.ts";
 
 /**
  *   unknown --is well--> healthy --fails--> suspected --answers, or is well for a while--> healthy

@@ -1,5 +1,5 @@
-import type { GenerateRequest, Message } from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { GenerateRequest, Message } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { expect, test } from "vitest";
 import { PrefixMap, prefixesOf } from "./prefix-map.ts";
 

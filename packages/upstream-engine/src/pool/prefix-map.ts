@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { GenerateRequest } from "@hearth-and-keep/llama-engine";
+import type { GenerateRequest } from "@hearth-and-keep/engine";
 
 /** About 10 MB when it is full. */
 const mostPrefixes = 100_000;

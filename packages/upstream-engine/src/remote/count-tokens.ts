@@ -1,4 +1,4 @@
-import type { Conversation } from "@hearth-and-keep/llama-engine";
+import type { Conversation } from "@hearth-and-keep/engine";
 import type { EngineClient } from "../wire/engine-client.ts";
 import { countOf, type Fields, textOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";

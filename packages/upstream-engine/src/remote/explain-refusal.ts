@@ -1,4 +1,4 @@
-import type { EngineFailure } from "@hearth-and-keep/llama-engine";
+import type { EngineFailure } from "@hearth-and-keep/engine";
 import { countOf, type Fields, fieldsOf, textOf } from "../wire/json-fields.ts";
 import { type WireDetail, WireProblem } from "../wire/wire-problem.ts";
 

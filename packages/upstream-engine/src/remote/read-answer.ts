@@ -1,4 +1,4 @@
-import type { EndReason, EngineEvent, TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { EndReason, EngineEvent, TokenProbability } from "@hearth-and-keep/engine";
 import { countOf, type Fields, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
 import { refusalWithin } from "./explain-refusal.ts";

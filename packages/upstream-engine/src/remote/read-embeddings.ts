@@ -1,4 +1,4 @@
-import type { Embeddings } from "@hearth-and-keep/llama-engine";
+import type { Embeddings } from "@hearth-and-keep/engine";
 import { countOf, fieldsOf, listOf, numbersOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";
 

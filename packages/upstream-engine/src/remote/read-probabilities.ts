@@ -1,4 +1,4 @@
-import type { TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { TokenProbability } from "@hearth-and-keep/engine";
 import { countOf, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 
 /** Engines tell a token's text; its number only some of them do. */

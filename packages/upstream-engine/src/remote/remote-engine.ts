@@ -4,7 +4,7 @@ import type {
   EmbedRequest,
   EngineEvent,
   GenerateRequest,
-} from "@hearth-and-keep/llama-engine";
+} from "@hearth-and-keep/engine";
 import type { EngineClient } from "../wire/engine-client.ts";
 import { countOf, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import { WireProblem } from "../wire/wire-problem.ts";

@@ -1,4 +1,4 @@
-import type { Conversation, Message, Tool } from "@hearth-and-keep/llama-engine";
+import type { Conversation, Message, Tool } from "@hearth-and-keep/engine";
 import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
 import { notSupported } from "./write-sampling.ts";

@@ -1,4 +1,4 @@
-import type { GenerateRequest, Sampling } from "@hearth-and-keep/llama-engine";
+import type { GenerateRequest, Sampling } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
 import { type DialectName, dialects } from "./dialects.ts";
 import { writeRequest } from "./write-request.ts";

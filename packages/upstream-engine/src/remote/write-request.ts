@@ -1,4 +1,4 @@
-import type { Conversation, GenerateRequest, OutputConstraint, Tool } from "@hearth-and-keep/llama-engine";
+import type { Conversation, GenerateRequest, OutputConstraint, Tool } from "@hearth-and-keep/engine";
 import type { EngineQuestion } from "../wire/engine-client.ts";
 import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";

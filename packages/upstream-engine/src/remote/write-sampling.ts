@@ -1,5 +1,5 @@
+import type { EngineFailure, Sampling } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineFailure, Sampling } from "@hearth-and-keep/llama-engine";
 import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
 

@@ -6,8 +6,8 @@
  */
 import { Loading } from "@hearth-and-keep/page-design";
 import { lazy, Suspense } from "react";
-import { bytesInWords } from "../../design/bytes-in-words.ts";
 import { FailedRequest } from "../../design/failed-request.tsx";
+import { bytesInWords } from "../../design/format-bytes.ts";
 import { ScreenHead } from "../../design/screen-head.tsx";
 import type { Point } from "./read-metrics.ts";
 import { type RunningModel, type Seen, useSamples } from "./use-samples.ts";

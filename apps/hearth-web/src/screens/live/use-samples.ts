@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { ask, askText, asProblem, type ServerProblem } from "../../server-api/ask.ts";
+import { ask, askText, asProblem, type ServerProblem } from "../../server-api/api-client.ts";
 import { type Point, pointBetween, readMetrics, type Sample } from "./read-metrics.ts";
 
 export type RunningModel = {

@@ -1,9 +1,9 @@
 import { Loading } from "@hearth-and-keep/page-design";
 import { useEffect, useState } from "react";
-import { bytesInWords } from "../../design/bytes-in-words.ts";
 import { Dialog } from "../../design/dialog.tsx";
 import { FailedRequest } from "../../design/failed-request.tsx";
-import { ask, asProblem, type ServerProblem } from "../../server-api/ask.ts";
+import { bytesInWords } from "../../design/format-bytes.ts";
+import { ask, asProblem, type ServerProblem } from "../../server-api/api-client.ts";
 import type { Model } from "../../state/models.ts";
 
 /** As `/api/show` tells it. */

@@ -5,13 +5,13 @@
  */
 import { Loading } from "@hearth-and-keep/page-design";
 import { useState } from "react";
-import { bytesInWords } from "../../design/bytes-in-words.ts";
 import { Dialog } from "../../design/dialog.tsx";
 import { FailedRequest } from "../../design/failed-request.tsx";
+import { bytesInWords } from "../../design/format-bytes.ts";
 import { ChatIcon } from "../../design/icons.tsx";
 import { ScreenHead } from "../../design/screen-head.tsx";
 import { go } from "../../router/router.tsx";
-import { asProblem, type ServerProblem } from "../../server-api/ask.ts";
+import { asProblem, type ServerProblem } from "../../server-api/api-client.ts";
 import { loadModels, type Model, models, rememberModel, removeModel } from "../../state/models.ts";
 import { useStore } from "../../state/store.ts";
 import { NoModels } from "./first-model.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { bytesInWords } from "../../design/bytes-in-words.ts";
 import { FailedRequest } from "../../design/failed-request.tsx";
+import { bytesInWords } from "../../design/format-bytes.ts";
 import { cancelPull, forgetPull, type Layer, type Pull, pulls, startPull } from "../../state/pulls.ts";
 import { useStore } from "../../state/store.ts";
 

@@ -4,8 +4,8 @@
  * what several clients at once get together. Bounded in time. Imported by `commands/bench.ts`.
  */
 import { randomUUID } from "node:crypto";
-import type { ServerCaller } from "../../calling/call-server.ts";
-import type { AnswerEnd } from "../../calling/server-answers.ts";
+import type { ServerCaller } from "../../server-client/call-server.ts";
+import type { AnswerEnd } from "../../server-client/response-types.ts";
 
 type CurvePoint = { readonly clients: number; readonly tokensPerSecond: number };
 

@@ -1,8 +1,8 @@
-import { CallError } from "../../calling/call-failure.ts";
-import type { ServerCaller } from "../../calling/call-server.ts";
-import type { ServerAddress } from "../../calling/server-address.ts";
-import { listedModels, runningModels } from "../../calling/server-answers.ts";
-import { explainCall } from "../../terminal/explain.ts";
+import { CallError } from "../../server-client/call-failure.ts";
+import type { ServerCaller } from "../../server-client/call-server.ts";
+import { listedModels, runningModels } from "../../server-client/response-types.ts";
+import type { ServerAddress } from "../../server-client/server-address.ts";
+import { explainCall } from "../../terminal/format-error.ts";
 import type { Finding } from "./machine.ts";
 
 const topic = "Server";

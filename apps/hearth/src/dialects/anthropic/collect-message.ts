@@ -1,4 +1,4 @@
-import type { JsonObject } from "@hearth-and-keep/llama-engine";
+import type { JsonObject } from "@hearth-and-keep/engine";
 import type { ContentBlock, MessageEvent, WireMessage } from "./message-events.ts";
 
 /** The message that a stream of these events comes to, put together as the official clients do it. */

@@ -1,12 +1,12 @@
+import type { Conversation, Engine } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { Conversation, Engine } from "@hearth-and-keep/llama-engine";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { withModelTurns } from "../../generation/answer-request.ts";
 import { estimateConversation } from "../../generation/estimate-tokens.ts";
 import { showTools } from "../../generation/generate.ts";
-import { wishFor } from "../../generation/model-wish.ts";
+import { wishFor } from "../../generation/load-request.ts";
 import { settleSampling } from "../../generation/sampling.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
 import { requestIdHeader } from "./errors.ts";
 import { type ReadPrompt, readPrompt } from "./read-request.ts";
 import type { CountTokensBody } from "./schema.ts";

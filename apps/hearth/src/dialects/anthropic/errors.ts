@@ -1,7 +1,7 @@
 import { type CallHead, jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
 import { asRequestFailure, type RequestFailure } from "../../failures.ts";
-import type { Family } from "../../family.ts";
-import { explainFailure } from "./explain-failure.ts";
+import type { Family } from "../../protocol.ts";
+import { explainFailure } from "./map-failure.ts";
 import { frame } from "./message-events.ts";
 
 export const anthropicFamily: Family = { name: "anthropic", answerFailure };

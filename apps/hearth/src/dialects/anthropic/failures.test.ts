@@ -1,8 +1,8 @@
 import Anthropic, { APIError, BadRequestError, NotFoundError } from "@anthropic-ai/sdk";
-import type { EngineFailure } from "@hearth-and-keep/llama-engine";
+import type { EngineFailure } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
 import { minilm, smol, startTestServer } from "../../test/start-test-server.ts";
-import { explainFailure } from "./explain-failure.ts";
+import { explainFailure } from "./map-failure.ts";
 import { ask, playing, post, prompt, readAnswer, readEvents, startSaying, text } from "./test/scripts.ts";
 
 const failing = (failure: EngineFailure) =>

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@hearth-and-keep/llama-engine";
+import type { JsonObject } from "@hearth-and-keep/engine";
 
 export type StopReason =
   | "end_turn"

@@ -6,9 +6,9 @@
  * the official clients insist on. Imported by `routes.ts` and `server.ts`.
  */
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { type AnswerEvent, answerRequest } from "../../generation/answer-request.ts";
 import { noteAnswer } from "../../generation/note-answer.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
 import { collectMessage } from "./collect-message.ts";
 import { endStreamFailed, requestIdHeader } from "./errors.ts";
 import { frame, type MessageEvent } from "./message-events.ts";

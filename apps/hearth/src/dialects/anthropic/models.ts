@@ -1,7 +1,7 @@
 import { type Answer, jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
-import type { ModelSummary } from "../../models/describing/describe-model.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
+import type { ModelSummary } from "../../models/metadata/describe-model.ts";
 import { requestIdHeader } from "./errors.ts";
 
 const usualLimit = 20;

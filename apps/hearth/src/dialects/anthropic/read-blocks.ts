@@ -1,4 +1,4 @@
-import type { Image, JsonObject, ToolCall } from "@hearth-and-keep/llama-engine";
+import type { Image, JsonObject, ToolCall } from "@hearth-and-keep/engine";
 import { requestFailure } from "../../failures.ts";
 import { type ImagesByPlace, imageAt } from "../../images/read-images.ts";
 import { readDocument } from "./read-document.ts";

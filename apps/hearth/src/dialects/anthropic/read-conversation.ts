@@ -1,4 +1,4 @@
-import type { Message } from "@hearth-and-keep/llama-engine";
+import type { Message } from "@hearth-and-keep/engine";
 import type { ImagesByPlace } from "../../images/read-images.ts";
 import { joinTexts, type ReadBlocks, readBlocks } from "./read-blocks.ts";
 import type { CountTokensBody } from "./schema.ts";

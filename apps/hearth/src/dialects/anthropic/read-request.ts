@@ -1,10 +1,10 @@
-import type { Conversation, OutputConstraint } from "@hearth-and-keep/llama-engine";
+import type { Conversation, OutputConstraint } from "@hearth-and-keep/engine";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
 import type { AnswerRequest } from "../../generation/answer-request.ts";
 import type { SamplingWishes } from "../../generation/sampling.ts";
 import { readImages } from "../../images/read-images.ts";
-import type { ModelDescription } from "../../models/describing/describe-model.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 import { readConversation } from "./read-conversation.ts";
 import { imageSources } from "./read-image.ts";
 import { readTools } from "./read-tools.ts";

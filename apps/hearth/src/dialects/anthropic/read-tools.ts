@@ -1,4 +1,4 @@
-import type { Tool } from "@hearth-and-keep/llama-engine";
+import type { Tool } from "@hearth-and-keep/engine";
 import { requestFailure } from "../../failures.ts";
 import type { ToolChoice } from "../../generation/request.ts";
 import type { CountTokensBody } from "./schema.ts";

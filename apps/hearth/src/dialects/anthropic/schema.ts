@@ -1,4 +1,4 @@
-import type { JsonObject } from "@hearth-and-keep/llama-engine";
+import type { JsonObject } from "@hearth-and-keep/engine";
 import { type Static, type TSchema, Type } from "typebox";
 
 /** No text is longer than the largest body. */

@@ -1,5 +1,5 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall } from "../../parts.ts";
+import type { HearthCall } from "../../dependencies.ts";
 import { answerStream } from "./streaming.ts";
 import type { Status } from "./transfer-status.ts";
 

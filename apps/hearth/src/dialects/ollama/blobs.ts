@@ -1,6 +1,6 @@
 import { type Answer, type StreamBounds, streamBody } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { modelFailure } from "../../models/model-failure.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
 
 /** Far above every model; the disk ends before. */
 const bounds: StreamBounds = { mostBytes: 2 ** 42, idleSeconds: 60 };

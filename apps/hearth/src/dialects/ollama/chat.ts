@@ -1,13 +1,13 @@
 import type { Answer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { readImages } from "../../images/read-images.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
-import type { AnswerPart } from "./answer-parts.ts";
-import { type AskedModel, findAsked, requireAbility, requireName } from "./asked-model.ts";
 import { readGeneration } from "./generation-request.ts";
 import { answerLoadOnly } from "./load-only.ts";
 import { messageImageSources } from "./reading/images.ts";
 import { readMessages, readTools } from "./reading/messages.ts";
 import { readThinking } from "./reading/thinking.ts";
+import { type AskedModel, findAsked, requireAbility, requireName } from "./resolve-model.ts";
+import type { AnswerPart } from "./response-chunks.ts";
 import type { ChatBody } from "./schema.ts";
 import { writeAnswer } from "./write-answer.ts";
 

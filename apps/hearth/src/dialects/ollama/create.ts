@@ -1,15 +1,15 @@
 import type { Answer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { asRequestFailure, requestFailure } from "../../failures.ts";
-import type { CreatingStep, ModelOrder } from "../../models/creating/create-model.ts";
+import type { CreatingStep, ModelOrder } from "../../models/create/create-model.ts";
 import type { ModelExtras } from "../../models/model-extras.ts";
 import { modelFailure } from "../../models/model-failure.ts";
 import { readModelName } from "../../models/model-name.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
 import { answerProgress } from "./answer-progress.ts";
-import { nameOf } from "./asked-model.ts";
+import { nameOf } from "./resolve-model.ts";
 import type { CreateBody } from "./schema.ts";
 import { type Status, writeTransferStep } from "./transfer-status.ts";
-import { digestNamed, unloadUnnamed } from "./unload-unnamed.ts";
+import { digestNamed, unloadUnnamed } from "./unload-orphans.ts";
 
 /** Of what it is made is told by its fields: `from` another model, or `files` that were uploaded as blobs. */
 export async function answerCreate(call: HearthCall<CreateBody>, parts: HearthParts): Promise<Answer> {

@@ -1,10 +1,10 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { type Embedded, embed } from "../../generation/embed.ts";
-import { type WishParts, wishFor } from "../../generation/model-wish.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
-import { findAsked, nameOf } from "./asked-model.ts";
+import { type WishParts, wishFor } from "../../generation/load-request.ts";
 import { readKeepAlive } from "./reading/keep-alive.ts";
 import { readOptions } from "./reading/options.ts";
+import { findAsked, nameOf } from "./resolve-model.ts";
 import type { EmbedBody, EmbeddingsBody } from "./schema.ts";
 import { duration } from "./write-answer.ts";
 

@@ -1,7 +1,7 @@
 import { type CallHead, jsonAnswer, textAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
 import { asRequestFailure, isHangUp, type RequestFailure } from "../../failures.ts";
-import type { Family } from "../../family.ts";
-import { type FailureWords, wordsFor } from "./failure-words.ts";
+import type { Family } from "../../protocol.ts";
+import { type FailureWords, wordsFor } from "./map-failure.ts";
 
 export const ollamaFamily: Family = { name: "ollama", answerFailure };
 

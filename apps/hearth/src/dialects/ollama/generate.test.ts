@@ -1,4 +1,4 @@
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import { describe, expect, test } from "vitest";
 import { smol, startTestServer, tiny } from "../../test/start-test-server.ts";
 import { ask, keysOf, recorded, saying } from "./test/ask.ts";

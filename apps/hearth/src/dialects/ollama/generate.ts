@@ -1,16 +1,16 @@
+import type { Message } from "@hearth-and-keep/engine";
 import type { Answer } from "@hearth-and-keep/http-service";
-import type { Message } from "@hearth-and-keep/llama-engine";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
 import type { AnswerRequest } from "../../generation/answer-request.ts";
 import { readImages } from "../../images/read-images.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
-import type { AnswerPart } from "./answer-parts.ts";
-import { type AskedModel, findAsked, nameOf, requireAbility } from "./asked-model.ts";
 import { readGeneration } from "./generation-request.ts";
 import { answerLoadOnly } from "./load-only.ts";
 import { type RememberedTurn, readContext, writeContext } from "./reading/context-numbers.ts";
 import { imageSources } from "./reading/images.ts";
 import { readThinking } from "./reading/thinking.ts";
+import { type AskedModel, findAsked, nameOf, requireAbility } from "./resolve-model.ts";
+import type { AnswerPart } from "./response-chunks.ts";
 import type { GenerateBody } from "./schema.ts";
 import { writeAnswer } from "./write-answer.ts";
 

@@ -1,9 +1,9 @@
+import type { HearthCall } from "../../dependencies.ts";
 import type { AnswerRequest } from "../../generation/answer-request.ts";
-import type { HearthCall } from "../../parts.ts";
-import type { AskedModel } from "./asked-model.ts";
 import { readFormat } from "./reading/format.ts";
 import { readKeepAlive } from "./reading/keep-alive.ts";
 import { readOptions } from "./reading/options.ts";
+import type { AskedModel } from "./resolve-model.ts";
 import type { ChatBody, GenerateBody } from "./schema.ts";
 
 /** What generate and chat ask for in the same words. */

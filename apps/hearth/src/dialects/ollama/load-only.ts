@@ -1,10 +1,10 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import { wishFor } from "../../generation/model-wish.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
-import { withinSeconds } from "../../scheduling/within-seconds.ts";
-import type { AskedModel } from "./asked-model.ts";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import { wishFor } from "../../generation/load-request.ts";
+import { withinSeconds } from "../../scheduling/timeout.ts";
 import { readKeepAlive } from "./reading/keep-alive.ts";
 import { readOptions } from "./reading/options.ts";
+import type { AskedModel } from "./resolve-model.ts";
 import type { ChatBody, GenerateBody } from "./schema.ts";
 
 /** A model that is still answering leaves when it is done; nobody waits for that longer than this. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { parseModelfile } from "../../models/creating/parse-modelfile.ts";
-import type { ModelDescription } from "../../models/describing/describe-model.ts";
-import { requireParameters } from "../../models/describing/model-parameters.ts";
+import { parseModelfile } from "../../models/create/parse-modelfile.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
+import { requireParameters } from "../../models/metadata/model-parameters.ts";
 import { writeModelfile } from "./modelfile.ts";
 
 /** Pieces that a language of quotes and lines may stumble over. */

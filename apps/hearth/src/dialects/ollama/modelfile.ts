@@ -1,4 +1,4 @@
-import type { ModelDescription } from "../../models/describing/describe-model.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 
 type Written = ModelDescription["parameters"]["written"];
 

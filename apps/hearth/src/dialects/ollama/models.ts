@@ -1,10 +1,10 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { ModelSummary } from "../../models/describing/describe-model.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import type { ModelSummary } from "../../models/metadata/describe-model.ts";
 import type { RunningModel } from "../../scheduling/running-models.ts";
-import { requireName } from "./asked-model.ts";
+import { requireName } from "./resolve-model.ts";
 import type { CopyBody, DeleteBody } from "./schema.ts";
-import { digestNamed, unloadUnnamed } from "./unload-unnamed.ts";
+import { digestNamed, unloadUnnamed } from "./unload-orphans.ts";
 import { bareDigest, writeDetails } from "./write-model.ts";
 
 export { answerShow } from "./show.ts";

@@ -1,6 +1,6 @@
-import type { GenerateRequest } from "@hearth-and-keep/llama-engine";
+import type { GenerateRequest } from "@hearth-and-keep/engine";
 import { describe, expect, test } from "vitest";
-import { parameterNames } from "../../models/describing/model-parameters.ts";
+import { parameterNames } from "../../models/metadata/model-parameters.ts";
 import { startTestServer, type TestServer, tiny } from "../../test/start-test-server.ts";
 import { readOptions } from "./reading/options.ts";
 import { ask, look, saying } from "./test/ask.ts";

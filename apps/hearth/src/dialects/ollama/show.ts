@@ -1,10 +1,10 @@
 import type { ModelFile } from "@hearth-and-keep/gguf";
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { ModelDescription } from "../../models/describing/describe-model.ts";
-import { type FlatValue, flattenMetadata } from "../../models/describing/flatten-metadata.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
-import { requireName } from "./asked-model.ts";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
+import { type FlatValue, flattenMetadata } from "../../models/metadata/flatten-metadata.ts";
 import { writeModelfile, writeParameters } from "./modelfile.ts";
+import { requireName } from "./resolve-model.ts";
 import type { ShowBody } from "./schema.ts";
 import { writeDetails } from "./write-model.ts";
 

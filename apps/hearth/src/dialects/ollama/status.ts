@@ -5,7 +5,7 @@
  * Imported by `routes.ts` and `server.ts`; the other dialects never see it.
  */
 import { type Answer, jsonAnswer, textAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../parts.ts";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 
 /**
  * The level of Ollama's API this family follows. Clients compare it with the level they need

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
+import type { Script, ScriptStep } from "@hearth-and-keep/engine/testing";
 import { isJudgedLoosely } from "@hearth-and-keep/figures";
-import type { Script, ScriptStep } from "@hearth-and-keep/llama-engine/testing";
 import { Ollama } from "ollama";
 import { describe, expect, test } from "vitest";
 import { smol, startTestServer, tiny } from "../../test/start-test-server.ts";

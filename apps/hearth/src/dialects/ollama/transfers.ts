@@ -1,10 +1,10 @@
 import type { Answer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../parts.ts";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { answerProgress } from "./answer-progress.ts";
-import { requireName } from "./asked-model.ts";
+import { requireName } from "./resolve-model.ts";
 import type { TransferBody } from "./schema.ts";
 import { type Status, writeTransferStep } from "./transfer-status.ts";
-import { digestNamed, unloadUnnamed } from "./unload-unnamed.ts";
+import { digestNamed, unloadUnnamed } from "./unload-orphans.ts";
 
 export async function answerPull(call: HearthCall<TransferBody>, parts: HearthParts): Promise<Answer> {
   return answerProgress(call, move(call, parts, "pull"));

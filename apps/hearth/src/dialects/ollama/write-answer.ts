@@ -1,8 +1,8 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { type AnswerEvent, type AnswerRequest, answerRequest } from "../../generation/answer-request.ts";
 import { noteAnswer } from "../../generation/note-answer.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
-import { type AnswerPart, emptyPart, PartReader, writeProbabilities } from "./answer-parts.ts";
+import { type AnswerPart, emptyPart, PartReader, writeProbabilities } from "./response-chunks.ts";
 import { answerStream } from "./streaming.ts";
 
 /** What generate and chat each decide for themselves. */

@@ -1,4 +1,4 @@
-import type { ModelDetails } from "../../models/describing/describe-model.ts";
+import type { ModelDetails } from "../../models/metadata/describe-model.ts";
 
 /** Clients cut a digest to its first characters, so it comes without the name of its algorithm. */
 export function bareDigest(digest: string): string {

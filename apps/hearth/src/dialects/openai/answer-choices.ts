@@ -1,6 +1,6 @@
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { type AnswerEvent, type AnswerRequest, answerRequest } from "../../generation/answer-request.ts";
 import { noteAnswer } from "../../generation/note-answer.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
 
 /**
  * One answer for each of the choices that were asked for, to be read one after another: each waits in the line

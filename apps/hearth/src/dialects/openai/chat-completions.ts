@@ -1,12 +1,12 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import type { AnswerEvent } from "../../generation/answer-request.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
 import { answerChoices } from "./answer-choices.ts";
 import { readChatDeltas } from "./chat-deltas.ts";
 import { readChatMessage } from "./chat-message.ts";
 import { type AnswerUsage, describeAnswer, describeUsage, sumUsage } from "./describe-answer.ts";
-import { describeFor } from "./describe-for.ts";
 import { readChatRequest } from "./read-chat-request.ts";
+import { describeFor } from "./require-model.ts";
 import type { ChatCompletionsBody } from "./schema.ts";
 import { serverSentAnswer } from "./server-sent.ts";
 

@@ -1,4 +1,4 @@
-import type { TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { TokenProbability } from "@hearth-and-keep/engine";
 import type { AnswerEvent } from "../../generation/answer-request.ts";
 import { describeLogprobs } from "./chat-deltas.ts";
 import { finishReasonOf, type GenerationEnd } from "./describe-answer.ts";

@@ -1,4 +1,4 @@
-import type { TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { TokenProbability } from "@hearth-and-keep/engine";
 import type { AnswerEvent } from "../../generation/answer-request.ts";
 import { finishReasonOf, finite, type GenerationEnd } from "./describe-answer.ts";
 

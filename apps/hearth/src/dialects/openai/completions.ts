@@ -1,11 +1,11 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import type { AnswerEvent } from "../../generation/answer-request.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
 import { answerChoices } from "./answer-choices.ts";
 import { joinTextPieces, readTextPieces, type TextPiece } from "./completion-text.ts";
 import { type AnswerUsage, addUsage, describeAnswer, describeUsage, sumUsage } from "./describe-answer.ts";
-import { describeFor } from "./describe-for.ts";
 import { readCompletionsRequest, readPrompts } from "./read-completions-request.ts";
+import { describeFor } from "./require-model.ts";
 import type { CompletionsBody } from "./schema.ts";
 import { serverSentAnswer } from "./server-sent.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { TokenProbability } from "@hearth-and-keep/engine";
 import type { AnswerEvent } from "../../generation/answer-request.ts";
-import type { ModelDescription } from "../../models/describing/describe-model.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 
 export type GenerationEnd = Extract<AnswerEvent, { type: "generation-end" }>;
 export type AnswerUsage = GenerationEnd["usage"];

@@ -1,9 +1,9 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
 import { embed } from "../../generation/embed.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
-import { describeFor } from "./describe-for.ts";
 import { readKeepAlive } from "./read-keep-alive.ts";
+import { describeFor } from "./require-model.ts";
 import type { CreateEmbeddingsBody } from "./schema.ts";
 
 export async function answerCreateEmbeddings(

@@ -7,8 +7,8 @@
  */
 import { type CallHead, jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
 import { asRequestFailure } from "../../failures.ts";
-import type { Family } from "../../family.ts";
-import { tellFailure } from "./tell-failure.ts";
+import type { Family } from "../../protocol.ts";
+import { tellFailure } from "./map-failure.ts";
 
 /** What this family's clients find under `error`. */
 type WireError = {

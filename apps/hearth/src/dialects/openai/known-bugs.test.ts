@@ -1,4 +1,4 @@
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import OpenAI, { APIError, BadRequestError } from "openai";
 import { expect, test } from "vitest";
 import { smol, startTestServer, type TestServer, tiny } from "../../test/start-test-server.ts";

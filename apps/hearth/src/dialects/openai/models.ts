@@ -1,6 +1,6 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { ModelSummary } from "../../models/describing/describe-model.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import type { ModelSummary } from "../../models/metadata/describe-model.ts";
 
 export async function answerModels(_call: HearthCall, { models }: HearthParts): Promise<Answer> {
   const listing = await models.list();

@@ -1,14 +1,14 @@
-import type { Conversation, JsonObject, OutputConstraint } from "@hearth-and-keep/llama-engine";
+import type { Conversation, JsonObject, OutputConstraint } from "@hearth-and-keep/engine";
+import type { HearthCall, HearthParts } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
 import type { AnswerRequest } from "../../generation/answer-request.ts";
 import { readImages } from "../../images/read-images.ts";
-import type { ModelDescription } from "../../models/describing/describe-model.ts";
-import type { HearthCall, HearthParts } from "../../parts.ts";
-import { requireCapability } from "./describe-for.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 import { imageSources, readMessages } from "./read-messages.ts";
 import { readSettings } from "./read-settings.ts";
 import { readTools } from "./read-tools.ts";
 import { nearestEffort } from "./reasoning-effort.ts";
+import { requireCapability } from "./require-model.ts";
 import type { ChatCompletionsBody } from "./schema.ts";
 
 /** What a chat completion asks for, in our words. */

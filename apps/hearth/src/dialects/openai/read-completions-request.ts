@@ -1,9 +1,9 @@
+import type { HearthCall } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
 import type { AnswerRequest } from "../../generation/answer-request.ts";
-import type { ModelDescription } from "../../models/describing/describe-model.ts";
-import type { HearthCall } from "../../parts.ts";
-import { requireCapability } from "./describe-for.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 import { readSettings } from "./read-settings.ts";
+import { requireCapability } from "./require-model.ts";
 import type { CompletionsBody } from "./schema.ts";
 
 /** What one prompt of a plain completion asks for, in our words: the prompt goes to the model as it is. */

@@ -1,8 +1,8 @@
-import type { Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/llama-engine";
+import type { Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/engine";
 import { requestFailure } from "../../failures.ts";
 import { type ImageSource, type ImagesByPlace, imageAt, sourceOf } from "../../images/read-images.ts";
-import type { ModelDescription } from "../../models/describing/describe-model.ts";
-import { requireCapability } from "./describe-for.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
+import { requireCapability } from "./require-model.ts";
 import type { WireMessage, WirePart } from "./schema.ts";
 
 type MessagesParts = {

@@ -1,4 +1,4 @@
-import type { JsonObject, Tool } from "@hearth-and-keep/llama-engine";
+import type { JsonObject, Tool } from "@hearth-and-keep/engine";
 import { requestFailure } from "../../failures.ts";
 import type { ToolChoice } from "../../generation/request.ts";
 import type { ChatCompletionsBody, WireTool } from "./schema.ts";

@@ -1,5 +1,5 @@
 import type { StreamAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall } from "../../parts.ts";
+import type { HearthCall } from "../../dependencies.ts";
 import { wireFailureOf } from "./errors.ts";
 
 /** A stream of values as this family's clients read it, with its end mark; an error takes the mark's place. */

@@ -5,7 +5,7 @@
  * Promises that what a program reads depends on the characters alone, never on where the engine cut them.
  * A program is a generator that yields when it needs more text. Imported by the files of `generation/` only.
  */
-import type { TextDelta, TokenProbability } from "@hearth-and-keep/llama-engine";
+import type { TextDelta, TokenProbability } from "@hearth-and-keep/engine";
 
 /** Text with the tokens that begin in it. */
 export type Piece = Omit<TextDelta, "type">;

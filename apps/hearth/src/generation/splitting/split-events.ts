@@ -1,4 +1,4 @@
-import type { GenerationEnd } from "@hearth-and-keep/llama-engine";
+import type { GenerationEnd } from "@hearth-and-keep/engine";
 import type { GenerationEvent } from "../events.ts";
 import { type Piece, Scanner, type Steps } from "./scanner.ts";
 

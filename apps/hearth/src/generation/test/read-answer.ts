@@ -4,7 +4,7 @@
  * Cuts are made in bytes and delivered as whole characters, as the engine's decoder does.
  * Imported by the tests of `generation/` only.
  */
-import type { EngineEvent, JsonObject } from "@hearth-and-keep/llama-engine";
+import type { EngineEvent, JsonObject } from "@hearth-and-keep/engine";
 import type { GenerationEvent } from "../events.ts";
 import { type AnswerPlan, splitAnswer } from "../split-answer.ts";
 

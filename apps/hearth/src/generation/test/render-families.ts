@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type { JsonObject } from "@hearth-and-keep/llama-engine";
-import { familyTemplatesFolder } from "@hearth-and-keep/llama-engine/testing";
+import { familyTemplatesFolder } from "@hearth-and-keep/chat-templates/testing";
+import type { JsonObject } from "@hearth-and-keep/engine";
 import { runPython } from "@hearth-and-keep/test-servers";
 
 export type CallToRender = { readonly id: string; readonly name: string; readonly arguments: JsonObject };

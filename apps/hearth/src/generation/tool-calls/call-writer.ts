@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { JsonObject, Tool } from "@hearth-and-keep/llama-engine";
+import type { JsonObject, Tool } from "@hearth-and-keep/engine";
 import type { ToolCallFailure } from "../events.ts";
 import type { Emit } from "../splitting/split-events.ts";
 

@@ -1,5 +1,5 @@
+import type { Tool } from "@hearth-and-keep/engine";
 import { recordFigure, scale } from "@hearth-and-keep/figures";
-import type { Tool } from "@hearth-and-keep/llama-engine";
 import { beforeAll, expect, test } from "vitest";
 import { type AnswerPlan, detectAnswerFormat } from "../split-answer.ts";
 import {

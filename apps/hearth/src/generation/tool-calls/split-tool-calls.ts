@@ -6,7 +6,7 @@
  * or, where a family does not write JSON, that text as JSON.
  * Imported by `generation/` only.
  */
-import type { Tool } from "@hearth-and-keep/llama-engine";
+import type { Tool } from "@hearth-and-keep/engine";
 import { collectUntil, peek, readUntil, skipSpace, takeLiteral } from "../splitting/read-text.ts";
 import type { Scanner, Steps } from "../splitting/scanner.ts";
 import { type AnswerEvent, type Emit, splitEvents, textDelta } from "../splitting/split-events.ts";

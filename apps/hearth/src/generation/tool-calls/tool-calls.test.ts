@@ -1,4 +1,4 @@
-import type { Tool } from "@hearth-and-keep/llama-engine";
+import type { Tool } from "@hearth-and-keep/engine";
 import { describe, expect, test } from "vitest";
 import type { AnswerPlan } from "../split-answer.ts";
 import { byteByByte, cutAtEveryByte, plainPlan, readAnswer } from "../test/read-answer.ts";

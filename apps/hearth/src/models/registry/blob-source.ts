@@ -2,8 +2,8 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { OutboundAnswer } from "@hearth-and-keep/outbound-http";
 import { modelFailure } from "../model-failure.ts";
 import type { Layer } from "../store/manifest.ts";
-import type { Registry } from "./ask-registry.ts";
-import { PassingProblem, refusalOf } from "./patience.ts";
+import type { Registry } from "./registry-client.ts";
+import { PassingProblem, refusalOf } from "./retry-policy.ts";
 
 /** A layer, and where its content is: below the repository, or at an address of its own. */
 export type RemoteBlob = Layer & { readonly target: string | URL };

@@ -3,12 +3,12 @@ import { displayModelName, type ModelName } from "../model-name.ts";
 import { type Digest, readDigest } from "../store/digest.ts";
 import { asFields, parseJson, ShapeError, textField, wholeField } from "../store/json-fields.ts";
 import { makeLayer } from "../store/manifest.ts";
-import type { Registry } from "./ask-registry.ts";
 import type { RemoteBlob } from "./blob-source.ts";
 import { beforeDeadline } from "./deadline.ts";
-import { readWhole } from "./explain-outbound.ts";
-import { type FetchPlan, refusalOf, tryAgain } from "./patience.ts";
-import { repositoryOf } from "./registry-place.ts";
+import { readWhole } from "./map-outbound-error.ts";
+import type { Registry } from "./registry-client.ts";
+import { repositoryOf } from "./registry-url.ts";
+import { type FetchPlan, refusalOf, tryAgain } from "./retry-policy.ts";
 
 /** A file of a repository whose sha256 the hub tells. */
 export type HubFile = { readonly path: string; readonly digest: Digest; readonly size: number };

@@ -9,12 +9,12 @@ import {
   mostManifestBytes,
   parseManifest,
 } from "../store/manifest.ts";
-import type { Registry } from "./ask-registry.ts";
 import type { RemoteBlob } from "./blob-source.ts";
 import { beforeDeadline } from "./deadline.ts";
-import { readWhole } from "./explain-outbound.ts";
 import { listShards } from "./hub-shards.ts";
-import { type FetchPlan, refusalOf, tryAgain } from "./patience.ts";
+import { readWhole } from "./map-outbound-error.ts";
+import type { Registry } from "./registry-client.ts";
+import { type FetchPlan, refusalOf, tryAgain } from "./retry-policy.ts";
 import { translateLayers } from "./translate-layers.ts";
 
 export type RemoteModel = {

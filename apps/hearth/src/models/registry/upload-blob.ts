@@ -2,8 +2,8 @@ import { createReadStream } from "node:fs";
 import type { OutboundAnswer } from "@hearth-and-keep/outbound-http";
 import { modelFailure } from "../model-failure.ts";
 import type { FoundBlob } from "../store/blob-store.ts";
-import type { Registry, RegistryQuestion } from "./ask-registry.ts";
-import { isPassing, meaningOf, type Patience, refusalOf, tryAgain, waitBefore } from "./patience.ts";
+import type { Registry, RegistryQuestion } from "./registry-client.ts";
+import { isPassing, meaningOf, type Patience, refusalOf, tryAgain, waitBefore } from "./retry-policy.ts";
 
 export type Upload = {
   readonly blob: FoundBlob;

@@ -10,7 +10,7 @@ import { dirname, resolve } from "node:path";
 import { SettingsError } from "@hearth-and-keep/configuration";
 import type { PoolPlan } from "@hearth-and-keep/upstream-engine";
 import { parse as parseToml } from "smol-toml";
-import type { Capability } from "../describing/capabilities.ts";
+import type { Capability } from "../metadata/capabilities.ts";
 import { displayModelName, readModelName } from "../model-name.ts";
 import { type Digest, digestOf } from "../store/digest.ts";
 import { EntryReader, type TomlTable, tableOf } from "./entry-reader.ts";

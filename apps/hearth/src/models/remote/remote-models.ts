@@ -1,8 +1,8 @@
 import type { ModelFile } from "@hearth-and-keep/gguf";
 import type { Catalog } from "../catalog.ts";
-import type { ModelDescription, ModelSummary } from "../describing/describe-model.ts";
-import type { HeaderFacts } from "../describing/header-facts.ts";
-import { noParameters } from "../describing/model-parameters.ts";
+import type { ModelDescription, ModelSummary } from "../metadata/describe-model.ts";
+import type { HeaderFacts } from "../metadata/header-facts.ts";
+import { noParameters } from "../metadata/model-parameters.ts";
 import { modelFailure } from "../model-failure.ts";
 import { displayModelName, readModelName } from "../model-name.ts";
 import type { TransferProgress, Transfers } from "../transfers/transfer.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeModel } from "@hearth-and-keep/gguf/testing";
 import { type ModelRegistry, startModelRegistry } from "@hearth-and-keep/test-servers";
-import { defaultConfig, manifestOf } from "./lying-registry.ts";
+import { defaultConfig, manifestOf } from "./malformed-registry.ts";
 
 export type StockedRegistry = AsyncDisposable & { readonly url: string; readonly bytes: number };
 

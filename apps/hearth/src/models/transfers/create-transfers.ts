@@ -1,9 +1,9 @@
-import type { RegistryParts } from "../registry/ask-registry.ts";
-import type { Patience } from "../registry/patience.ts";
+import type { RegistryParts } from "../registry/registry-client.ts";
+import type { Patience } from "../registry/retry-policy.ts";
 import type { ModelStores } from "../store/model-store.ts";
 import { explainWriteProblem } from "../store/stage-content.ts";
 import { openVerifiedBlobs } from "../store/verified-blobs.ts";
-import { createLanes } from "./lanes.ts";
+import { createLanes } from "./connection-limiter.ts";
 import { type PullParts, pullModel } from "./pull-model.ts";
 import { pushModel } from "./push-model.ts";
 import { createRateLimit } from "./rate-limit.ts";

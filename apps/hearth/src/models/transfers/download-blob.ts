@@ -1,7 +1,7 @@
 import { modelFailure } from "../model-failure.ts";
 import type { BlobSource, ByteRange } from "../registry/blob-source.ts";
-import { explainOutbound } from "../registry/explain-outbound.ts";
-import { isPassing, meaningOf, type Patience, waitBefore } from "../registry/patience.ts";
+import { explainOutbound } from "../registry/map-outbound-error.ts";
+import { isPassing, meaningOf, type Patience, waitBefore } from "../registry/retry-policy.ts";
 import { type BlobReference, keepBlob } from "../store/blob-store.ts";
 import type { ModelStore } from "../store/model-store.ts";
 import { type FetchParts, fetchRange } from "./fetch-range.ts";

@@ -13,6 +13,7 @@ import {
 } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf } from "../store/digest.ts";
+import { type LyingRegistry, manifestOf, startLyingRegistry } from "../test/malformed-registry.ts";
 import {
   bodyLies,
   demandToken,
@@ -21,8 +22,7 @@ import {
   manifestLies,
   type RegistryLie,
   weightsLies,
-} from "../test/lies.ts";
-import { type LyingRegistry, manifestOf, startLyingRegistry } from "../test/lying-registry.ts";
+} from "../test/malformed-registry-responses.ts";
 import type { DiskOutcome } from "../test/pull-on-small-disk.ts";
 import { openPuller } from "../test/puller.ts";
 import { readSoundStore, refuseDamagedBlobs } from "../test/sound-store.ts";

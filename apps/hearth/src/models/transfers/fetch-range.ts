@@ -1,7 +1,7 @@
 import { modelFailure } from "../model-failure.ts";
 import type { BlobSource, ByteRange, OpenRange } from "../registry/blob-source.ts";
-import { PassingProblem } from "../registry/patience.ts";
-import type { Lanes } from "./lanes.ts";
+import { PassingProblem } from "../registry/retry-policy.ts";
+import type { Lanes } from "./connection-limiter.ts";
 import { type PartialFile, pieceBytes } from "./partial-file.ts";
 import type { RateLimit } from "./rate-limit.ts";
 

@@ -11,7 +11,7 @@ import {
   type LyingRegistry,
   manifestOf,
   startLyingRegistry,
-} from "../test/lying-registry.ts";
+} from "../test/malformed-registry.ts";
 import { openPuller } from "../test/puller.ts";
 import { writeRandomModel } from "../test/stocked-registry.ts";
 import { openPartialFile, pieceBytes } from "./partial-file.ts";

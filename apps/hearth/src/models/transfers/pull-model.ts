@@ -1,14 +1,14 @@
 import { stat, statfs } from "node:fs/promises";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { ModelFile } from "@hearth-and-keep/gguf";
-import { writeConfig } from "../describing/config-blob.ts";
-import { describeModel } from "../describing/describe-model.ts";
-import { createHeaderReader } from "../describing/header-reader.ts";
+import { writeConfig } from "../metadata/config-blob.ts";
+import { describeModel } from "../metadata/describe-model.ts";
+import { createHeaderReader } from "../metadata/header-reader.ts";
 import { modelFailure } from "../model-failure.ts";
 import { displayModelName, isCloudName, type ModelName, parseModelName } from "../model-name.ts";
-import { openRegistry, type Registry, type RegistryParts } from "../registry/ask-registry.ts";
 import { openBlobSource, type RemoteBlob } from "../registry/blob-source.ts";
-import { placeOf } from "../registry/registry-place.ts";
+import { openRegistry, type Registry, type RegistryParts } from "../registry/registry-client.ts";
+import { placeOf } from "../registry/registry-url.ts";
 import { fetchRemoteModel, type RemoteModel } from "../registry/remote-model.ts";
 import { removeUnused } from "../remove-unused.ts";
 import { replaceManifest } from "../replace-manifest.ts";
@@ -19,9 +19,9 @@ import { type ModelStores, writableStore } from "../store/model-store.ts";
 import { stageContent } from "../store/stage-content.ts";
 import type { VerifiedBlobs } from "../store/verified-blobs.ts";
 import { type DownloadParts, downloadBlob } from "./download-blob.ts";
-import { passGate } from "./pass-gate.ts";
 import type { SharedDownloads } from "./shared-downloads.ts";
 import type { TransferProgress, TransferWish } from "./transfer.ts";
+import { passGate } from "./validate-model-files.ts";
 
 export type PullParts = RegistryParts &
   DownloadParts & {

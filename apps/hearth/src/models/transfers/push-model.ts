@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { findModel } from "../find-model.ts";
 import { type ModelName, parseModelName, readModelName } from "../model-name.ts";
-import { openRegistry, type Registry, type RegistryParts } from "../registry/ask-registry.ts";
-import { type Patience, refusalOf, tryAgain } from "../registry/patience.ts";
-import { placeOf, repositoryOf } from "../registry/registry-place.ts";
+import { openRegistry, type Registry, type RegistryParts } from "../registry/registry-client.ts";
+import { placeOf, repositoryOf } from "../registry/registry-url.ts";
+import { type Patience, refusalOf, tryAgain } from "../registry/retry-policy.ts";
 import { uploadBlob } from "../registry/upload-blob.ts";
 import { requireBlob } from "../store/blob-store.ts";
 import { parseFields, textField } from "../store/json-fields.ts";

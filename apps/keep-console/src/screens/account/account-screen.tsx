@@ -9,7 +9,7 @@ import type { Account, Session, SessionList } from "@hearth-and-keep/vault-contr
 import { useEffect } from "react";
 import { sayDay } from "../../design/exact-moment.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { useAnswer } from "../../vault-api/use-answer.ts";
+import { useAnswer } from "../../vault-api/use-query.ts";
 import { DeleteAccount } from "./delete-account.tsx";
 import { Identities } from "./identities.tsx";
 import { providerName } from "./providers.tsx";

@@ -4,8 +4,8 @@ import { type FormEvent, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { forgetFirstSteps } from "../welcome/first-visit.ts";
 
 export type DeleteAccountProps = { readonly session: Session; readonly account: Account };

@@ -3,8 +3,8 @@ import type { Session } from "@hearth-and-keep/vault-contract";
 import { useRef, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 
 export type LinkProviderProps = {
   readonly session: Session;

@@ -5,9 +5,9 @@ import { ExactMoment } from "../../design/exact-moment.tsx";
 import { BrowserIcon } from "../../design/icons.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { signOut } from "../../shell/session.ts";
-import { ask } from "../../vault-api/ask.ts";
-import { changed } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed } from "../../vault-api/use-query.ts";
 import { sayBrowser } from "./browser-words.ts";
 import { type Identity, providerName } from "./providers.tsx";
 

@@ -2,9 +2,9 @@ import type { Session } from "@hearth-and-keep/vault-contract";
 import { Confirm } from "../../design/confirm.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { changed } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed } from "../../vault-api/use-query.ts";
 import { type Identity, nameThere, providerName } from "./providers.tsx";
 
 export type UnlinkIdentityProps = {

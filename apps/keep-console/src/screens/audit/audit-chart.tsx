@@ -1,6 +1,6 @@
 import { Loading } from "@hearth-and-keep/page-design";
 import type { DailyCounts } from "@hearth-and-keep/vault-contract";
-import { useAnswer } from "../../vault-api/use-answer.ts";
+import { useAnswer } from "../../vault-api/use-query.ts";
 import { logPath } from "./audit-log.ts";
 import type { LogPlace } from "./audit-record.ts";
 

@@ -1,5 +1,5 @@
 import type { AuditPage } from "@hearth-and-keep/vault-contract";
-import { ask } from "../../vault-api/ask.ts";
+import { ask } from "../../vault-api/api-client.ts";
 import type { AuditRecord, LogPlace } from "./audit-record.ts";
 
 export function logPath(place: LogPlace): string {

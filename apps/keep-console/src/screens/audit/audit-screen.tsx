@@ -9,7 +9,7 @@ import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useMemo } from "react";
 import { SelectField } from "../../design/field.tsx";
 import { DownloadIcon } from "../../design/icons.tsx";
-import { useAnswer } from "../../vault-api/use-answer.ts";
+import { useAnswer } from "../../vault-api/use-query.ts";
 import { useTokenNames } from "../../vault-api/use-token-names.ts";
 import { AuditChart } from "./audit-chart.tsx";
 import { AuditEvents } from "./audit-events.tsx";

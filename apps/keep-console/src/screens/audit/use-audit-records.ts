@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { KeepProblem } from "../../vault-api/ask.ts";
+import { KeepProblem } from "../../vault-api/api-client.ts";
 import { readStretch } from "./audit-log.ts";
 import type { AuditRecord, LogPlace } from "./audit-record.ts";
 

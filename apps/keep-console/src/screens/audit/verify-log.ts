@@ -1,6 +1,6 @@
 import { type CheckpointKey, readExportLine, type Verdict, verifyChain } from "@hearth-and-keep/audit-chain";
 import type { AuditKeys } from "@hearth-and-keep/vault-contract";
-import { ask, KeepProblem } from "../../vault-api/ask.ts";
+import { ask, KeepProblem } from "../../vault-api/api-client.ts";
 import { logPath } from "./audit-log.ts";
 import type { LogPlace } from "./audit-record.ts";
 

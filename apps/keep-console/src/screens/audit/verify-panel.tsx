@@ -1,7 +1,7 @@
 import { Failed, Notice } from "@hearth-and-keep/page-design";
 import { useEffect, useRef, useState } from "react";
 import { sayDay } from "../../design/exact-moment.tsx";
-import { asKeepProblem } from "../../vault-api/use-doing.ts";
+import { asKeepProblem } from "../../vault-api/use-mutation.ts";
 import type { LogPlace } from "./audit-record.ts";
 import { canVerify, type VerifyReport, verifyLog } from "./verify-log.ts";
 

@@ -1,4 +1,4 @@
-import type { SecretsPlace } from "./secrets-place.ts";
+import type { SecretsPlace } from "./secrets-location.ts";
 
 export const vaultsPath = "/api/secrets/vaults";
 

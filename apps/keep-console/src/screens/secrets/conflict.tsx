@@ -1,11 +1,11 @@
 import { Notice } from "@hearth-and-keep/page-design";
 import { DiffView } from "./diff-view.tsx";
 import { type Draft, draftOf, isOfBytes } from "./draft.ts";
+import type { SayWho } from "./format-actor.ts";
 import { Countdown } from "./revealed.tsx";
 import type { Stored } from "./save-secret.ts";
-import { useSight } from "./use-sight.ts";
+import { useSight } from "./use-reveal-timer.ts";
 import { saySize } from "./value-bytes.ts";
-import type { SayWho } from "./who.ts";
 
 export type ConflictProps = {
   readonly mine: Draft;

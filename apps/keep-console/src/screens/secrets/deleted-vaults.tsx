@@ -4,9 +4,9 @@ import { useState } from "react";
 import { Confirm } from "../../design/confirm.tsx";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { changed, useAnswer } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed, useAnswer } from "../../vault-api/use-query.ts";
 import { vaultPath, vaultsPath } from "./api-paths.ts";
 
 /** Vaults that wait for their end, and can still be brought back. */

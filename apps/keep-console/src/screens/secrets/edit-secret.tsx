@@ -1,12 +1,12 @@
 import { Failed, Loading } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useEffect, useState } from "react";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { Conflict } from "./conflict.tsx";
 import { type Draft, draftOf, mistakeIn } from "./draft.ts";
+import type { SayWho } from "./format-actor.ts";
 import { createSecret, isChangedMeanwhile, readStored, type Stored, saveSecret } from "./save-secret.ts";
 import { ValueEditor } from "./value-editor.tsx";
-import type { SayWho } from "./who.ts";
 
 export type EditSecretProps = {
   readonly vaultId: string;

@@ -5,8 +5,8 @@ import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { CheckField, SelectField } from "../../design/field.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { queryOf, vaultPath } from "./api-paths.ts";
 import { saveAsFile } from "./value-bytes.ts";
 

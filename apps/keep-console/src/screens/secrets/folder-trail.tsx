@@ -1,5 +1,5 @@
 import { Link } from "@hearth-and-keep/page-design";
-import { addressOf, type SecretsPlace, trailOf } from "./secrets-place.ts";
+import { addressOf, type SecretsPlace, trailOf } from "./secrets-location.ts";
 
 /** Where one is, and the way up. */
 export function FolderTrail({ place }: { readonly place: SecretsPlace }) {

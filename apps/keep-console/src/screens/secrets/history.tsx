@@ -5,14 +5,14 @@ import { Confirm } from "../../design/confirm.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { secretPath } from "./api-paths.ts";
 import { isOfBytes } from "./draft.ts";
+import type { SayWho } from "./format-actor.ts";
 import { usePages } from "./use-pages.ts";
 import { ValueView } from "./value-view.tsx";
 import { VersionDiff } from "./version-diff.tsx";
-import type { SayWho } from "./who.ts";
 
 export type HistoryProps = {
   readonly vaultId: string;

@@ -3,12 +3,12 @@ import type { ImportReport } from "@hearth-and-keep/vault-contract";
 import { type DragEvent, useId, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { CheckField, SelectField, TextArea } from "../../design/field.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { queryOf, vaultPath } from "./api-paths.ts";
 import { ImportPreview } from "./import-preview.tsx";
 import { isChangedMeanwhile, readVaultRevision } from "./save-secret.ts";
-import { useSight } from "./use-sight.ts";
+import { useSight } from "./use-reveal-timer.ts";
 import { AwayField } from "./value-editor.tsx";
 
 export type ImportDialogProps = {

@@ -3,7 +3,7 @@ import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { memo } from "react";
 import { FolderIcon, MoreIcon } from "../../design/icons.tsx";
 import { Moment } from "../../design/moment.tsx";
-import type { SayWho } from "./who.ts";
+import type { SayWho } from "./format-actor.ts";
 
 export type Entry =
   | { readonly kind: "folder"; readonly key: string; readonly path: string; readonly to: string }

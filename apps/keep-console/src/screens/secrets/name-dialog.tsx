@@ -2,7 +2,7 @@ import { Failed } from "@hearth-and-keep/page-design";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { isChangedMeanwhile } from "./save-secret.ts";
 
 export type NameDialogProps = {

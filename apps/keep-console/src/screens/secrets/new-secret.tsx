@@ -3,10 +3,10 @@ import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { type Draft, emptyDraft, mistakeIn } from "./draft.ts";
 import { createSecret, isChangedMeanwhile } from "./save-secret.ts";
-import { joinPath } from "./secrets-place.ts";
+import { joinPath } from "./secrets-location.ts";
 import { ValueEditor } from "./value-editor.tsx";
 
 export type NewSecretProps = {

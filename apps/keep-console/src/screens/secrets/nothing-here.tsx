@@ -1,7 +1,7 @@
 import { Link } from "@hearth-and-keep/page-design";
 import { Empty } from "../../design/empty.tsx";
-import type { Deed } from "./deeds.tsx";
-import { addressOf, type SecretsPlace } from "./secrets-place.ts";
+import type { Deed } from "./dialogs.tsx";
+import { addressOf, type SecretsPlace } from "./secrets-location.ts";
 
 export type NothingHereProps = { readonly place: SecretsPlace; readonly onDeed: (deed: Deed) => void };
 

@@ -1,8 +1,8 @@
 import type { SecretValue } from "@hearth-and-keep/vault-contract";
 import { useEffect, useState } from "react";
-import { ask, type KeepProblem } from "../../vault-api/ask.ts";
-import { asKeepProblem } from "../../vault-api/use-doing.ts";
-import { type Sight, secondsInSight, useSight } from "./use-sight.ts";
+import { ask, type KeepProblem } from "../../vault-api/api-client.ts";
+import { asKeepProblem } from "../../vault-api/use-mutation.ts";
+import { type Sight, secondsInSight, useSight } from "./use-reveal-timer.ts";
 
 export type Revealed = {
   readonly value: SecretValue | undefined;

@@ -1,5 +1,5 @@
 import type { SecretMetadata, SecretValue, VaultDetail } from "@hearth-and-keep/vault-contract";
-import { ask, KeepProblem } from "../../vault-api/ask.ts";
+import { ask, KeepProblem } from "../../vault-api/api-client.ts";
 import { secretAtPath, secretPath, valuePath, vaultPath } from "./api-paths.ts";
 import { bodyOf, type Draft, isNewValue } from "./draft.ts";
 

@@ -2,8 +2,8 @@ import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "re
 import type { MenuChoice } from "../../design/menu.tsx";
 import { type RowWindow, useRowWindow } from "../../design/row-window.ts";
 import { SharedMenu } from "../../design/shared-menu.tsx";
+import type { SayWho } from "./format-actor.ts";
 import { type Entry, ListRow, nameOf } from "./list-row.tsx";
-import type { SayWho } from "./who.ts";
 
 export type SecretListProps = {
   readonly label: string;

@@ -4,14 +4,14 @@ import { useState } from "react";
 import { Menu } from "../../design/menu.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { SidePanel } from "../../design/side-panel.tsx";
-import { useAnswer } from "../../vault-api/use-answer.ts";
+import { useAnswer } from "../../vault-api/use-query.ts";
 import { secretPath } from "./api-paths.ts";
 import { EditSecret } from "./edit-secret.tsx";
+import type { SayWho } from "./format-actor.ts";
 import { History } from "./history.tsx";
-import type { SecretDeed } from "./secret-deeds.tsx";
+import type { SecretDeed } from "./secret-dialogs.tsx";
 import { saySize } from "./value-bytes.ts";
 import { ValueView } from "./value-view.tsx";
-import type { SayWho } from "./who.ts";
 
 export type SecretPanelProps = {
   readonly vaultId: string;

@@ -8,9 +8,9 @@
 import { Failed, go, Loading } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useEffect } from "react";
-import { useAnswer } from "../../vault-api/use-answer.ts";
+import { useAnswer } from "../../vault-api/use-query.ts";
 import { vaultsPath } from "./api-paths.ts";
-import { addressOf, usePlace } from "./secrets-place.ts";
+import { addressOf, usePlace } from "./secrets-location.ts";
 import { VaultView } from "./vault-view.tsx";
 
 export default function SecretsScreen({ session }: { readonly session: Session }) {

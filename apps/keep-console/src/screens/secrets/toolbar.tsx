@@ -1,7 +1,7 @@
 import { CloseIcon } from "@hearth-and-keep/page-design";
 import { type RefObject, useEffect, useId, useState } from "react";
 import { SearchIcon } from "../../design/icons.tsx";
-import { goTo, type SecretsPlace } from "./secrets-place.ts";
+import { goTo, type SecretsPlace } from "./secrets-location.ts";
 
 export type ToolbarProps = {
   readonly place: SecretsPlace;

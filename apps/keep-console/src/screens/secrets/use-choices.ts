@@ -2,12 +2,12 @@ import { go } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contract";
 import type { MenuChoice } from "../../design/menu.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { ask, KeepProblem } from "../../vault-api/ask.ts";
-import { asKeepProblem } from "../../vault-api/use-doing.ts";
+import { ask, KeepProblem } from "../../vault-api/api-client.ts";
+import { asKeepProblem } from "../../vault-api/use-mutation.ts";
 import { secretPath, valuePath } from "./api-paths.ts";
-import type { Deed } from "./deeds.tsx";
+import type { Deed } from "./dialogs.tsx";
 import type { Entry } from "./list-row.tsx";
-import { goTo, type SecretsPlace } from "./secrets-place.ts";
+import { goTo, type SecretsPlace } from "./secrets-location.ts";
 import type { VaultContents } from "./vault-contents.ts";
 
 export type ChoicesParts = {

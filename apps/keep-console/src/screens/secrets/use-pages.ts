@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { ask, type KeepProblem } from "../../vault-api/ask.ts";
-import { asKeepProblem } from "../../vault-api/use-doing.ts";
+import { ask, type KeepProblem } from "../../vault-api/api-client.ts";
+import { asKeepProblem } from "../../vault-api/use-mutation.ts";
 
 export type Pages<Item> = {
   readonly state: "loading" | "failed" | "there";

@@ -1,7 +1,7 @@
 import { useId } from "react";
 import { SelectField, TextArea, TextField } from "../../design/field.tsx";
 import { type Draft, isOfBytes, type SecretType } from "./draft.ts";
-import { useSight } from "./use-sight.ts";
+import { useSight } from "./use-reveal-timer.ts";
 import { readAsBase64, saySize } from "./value-bytes.ts";
 
 const types: readonly { readonly value: SecretType; readonly label: string }[] = [

@@ -1,7 +1,7 @@
 import { CopyButton, Failed } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contract";
-import { ask } from "../../vault-api/ask.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { valuePath } from "./api-paths.ts";
 import { Countdown, useRevealed } from "./revealed.tsx";
 import { saveAsFile, saySize } from "./value-bytes.ts";

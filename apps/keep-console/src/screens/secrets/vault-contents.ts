@@ -1,9 +1,9 @@
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { useCallback, useEffect, useMemo } from "react";
-import { changed } from "../../vault-api/use-answer.ts";
+import { changed } from "../../vault-api/use-query.ts";
 import { folderListPath, secretListPath, secretPath, vaultPath } from "./api-paths.ts";
 import type { Entry } from "./list-row.tsx";
-import { addressOf, type SecretsPlace } from "./secrets-place.ts";
+import { addressOf, type SecretsPlace } from "./secrets-location.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
 type Folder = { readonly path: string };

@@ -5,9 +5,9 @@ import { Confirm } from "../../design/confirm.tsx";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { CheckField, TextField } from "../../design/field.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { changed } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed } from "../../vault-api/use-query.ts";
 import { vaultPath, vaultsPath } from "./api-paths.ts";
 import { isChangedMeanwhile } from "./save-secret.ts";
 

@@ -2,7 +2,7 @@ import { DoneIcon, go } from "@hearth-and-keep/page-design";
 import type { Vault } from "@hearth-and-keep/vault-contract";
 import { DownIcon } from "../../design/icons.tsx";
 import { MenuAround, MenuItem } from "../../design/menu.tsx";
-import { addressOf } from "./secrets-place.ts";
+import { addressOf } from "./secrets-location.ts";
 
 export type VaultSwitcherProps = {
   readonly vaults: readonly Vault[];

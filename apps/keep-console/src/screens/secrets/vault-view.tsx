@@ -2,18 +2,18 @@ import { AddIcon, Failed, Loading } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Menu } from "../../design/menu.tsx";
-import { type Deed, Deeds } from "./deeds.tsx";
+import { type Deed, Deeds } from "./dialogs.tsx";
 import { FolderTrail } from "./folder-trail.tsx";
+import { type SayWho, useWho } from "./format-actor.ts";
 import { NothingHere } from "./nothing-here.tsx";
 import { SecretList } from "./secret-list.tsx";
 import { SecretPanel } from "./secret-panel.tsx";
-import { goTo, type SecretsPlace, usePlace } from "./secrets-place.ts";
+import { goTo, type SecretsPlace, usePlace } from "./secrets-location.ts";
 import { Toolbar } from "./toolbar.tsx";
 import { useChoices, useRestore } from "./use-choices.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { useVaultContents, type VaultContents } from "./vault-contents.ts";
 import { VaultSwitcher } from "./vault-switcher.tsx";
-import { type SayWho, useWho } from "./who.ts";
 
 export type VaultViewProps = {
   readonly session: Session;

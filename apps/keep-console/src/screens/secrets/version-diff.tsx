@@ -1,12 +1,12 @@
 import { Failed, Loading } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contract";
 import { useEffect, useState } from "react";
-import { ask } from "../../vault-api/ask.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
 import { valuePath } from "./api-paths.ts";
 import { DiffView } from "./diff-view.tsx";
 import { Countdown } from "./revealed.tsx";
-import { useSight } from "./use-sight.ts";
+import { useSight } from "./use-reveal-timer.ts";
 
 export type VersionDiffProps = {
   readonly vaultId: string;

@@ -4,9 +4,9 @@ import { type FormEvent, useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { changed } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed } from "../../vault-api/use-query.ts";
 
 export type TokenDialogProps = { readonly token: ApiToken; readonly onClose: () => void };
 

@@ -2,9 +2,9 @@ import { Failed, Notice } from "@hearth-and-keep/page-design";
 import type { ApiToken } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
-import { ask, KeepProblem } from "../../vault-api/ask.ts";
-import { changed } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask, KeepProblem } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed } from "../../vault-api/use-query.ts";
 import type { TokenDialogProps } from "./rename-token.tsx";
 
 /** asked → everywhere, or asked → unproven → everywhere: proven is only what every server has confirmed. */

@@ -1,9 +1,9 @@
 import { Failed } from "@hearth-and-keep/page-design";
 import type { ApiToken, Vault } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { ask } from "../../vault-api/ask.ts";
-import { useAnswer } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { useAnswer } from "../../vault-api/use-query.ts";
 import { TokenList } from "./token-list.tsx";
 
 type TokenPage = { readonly items: readonly ApiToken[]; readonly next_cursor?: string };

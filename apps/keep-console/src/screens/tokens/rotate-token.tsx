@@ -4,9 +4,9 @@ import { useState } from "react";
 import { Dialog, DialogEnding } from "../../design/dialog.tsx";
 import { SelectField } from "../../design/field.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { changed } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed } from "../../vault-api/use-query.ts";
 import type { IssuedToken } from "./issued-token.tsx";
 import type { TokenDialogProps } from "./rename-token.tsx";
 

@@ -3,9 +3,9 @@ import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useRef, useState } from "react";
 import { TextField } from "../../design/field.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask, type KeepProblem } from "../../vault-api/ask.ts";
-import { changed } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask, type KeepProblem } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed } from "../../vault-api/use-query.ts";
 import type { IssuedToken } from "./issued-token.tsx";
 import { ScopeChoices } from "./scope-choices.tsx";
 import {

@@ -9,7 +9,7 @@ import { AddIcon, Failed, go, Link, Loading, useAddress } from "@hearth-and-keep
 import type { ApiToken, Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useRef, useState } from "react";
 import { Empty } from "../../design/empty.tsx";
-import { useAnswer } from "../../vault-api/use-answer.ts";
+import { useAnswer } from "../../vault-api/use-query.ts";
 import { type IssuedToken, IssuedTokenDialog } from "./issued-token.tsx";
 import { RenameToken } from "./rename-token.tsx";
 import { RevokeToken } from "./revoke-token.tsx";

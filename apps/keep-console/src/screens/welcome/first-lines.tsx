@@ -2,7 +2,7 @@ import { Link, Notice } from "@hearth-and-keep/page-design";
 import { CodeBlock } from "../../design/code-block.tsx";
 import { ExactMoment } from "../../design/exact-moment.tsx";
 import { Tabs } from "../../design/tabs.tsx";
-import { useSight } from "../secrets/use-sight.ts";
+import { useSight } from "../secrets/use-reveal-timer.ts";
 import type { IssuedToken } from "../tokens/issued-token.tsx";
 import { waysToRead } from "./program-lines.ts";
 import { type ProgramRead, useProgramRead } from "./use-program-read.ts";

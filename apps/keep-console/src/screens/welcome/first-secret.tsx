@@ -2,13 +2,13 @@ import { Failed } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretPage } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
 import { TextArea, TextField } from "../../design/field.tsx";
-import { useAnswer } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { useAnswer } from "../../vault-api/use-query.ts";
 import { vaultPath } from "../secrets/api-paths.ts";
 import { emptyDraft, mistakeIn } from "../secrets/draft.ts";
 import { createSecret, isChangedMeanwhile } from "../secrets/save-secret.ts";
-import { joinPath } from "../secrets/secrets-place.ts";
-import { useSight } from "../secrets/use-sight.ts";
+import { joinPath } from "../secrets/secrets-location.ts";
+import { useSight } from "../secrets/use-reveal-timer.ts";
 
 export type FirstSecretProps = {
   readonly vaultId: string;

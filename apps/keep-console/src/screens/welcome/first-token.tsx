@@ -4,9 +4,9 @@ import { type FormEvent, useState } from "react";
 import { sayDay } from "../../design/exact-moment.tsx";
 import { TextField } from "../../design/field.tsx";
 import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/ask.ts";
-import { changed } from "../../vault-api/use-answer.ts";
-import { useDoing } from "../../vault-api/use-doing.ts";
+import { ask } from "../../vault-api/api-client.ts";
+import { useDoing } from "../../vault-api/use-mutation.ts";
+import { changed } from "../../vault-api/use-query.ts";
 import type { IssuedToken } from "../tokens/issued-token.tsx";
 
 export type FirstTokenProps = {

@@ -1,5 +1,5 @@
 import type { Account } from "@hearth-and-keep/vault-contract";
-import { ask } from "../../vault-api/ask.ts";
+import { ask } from "../../vault-api/api-client.ts";
 
 /** A plain flag: the first steps were offered in this browser. */
 const flag = "first-steps";

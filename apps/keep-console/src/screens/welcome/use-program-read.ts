@@ -1,6 +1,6 @@
 import type { AuditPage } from "@hearth-and-keep/vault-contract";
 import { useEffect, useState } from "react";
-import { ask } from "../../vault-api/ask.ts";
+import { ask } from "../../vault-api/api-client.ts";
 
 export type ProgramRead =
   /** `isPaused`: nobody looks any more until `again` is called. */

@@ -8,7 +8,7 @@
 import { Failed, go, Link, Loading, useAddress } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { changed, useAnswer } from "../../vault-api/use-answer.ts";
+import { changed, useAnswer } from "../../vault-api/use-query.ts";
 import { secretPath, vaultPath, vaultsPath } from "../secrets/api-paths.ts";
 import type { IssuedToken } from "../tokens/issued-token.tsx";
 import { FirstLines } from "./first-lines.tsx";

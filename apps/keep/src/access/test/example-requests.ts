@@ -1,4 +1,4 @@
-import { type Objects, type Stage, secretPath } from "./stage.ts";
+import { type Objects, type Stage, secretPath } from "./fixture.ts";
 
 export type Example = {
   /** After the path, with its question mark. */

@@ -10,7 +10,7 @@ import {
   type Stage,
   singleScope,
   strangersToAll,
-} from "./stage.ts";
+} from "./fixture.ts";
 
 export type Row = { readonly method: string; readonly path: string };
 

@@ -1,10 +1,10 @@
 import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
 import { begunOperation, operation } from "@hearth-and-keep/vault-contract";
+import { readOnce } from "../../access/idempotency-key.ts";
 import { readId, readPlace } from "../../access/read-change.ts";
-import { readOnce } from "../../access/read-once.ts";
 import { reachesVault } from "../../authorization/grant.ts";
+import type { KeepParts } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
-import type { KeepParts } from "../../parts.ts";
 import type { KeepCall, KeepRoute } from "../../route-row.ts";
 import { findOperation } from "./queries.ts";
 import { describeOperation, rotateDataKey } from "./rotate-data-key.ts";

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AuditLog } from "../../audit/audit-log.ts";
+import { tellNodes } from "../../cluster/queries.ts";
 import type { Database } from "../../database/open-database.ts";
-import { tellNodes } from "../../nodes/queries.ts";
 import { reportBroken } from "../../secrets/report-broken.ts";
 import { resealSecret } from "../../secrets/reseal.ts";
-import { SecretBroken } from "../../secrets/secret-mark.ts";
+import { SecretBroken } from "../../secrets/secret-mac.ts";
 import type { VaultKeys } from "../vault-keys.ts";
 import {
   claimOperation,

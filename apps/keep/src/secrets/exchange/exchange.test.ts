@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestKeep, type TestKeep } from "../../test/start-test-keep.ts";
-import { everything, type Stage, setStage as setStageIn } from "./test/stage.ts";
+import { everything, type Stage, setStage as setStageIn } from "./test/fixture.ts";
 
 let keep: TestKeep;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestKeep, type TestKeep } from "../../test/start-test-keep.ts";
-import { everything, setSecondStage, setStage } from "./test/stage.ts";
+import { everything, setSecondStage, setStage } from "./test/fixture.ts";
 
 let keep: TestKeep;
 beforeAll(async () => {

@@ -20,7 +20,7 @@ import {
 } from "@hearth-and-keep/vault-contract";
 import { readChange, readPlace } from "../../access/read-change.ts";
 import { readConditions } from "../../access/read-conditions.ts";
-import type { KeepParts } from "../../parts.ts";
+import type { KeepParts } from "../../dependencies.ts";
 import { type KeepCall, type KeepRoute, takes } from "../../route-row.ts";
 import type { OpenedValue } from "../read-value.ts";
 import { parseFolder } from "../secret-path.ts";

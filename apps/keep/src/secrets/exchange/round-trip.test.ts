@@ -7,8 +7,8 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder, runPython } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { startTestKeep } from "../../test/start-test-keep.ts";
+import { type Stage, setSecondStage, setStage } from "./test/fixture.ts";
 import { describeBytes, type GeneratedFile, generateFiles } from "./test/generated-files.ts";
-import { type Stage, setSecondStage, setStage } from "./test/stage.ts";
 
 const files = 500;
 

@@ -10,9 +10,9 @@ import type { Changed } from "../../idempotency/change-once.ts";
 import { vaultTarget } from "../../vaults/change-settings.ts";
 import type { AskedChange, ChangeParts, VaultChange } from "../../vaults/change-vault.ts";
 import { changeSecrets, storeSecret, takeSecrets } from "../change-secret.ts";
-import { deleteInto } from "../end-secret.ts";
+import { deleteInto } from "../delete-secret.ts";
+import { refuseUnlessFolderReached } from "../path-access.ts";
 import { type FoundSecret, findSecrets } from "../queries.ts";
-import { refuseUnlessFolderReached } from "../reach.ts";
 import { isInFolder, joinPath, locateSecret, parseFolder, type SecretPath } from "../secret-path.ts";
 import { findFolder, makeFolders, removeFolders, renameFolders } from "./queries.ts";
 

@@ -22,8 +22,8 @@ import { type KeepRoute, takes } from "../../route-row.ts";
 import { readVault } from "../../vaults/queries.ts";
 import { describeSecret } from "../describe-secret.ts";
 import { listFolders } from "../folders/queries.ts";
+import { reachExpressions, reachesInto } from "../path-access.ts";
 import { findListed, listDeletedSecrets, listSecrets } from "../queries.ts";
-import { reachExpressions, reachesInto } from "../reach.ts";
 import { joinPath, parseFolder } from "../secret-path.ts";
 import { listVersions, type VersionRow } from "../versions/queries.ts";
 

@@ -8,7 +8,7 @@ import { jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
 import { type SecretValue, secretValue, valueByPathQuery, valueQuery } from "@hearth-and-keep/vault-contract";
 import { readId, readPlace } from "../../access/read-change.ts";
 import { entityTagOf } from "../../access/read-conditions.ts";
-import type { KeepParts } from "../../parts.ts";
+import type { KeepParts } from "../../dependencies.ts";
 import { type KeepCall, type KeepRoute, takes } from "../../route-row.ts";
 import { expandReferences } from "../exchange/expand-references.ts";
 import { type OpenedValue, readValue, type WantedValue } from "../read-value.ts";

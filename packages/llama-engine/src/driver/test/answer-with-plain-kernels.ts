@@ -4,8 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import type { GenerateRequest, LoadPlan } from "../../port/engine.ts";
-import type { EngineEvent } from "../../port/events.ts";
+import type { EngineEvent, GenerateRequest, LoadPlan } from "@hearth-and-keep/engine";
 
 const program = fileURLToPath(new URL("../fixtures/answer-requests.ts", import.meta.url));
 /** The instructions that the prebuilt server of llama.cpp is compiled for. */

@@ -7,8 +7,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { on, once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { lookAtMachine } from "../../sandbox/machine.ts";
-import { foldersOfProgram, planWorkerLaunch } from "../../sandbox/plan-launch.ts";
+import { foldersOfProgram, lookAtMachine, planWorkerLaunch } from "@hearth-and-keep/engine-host";
 
 /** Straight in native code, or as the binding does it, which reads the file by itself first. */
 type Way = "native" | "binding";

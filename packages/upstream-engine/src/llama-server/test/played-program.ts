@@ -6,7 +6,8 @@
  */
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Engine, lookAtMachine } from "@hearth-and-keep/llama-engine";
+import type { Engine } from "@hearth-and-keep/engine";
+import { lookAtMachine } from "@hearth-and-keep/engine-host";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { createLlamaServerDriver } from "../llama-server-driver.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EngineEvent, GenerateRequest } from "@hearth-and-keep/llama-engine";
-import { greedySampling } from "@hearth-and-keep/llama-engine/testing";
+import type { EngineEvent, GenerateRequest } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
 import type { Discovery } from "../discovery.ts";
 import type { EnginePool } from "../engine-pool.ts";
 import { createEnginePool, type PoolChoices, type PoolPlan } from "../pool-driver.ts";

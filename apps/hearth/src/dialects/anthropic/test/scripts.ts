@@ -3,8 +3,8 @@
  * Answers for scripted engines that split them themselves, as tests of this family want to hear them, and a reader
  * of raw event streams. Imported by the tests of `dialects/anthropic/` only.
  */
-import type { EngineEvent } from "@hearth-and-keep/llama-engine";
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { EngineEvent } from "@hearth-and-keep/engine";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import { smol, startTestServer, type TestServer } from "../../../test/start-test-server.ts";
 
 type Step = ReturnType<Script> extends Iterable<infer Item> ? Item : never;

@@ -1,4 +1,4 @@
-import type { OutputConstraint } from "@hearth-and-keep/llama-engine";
+import type { OutputConstraint } from "@hearth-and-keep/engine";
 import { requestFailure } from "../../../failures.ts";
 
 /** Undefined leaves the answer free. */

@@ -1,4 +1,4 @@
-import type { JsonObject, Message, Tool, ToolCall } from "@hearth-and-keep/llama-engine";
+import type { JsonObject, Message, Tool, ToolCall } from "@hearth-and-keep/engine";
 import { requestFailure } from "../../../failures.ts";
 import { type ImagesByPlace, imageAt } from "../../../images/read-images.ts";
 import type { ChatMessage, ChatTool } from "../schema.ts";

@@ -1,7 +1,7 @@
-import type { Conversation } from "@hearth-and-keep/llama-engine";
+import type { Conversation } from "@hearth-and-keep/engine";
 import { requestFailure } from "../../../failures.ts";
 import { isHarmony } from "../../../generation/harmony.ts";
-import type { ModelDescription } from "../../../models/describing/describe-model.ts";
+import type { ModelDescription } from "../../../models/metadata/describe-model.ts";
 
 const levels = ["low", "medium", "high", "max"];
 

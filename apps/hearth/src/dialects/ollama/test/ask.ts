@@ -4,7 +4,7 @@
  * Promises that nothing of an answer is hidden: status, headers and body come as they are.
  * Imported by the tests of this folder's parent only.
  */
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import recorded from "../fixtures/recorded.json" with { type: "json" };
 
 export type Reply = {

@@ -1,11 +1,11 @@
 import { type Answer, jsonAnswer, type StreamAnswer } from "@hearth-and-keep/http-service";
+import type { HearthCall, HearthParts } from "../../../dependencies.ts";
 import { type AnswerEvent, answerRequest } from "../../../generation/answer-request.ts";
 import { noteAnswer } from "../../../generation/note-answer.ts";
 import { settleSampling } from "../../../generation/sampling.ts";
 import { readImages } from "../../../images/read-images.ts";
-import type { HearthCall, HearthParts } from "../../../parts.ts";
-import { describeFor, requireCapability } from "../describe-for.ts";
 import { wireFailureOf } from "../errors.ts";
+import { describeFor, requireCapability } from "../require-model.ts";
 import { invalid } from "./invalid.ts";
 import { createId } from "./output-item.ts";
 import { imageSources } from "./read-items.ts";

@@ -1,4 +1,4 @@
-import type { Image } from "@hearth-and-keep/llama-engine";
+import type { Image } from "@hearth-and-keep/engine";
 import { decodeBase64, splitDataUrl } from "../../../images/base64.ts";
 import { type ImageSource, type ImagesByPlace, imageAt, sourceOf } from "../../../images/read-images.ts";
 import { invalid } from "./invalid.ts";

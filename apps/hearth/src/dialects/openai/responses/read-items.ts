@@ -1,4 +1,4 @@
-import type { JsonObject, Message } from "@hearth-and-keep/llama-engine";
+import type { JsonObject, Message } from "@hearth-and-keep/engine";
 import type { ImageSource, ImagesByPlace } from "../../../images/read-images.ts";
 import { invalid } from "./invalid.ts";
 import { contentImageSources, readContent, readText } from "./read-content.ts";

@@ -1,7 +1,7 @@
-import type { Conversation, Message, OutputConstraint } from "@hearth-and-keep/llama-engine";
+import type { Conversation, Message, OutputConstraint } from "@hearth-and-keep/engine";
 import type { AnswerRequest } from "../../../generation/answer-request.ts";
 import type { ImagesByPlace } from "../../../images/read-images.ts";
-import type { ModelDescription } from "../../../models/describing/describe-model.ts";
+import type { ModelDescription } from "../../../models/metadata/describe-model.ts";
 import { readSettings } from "../read-settings.ts";
 import { nearestEffort } from "../reasoning-effort.ts";
 import { invalid } from "./invalid.ts";

@@ -1,4 +1,4 @@
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import type { Tool } from "openai/resources/responses/responses";
 import { expect, test } from "vitest";
 import { messagesOf, startResponsesServer } from "./test/start-responses-server.ts";

@@ -1,5 +1,5 @@
-import type { EngineFailure } from "@hearth-and-keep/llama-engine";
-import type { Script, ScriptStep } from "@hearth-and-keep/llama-engine/testing";
+import type { EngineFailure } from "@hearth-and-keep/engine";
+import type { Script, ScriptStep } from "@hearth-and-keep/engine/testing";
 import { APIError, type OpenAI } from "openai";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { expect, test } from "vitest";

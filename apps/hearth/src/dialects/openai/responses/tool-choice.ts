@@ -1,4 +1,4 @@
-import type { Tool } from "@hearth-and-keep/llama-engine";
+import type { Tool } from "@hearth-and-keep/engine";
 import type { ToolChoice } from "../../../generation/request.ts";
 import { invalid } from "./invalid.ts";
 import type { ResponsesRequest } from "./schema.ts";

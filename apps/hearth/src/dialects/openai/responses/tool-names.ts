@@ -1,4 +1,4 @@
-import type { JsonObject, Tool } from "@hearth-and-keep/llama-engine";
+import type { JsonObject, Tool } from "@hearth-and-keep/engine";
 import type { OfferedTool } from "./schema.ts";
 
 /** How a caller names a function; functions of one namespace have it in common. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createOutbound, type Outbound, OutboundProblem } from "@hearth-and-keep/outbound-http";
-import { openRegistry } from "../ask-registry.ts";
+import { openRegistry } from "../registry-client.ts";
 import { type AddressCase, type AddressFile, type ForgedWorld, startForgedWorld } from "./forged-world.ts";
 
 /** What became of one line of the reviewed file. */

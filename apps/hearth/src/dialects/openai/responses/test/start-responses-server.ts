@@ -3,8 +3,8 @@
  * A server for the tests of the Responses interface: one tiny model that splits its own answers, and keys and a
  * response store when a test wants them. Imported by the tests of this interface.
  */
-import type { EngineDescription, GenerateRequest, Message } from "@hearth-and-keep/llama-engine";
-import type { Script } from "@hearth-and-keep/llama-engine/testing";
+import type { EngineDescription, GenerateRequest, Message } from "@hearth-and-keep/engine";
+import type { Script } from "@hearth-and-keep/engine/testing";
 import OpenAI from "openai";
 import { accessKey } from "../../../../access/keys.ts";
 import { startTestServer, type TestServer, tiny } from "../../../../test/start-test-server.ts";

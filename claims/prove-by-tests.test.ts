@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { judgeTests, proveByTests, type TestRun } from "./prove-by-tests.ts";
+
+function run(changes: Partial<TestRun>): TestRun {
+  return { passed: 3, failed: 0, files: [], figures: [], failures: [], ...changes };
+}
+
+const figure = { claim: "topic 1", text: "10 of 10 things", counted: { reached: 10, needed: 10 } };
+
+test("a claim holds when its tests passed and its figure was measured", () => {
+  expect(judgeTests(run({}), [figure])).toEqual({
+    isProven: true,
+    figure: "10 of 10 things; 3 of 3 tests passed",
+  });
+});
+
+test("a claim falls short when a test failed, however good its figure, and still tells it", () => {
+  expect(judgeTests(run({ failed: 1 }), [figure])).toEqual({
+    isProven: false,
+    figure: `${figure.text}; 3 of 4 tests passed`,
+  });
+});
+
+test("a claim falls short when no test ran", () => {
+  expect(judgeTests(run({ passed: 0 }), [figure]).isProven).toBe(false);
+});
+
+test("a claim falls short when its tests passed without measuring anything", () => {
+  expect(judgeTests(run({}), [])).toEqual({
+    isProven: false,
+    figure: "3 of 3 tests passed, but no figure was measured",
+  });
+});
+
+test("a claim falls short under its denominator, and says which count it was", () => {
+  const short = { ...figure, text: "9 of 10 things", counted: { reached: 9, needed: 10 } };
+  expect(judgeTests(run({}), [figure, short])).toEqual({
+    isProven: false,
+    figure: "9 of 10 things; 3 of 3 tests passed",
+  });
+});
+
+test("a claim falls short when one of the places it names has no test, whatever the others say", {
+  timeout: 120_000,
+}, async () => {
+  const places = ["claims/ground/quick-start-lines.test.ts", "claims/ground/nowhere.test.ts"];
+  expect(await proveByTests("topic 1", places)()).toEqual({
+    isProven: false,
+    figure: "no test ran in claims/ground/nowhere.test.ts",
+  });
+});

@@ -1,0 +1,1 @@
+export { familyTemplatesFolder } from "./fixtures/family-templates.ts";

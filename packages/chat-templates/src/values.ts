@@ -1,0 +1,185 @@
+import { type JsonValue } from "@hearth-and-keep/engine";
+import type { Budget } from "./budget.ts";
+import { toByteText } from "./byte-text.ts";
+import { TemplateError } from "./template-error.ts";
+
+/** What a template computes with. Values have identity: probes read from `marks` what the template did to them. */
+export type Value = (
+  | { readonly kind: "undefined" | "none" }
+  | { readonly kind: "boolean"; readonly is: boolean }
+  | { readonly kind: "integer" | "float"; readonly number: number }
+  | { readonly kind: "string"; readonly text: string }
+  | ListValue
+  | ObjectValue
+  | FunctionValue
+  | { readonly kind: "keyword"; readonly name: string; readonly value: Value }
+) & { marks?: Set<string> };
+
+export type ListValue = {
+  readonly kind: "list";
+  readonly items: Value[];
+  readonly isTuple: boolean;
+} & Marked;
+export type ObjectValue = {
+  readonly kind: "object";
+  readonly entries: Map<string, Entry>;
+  /** The `loop` of a for has none, so that its own names win. */
+  readonly hasMethods: boolean;
+} & Marked;
+type FunctionValue = { readonly kind: "function"; readonly call: Callee } & Marked;
+export type Entry = { readonly key: Value; value: Value };
+export type Callee = (values: readonly Value[], run: Run) => Value;
+
+/** What is going on while a template runs; `scope` is where a call is made. */
+export type Run = { readonly scope: Scope; readonly budget: Budget; readonly now: Date };
+
+type Marked = { marks?: Set<string> };
+
+export class Scope {
+  readonly #variables = new Map<string, Value | (() => Value)>();
+  readonly #outer: Scope | undefined;
+
+  constructor(outer?: Scope) {
+    this.#outer = outer;
+  }
+
+  find(name: string): Value | undefined {
+    const found = this.#variables.get(name);
+    if (typeof found === "function") return this.#make(name, found);
+    return found ?? this.#outer?.find(name);
+  }
+
+  set(name: string, value: Value): void {
+    this.#variables.set(name, value);
+  }
+
+  /** For what is seldom read: it is made when it is. */
+  setLazily(name: string, make: () => Value): void {
+    this.#variables.set(name, make);
+  }
+
+  #make(name: string, make: () => Value): Value {
+    const made = make();
+    this.#variables.set(name, made);
+    return made;
+  }
+}
+
+/** Only observed values take marks, so that an ordinary run does not pay for them. */
+export function mark(value: Value, operation?: string): void {
+  value.marks?.add("used");
+  if (operation !== undefined) value.marks?.add(operation);
+}
+
+/** From here on the value and everything in it notes what is done to it. */
+export function observe(value: Value): void {
+  value.marks = new Set();
+  if (value.kind === "list") for (const item of value.items) observe(item);
+  if (value.kind === "object") for (const entry of value.entries.values()) observe(entry.value);
+}
+
+export function markDeeply(value: Value): void {
+  if (value.marks === undefined) return;
+  mark(value);
+  if (value.kind === "list") for (const item of value.items) markDeeply(item);
+  if (value.kind === "object") for (const entry of value.entries.values()) markDeeply(entry.value);
+}
+
+/** Pays for walking through a value. A list can hold another many times over, so its walk may be without end. */
+export function spendWalk(value: Value, budget: Budget): void {
+  if (value.kind === "list") {
+    budget.spend(value.items.length);
+    for (const item of value.items) spendWalk(item, budget);
+  } else if (value.kind === "object") {
+    budget.spend(value.entries.size);
+    for (const entry of value.entries.values()) spendWalk(entry.value, budget);
+  }
+}
+
+export const makeUndefined = (): Value => ({ kind: "undefined" });
+export const makeNone = (): Value => ({ kind: "none" });
+export const makeBoolean = (is: boolean): Value => ({ kind: "boolean", is });
+export const makeInteger = (number: number): Value => ({ kind: "integer", number });
+export const makeFloat = (number: number): Value => ({ kind: "float", number });
+export const makeText = (text: string): Value => ({ kind: "string", text });
+export const makeFunction = (call: Callee): Value => ({ kind: "function", call });
+export const makeList = (items: Value[], isTuple = false): Value => ({ kind: "list", items, isTuple });
+
+export function makeObject(entries: Iterable<readonly [string, Value]>, hasMethods = true): ObjectValue {
+  const made: ObjectValue = { kind: "object", entries: new Map(), hasMethods };
+  for (const [name, value] of entries) insert(made, makeText(name), value);
+  return made;
+}
+
+export function insert(object: ObjectValue, key: Value, value: Value): void {
+  const id = keyId(key);
+  const entry = object.entries.get(id);
+  if (entry === undefined) object.entries.set(id, { key, value });
+  else entry.value = value;
+}
+
+export function lookUp(object: ObjectValue, key: Value): Value | undefined {
+  return object.entries.get(keyId(key))?.value;
+}
+
+/** Equal keys have equal ids: 1, 1.0 and true are one key, as in Python. */
+function keyId(key: Value): string {
+  switch (key.kind) {
+    case "string":
+      return `s${key.text}`;
+    case "integer":
+    case "float":
+      return `n${key.number}`;
+    case "boolean":
+      return `n${Number(key.is)}`;
+    case "none":
+      return "none";
+    case "list":
+      // A tuple in a tuple could hold itself many times over, and its id would not end.
+      if (key.isTuple && key.items.every(({ kind }) => kind !== "list")) {
+        return `t${JSON.stringify(key.items.map(keyId))}`;
+      }
+      break;
+    case "undefined":
+    case "object":
+    case "function":
+    case "keyword":
+  }
+  throw new TemplateError(`a value of the kind "${key.kind}" cannot be a key`);
+}
+
+export function fromJson(json: JsonValue): Value {
+  if (json === null) return makeNone();
+  if (typeof json === "string") return makeText(toByteText(json));
+  if (typeof json === "boolean") return makeBoolean(json);
+  if (typeof json === "number") return Number.isInteger(json) ? makeInteger(json) : makeFloat(json);
+  if (isList(json)) return makeList(json.map(fromJson));
+  return makeObject(Object.entries(json).map(([name, value]) => [toByteText(name), fromJson(value)]));
+}
+
+/** Array.isArray does not narrow read-only arrays. */
+function isList(json: JsonValue): json is readonly JsonValue[] {
+  return Array.isArray(json);
+}
+
+export function isTrue(value: Value): boolean {
+  switch (value.kind) {
+    case "boolean":
+      return value.is;
+    case "integer":
+    case "float":
+      return value.number !== 0;
+    case "string":
+      return value.text !== "";
+    case "list":
+      return value.items.length > 0;
+    case "object":
+      return value.entries.size > 0;
+    case "undefined":
+    case "none":
+      return false;
+    case "function":
+    case "keyword":
+      throw new TemplateError(`a value of the kind "${value.kind}" is neither true nor false`);
+  }
+}

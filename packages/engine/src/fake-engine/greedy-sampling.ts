@@ -1,0 +1,16 @@
+import type { Sampling } from "../sampling.ts";
+
+/** Always the likeliest token, nothing punished: what a test wants when sampling is not its subject. */
+export const greedySampling: Sampling = {
+  temperature: 0,
+  topK: 40,
+  topP: 0.9,
+  minP: 0,
+  typicalP: 1,
+  repeatPenalty: 1,
+  repeatLastTokens: 64,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  seed: 1,
+  logitBias: new Map(),
+};

@@ -1,0 +1,80 @@
+import type { JsonValue } from "@hearth-and-keep/engine";
+import { matches } from "../automata/automaton.ts";
+import { automatonOfPattern } from "../automata/pattern-automaton.ts";
+import { canonicalText, isJsonObject, typesOfValue } from "./json-values.ts";
+import type { SchemaDocument } from "./schema-document.ts";
+import { expressing } from "./schema-failure.ts";
+import type { Located, SchemaNode } from "./schema-node.ts";
+
+/** Judges the values of `enum` and `const` by the keywords beside them. Formats are left to whoever listed the value. */
+export class ValueJudge {
+  readonly #document: SchemaDocument;
+
+  constructor(document: SchemaDocument) {
+    this.#document = document;
+  }
+
+  acceptsNode(value: JsonValue, node: SchemaNode): boolean {
+    const { types, valueLists, also, alternatives } = node;
+    return (
+      (types === undefined || typesOfValue(value).some((type) => types.has(type))) &&
+      valueLists.every((list) => list.some((listed) => canonicalText(listed) === canonicalText(value))) &&
+      also.every((schema) => this.#accepts(value, schema)) &&
+      alternatives.every(({ keyword, options }) => {
+        const fitting = options.filter((option) => this.#accepts(value, option)).length;
+        return keyword === "anyOf" ? fitting > 0 : fitting === 1;
+      }) &&
+      this.#acceptsContent(value, node)
+    );
+  }
+
+  #accepts(value: JsonValue, schema: Located): boolean {
+    const node = this.#document.read(schema);
+    return typeof node === "boolean" ? node : this.acceptsNode(value, node);
+  }
+
+  #acceptsContent(value: JsonValue, node: SchemaNode): boolean {
+    if (typeof value === "string") return acceptsText(value, node);
+    if (typeof value === "number") return acceptsNumber(value, node);
+    if (Array.isArray(value)) return this.#acceptsList(value, node);
+    return !isJsonObject(value) || this.#acceptsFields(value, node);
+  }
+
+  #acceptsList(items: readonly JsonValue[], { array }: SchemaNode): boolean {
+    const isCounted = items.length >= array.least && items.length <= array.most;
+    return (
+      isCounted &&
+      items.every((item, index) => {
+        const schema = array.prefix[index] ?? array.items;
+        return schema === undefined || this.#accepts(item, schema);
+      })
+    );
+  }
+
+  #acceptsFields(fields: Readonly<Record<string, JsonValue>>, { object }: SchemaNode): boolean {
+    return (
+      object.required.every((name) => Object.hasOwn(fields, name)) &&
+      Object.entries(fields).every(([name, field]) => {
+        const schema = object.properties.get(name) ?? object.additional;
+        return schema === undefined || this.#accepts(field, schema);
+      })
+    );
+  }
+}
+
+function acceptsText(value: string, { text, place }: SchemaNode): boolean {
+  const length = Array.from(value).length;
+  const { pattern } = text;
+  if (length < text.least || length > text.most) return false;
+  if (pattern === undefined) return true;
+  return expressing("pattern", place, () => matches(automatonOfPattern(pattern), value));
+}
+
+function acceptsNumber(value: number, { number }: SchemaNode): boolean {
+  return (
+    value >= (number.minimum ?? Number.NEGATIVE_INFINITY) &&
+    value <= (number.maximum ?? Number.POSITIVE_INFINITY) &&
+    value > (number.exclusiveMinimum ?? Number.NEGATIVE_INFINITY) &&
+    value < (number.exclusiveMaximum ?? Number.POSITIVE_INFINITY)
+  );
+}

@@ -1,0 +1,105 @@
+import { expect, test } from "vitest";
+import { llamaServerWords } from "./llama-server-args.ts";
+import type { StartPlan } from "./start-plan.ts";
+
+const plan: StartPlan = {
+  modelPath: "/models/one.gguf",
+  projectorPath: null,
+  adapters: [],
+  socketPath: "/tmp/hearth-1/e/e.sock",
+  key: "secret",
+  purpose: "generate",
+  slots: 4,
+  contextTokens: 2048,
+  batchTokens: 2048,
+  stepTokens: 512,
+  threads: 2,
+  gpuLayers: null,
+  cacheType: "f16",
+  flashAttention: null,
+  memoryMap: true,
+  connections: 18,
+  idleSeconds: 3600,
+};
+
+/** Every flag that llama.cpp's documentation of its server has and that we use, with how many values follow it. */
+const documented: Readonly<Record<string, 0 | 1>> = {
+  "--model": 1,
+  "--host": 1,
+  "--api-key-file": 1,
+  "--parallel": 1,
+  "--ctx-size": 1,
+  "--batch-size": 1,
+  "--ubatch-size": 1,
+  "--threads": 1,
+  "--threads-batch": 1,
+  "--threads-http": 1,
+  "--timeout": 1,
+  "--cache-type-k": 1,
+  "--cache-type-v": 1,
+  "--flash-attn": 1,
+  "--gpu-layers": 1,
+  "--load-mode": 1,
+  "--lora-scaled": 1,
+  "--mmproj": 1,
+  "--no-mmproj": 0,
+  "--no-mmproj-offload": 0,
+  "--embeddings": 0,
+  "--reranking": 0,
+  "--no-kv-unified": 0,
+  "--no-context-shift": 0,
+  "--cache-ram": 1,
+  "--no-cache-idle-slots": 0,
+  "--fit": 1,
+  "--no-warmup": 0,
+  "--slots": 0,
+  "--no-ui": 0,
+  "--offline": 0,
+  "--log-verbosity": 1,
+};
+
+function read(words: readonly string[]): Map<string, string> {
+  const flags = new Map<string, string>();
+  for (let at = 0; at < words.length; at += 1) {
+    const flag = words[at] ?? "";
+    expect(Object.keys(documented), flag).toContain(flag);
+    const value = documented[flag] === 1 ? (words[++at] ?? "missing") : "";
+    flags.set(flag, value);
+  }
+  return flags;
+}
+
+test("every word is a documented flag, and the key is in none of them", () => {
+  const words = llamaServerWords(plan, "/tmp/hearth-1/e/key");
+  const flags = read(words);
+  expect(words.join(" ")).not.toContain("secret");
+  expect(flags.get("--host")).toMatch(/\.sock$/u);
+  expect(flags.get("--ctx-size")).toBe("8192");
+  expect(flags.get("--cache-ram")).toBe("0");
+  expect(flags.has("--gpu-layers")).toBe(false);
+});
+
+test("a projector, adapters, an encoder and a cache of other numbers are asked for by their flags", () => {
+  const flags = read(
+    llamaServerWords(
+      {
+        ...plan,
+        projectorPath: "/models/eye.gguf",
+        adapters: [{ path: "/models/adapter.gguf", scale: 0.5 }],
+        purpose: "embed",
+        gpuLayers: 0,
+        cacheType: "q8_0",
+        flashAttention: true,
+        memoryMap: false,
+      },
+      "/tmp/hearth-1/e/key",
+    ),
+  );
+  expect(flags.get("--mmproj")).toBe("/models/eye.gguf");
+  expect(flags.has("--no-mmproj-offload")).toBe(true);
+  expect(flags.get("--lora-scaled")).toBe("/models/adapter.gguf:0.5");
+  expect(flags.has("--embeddings")).toBe(true);
+  expect(flags.get("--flash-attn")).toBe("on");
+  expect(flags.get("--load-mode")).toBe("none");
+  expect(flags.get("--cache-type-k")).toBe("q8_0");
+});
