@@ -1,45 +1,45 @@
-// Who may import whom. Every rule has a deliberately broken import in checks/fixtures/imports/<rule>/broken.
+// Import rules. Every rule has a deliberately broken import in checks/cases/<rule>.ts.
 const hearth = "^apps/hearth/src/";
 const keep = "^apps/keep/src/";
 const tests = "(\\.test\\.tsx?$|/test/|^(conformance|bench)/)";
-// Programs and parts of this repository that no user installs.
-const workshop = "^(checks|claims|scripts|packages/(test-servers|figures))/";
+// Code of this repository that is never shipped.
+const tooling = "^(checks|claims|scripts|packages/(test-servers|figures))/";
 
 const rule = (name, comment, { from = {}, to }) => ({ name, comment, severity: "error", from, to });
 
 module.exports = {
   forbidden: [
-    rule("no-circles", "Two files that need each other are one file, or hide a third", {
+    rule("no-circular-imports", "Two files that import each other belong together, or share a third", {
       to: { circular: true },
     }),
-    rule("packages-stand-alone", "A package builds without any app", {
+    rule("packages-import-no-app", "Packages are below the apps", {
       from: { path: "^packages/" },
       to: { path: "^apps/" },
     }),
-    rule("apps-meet-only-on-the-wire", "Apps talk over HTTP through a contract", {
+    rule("apps-import-no-app", "Apps communicate over HTTP only", {
       from: { path: "^apps/([^/]+)/" },
       to: { path: "^apps/", pathNot: "^apps/$1/" },
     }),
-    rule("front-door-only", "Enter a package by index.ts, or by testing.ts from tests", {
+    rule("package-entry-points-only", "Import a package by its index.ts, or by testing.ts from tests", {
       from: { path: "^(apps|packages)/([^/]+)/|^(checks|claims|scripts|conformance|bench)/" },
       to: {
         path: "^packages/[^/]+/src/",
-        pathNot: ["^packages/[^/]+/src/(index|testing)\\.ts$", "^$1/$2/"],
+        pathNot: ["^packages/[^/]+/src/(index|testing|rendering)\\.ts$", "^$1/$2/"],
       },
     }),
-    rule("nobody-imports-main", "main wires; it is never wired. Only the launcher in bin starts it", {
+    rule("main-is-never-imported", "main.ts is the composition root; only the launcher in bin starts it", {
       from: { pathNot: "^apps/[^/]+/bin/" },
       to: { path: "(^|/)main\\.tsx?$" },
     }),
-    rule("no-test-code-in-production", "Scripted engines and our own tools stay out of what we ship", {
-      from: { pathNot: [tests, "/src/testing\\.ts$", workshop] },
-      to: { path: [workshop, "/src/testing\\.ts$", tests] },
+    rule("no-test-code-in-production", "Fake engines and repository tools are never shipped", {
+      from: { pathNot: [tests, "/src/testing\\.ts$", tooling] },
+      to: { path: [tooling, "/src/testing\\.ts$", tests] },
     }),
-    rule("dialects-are-strangers", "Translate to generation/, never to another API", {
+    rule("dialects-are-independent", "A dialect translates to generation/, never to another dialect", {
       from: { path: `${hearth}dialects/([^/]+)/` },
       to: { path: `${hearth}dialects/`, pathNot: `${hearth}dialects/$1/` },
     }),
-    rule("core-is-wire-blind", "generation, models and scheduling know no client's field names and no HTTP", {
+    rule("core-has-no-http", "generation, models and scheduling depend on no wire format and no HTTP", {
       from: { path: `${hearth}(generation|models|scheduling)/`, pathNot: tests },
       to: {
         path: [
@@ -50,39 +50,46 @@ module.exports = {
         ],
       },
     }),
-    rule("engine-has-two-callers", "The scheduler loads the engine, generation feeds it", {
+    rule("engine-callers", "Only scheduling/ loads engines and only generation/ calls them", {
       from: { path: hearth, pathNot: [tests, `${hearth}(generation|scheduling)/`, `${hearth}main\\.ts$`] },
       to: {
         path: ["^packages/(engine-host|llama-engine|upstream-engine)/", "node_modules/node-llama-cpp/"],
         dependencyTypesNot: ["type-only"],
       },
     }),
-    rule("drivers-are-strangers", "Both drivers stand on the engine port; neither imports the other", {
+    rule("drivers-are-independent", "Drivers implement the engine port and do not import each other", {
       from: { path: "^packages/(llama-engine|upstream-engine)/" },
       to: { path: "^packages/(llama-engine|upstream-engine)/", pathNot: "^packages/$1/" },
     }),
-    rule("engine-port-knows-no-driver", "The port is below its drivers and what they share", {
+    rule("engine-port-has-no-driver", "The port is below its drivers", {
       from: { path: "^packages/engine/" },
       to: { path: "^packages/(engine-host|chat-templates|output-grammars|llama-engine|upstream-engine)/" },
     }),
-    rule("interpreters-stand-alone", "What interprets untrusted input is reviewed on its own", {
+    rule("interpreters-are-independent", "Interpreters of untrusted input are reviewed in isolation", {
       from: { path: "^packages/(output-grammars|chat-templates|gguf)/" },
       to: { path: "^packages/(engine-host|llama-engine|upstream-engine|http-service|outbound-http)/" },
     }),
-    rule("sql-lives-in-queries", "Pool and SQL are reachable from queries.ts and database/ only", {
+    rule("templates-only-in-workers", "Templates of model files never run on the server's event loop", {
+      from: {
+        path: "^(apps|packages)/",
+        pathNot: [tests, "^packages/llama-engine/src/worker/", "^packages/chat-templates/"],
+      },
+      to: { path: "^packages/chat-templates/src/rendering\\.ts$" },
+    }),
+    rule("sql-only-in-queries", "The pool and SQL are used in queries.ts and database/ only", {
       from: { path: keep, pathNot: [tests, `${keep}database/`, "/queries\\.ts$", `${keep}main\\.ts$`] },
       to: {
         path: [`${keep}database/`, "node_modules/(pg|pg-[^/]+|postgres)/"],
         dependencyTypesNot: ["type-only"],
       },
     }),
-    rule("decisions-are-http-blind", "Use cases take and return values; http.ts speaks HTTP for them", {
+    rule("use-cases-have-no-http", "Use cases take and return values; http.ts translates from and to HTTP", {
       from: { path: `${keep}[^/]+/`, pathNot: [tests, "/http\\.ts$", `${keep}(commands|access)/`] },
       to: { path: ["^packages/(http-service|event-stream)/", "node_modules/fastify/"] },
     }),
     rule(
-      "plaintext-has-two-rooms",
-      "Only secrets/ and keys/ open envelopes; others get seal and open as parts",
+      "decryption-only-in-secrets-and-keys",
+      "Only secrets/ and keys/ decrypt; others get encrypt and decrypt as dependencies",
       {
         from: {
           path: "^(apps|packages)/",
@@ -91,11 +98,11 @@ module.exports = {
         to: { path: "^packages/envelope-crypto/" },
       },
     ),
-    rule("browser-code-is-browser-code", "What runs in the browser uses nothing of Node", {
+    rule("browser-code-has-no-node", "Browser code imports nothing from Node", {
       from: { path: "^(apps/(hearth-web|keep-console)|packages/page-design)/src/", pathNot: tests },
       to: { dependencyTypes: ["core"] },
     }),
-    rule("every-import-resolves", "An import the tool cannot follow is one that no other rule sees", {
+    rule("every-import-resolves", "An unresolved import escapes every other rule", {
       to: { couldNotResolve: true },
     }),
   ],

@@ -1,14 +1,43 @@
 import { defineConfig } from "vitest/config";
 
+const everywhere = "{apps,packages,scripts,checks,conformance,claims}";
+const excluded = ["**/node_modules/**", "**/fixtures/**", "**/dist/**"];
+/** What the name of a test file says it needs. */
+const lanes = ["integration", "browser", "model", "bench"] as const;
+
+/** PostgreSQL is shared by all files of a project, and the pages of both programs are built once. */
+const globalSetup = ["packages/test-servers/src/postgres/global-setup.ts", "scripts/build-pages.ts"];
+
 export default defineConfig({
   test: {
-    include: ["{apps,packages,bench,checks,conformance,claims,scripts}/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "**/fixtures/**", "**/dist/**"],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    // What is looked for again and again is there in milliseconds; a second is short on a machine with much to do.
-    expect: { poll: { timeout: 10_000 } },
     maxWorkers: 2,
-    globalSetup: ["packages/test-servers/src/postgres/global-setup.ts", "scripts/console-setup.ts"],
+    projects: [
+      project("unit", {
+        include: [`${everywhere}/**/*.test.ts`],
+        exclude: [...excluded, ...lanes.map((lane) => `**/*.${lane}.test.ts`)],
+        setupFiles: ["scripts/vitest/unit-setup.ts"],
+      }),
+      project("integration", { include: [`${everywhere}/**/*.integration.test.ts`], globalSetup }),
+      project("browser", { include: [`${everywhere}/**/*.browser.test.ts`], globalSetup }),
+      project("real-model", { include: [`${everywhere}/**/*.model.test.ts`], globalSetup }),
+      // One after another: two benchmarks at once would measure each other.
+      project("bench", { include: ["{bench,apps}/**/*.bench.test.ts"], globalSetup, fileParallelism: false }),
+    ],
   },
 });
+
+function project(name: string, test: object) {
+  return {
+    test: {
+      name,
+      exclude: excluded,
+      testTimeout: 60_000,
+      hookTimeout: 120_000,
+      // A condition that is polled usually holds within milliseconds; a loaded machine may need longer.
+      expect: { poll: { timeout: 10_000 } },
+      // Servers under test answer the same prompt with the same text, and npm leaves no cache in the temporary folder.
+      env: { HEARTH_SEED: "1", NODE_DISABLE_COMPILE_CACHE: "1" },
+      ...test,
+    },
+  };
+}

@@ -12,11 +12,11 @@ import { startHearth, timeStream } from "./served.ts";
 
 /** Hearth with llama.cpp's own server as its engine, and such a server that is asked directly: same model, same sizes. */
 export type Pair = AsyncDisposable & {
-  readonly throughHearth: (question: Question) => Promise<Timed>;
-  readonly directly: (question: Question) => Promise<Timed>;
+  readonly throughHearth: (question: BenchRequest) => Promise<Timed>;
+  readonly directly: (question: BenchRequest) => Promise<Timed>;
 };
 
-export type Question = { readonly prompt: string; readonly mostTokens: number };
+export type BenchRequest = { readonly prompt: string; readonly maxTokens: number };
 
 export type PairPlan = {
   readonly model: TestModelName;
@@ -47,12 +47,12 @@ export async function startPair({ model, threads, slots, endTokens }: PairPlan):
     await startLlamaServer({ model: await testModel(model), parallelSlots: slots, contextTokens, threads }),
   );
   const kept = stack.move();
-  const body = ({ prompt, mostTokens }: Question): object => ({
+  const body = ({ prompt, maxTokens }: BenchRequest): object => ({
     model: "model",
     messages: [{ role: "user", content: prompt }],
     reasoning_effort: "none",
     temperature: 0,
-    max_tokens: mostTokens,
+    max_tokens: maxTokens,
     logit_bias: Object.fromEntries(endTokens.map((token) => [token, -100])),
     stream: true,
     stream_options: { include_usage: true },

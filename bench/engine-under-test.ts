@@ -1,4 +1,4 @@
-import type { Engine, EngineDriver, GenerateRequest, LoadPlan } from "@hearth-and-keep/engine";
+import type { Engine, EngineDriver, EngineRequest, LoadPlan } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { preparePython, testModel } from "@hearth-and-keep/test-servers";
@@ -42,14 +42,14 @@ async function loadBy(driver: EngineDriver, changes: Partial<LoadPlan>): Promise
 /** SmolLM2's own end markers; forbidding them makes every answer as long as it is asked to be. */
 const endTokens = [0, 2];
 
-export function greedy(prompt: string, changes: Partial<GenerateRequest> = {}): GenerateRequest {
+export function greedy(prompt: string, changes: Partial<EngineRequest> = {}): EngineRequest {
   return {
     input: { type: "raw", prompt },
     sampling: {
       ...greedySampling,
       logitBias: new Map(endTokens.map((token) => [token, Number.NEGATIVE_INFINITY])),
     },
-    mostTokens: 64,
+    maxTokens: 64,
     cachePartition: "bench",
     ...changes,
   };
@@ -64,7 +64,7 @@ export type Timed = {
 /** Runs one request to its end and says when its first text came. */
 export async function time(
   engine: Engine,
-  request: GenerateRequest,
+  request: EngineRequest,
   signal: AbortSignal = never,
 ): Promise<Timed> {
   const startedAt = performance.now();
@@ -79,7 +79,7 @@ export async function time(
 }
 
 /** Tokens per second of several answers side by side, from the start of the first to the end of the last. */
-export async function throughput(engine: Engine, requests: readonly GenerateRequest[]): Promise<number> {
+export async function throughput(engine: Engine, requests: readonly EngineRequest[]): Promise<number> {
   const startedAt = performance.now();
   const timed = await Promise.all(requests.map((request) => time(engine, request)));
   const tokens = timed.reduce((sum, each) => sum + each.outputTokens, 0);
@@ -94,9 +94,9 @@ export function storyPrompts(count: number): readonly string[] {
 }
 
 /** A new partition each time, so that no round finds the last one's prompts in the cache. */
-export function storyRequests(streams: number, mostTokens: number): readonly GenerateRequest[] {
+export function storyRequests(streams: number, maxTokens: number): readonly EngineRequest[] {
   const cachePartition = freshPartition();
-  return storyPrompts(streams).map((prompt) => greedy(prompt, { mostTokens, cachePartition }));
+  return storyPrompts(streams).map((prompt) => greedy(prompt, { maxTokens, cachePartition }));
 }
 
 let partitions = 0;

@@ -2,7 +2,7 @@
 export type FamilyStream = {
   readonly family: string;
   readonly path: string;
-  readonly body: (prompt: string, mostTokens: number) => Readonly<Record<string, unknown>>;
+  readonly body: (prompt: string, maxTokens: number) => Readonly<Record<string, unknown>>;
 };
 
 const model = "model";
@@ -13,23 +13,23 @@ export const familyStreams: readonly [FamilyStream, ...FamilyStream[]] = [
   {
     family: "local-runner",
     path: "/api/chat",
-    body: (prompt, mostTokens) => ({
+    body: (prompt, maxTokens) => ({
       model,
       messages: asked(prompt),
       think: false,
       stream: true,
-      options: { temperature, num_predict: mostTokens },
+      options: { temperature, num_predict: maxTokens },
     }),
   },
   {
     family: "chat-completions",
     path: "/v1/chat/completions",
-    body: (prompt, mostTokens) => ({
+    body: (prompt, maxTokens) => ({
       model,
       messages: asked(prompt),
       reasoning_effort: "none",
       temperature,
-      max_tokens: mostTokens,
+      max_tokens: maxTokens,
       stream: true,
       stream_options: { include_usage: true },
     }),
@@ -37,11 +37,11 @@ export const familyStreams: readonly [FamilyStream, ...FamilyStream[]] = [
   {
     family: "messages",
     path: "/alt/v1/messages",
-    body: (prompt, mostTokens) => ({
+    body: (prompt, maxTokens) => ({
       model,
       messages: asked(prompt),
       temperature,
-      max_tokens: mostTokens,
+      max_tokens: maxTokens,
       stream: true,
     }),
   },

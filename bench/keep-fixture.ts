@@ -19,7 +19,7 @@ const bareProcess = fileURLToPath(new URL("./bare-vault-process.ts", import.meta
 /** Somebody who signed in and made a token that may do everything these questions need. */
 export type Owner = { readonly accountId: string; readonly vaultId: string; readonly token: string };
 
-export type KeepStage = AsyncDisposable & {
+export type KeepFixture = AsyncDisposable & {
   readonly url: string;
   readonly postgres: Postgres;
   readonly databaseUrl: string;
@@ -30,7 +30,9 @@ export type KeepStage = AsyncDisposable & {
 };
 
 /** The program itself with a database that survives a crash, as people run it, and one person in it. */
-export async function startKeepStage(settings: Readonly<Record<string, string>> = {}): Promise<KeepStage> {
+export async function startKeepFixture(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<KeepFixture> {
   await using undo = new AsyncDisposableStack();
   const postgres = undo.use(
     await startPostgres({ durable: true, settings: { ...settings, max_wal_size: "4GB" } }),
@@ -66,7 +68,7 @@ export async function startKeepStage(settings: Readonly<Record<string, string>> 
 type Around = { readonly url: string; readonly provider: Pick<CodeHostingProvider, "origin" | "apiUrl"> };
 
 function startKeep(databaseUrl: string, { url, provider }: Around): Promise<OwnedProcess> {
-  const key = execFileSync(process.execPath, [program, "make-key"], { encoding: "utf8" }).trim();
+  const key = execFileSync(process.execPath, [program, "generate-key"], { encoding: "utf8" }).trim();
   return startProcess({
     command: process.execPath,
     arguments: [program, "serve", "--port", new URL(url).port, "--metrics-port", "0"],
@@ -82,7 +84,7 @@ function startKeep(databaseUrl: string, { url, provider }: Around): Promise<Owne
       KEEP_WRITES_PER_MINUTE: "10000000",
       KEEP_LOG_LEVEL: "warn",
     },
-    isReady: (output) => output.includes("Keep listens on"),
+    isReady: (output) => output.includes("Keep is listening on"),
   });
 }
 
@@ -136,7 +138,10 @@ function cookiesOf(response: Response): string {
 const inOneBatch = 200;
 
 /** Puts real secrets into the owner's vault and gives their ids. */
-export async function addSecrets({ ask: call, owner }: KeepStage, count: number): Promise<readonly string[]> {
+export async function addSecrets(
+  { ask: call, owner }: KeepFixture,
+  count: number,
+): Promise<readonly string[]> {
   const vault = `/api/secrets/vaults/${owner.vaultId}`;
   for (let from = 0; from < count; from += inOneBatch) {
     const operations = Array.from({ length: Math.min(inOneBatch, count - from) }, (_, place) => ({
@@ -159,7 +164,7 @@ export async function addSecrets({ ask: call, owner }: KeepStage, count: number)
 
 /** Rows of other accounts, as large and as many as real ones, that nobody opens: a database that is not small. */
 export async function addStrangers(
-  { run, owner }: KeepStage,
+  { run, owner }: KeepFixture,
   accounts: number,
   secretsEach: number,
 ): Promise<void> {
@@ -227,7 +232,7 @@ export async function load(url: string, { token, ...plan }: LoadPlan): Promise<L
 
 /** The same database behind a handler that does nothing else. */
 export async function startBareHandler(
-  stage: KeepStage,
+  stage: KeepFixture,
 ): Promise<AsyncDisposable & { readonly url: string }> {
   await stage.run(
     "CREATE TABLE bare_audit (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at timestamptz DEFAULT now(), account_id uuid, vault_id uuid, secret_id uuid, body text)",

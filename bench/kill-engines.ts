@@ -1,9 +1,9 @@
 import type { Engine } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { isJudgedLoosely, recordFigure, scale } from "@hearth-and-keep/figures";
+import { hasLooseTimingBounds, recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect } from "vitest";
 import { greedy, type LoadSmolLm, never, storyPrompts, time } from "./engine-under-test.ts";
-import { atMost, percentile } from "./rounds.ts";
+import { percentile, upperBound } from "./rounds.ts";
 
 export type KillPlan = {
   readonly load: LoadSmolLm;
@@ -13,7 +13,7 @@ export type KillPlan = {
 };
 
 /** CI looks for a broken restart; how often it holds is judged by `show`, and at night. */
-const kills = scale === "nightly" ? 500 : isJudgedLoosely ? 12 : 50;
+const kills = scale === "nightly" ? 500 : hasLooseTimingBounds ? 10 : 50;
 const [story = ""] = storyPrompts(1);
 
 /** STOP costs ten seconds of silence each, so it comes less often than the others. */
@@ -31,7 +31,7 @@ function noteGaps(
   const done = (async () => {
     while (!hangUp.aborted) {
       let last = performance.now();
-      for await (const event of engine.generate(greedy(story, { mostTokens: 400 }), hangUp)) {
+      for await (const event of engine.generate(greedy(story, { maxTokens: 400 }), hangUp)) {
         if (event.type === "text-delta") gaps.push(performance.now() - last);
         last = performance.now();
       }
@@ -42,7 +42,7 @@ function noteGaps(
 
 async function streamUntilFailure(engine: Engine): Promise<{ kind: string; at: number }> {
   try {
-    for await (const event of engine.generate(greedy(story, { mostTokens: 1500 }), never)) void event;
+    for await (const event of engine.generate(greedy(story, { maxTokens: 1500 }), never)) void event;
     return { kind: "finished", at: performance.now() };
   } catch (problem) {
     const failure = problem instanceof FailureError ? problem.failure : { kind: String(problem) };
@@ -62,7 +62,7 @@ export async function killEngines({ load, processes, claim }: KillPlan): Promise
   const quiet = new AbortController();
   const baseline = noteGaps(other, quiet.signal);
   await using neighbour = await load({ sequences: 1 });
-  await time(neighbour, greedy(story, { mostTokens: 250 }));
+  await time(neighbour, greedy(story, { maxTokens: 250 }));
   quiet.abort(new Error("enough"));
   await baseline.done;
   await neighbour.unload();
@@ -78,7 +78,7 @@ export async function killEngines({ load, processes, claim }: KillPlan): Promise
     const killedAt = performance.now();
     for (const pid of processes()) if (pid !== otherPid) process.kill(pid, signal);
     for (const { kind, at } of await Promise.all(callers)) {
-      expect(kind).toBe(signal === "SIGSTOP" ? "engine-hung" : "engine-died");
+      expect(kind).toBe(signal === "SIGSTOP" ? "engine-hung" : "engine-crashed");
       (signal === "SIGSTOP" ? results.stopped : results.failure).push(at - killedAt);
     }
   }
@@ -93,8 +93,8 @@ export async function killEngines({ load, processes, claim }: KillPlan): Promise
     text: `${kills} kills: failures after at most ${failure?.toFixed(0)} ms (needed 500), hangs after ${stopped?.toFixed(0)} ms (needed 15000), reload at most ${reload?.toFixed(0)} ms (needed 5000), the other model's 99th token gap ${gapRatio.toFixed(2)} of its baseline (needed 2)`,
     counted: { reached: results.reload.length, needed: kills },
   });
-  expect(failure).toBeLessThanOrEqual(atMost(500));
-  expect(stopped).toBeLessThanOrEqual(atMost(15_000));
-  expect(reload).toBeLessThanOrEqual(atMost(5000));
-  expect(gapRatio).toBeLessThanOrEqual(atMost(2));
+  expect(failure).toBeLessThanOrEqual(upperBound(500));
+  expect(stopped).toBeLessThanOrEqual(upperBound(15_000));
+  expect(reload).toBeLessThanOrEqual(upperBound(5000));
+  expect(gapRatio).toBeLessThanOrEqual(upperBound(2));
 }

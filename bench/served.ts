@@ -29,11 +29,11 @@ export async function startHearth(
       command: process.execPath,
       arguments: [program, "serve", "--port", "0", "--log-level", "warn"],
       environment: { HEARTH_MODELS: folder.path, ...settings },
-      isReady: (output) => output.includes("Hearth listens on"),
+      isReady: (output) => output.includes("Hearth is listening on"),
     }),
   );
   const kept = stack.move();
-  const url = /Hearth listens on (\S+)/.exec(hearth.output())?.[1] ?? "";
+  const url = /Hearth is listening on (\S+)/.exec(hearth.output())?.[1] ?? "";
   return { url, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 

@@ -6,7 +6,7 @@ export type Finding = {
   readonly message: string;
 };
 
-/** One file of the repository, or of a fixture laid out like it. Files that are not text have the text "". */
+/** One file of the repository, or of a case laid out like it. Files that are not text have the text "". */
 export type TextFile = { readonly path: string; readonly text: string };
 
 /** A rule of ours: a pure function from the files of a tree to what is wrong with them. */
@@ -18,8 +18,8 @@ export type Rule = {
 /** Anything that can be run on a tree on disk: a rule of ours, an import rule, unused code. */
 export type Check = {
   readonly name: string;
-  /** Where its `broken` and `fine` trees are, below checks/fixtures. */
-  readonly fixture: string;
+  /** The name of its case in checks/cases. */
+  readonly case: string;
   find(folder: string): Promise<readonly Finding[]>;
 };
 

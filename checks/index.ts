@@ -2,8 +2,8 @@
  * @module
  * The checks that keep the architecture true: our own rules, import rules, unused code and tools, as one list.
  * A check takes a folder laid out like this repository and gives findings; on a sound tree it gives none.
- * Each has a tree that breaks it and one that does not in fixtures/, and `tryChecks` shows that it fires.
- * Imported by the tests here, by `show` and by scripts; a test of an app may import unbounded-places.ts.
+ * Each has a case in cases/ with a tree that breaks it and one that does not; `tryChecks` shows that it fires.
+ * Imported by the tests here, by claims/ and by scripts; a test of an app may import unbounded-places.ts.
  */
 import type { Check, Finding, Rule } from "./finding.ts";
 import { findForbiddenImports, importRuleNames } from "./import-rules.ts";
@@ -20,10 +20,10 @@ export const checks: readonly Check[] = [
   ...rules.map(checkOfRule),
   ...importRuleNames.map((name) => ({
     name,
-    fixture: `imports/${name}`,
+    case: name,
     find: async (folder: string) => (await findForbiddenImports(folder)).findings,
   })),
-  ...unusedCodeRuleNames.map((name) => ({ name, fixture: `unused/${name}`, find: findUnusedCode })),
+  ...unusedCodeRuleNames.map((name) => ({ name, case: name, find: findUnusedCode })),
   ...toolChecks,
 ];
 
@@ -37,7 +37,7 @@ export async function findEverything(folder: string): Promise<readonly Finding[]
 function checkOfRule(rule: Rule): Check {
   return {
     name: rule.name,
-    fixture: rule.name,
+    case: rule.name,
     find: async (folder) => rule.find(await readTree(folder)),
   };
 }

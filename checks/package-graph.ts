@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objectAt, readJsonAt, stringAt } from "./jso
 import { isFixture, isNamed } from "./source-tree.ts";
 
 /** A place in the lock file: "apps/keep", "node_modules/pg", "node_modules/a/node_modules/b". */
-export type PackagePlace = string;
+export type LockfileKey = string;
 
 const programs = ["apps/hearth", "apps/keep"];
 const ownScope = "@hearth-and-keep/";
@@ -12,7 +12,7 @@ const testOnlyPackages = new Set([`${ownScope}test-servers`, `${ownScope}figures
 export function lockedPackages(
   files: readonly TextFile[],
   path = "package-lock.json",
-): ReadonlyMap<PackagePlace, JsonObject> {
+): ReadonlyMap<LockfileKey, JsonObject> {
   const packages = objectAt(readJsonAt(files, path), "packages");
   return new Map(
     Object.entries(packages).flatMap(([place, entry]) => (isObject(entry) ? [[place, entry]] : [])),
@@ -28,8 +28,8 @@ export function packageManifests(files: readonly TextFile[]): readonly TextFile[
  * What a user gets who installs either program: their dependencies and those of the workspace packages inside
  * them, whether those are installed or bundled. What only tests use is not followed.
  */
-export function productionPackages(packages: ReadonlyMap<PackagePlace, JsonObject>): readonly PackagePlace[] {
-  const reached = new Set<PackagePlace>();
+export function productionPackages(packages: ReadonlyMap<LockfileKey, JsonObject>): readonly LockfileKey[] {
+  const reached = new Set<LockfileKey>();
   const waiting = programs.filter((place) => packages.has(place));
   for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
     if (reached.has(place)) continue;
@@ -70,10 +70,10 @@ function isShippedPackage(name: string): boolean {
   return name.startsWith(ownScope) && !testOnlyPackages.has(name);
 }
 
-type Search = { readonly from: PackagePlace; readonly packages: ReadonlyMap<PackagePlace, JsonObject> };
+type Search = { readonly from: LockfileKey; readonly packages: ReadonlyMap<LockfileKey, JsonObject> };
 
 /** Looks where Node looks: in node_modules beside the asking package, then in every folder above it. */
-function locate(name: string, { from, packages }: Search): PackagePlace | undefined {
+function locate(name: string, { from, packages }: Search): LockfileKey | undefined {
   for (let folder = from; ; folder = folder.includes("/") ? folder.slice(0, folder.lastIndexOf("/")) : "") {
     const place = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
     const entry = packages.get(place);
@@ -82,6 +82,6 @@ function locate(name: string, { from, packages }: Search): PackagePlace | undefi
   }
 }
 
-function isOwn(place: PackagePlace): boolean {
+function isOwn(place: LockfileKey): boolean {
   return !place.includes("node_modules/");
 }

@@ -17,7 +17,7 @@ export async function readTree(folder: string): Promise<readonly TextFile[]> {
   return files.filter((file) => file !== undefined);
 }
 
-/** TypeScript and JavaScript that we wrote; fixtures are broken on purpose and are left out. */
+/** TypeScript and JavaScript that we wrote; fixtures are broken on purpose and are excluded. */
 export function codeFiles(files: readonly TextFile[]): readonly TextFile[] {
   return files.filter(({ path }) => /\.(?:[cm]?[jt]s|tsx)$/u.test(path) && !isFixture(path));
 }
@@ -31,7 +31,7 @@ export function isTest(path: string): boolean {
 }
 
 export function isFixture(path: string): boolean {
-  return path.split("/").includes("fixtures");
+  return path.split("/").includes("fixtures") || path.startsWith("checks/cases/");
 }
 
 export function isNamed(path: string, name: string): boolean {

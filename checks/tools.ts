@@ -51,7 +51,7 @@ const tools: readonly Tool[] = [
 /** Shows on small trees that the settings of each tool are in force; on the real tree CI runs the tool itself. */
 export const toolChecks: readonly Check[] = tools.map((tool) => ({
   name: tool.name,
-  fixture: `tools/${tool.name}`,
+  case: tool.name,
   find: (folder) => runTool(tool, folder),
 }));
 

@@ -6,6 +6,7 @@ import { groundLines } from "./ground/lines.ts";
 import { keepLines } from "./keep/lines.ts";
 import type { ShowLine } from "./line.ts";
 import { peopleLines } from "./people/lines.ts";
+import { plainLines } from "./plain/lines.ts";
 import { storeLines } from "./store/lines.ts";
 
 /** Every claim of every topic, in the order they are listed. */
@@ -18,4 +19,5 @@ export const allLines: readonly ShowLine[] = [
   ...consoleLines,
   ...enginesLines,
   ...peopleLines,
+  ...plainLines,
 ];

@@ -1,8 +1,8 @@
 /**
  * @module
- * The one way to prove a claim. `npm run -s show` lists every claim as `<topic> <line> <title>`;
- * `npm run -s show -- <topic> <line>` prepares what that one needs, proves it, prints its figure as the last line
- * and exits non-zero when it falls short. Each topic's claims are in a folder of its name. CI runs the same code.
+ * Proves claims. `npm run -s show` lists every claim as `<topic> <line> <title>`; `npm run -s show -- <topic> <line>`
+ * prepares what that claim needs, proves it, prints its figure as the last line and exits non-zero when it falls
+ * short; `npm run -s show -- <topic>` proves all lines of a topic. Each topic's claims are in a folder of its name.
  */
 import { allLines } from "./all-lines.ts";
 import type { ShowLine } from "./line.ts";
@@ -13,22 +13,30 @@ async function main([topic, line]: readonly string[]): Promise<number> {
     for (const each of allLines) print(`${each.topic} ${each.line} ${each.title}`);
     return 0;
   }
-  const chosen = allLines.find((each) => each.topic === topic && String(each.line) === line);
-  if (chosen === undefined) {
-    process.stderr.write(`There is no line "${[topic, line].join(" ")}"; 'npm run -s show' lists them\n`);
+  const chosen = allLines.filter(
+    (each) => each.topic === topic && (line === undefined || String(each.line) === line),
+  );
+  if (chosen.length === 0) {
+    const name = [topic, line].filter((word) => word !== undefined).join(" ");
+    process.stderr.write(`There is no claim "${name}"; 'npm run -s show' lists them\n`);
     return 2;
   }
-  return proveOne(chosen);
+  const results: string[] = [];
+  for (const each of chosen) results.push(await proveOne(each));
+  // Repeated at the end, because a topic prints pages in between.
+  if (chosen.length > 1) for (const result of results) print(result);
+  return results.every((result) => result.includes(" holds: ")) ? 0 : 1;
 }
 
-async function proveOne({ topic, line, title, needs, prove }: ShowLine): Promise<number> {
+async function proveOne({ topic, line, title, needs, prove }: ShowLine): Promise<string> {
   print(`${topic} ${line} ${title}`);
   for (const need of needs) await prepare(need);
   const startedAt = performance.now();
   const { isProven, figure } = await prove();
   const seconds = Math.round((performance.now() - startedAt) / 1000);
-  print(`${isProven ? "holds" : "FALLS SHORT"}: ${figure} (${seconds} s)`);
-  return isProven ? 0 : 1;
+  const result = `${isProven ? "holds" : "FALLS SHORT"}: ${figure} (${seconds} s)`;
+  print(result);
+  return `${topic} ${line} ${result}`;
 }
 
 function print(text: string): void {

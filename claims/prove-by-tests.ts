@@ -36,7 +36,7 @@ export function claimLines(
 export function proveByTests(claim: string, paths: readonly string[]): () => Promise<Outcome> {
   return async () => {
     // Two benchmarks at once would measure each other.
-    const isTimed = paths.some((path) => path.startsWith("bench/") || path.includes(".timed."));
+    const isTimed = paths.some((path) => path.includes(".bench."));
     const inTurn = isTimed ? ["--no-file-parallelism"] : [];
     const run = await runTests([...paths, ...inTurn]);
     const missing = paths.filter((path) => !run.files.some((file) => file.includes(path)));

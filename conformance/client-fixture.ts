@@ -1,14 +1,14 @@
 /**
  * @module
- * The official clients of the three families against a running Hearth that wants a key. Each file makes the calls of
- * one client: the whole list with the right key, and each endpoint also without a key and with a wrong one. What the
- * client says is what counts: it must take every answer, and throw its own error for every refusal.
- * What small weights cannot be relied on for (tool calls, thoughts, failures) is asked of a scripted engine.
+ * The official clients of the Ollama, OpenAI and Anthropic APIs against a running Hearth with an API key. Each file
+ * covers one client: all its methods with the right key, and each endpoint without a key and with a wrong key. The
+ * client is the judge: it must accept every response and throw its own error class for every error.
+ * A fake engine provides what small weights do not do reliably: tool calls, thinking and failures.
  * Nothing imports from here.
  */
 
-import type { EngineDriver, EngineEvent, GenerateRequest } from "@hearth-and-keep/engine";
-import type { Script, ScriptStep } from "@hearth-and-keep/engine/testing";
+import type { EngineDriver, EngineEvent, EngineRequest } from "@hearth-and-keep/engine";
+import type { FakeEngineScript, FakeEngineStep } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { preparePython } from "@hearth-and-keep/test-servers";
 import { accessKey } from "../apps/hearth/src/access/keys.ts";
@@ -21,17 +21,17 @@ import {
 } from "../apps/hearth/src/test/start-test-server.ts";
 import { engineOfClients } from "./config.ts";
 
-export type ClientStage = AsyncDisposable & {
-  /** SmolLM2 as `smol`, the tiny model of random weights as `tiny`, MiniLM as `minilm`, all in llama.cpp. */
+export type ClientFixture = AsyncDisposable & {
+  /** SmolLM2 as `smol`, a tiny model with random weights as `tiny`, MiniLM as `minilm`, all in llama.cpp. */
   readonly real: TestServer;
-  /** One sequence of `tiny`, which looks up the weather in two cities when it has tools, and else says it is sunny. */
+  /** A fake engine with one slot. With tools it calls them for two cities; otherwise it says that it is sunny. */
   readonly scripted: TestServer;
 };
 
 export const rightKey = "the-right-key";
 export const wrongKey = "a-wrong-key";
 
-/** What the last message of a user makes the scripted engine do. */
+/** Last user messages that change what the fake engine does. */
 export const cues = {
   breakAtOnce: "break at once",
   breakHalfway: "break halfway",
@@ -58,7 +58,7 @@ export const okSchema = {
 export const pixel =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-export async function startStage(): Promise<ClientStage> {
+export async function startClientFixture(): Promise<ClientFixture> {
   await using stack = new AsyncDisposableStack();
   const access = { keys: [accessKey("conformance", rightKey)] };
   const privateRegistries = ["127.0.0.1"];
@@ -75,16 +75,16 @@ export async function startStage(): Promise<ClientStage> {
       models: { tiny },
       access,
       privateRegistries,
-      script: playWeather,
+      script: weatherScript,
       description: { splitsEvents: true },
       limits: { sequences: 1 },
     }),
   );
-  const kept = stack.move();
-  return { real, scripted, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  const resources = stack.move();
+  return { real, scripted, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** What runs real weights, if it is not the binding; every load is told, so that nobody takes one for the other. */
+/** The engine for real weights, unless it is the binding. Records every load, so that results name the engine. */
 export async function realEngine(): Promise<{ readonly driver?: EngineDriver }> {
   if (engineOfClients === "binding") return {};
   const { createLlamaServerDriver } = await import("@hearth-and-keep/upstream-engine");
@@ -101,53 +101,53 @@ export async function realEngine(): Promise<{ readonly driver?: EngineDriver }> 
   };
 }
 
-const playWeather: Script = (request) => {
-  const { lastWords, hasResults, isThinking } = lookAt(request);
-  const broken = { do: "fail", failure: { kind: "engine-died", exitCode: 1, signal: null } } as const;
-  if (lastWords === cues.breakAtOnce) return [broken];
-  if (lastWords === cues.breakHalfway) return [{ do: "say", text: "half" }, broken];
-  if (lastWords === cues.fallSilent) return silentAfterOne;
-  if (lastWords === cues.neverEnd) return neverEnding();
-  const thoughts: EngineEvent[] = isThinking ? [{ type: "reasoning-delta", text: "I look it up" }] : [];
+const weatherScript: FakeEngineScript = (request) => {
+  const { lastMessage, hasResults, isThinking } = inspectRequest(request);
+  const broken = { do: "fail", failure: { kind: "engine-crashed", exitCode: 1, signal: null } } as const;
+  if (lastMessage === cues.breakAtOnce) return [broken];
+  if (lastMessage === cues.breakHalfway) return [{ do: "write", text: "half" }, broken];
+  if (lastMessage === cues.fallSilent) return stallAfterOneToken;
+  if (lastMessage === cues.neverEnd) return endlessOutput();
+  const thinking: EngineEvent[] = isThinking ? [{ type: "reasoning-delta", text: "I look it up" }] : [];
   const calls = hasResults ? [] : callsOf(request);
-  const said: ScriptStep[] = [
-    { do: "say", text: "It is " },
-    { do: "say", text: "sunny" },
+  const output: FakeEngineStep[] = [
+    { do: "write", text: "It is " },
+    { do: "write", text: "sunny" },
   ];
   return [
-    ...[...thoughts, ...calls].map((event): ScriptStep => ({ do: "emit", event })),
-    ...(calls.length === 0 ? said : []),
+    ...[...thinking, ...calls].map((event): FakeEngineStep => ({ do: "emit", event })),
+    ...(calls.length === 0 ? output : []),
     { do: "end", reason: "stop" },
   ];
 };
 
-const silentAfterOne: readonly ScriptStep[] = [
-  { do: "say", text: "a" },
+const stallAfterOneToken: readonly FakeEngineStep[] = [
+  { do: "write", text: "a" },
   { do: "wait", milliseconds: 60_000 },
 ];
 
-/** For clients that look for an abort only when the next word comes. */
-function* neverEnding(): Generator<ScriptStep> {
+/** For clients that check for an abort only when the next token arrives. */
+function* endlessOutput(): Generator<FakeEngineStep> {
   for (;;) {
-    yield { do: "say", text: "a" };
+    yield { do: "write", text: "a" };
     yield { do: "wait", milliseconds: 50 };
   }
 }
 
-function lookAt({ input }: GenerateRequest) {
+function inspectRequest({ input }: EngineRequest) {
   const { messages = [], thinking } = input.type === "conversation" ? input.conversation : {};
   return {
-    lastWords: messages.findLast(({ role }) => role === "user")?.content ?? "",
+    lastMessage: messages.findLast(({ role }) => role === "user")?.content ?? "",
     hasResults: messages.some(({ role }) => role === "tool"),
     isThinking: thinking !== false,
   };
 }
 
-function callsOf({ input, constraint }: GenerateRequest): readonly EngineEvent[] {
+function callsOf({ input, constraint }: EngineRequest): readonly EngineEvent[] {
   const [tool] = (input.type === "conversation" ? input.conversation.tools : undefined) ?? [];
-  const mostCalls = constraint?.type === "tool-calls" ? constraint.mostCalls : 2;
+  const maxCalls = constraint?.type === "tool-calls" ? constraint.maxCalls : 2;
   if (tool === undefined) return [];
-  return ["Rome", "Oslo"].slice(0, mostCalls).flatMap((city, index): EngineEvent[] => [
+  return ["Rome", "Oslo"].slice(0, maxCalls).flatMap((city, index): EngineEvent[] => [
     { type: "tool-call-start", index, id: `call_${city}`, name: tool.name },
     { type: "tool-call-delta", index, argumentsText: '{"city":' },
     { type: "tool-call-delta", index, argumentsText: `"${city}"}` },
@@ -155,27 +155,27 @@ function callsOf({ input, constraint }: GenerateRequest): readonly EngineEvent[]
 }
 
 export type Tally = {
-  /** Routes that answered, and that refused for want of a key or because of a wrong one, in the order of letters. */
-  readonly answered: readonly string[];
+  /** Routes that succeeded, and that rejected a missing or a wrong key, sorted. */
+  readonly succeeded: readonly string[];
   readonly withoutKey: readonly string[];
   readonly withWrongKey: readonly string[];
   readonly calls: number;
-  readonly callsAnswered: number;
+  readonly successfulCalls: number;
 };
 
 type LogLine = Readonly<Record<string, unknown>>;
 
-/** What came over the wire, by the log of both servers; a browser's preflights are no calls. */
-export function tallyCalls({ real, scripted }: ClientStage): Tally {
-  const lines = [...real.logged(), ...scripted.logged()].filter(isCall);
+/** Counts the requests in the logs of both servers, without preflight requests. */
+export function tallyCalls({ real, scripted }: ClientFixture): Tally {
+  const lines = [...real.logRecords(), ...scripted.logRecords()].filter(isCall);
   const routesWhere = (isMeant: (line: LogLine) => boolean) =>
     [...new Set(lines.filter(isMeant).map(({ route }) => String(route)))].toSorted();
   return {
-    answered: routesWhere(isAnswered),
+    succeeded: routesWhere(isSuccess),
     withoutKey: routesWhere(({ failure }) => failure === "key-missing"),
-    withWrongKey: routesWhere(({ failure }) => failure === "key-wrong"),
+    withWrongKey: routesWhere(({ failure }) => failure === "key-invalid"),
     calls: lines.length,
-    callsAnswered: lines.filter(isAnswered).length,
+    successfulCalls: lines.filter(isSuccess).length,
   };
 }
 
@@ -183,11 +183,11 @@ function isCall({ route }: LogLine): boolean {
   return typeof route === "string" && !route.startsWith("OPTIONS");
 }
 
-function isAnswered({ status }: LogLine): boolean {
+function isSuccess({ status }: LogLine): boolean {
   return Number(status) < 400;
 }
 
-/** What a client does with the store, on its way to other machines and back. */
+/** The endpoints that change the model store. */
 export const storeRoutes = [
   "DELETE /api/delete",
   "POST /api/blobs/:digest",
@@ -197,8 +197,8 @@ export const storeRoutes = [
   "POST /api/push",
 ];
 
-export function recordStoreCalls(client: string, { answered }: Pick<Tally, "answered">): void {
-  const reached = storeRoutes.filter((route) => answered.includes(route)).length;
+export function recordStoreCalls(client: string, { succeeded }: Pick<Tally, "succeeded">): void {
+  const reached = storeRoutes.filter((route) => succeeded.includes(route)).length;
   recordFigure({
     claim: "store 11",
     text: `${client}: ${reached} of ${storeRoutes.length} endpoints of the store: pull with progress and abort, push, create, copy, delete, blobs`,
@@ -206,11 +206,15 @@ export function recordStoreCalls(client: string, { answered }: Pick<Tally, "answ
   });
 }
 
-export function recordCalls(client: string, { calls, callsAnswered, answered }: Tally, needed: number): void {
-  const refused = `${calls - callsAnswered} refused or hung up as meant`;
+export function recordCalls(
+  client: string,
+  { calls, successfulCalls, succeeded }: Tally,
+  needed: number,
+): void {
+  const rejected = `${calls - successfulCalls} rejected or aborted as expected`;
   recordFigure({
     claim: "families 3",
-    text: `${client}: ${calls} of ${needed} calls on ${answered.length} endpoints, ${callsAnswered} answered and ${refused}`,
+    text: `${client}: ${calls} of ${needed} calls on ${succeeded.length} endpoints, ${successfulCalls} succeeded and ${rejected}`,
     counted: { reached: calls, needed },
   });
 }

@@ -44,7 +44,7 @@ export async function buildPage({ source, place, address }: PagePlan): Promise<v
   const page = await readFile(join(source, "index.html"), "utf8");
   await writeFile(
     join(output, "index.html"),
-    page.replace("main.tsx", `${address}${main}`).replace("look.css", `${address}${style}`),
+    page.replace("main.tsx", `${address}${main}`).replace("theme.css", `${address}${style}`),
   );
   await putIntoPlace(output, place);
 }
@@ -60,7 +60,7 @@ async function writeStyle(folder: string, output: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".css"));
   // What others build on comes first.
   const ordered = names.toSorted(
-    (one, other) => Number(other === "look.css") - Number(one === "look.css") || one.localeCompare(other),
+    (one, other) => Number(other === "theme.css") - Number(one === "theme.css") || one.localeCompare(other),
   );
   const parts = await Promise.all(ordered.map((name) => readStyle(join(folder, name))));
   const css = parts

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 /**
- * Makes package-lock.json anew: `npm run relock`, after any change of a dependency.
+ * Recreates package-lock.json after a change of dependencies: `npm run relock`.
  *
- * Two faults of npm are worked around. An install over existing node_modules drops other platforms' packages from
- * the lock, so the lock is made in an empty folder. And `npm ci` refuses a lock without the optional packages of
- * other platforms that a partial registry mirror does not serve, so those are entered by name and version; they
- * carry no checksum and are never installed where their platform does not match.
+ * Works around two bugs of npm. An install over an existing node_modules drops other platforms' packages from the
+ * lock, so the lock is created in an empty folder. And `npm ci` rejects a lock without the optional packages of other
+ * platforms that a partial registry mirror does not serve, so those are added by name and version; they have no
+ * checksum and are never installed where their platform does not match.
  */
 const root = resolve(import.meta.dirname, "..");
 
@@ -35,10 +35,10 @@ function relock(): void {
     }
     npm(folder, ["install", "--package-lock-only"]);
     const path = join(folder, "package-lock.json");
-    // The file was just written by npm, in the layout of lockfile version 3.
+    // npm has just written it, as lockfile version 3.
     const lock = JSON.parse(readFileSync(path, "utf8")) as Lock;
     const added = addOtherPlatforms(lock);
-    leaveOutGpuPackages(lock);
+    excludeGpuPackages(lock);
     writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
     npm(folder, ["ci", "--dry-run"]);
     cpSync(path, join(root, "package-lock.json"));
@@ -50,8 +50,8 @@ function relock(): void {
   }
 }
 
-function npm(folder: string, words: readonly string[]): void {
-  execFileSync("npm", [...words, "--loglevel=error"], {
+function npm(folder: string, args: readonly string[]): void {
+  execFileSync("npm", [...args, "--loglevel=error"], {
     cwd: folder,
     stdio: ["ignore", "ignore", "inherit"],
   });
@@ -68,7 +68,7 @@ function addOtherPlatforms(lock: Lock): number {
       version,
       ...platformOf(name),
       ...(parent.dev === true ? { dev: true } : {}),
-      // Builds of one project for other platforms are published under its licence.
+      // Builds for other platforms have the licence of their project.
       ...(parent.license === undefined ? {} : { license: parent.license }),
       optional: true,
     };
@@ -77,14 +77,14 @@ function addOtherPlatforms(lock: Lock): number {
   return missing.length;
 }
 
-/** npm cannot see a graphics card; marked for no system at all, these are locked but never fetched into a clone. */
-function leaveOutGpuPackages(lock: Lock): void {
-  for (const [place, entry] of Object.entries(lock.packages)) {
-    if (/^node_modules\/@node-llama-cpp\/.*(cuda|vulkan)/.test(place)) entry.os = ["none"];
+/** npm cannot detect a GPU. With an operating system that does not exist, these are locked but never installed. */
+function excludeGpuPackages(lock: Lock): void {
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (/^node_modules\/@node-llama-cpp\/.*(cuda|vulkan)/.test(path)) entry.os = ["none"];
   }
 }
 
-/** These packages say their platform in their name, as in `@rolldown/binding-linux-arm64-musl`. */
+/** These packages have their platform in their name, e.g. `@rolldown/binding-linux-arm64-musl`. */
 function platformOf(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
   const systems = [
     "android",
@@ -116,7 +116,7 @@ function platformOf(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
   const system = systems.find((each) => words.includes(each));
   const processor = processors.find((each) => words.includes(each));
   if (system === undefined || processor === undefined)
-    throw new Error(`Cannot tell the platform of "${name}"`);
+    throw new Error(`Cannot determine the platform of "${name}" from its name`);
   return { os: [system], cpu: [processor], ...(name.includes("musl") ? { libc: ["musl"] } : {}) };
 }
 

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Runs one of this repository's programs under the pinned Node, whatever Node the machine has:
-#   sh scripts/with-node.sh [FILE.ts [ARGUMENT ...]]
-# Brings Node and npm into the cache folder, installs the locked packages, then hands over; without a file it
-# only prepares.
-# Written for a plain POSIX shell, because it runs before anything is installed.
+# Runs a script of this repository with the pinned Node.js, whatever version the machine has:
+#   sh scripts/with-node.sh [--no-install] [FILE.ts [ARGUMENT ...]]
+# Downloads Node.js and npm into the cache folder, installs the locked packages and runs the file; without a file it
+# only prepares. --no-install skips the packages, for a script that needs none: `npm ci` rejects a lock that does not
+# match package.json, which is when relock.ts is needed.
+# Written for a POSIX shell, because it runs before anything is installed.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,9 +18,9 @@ say() { printf '%s\n' "$1" >&2; }
 use_pinned_node() {
   toolchain="$HEARTH_AND_KEEP_CACHE/toolchain-$(fingerprint "$root/scripts/toolchain/package-lock.json")"
   if [ ! -d "$toolchain" ]; then
-    command -v npm >/dev/null || { say "Cannot bring Node: install npm first (apt-get install npm)"; exit 1; }
-    say "Bringing the pinned Node into $toolchain"
-    # Installed beside and renamed, so that a cut-off or a second run never sees half of it.
+    command -v npm >/dev/null || { say "Cannot download Node.js: install npm first (apt-get install npm)"; exit 1; }
+    say "Downloading the pinned Node.js into $toolchain"
+    # Installed in a temporary folder and renamed, so that no other run sees an incomplete toolchain.
     fresh=$(mktemp -d "$HEARTH_AND_KEEP_CACHE/toolchain.XXXXXX")
     cp "$root/.npmrc" "$root/scripts/toolchain/package.json" "$root/scripts/toolchain/package-lock.json" "$fresh/"
     (cd "$fresh" && npm ci --ignore-scripts --loglevel=error >&2)
@@ -31,18 +32,18 @@ use_pinned_node() {
 
 require_node_24() {
   if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 24 || (a == 24 && b >= 15) ? 0 : 1)' 2>/dev/null; then
-    say "Cannot run: Node 24.15 or newer is needed, and for this platform it must be installed by hand"
+    say "Node.js 24.15 or newer is required; install it by hand on this platform"
     exit 1
   fi
 }
 
-# What the lock wants and what npm has noted as installed; whoever changes either of them changes this.
+# Identifies the lock together with the packages that npm recorded as installed; either change triggers an install.
 installed_from() { fingerprint "$root/package-lock.json" "$root/node_modules/.package-lock.json"; }
 
 install_packages() {
   stamp="$root/node_modules/.installed-from"
   if [ "$(cat "$stamp" 2>/dev/null || true)" != "$(installed_from 2>/dev/null)" ]; then
-    # A plain `npm ci` has done it as well.
+    # The packages may already be complete, e.g. after a plain `npm ci`.
     if ! node "$root/scripts/is-installed.ts" "$root"; then
       say "Installing the locked packages"
       (cd "$root" && npm ci --loglevel=error >&2)
@@ -51,9 +52,16 @@ install_packages() {
   fi
 }
 
+needs_packages=yes
+if [ "${1:-}" = --no-install ]; then
+  needs_packages=no
+  shift
+fi
 if [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ]; then use_pinned_node; else require_node_24; fi
-if command -v flock >/dev/null; then
-  # Two commands started at once in one clone must not install over each other.
+if [ "$needs_packages" = no ]; then
+  :
+elif command -v flock >/dev/null; then
+  # Two commands started at once in one clone must not install at the same time.
   lock="$HEARTH_AND_KEEP_CACHE/install-$(printf '%s' "$root" | sha256sum | cut -c1-16).lock"
   exec 9>"$lock"
   flock 9

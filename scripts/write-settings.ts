@@ -9,16 +9,17 @@ const pages: readonly { readonly name: string; readonly prefix: string; readonly
   { name: "keep", prefix: "KEEP", settings: keepSettings },
 ];
 
-/** The settings pages as they must read now, by path. */
+/** The current content of the settings pages, by path. */
 export function renderSettingsPages(): ReadonlyMap<string, string> {
   return new Map(
     pages.map(({ name, prefix, settings }) => [
-      resolve(import.meta.dirname, `../docs/settings/${name}.md`),
+      resolve(import.meta.dirname, `../docs/${name}/settings.md`),
       [
         `# Settings of \`${name} serve\``,
         "",
-        "A flag wins over the environment, the environment over the file named by `--config` (TOML). This page is made",
-        "from `config.ts` by `npm run settings`.",
+        "You can set each of these by a flag, an environment variable, or a key in the TOML file that you pass with",
+        "`--config`. Flags override the environment, which overrides the file. This page is generated from `config.ts`",
+        "by `npm run settings`.",
         "",
         renderSettingsTable(settings, prefix),
       ].join("\n"),

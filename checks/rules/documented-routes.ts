@@ -5,12 +5,12 @@ import { isStringLiteral, lineOfNode, nodesOf, propertyOf } from "../syntax.ts";
 const name = "documented-routes";
 /** The table itself, and the files of areas that keep their own rows beside their handlers. */
 const tableOfRoutes = /^apps\/(?<app>[^/]+)\/src\/(?:routes|(?:.+\/)?http)\.ts$/u;
-const documentation = /^docs\/api\/(?<app>[^/]+)\.md$/u;
+const documentation = /^docs\/(?<app>[^/]+)\/api\.md$/u;
 const documentedRow = /^\| *(?<method>[A-Z]+) *\| *`(?<path>[^`]+)` *\|/u;
 
 type Route = { readonly method: string; readonly path: string; readonly file: string; readonly line: number };
 
-/** Every route of an app is a row of docs/api/<app>.md, and every row there is a route. */
+/** Every route of an app is a row of docs/<app>/api.md, and every row there is a route. */
 export const documentedRoutes: Rule = {
   name,
   find(files) {
@@ -40,7 +40,7 @@ function compare(app: string, { tables, documents }: Papers): Finding[] {
     findings.push({ path: table.path, line: 1, rule: name, message });
   }
   for (const route of routes.filter((candidate) => !isAmong(candidate, rows))) {
-    const message = `Document "${route.method} ${route.path}" in docs/api/${app}.md`;
+    const message = `Document "${route.method} ${route.path}" in docs/${app}/api.md`;
     findings.push({ path: route.file, line: route.line, rule: name, message });
   }
   for (const row of rows.filter((candidate) => !isAmong(candidate, routes))) {

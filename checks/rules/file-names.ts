@@ -5,9 +5,8 @@ const name = "file-names";
 const emptyWords = new Set(
   "utils util common helpers helper misc lib core base manager types interfaces constants".split(" "),
 );
-const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9-]+)*\.tsx?$/u;
 
-/** Files and folders say what is in them, and TypeScript files are in kebab-case. */
+/** Files and folders are named after what is in them; the linter checks kebab-case. */
 export const fileNames: Rule = {
   name,
   find(files) {
@@ -16,16 +15,7 @@ export const fileNames: Rule = {
 };
 
 function findInPath(path: string): Finding[] {
-  const findings: Finding[] = [];
-  const segments = path.split("/");
-  const empty = segments.find((segment) => emptyWords.has(segment.split(".", 1)[0] ?? ""));
-  if (empty !== undefined) {
-    const message = `Rename "${empty}" after what it holds`;
-    findings.push({ path, line: 1, rule: name, message });
-  }
-  const file = segments.at(-1) ?? "";
-  if (/\.tsx?$/u.test(file) && !kebabCase.test(file)) {
-    findings.push({ path, line: 1, rule: name, message: `Rename "${file}" in kebab-case` });
-  }
-  return findings;
+  const empty = path.split("/").find((segment) => emptyWords.has(segment.split(".", 1)[0] ?? ""));
+  if (empty === undefined) return [];
+  return [{ path, line: 1, rule: name, message: `Rename "${empty}" after what it contains` }];
 }

@@ -1,11 +1,12 @@
 /**
  * @module
- * The rules of the house that no ready-made tool knows, one per file.
- * Each is a pure function from the files of a tree to findings; none reads the disk, so a fixture and the
- * repository go through the same code. A rule added here must have a broken and a fine tree in fixtures/.
+ * The project's own rules, which no ready-made tool knows, one per file.
+ * Each is a pure function from the files of a tree to findings; none reads the disk, so a case and the repository go
+ * through the same code. A rule added here needs a case in cases/.
  * Imported by the files of checks/ only.
  */
 import type { Rule } from "../finding.ts";
+import { architectureDrawing } from "./architecture-drawing.ts";
 import { boundedSchemas } from "./bounded-schemas.ts";
 import { documentedDependencies } from "./documented-dependencies.ts";
 import { documentedRoutes } from "./documented-routes.ts";
@@ -18,26 +19,23 @@ import { installScripts } from "./install-scripts.ts";
 import { lockfileAddresses } from "./lockfile-addresses.ts";
 import { markdownLinks } from "./markdown-links.ts";
 import { moduleNotes } from "./module-notes.ts";
-import { noAny } from "./no-any.ts";
 import { noDeveloperPaths } from "./no-developer-paths.ts";
 import { noHiddenTests } from "./no-hidden-tests.ts";
 import { noRegistryHosts } from "./no-registry-hosts.ts";
-import { noTypeSuppression } from "./no-type-suppression.ts";
 import { oneDigestPath } from "./one-digest-path.ts";
 import { oneWayOut } from "./one-way-out.ts";
+import { plainNames } from "./plain-names.ts";
 import { productionLicences } from "./production-licences.ts";
 import { variableNames } from "./variable-names.ts";
-
 export const rules: readonly Rule[] = [
   moduleNotes,
   fileLength,
   functionSize,
   fileNames,
+  plainNames,
   variableNames,
   environmentInConfig,
   explainedAssertions,
-  noAny,
-  noTypeSuppression,
   noHiddenTests,
   boundedSchemas,
   oneDigestPath,
@@ -47,6 +45,7 @@ export const rules: readonly Rule[] = [
   noRegistryHosts,
   lockfileAddresses,
   markdownLinks,
+  architectureDrawing,
   productionLicences,
   documentedDependencies,
   installScripts,

@@ -1,7 +1,7 @@
 import { dirname } from "node:path/posix";
 import { type Finding, lineOf, type Rule, type TextFile } from "../finding.ts";
 import { type JsonObject, objectAt, readJsonAt } from "../json-text.ts";
-import { lockedPackages, type PackagePlace } from "../package-graph.ts";
+import { type LockfileKey, lockedPackages } from "../package-graph.ts";
 import { isFixture, isNamed } from "../source-tree.ts";
 
 const name = "install-scripts";
@@ -40,9 +40,7 @@ function findInLock(lock: TextFile, files: readonly TextFile[]): Finding[] {
   return [...findings, ...stale.map((dependency) => reportStale(manifestPath, dependency))];
 }
 
-function namesWithScripts(
-  packages: ReadonlyMap<PackagePlace, JsonObject>,
-): ReadonlyMap<string, PackagePlace> {
+function namesWithScripts(packages: ReadonlyMap<LockfileKey, JsonObject>): ReadonlyMap<string, LockfileKey> {
   return new Map(
     [...packages]
       .filter(([, entry]) => entry["hasInstallScript"] === true)

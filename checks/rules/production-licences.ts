@@ -2,7 +2,7 @@ import type { Finding, Rule, TextFile } from "../finding.ts";
 import { lineOf } from "../finding.ts";
 import type { JsonObject } from "../json-text.ts";
 import { stringAt } from "../json-text.ts";
-import { lockedPackages, type PackagePlace, productionPackages } from "../package-graph.ts";
+import { type LockfileKey, lockedPackages, productionPackages } from "../package-graph.ts";
 
 const name = "production-licences";
 const lockPath = "package-lock.json";
@@ -30,9 +30,9 @@ export const productionLicences: Rule = {
   },
 };
 
-type Locked = { readonly lock: TextFile; readonly packages: ReadonlyMap<PackagePlace, JsonObject> };
+type Locked = { readonly lock: TextFile; readonly packages: ReadonlyMap<LockfileKey, JsonObject> };
 
-function findInPackage(place: PackagePlace, { lock, packages }: Locked): Finding[] {
+function findInPackage(place: LockfileKey, { lock, packages }: Locked): Finding[] {
   const licence = stringAt(packages.get(place), "license");
   if (licence !== undefined && isAllowed(licence)) return [];
   const line = lineOf(lock.text, lock.text.indexOf(`"${place}":`));

@@ -15,39 +15,39 @@ const claims: readonly Claim[] = [
   {
     title: "Every flow works in Chromium against the real Keep, PostgreSQL and both providers",
     paths: [
-      `${tests}/account.test.ts`,
-      `${tests}/secrets.test.ts`,
-      `${tests}/tokens.test.ts`,
-      `${tests}/audit.test.ts`,
+      `${tests}/account.browser.test.ts`,
+      `${tests}/secrets.browser.test.ts`,
+      `${tests}/tokens.browser.test.ts`,
+      `${tests}/audit.browser.test.ts`,
     ],
   },
   {
     title: "Every screen and state has its picture, light and dark, narrow and wide, none blank or broken",
-    paths: [`${tests}/every-screen.test.ts`],
+    paths: [`${tests}/every-screen.browser.test.ts`],
   },
   {
     title: "axe-core finds nothing on any screen, and every flow works by keyboard alone",
-    paths: [`${tests}/every-screen.test.ts`, `${tests}/keyboard.test.ts`],
+    paths: [`${tests}/every-screen.browser.test.ts`, `${tests}/keyboard.browser.test.ts`],
   },
   {
     title: "200 hostile strings in every name, tag, note and provider field are shown as typed and inert",
-    paths: [`${tests}/hostile-strings.test.ts`],
+    paths: [`${tests}/hostile-strings.browser.test.ts`],
   },
   {
     title: "No secret is in an address, in storage, or on the page 30 seconds after it was revealed",
-    paths: [`${tests}/no-trace.test.ts`],
+    paths: [`${tests}/no-trace.browser.test.ts`],
   },
   {
     title: "The first screen needs at most 150 kB of compressed scripts",
-    paths: [`${tests}/budget.test.ts`],
+    paths: [`${tests}/budget.browser.test.ts`],
   },
   {
     title: "10,000 secrets in one vault are painted within a second, scroll smoothly and are found at once",
-    paths: [`${tests}/large-vault.timed.test.ts`],
+    paths: [`${tests}/large-vault.bench.test.ts`],
   },
   {
     title: "A new person's program reads a secret within two minutes of the sign-in",
-    paths: [`${tests}/first-minutes.test.ts`],
+    paths: [`${tests}/first-steps.browser.test.ts`],
   },
 ];
 

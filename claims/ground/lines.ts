@@ -7,7 +7,7 @@
 import type { ShowLine } from "../line.ts";
 import { proveByTests } from "../prove-by-tests.ts";
 import { proveCiTime } from "./ci-time.ts";
-import { proveTestParts } from "./test-parts.ts";
+import { proveTestServers } from "./test-servers.ts";
 
 const topic = "ground";
 
@@ -31,34 +31,34 @@ export const groundLines: readonly ShowLine[] = [
     line: 3,
     title: "Both tarballs install and work outside the clone, without packages for a GPU",
     needs: ["debian packages", "python", "test models"],
-    prove: proveByTests("ground 3", ["claims/ground/tarballs.test.ts"]),
+    prove: proveByTests("ground 3", ["claims/ground/tarballs.integration.test.ts"]),
   },
   {
     topic,
     line: 4,
     title: "Every test part starts, is used for real, and leaves no process, port or folder behind",
     needs: ["debian packages", "python", "test models"],
-    prove: proveTestParts,
+    prove: proveTestServers,
   },
   {
     topic,
     line: 5,
     title: "The MiniLM model file gives the similarities of an independent float32 computation",
     needs: ["debian packages", "python", "test models"],
-    prove: proveByTests("ground 5", ["packages/test-servers/src/models/minilm-similarity.test.ts"]),
+    prove: proveByTests("ground 5", ["packages/test-servers/src/models/minilm-similarity.model.test.ts"]),
   },
   {
     topic,
     line: 6,
     title: "npm run show lists and runs these lines, also when started by Node 20",
     needs: [],
-    prove: proveByTests("ground 6", ["claims/ground/show-command.test.ts"]),
+    prove: proveByTests("ground 6", ["claims/ground/show-command.browser.test.ts"]),
   },
   {
     topic,
     line: 7,
     title: "The README's quick start works line by line from an empty folder",
     needs: ["debian packages", "python", "test models"],
-    prove: proveByTests("ground 7", ["claims/ground/quick-start.test.ts"]),
+    prove: proveByTests("ground 7", ["claims/ground/quick-start.browser.test.ts"]),
   },
 ];

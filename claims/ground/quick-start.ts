@@ -3,12 +3,20 @@ export type QuickStartStep =
   | { readonly kind: "server"; readonly line: string }
   | { readonly kind: "file"; readonly name: string; readonly content: string };
 
+/** The pages a newcomer follows, in this order. */
+export const quickStartPages: readonly string[] = [
+  "README.md",
+  "docs/hearth/quick-start.md",
+  "docs/keep/quick-start.md",
+];
+
 /**
- * What the README's "Quick start" asks of a reader, in order: each line of an `sh` block, and each program to save.
- * A line that serves is left running; comment lines after a command are the output it promises, "…" any text.
+ * The steps of a page, in order: each line of an `sh` block, and each program to save. A line that serves is left
+ * running; comment lines after a command are the output it promises, where "…" stands for any text. Of a page with a
+ * section "Quick start", only that section counts.
  */
-export function readQuickStart(readme: string): readonly QuickStartStep[] {
-  const section = /^## Quick start$([\s\S]*?)^## /m.exec(readme)?.[1] ?? "";
+export function readQuickStart(page: string): readonly QuickStartStep[] {
+  const section = /^## Quick start$([\s\S]*?)^## /m.exec(page)?.[1] ?? page;
   const blocks = [...section.matchAll(/^```(sh|js|python)\n([\s\S]*?)^```$/gm)];
   return blocks.flatMap(({ 1: language, 2: content = "", index }) =>
     language === "sh" ? readLines(content) : [{ kind: "file", name: nameBefore(section, index), content }],

@@ -15,43 +15,47 @@ const claims: readonly Claim[] = [
   {
     title:
       "From an empty folder to the first token, beside the same steps by hand with llama.cpp's own server",
-    paths: [`${terminal}/first-answer.test.ts`],
+    paths: [`${terminal}/time-to-first-token.model.test.ts`],
   },
   {
     title: "Typing, Ctrl-C, a resized window, a pipe and no terminal at all do what people expect",
-    paths: [`${terminal}/terminal-flows.test.ts`, `${terminal}/chat-flows.test.ts`],
+    paths: [`${terminal}/terminal-flows.model.test.ts`, `${terminal}/chat-flows.model.test.ts`],
   },
   {
     title: "Every command's help, error and empty state can be read by somebody new",
-    paths: [`${terminal}/every-command.test.ts`],
+    paths: [`${terminal}/every-command.model.test.ts`],
   },
   {
     title: "The page's flows work in Chromium on the real server and SmolLM2",
-    paths: [`${page}/page-flows.test.ts`, `${page}/persistence.test.ts`, `${page}/ui-accuracy.test.ts`],
+    paths: [
+      `${page}/user-flows.browser.test.ts`,
+      `${page}/persistence.browser.test.ts`,
+      `${page}/ui-accuracy.browser.test.ts`,
+    ],
   },
   {
     title: "Every screen of the page has its picture, light and dark, narrow and wide, none blank or broken",
-    paths: [`${page}/every-screen.test.ts`],
+    paths: [`${page}/every-screen.browser.test.ts`],
   },
   {
     title: "axe-core finds nothing on the page, and it works by keyboard alone",
-    paths: [`${page}/every-screen.test.ts`, `${page}/keyboard.test.ts`],
+    paths: [`${page}/every-screen.browser.test.ts`, `${page}/keyboard.browser.test.ts`],
   },
   {
     title: "hearth list on a running server takes at most 150 ms of our own time",
-    paths: ["bench/command-start.test.ts"],
+    paths: ["bench/command-start.bench.test.ts"],
   },
   {
     title: "The page's first load is at most 200 kB, and streaming keeps it smooth",
-    paths: [`${page}/budget.timed.test.ts`],
+    paths: [`${page}/budget.bench.test.ts`],
   },
   {
     title: "Completion, --json and exit codes are as documented",
-    paths: [`${terminal}/completion-and-codes.test.ts`],
+    paths: [`${terminal}/completion-and-codes.model.test.ts`],
   },
   {
     title: "The quick start of the README works as it is written",
-    paths: ["claims/ground/quick-start.test.ts", "claims/people/quick-start.test.ts"],
+    paths: ["claims/ground/quick-start.browser.test.ts", "claims/people/quick-start.test.ts"],
   },
 ];
 

@@ -7,7 +7,7 @@ export type LoadPlan = {
   readonly clients: number;
   /** Between two requests of one client, on average. */
   readonly pauseMilliseconds: number;
-  readonly mostTokens: number;
+  readonly maxTokens: number;
 };
 
 export type Outcome = {
@@ -45,7 +45,7 @@ export function startClientLoad(plan: LoadPlan): ClientLoad {
   };
 }
 
-async function askOnce({ url, model, mostTokens }: LoadPlan, content: string): Promise<Outcome> {
+async function askOnce({ url, model, maxTokens }: LoadPlan, content: string): Promise<Outcome> {
   const startedAt = performance.now();
   let hasBegun = false;
   const end = (problem?: string): Outcome => ({
@@ -61,7 +61,7 @@ async function askOnce({ url, model, mostTokens }: LoadPlan, content: string): P
       body: JSON.stringify({
         model,
         stream: true,
-        max_tokens: mostTokens,
+        max_tokens: maxTokens,
         messages: [{ role: "user", content }],
       }),
     });

@@ -2,10 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeTemporaryFolder, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
-import {
-  type ForgedNames,
-  serveForgedNames,
-} from "../../apps/hearth/src/models/registry/test/forged-names.ts";
+import { type FakeNames, serveFakeNames } from "../../apps/hearth/src/models/registry/test/fake-dns.ts";
 import { serveHearth } from "../terminal/run-hearth.ts";
 
 /** One moment of a name's life: whom the program knows under it, and what a question is answered with. */
@@ -27,8 +24,8 @@ const longestMilliseconds = 15_000;
  */
 async function findNamedEngines(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const names: ForgedNames = new Map();
-  const nameServer = stack.use(await serveForgedNames(names));
+  const names: FakeNames = new Map();
+  const nameServer = stack.use(await serveFakeNames(names));
   const engine = stack.use(
     await startLlamaServer({ model: await testModel("tiny-llama.gguf"), host: "0.0.0.0" }),
   );

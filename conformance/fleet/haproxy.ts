@@ -9,7 +9,7 @@ import {
 
 export type Balancer = { readonly url: string; readonly process: OwnedProcess };
 
-/** HAProxy in front of nodes, as `docs/deployment.md` writes it: a node that says it is not ready gets nothing more. */
+/** HAProxy in front of nodes, as `docs/hearth/deployment.md` writes it: a node that says it is not ready gets nothing more. */
 export async function startBalancer(
   nodes: readonly { readonly url: string }[],
   folder: TemporaryFolder,

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { makeTemporaryFolder, preparePython, testModel } from "@hearth-and-keep/test-servers";
 import { drawPng } from "../../apps/hearth/src/images/test/draw-images.ts";
 import { createFromFile } from "../../apps/hearth/src/models/create-from-file.ts";
-import { serveForgedNames } from "../../apps/hearth/src/models/registry/test/forged-names.ts";
+import { serveFakeNames } from "../../apps/hearth/src/models/registry/test/fake-dns.ts";
 import { openModelStore } from "../../apps/hearth/src/models/store/model-store.ts";
 import { serveHearth } from "../terminal/run-hearth.ts";
 import { promptTokensOf, send } from "./image-calls.ts";
@@ -26,7 +26,7 @@ const allowed = "images.test.example";
 const hosts = {
   [allowed]: "203.0.114.10",
   "elsewhere.test.example": "203.0.114.20",
-  // A host that is named and whose name means a private place.
+  // A listed host whose name resolves to a private address.
   "private.test.example": "10.0.0.5",
 };
 const fixtures = new URL("../../apps/hearth/src/models/registry/fixtures/", import.meta.url);
@@ -56,13 +56,13 @@ const calls: Readonly<Record<string, (url: string | undefined) => Readonly<Recor
 async function fetchImages(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   stack.use(
-    await serveForgedNames(new Map(Object.entries(hosts).map(([name, address]) => [name, [[address]]]))),
+    await serveFakeNames(new Map(Object.entries(hosts).map(([name, address]) => [name, [[address]]]))),
   );
   const asked: string[] = [];
   const image = drawPng({ width: 80, height: 60 });
   const server = createServer({
-    key: await readFile(new URL("world-key.pem", fixtures)),
-    cert: await readFile(new URL("world-certificate.pem", fixtures)),
+    key: await readFile(new URL("fake-internet-key.pem", fixtures)),
+    cert: await readFile(new URL("fake-internet-certificate.pem", fixtures)),
   });
   server.on("request", (request, response) => {
     asked.push(request.headers.host ?? "");
@@ -103,7 +103,7 @@ async function serveSeeing(stack: AsyncDisposableStack): ReturnType<typeof serve
     HEARTH_ENGINES_FOLDER: engines.path,
     HEARTH_CONTEXT_LENGTH: "1024",
     // Where the certificate of this world is.
-    NODE_EXTRA_CA_CERTS: new URL("world-certificate.pem", fixtures).pathname,
+    NODE_EXTRA_CA_CERTS: new URL("fake-internet-certificate.pem", fixtures).pathname,
   });
 }
 

@@ -6,7 +6,7 @@ import {
   drawWebp,
   jpegSegment,
   pngChunk,
-  pngSign,
+  pngSignature,
   smallestWebp,
   webpChunk,
 } from "../../apps/hearth/src/images/test/draw-images.ts";
@@ -217,7 +217,12 @@ function bombs(): HostileImage[] {
   behindSmall.writeUInt32BE(8, 16);
   behindSmall.writeUInt32BE(8, 20);
   const header = drawn.png.bytes.subarray(8, 33);
-  const emptied = [pngSign, header, pngChunk("IDAT", Buffer.alloc(0)), pngChunk("IEND", Buffer.alloc(0))];
+  const emptied = [
+    pngSignature,
+    header,
+    pngChunk("IDAT", Buffer.alloc(0)),
+    pngChunk("IEND", Buffer.alloc(0)),
+  ];
   return [
     hostile("png of 100 megapixels in 12 MB", "image/png", drawPng({ ...large, packing: 0 })),
     hostile("png of 100 megapixels in a few kB", "image/png", squeezed),

@@ -7,12 +7,12 @@
 
 import { preparePython } from "@hearth-and-keep/test-servers";
 import { createLlamaServerDriver } from "@hearth-and-keep/upstream-engine";
-import type { Family } from "../../apps/hearth/src/protocol.ts";
+import type { Protocol } from "../../apps/hearth/src/protocol.ts";
 import {
-  seeing,
   startTestServer,
   type TestServer,
   tiny,
+  tinyVision,
 } from "../../apps/hearth/src/test/start-test-server.ts";
 
 export type SentImage = { readonly bytes: Buffer; readonly mediaType: string };
@@ -20,13 +20,13 @@ export type SentImage = { readonly bytes: Buffer; readonly mediaType: string };
 /** One way to show images to a model. */
 export type ImageCall = {
   readonly path: string;
-  readonly family: Family["name"];
+  readonly family: Protocol["name"];
   readonly body: (images: readonly SentImage[], stream: boolean) => Readonly<Record<string, unknown>>;
 };
 
 const question = "What do you see?";
 /** Enough to tell two answers apart, and few enough that rounding does not. */
-const mostTokens = 3;
+const maxTokens = 3;
 
 const dataUrl = ({ bytes, mediaType }: SentImage): string =>
   `data:${mediaType};base64,${bytes.toString("base64")}`;
@@ -42,7 +42,7 @@ export const imageCalls: readonly ImageCall[] = [
         { role: "user", content: question, images: images.map(({ bytes }) => bytes.toString("base64")) },
       ],
       think: false,
-      options: { num_predict: mostTokens, temperature: 0 },
+      options: { num_predict: maxTokens, temperature: 0 },
     }),
   },
   {
@@ -54,7 +54,7 @@ export const imageCalls: readonly ImageCall[] = [
       prompt: question,
       images: images.map(dataUrl),
       think: false,
-      options: { num_predict: mostTokens, temperature: 0 },
+      options: { num_predict: maxTokens, temperature: 0 },
     }),
   },
   {
@@ -66,7 +66,7 @@ export const imageCalls: readonly ImageCall[] = [
       ...(stream ? { stream_options: { include_usage: true } } : {}),
       messages: [chatMessage(images)],
       reasoning_effort: "none",
-      max_tokens: mostTokens,
+      max_tokens: maxTokens,
       temperature: 0,
     }),
   },
@@ -97,7 +97,7 @@ export const imageCalls: readonly ImageCall[] = [
       model: "seeing",
       stream,
       messages: [messagesMessage(images)],
-      max_tokens: mostTokens,
+      max_tokens: maxTokens,
       temperature: 0,
     }),
   },
@@ -125,7 +125,7 @@ export async function startSeeingServer(): Promise<TestServer> {
     program: { kind: "xllamacpp", interpreter },
     onWarning: () => undefined,
   });
-  return startTestServer({ models: { seeing, blind: tiny }, driver });
+  return startTestServer({ models: { tinyVision, blind: tiny }, driver });
 }
 
 export type CallAnswer = { readonly status: number; readonly contentType: string; readonly text: string };

@@ -1,18 +1,18 @@
-"""The calls of the official `anthropic` client, sync and async, on real weights and on a script."""
+"""The calls of the official `anthropic` client, sync and async, on real weights and on a fake engine."""
 
 import asyncio
 
 from anthropic import Anthropic, AsyncAnthropic, beta_tool
 
-from outcomes import asked, real, right_key, scripted, tell, tell_refused, weather
+from outcomes import base_messages, real, right_key, scripted, report, report_rejected, weather
 
-settings = {"model": "smol", "messages": asked, "max_tokens": 8, "extra_body": {"temperature": 0}}
+settings = {"model": "smol", "messages": base_messages, "max_tokens": 8, "extra_body": {"temperature": 0}}
 tool = {
     "name": "weather",
     "description": "Tells the weather in a city",
     "input_schema": weather["function"]["parameters"],
 }
-with_tools = {"model": "tiny", "messages": asked, "max_tokens": 16, "tools": [tool]}
+with_tools = {"model": "tiny", "messages": base_messages, "max_tokens": 16, "tools": [tool]}
 thinking = {"type": "enabled", "budget_tokens": 1024}
 
 
@@ -40,7 +40,7 @@ def create_alike():
 def counted():
     system = "Answer in one word"
     used = client.messages.create(**settings, system=system).usage
-    told = client.messages.count_tokens(model="smol", messages=asked, system=system).input_tokens
+    told = client.messages.count_tokens(model="smol", messages=base_messages, system=system).input_tokens
     return told == used.input_tokens + (used.cache_read_input_tokens or 0)
 
 
@@ -50,9 +50,9 @@ def at_the_root_with_a_token():
 
 
 def prefilled():
-    messages = [*asked, {"role": "assistant", "content": "One, two,"}]
-    answer = client.messages.create(**{**settings, "messages": messages}, stop_sequences=["four"])
-    return [answer.stop_reason in ("max_tokens", "stop_sequence"), "One, two," not in answer.content[0].text]
+    messages = [*base_messages, {"role": "assistant", "content": "One, two,"}]
+    response = client.messages.create(**{**settings, "messages": messages}, stop_sequences=["four"])
+    return [response.stop_reason in ("max_tokens", "stop_sequence"), "One, two," not in response.content[0].text]
 
 
 def tools_loop():
@@ -63,7 +63,7 @@ def tools_loop():
         {"type": "tool_result", "tool_use_id": calls[1].id, "content": [{"type": "text", "text": "no"}], "is_error": True},
     ]
     messages = [
-        *asked,
+        *base_messages,
         {"role": "assistant", "content": [block.model_dump() for block in first.content]},
         {"role": "user", "content": results},
     ]
@@ -71,7 +71,7 @@ def tools_loop():
     return {
         "calls": [[call.name, call.input["city"]] for call in calls],
         "reasons": [first.stop_reason, second.stop_reason],
-        "answer": second.content[-1].text,
+        "response": second.content[-1].text,
     }
 
 
@@ -106,20 +106,20 @@ def runner():
         """
         return f"sunny in {city}"
 
-    final = tiny.beta.messages.tool_runner(model="tiny", max_tokens=16, messages=asked, tools=[weather]).until_done()
+    final = tiny.beta.messages.tool_runner(model="tiny", max_tokens=16, messages=base_messages, tools=[weather]).until_done()
     return final.content[-1].text
 
 
 def whole_thoughts():
-    answer = tiny.messages.create(model="tiny", messages=asked, max_tokens=2048, thinking=thinking)
-    return [[block.type for block in answer.content], answer.content[0].thinking]
+    response = tiny.messages.create(model="tiny", messages=base_messages, max_tokens=2048, thinking=thinking)
+    return [[block.type for block in response.content], response.content[0].thinking]
 
 
 async def eight_streams():
     other = AsyncAnthropic(base_url=f"{scripted}/alt", api_key=right_key, max_retries=0)
 
     async def one():
-        async with other.messages.stream(model="tiny", messages=asked, max_tokens=2048, thinking=thinking) as stream:
+        async with other.messages.stream(model="tiny", messages=base_messages, max_tokens=2048, thinking=thinking) as stream:
             final = await stream.get_final_message()
         return [final.content[0].thinking, final.content[1].text]
 
@@ -131,7 +131,7 @@ async def async_calls():
     whole = await other.messages.create(**settings)
     stream = await other.messages.create(**settings, stream=True)
     kinds = [event.type async for event in stream]
-    counted = await other.messages.count_tokens(model="smol", messages=asked)
+    counted = await other.messages.count_tokens(model="smol", messages=base_messages)
     models = [entry.id async for entry in other.models.list()]
     return {
         "type": whole.type,
@@ -154,33 +154,33 @@ def broken_halfway():
     return {"seen": seen, "error": None}
 
 
-tell("models.list", lambda: sorted(entry.id for entry in client.models.list()))
-tell("models.retrieve", lambda: client.models.retrieve("smol:latest").type)
-tell("messages, whole and streamed", create_alike)
-tell("count_tokens equals the usage", counted)
-tell("root address with an auth token", at_the_root_with_a_token)
-tell("prefill and stop_sequences", prefilled)
-tell("system as blocks", lambda: client.messages.create(**settings, system=[{"type": "text", "text": "Be brief", "cache_control": {"type": "ephemeral"}}]).type)
-tell("system among the messages", lambda: client.messages.create(**{**settings, "messages": [{"role": "system", "content": "Be brief"}, *asked]}).type)
-tell("beta messages", lambda: client.beta.messages.create(**settings, betas=["something-2026-01-01"]).type)
-tell("unknown model", lambda: client.messages.create(**{**settings, "model": "nobody"}).id)
-tell("too long a prompt", lambda: client.messages.create(**{**settings, "messages": [{"role": "user", "content": "word " * 3000}]}).id)
-tell("async: messages, streamed, count_tokens, models", async_calls)
-tell("tools with a second turn", tools_loop)
-tell("tool_choice", choices_of_tools)
-tell("tools streamed", streamed_calls)
-tell("tool_runner", runner)
-tell("thoughts", whole_thoughts)
-tell("eight streams of thoughts at once", eight_streams)
-tell("failure halfway", broken_halfway)
-tell("failure at once", lambda: tiny.messages.create(model="tiny", messages=[{"role": "user", "content": "break at once"}], max_tokens=16).id)
-tell_refused(
+report("models.list", lambda: sorted(entry.id for entry in client.models.list()))
+report("models.retrieve", lambda: client.models.retrieve("smol:latest").type)
+report("messages, complete and streamed", create_alike)
+report("count_tokens equals the usage", counted)
+report("root URL with an auth token", at_the_root_with_a_token)
+report("prefill and stop_sequences", prefilled)
+report("system as blocks", lambda: client.messages.create(**settings, system=[{"type": "text", "text": "Be brief", "cache_control": {"type": "ephemeral"}}]).type)
+report("system among the messages", lambda: client.messages.create(**{**settings, "messages": [{"role": "system", "content": "Be brief"}, *base_messages]}).type)
+report("beta messages", lambda: client.beta.messages.create(**settings, betas=["something-2026-01-01"]).type)
+report("unknown model", lambda: client.messages.create(**{**settings, "model": "nobody"}).id)
+report("prompt too long", lambda: client.messages.create(**{**settings, "messages": [{"role": "user", "content": "word " * 3000}]}).id)
+report("async: messages, streamed, count_tokens, models", async_calls)
+report("tools with a second turn", tools_loop)
+report("tool_choice", choices_of_tools)
+report("tools streamed", streamed_calls)
+report("tool_runner", runner)
+report("thoughts", whole_thoughts)
+report("eight concurrent streams with thinking", eight_streams)
+report("failure mid-stream", broken_halfway)
+report("failure immediately", lambda: tiny.messages.create(model="tiny", messages=[{"role": "user", "content": "break at once"}], max_tokens=16).id)
+report_rejected(
     {
-        "messages": lambda who: who.messages.create(**settings).id,
-        "messages streamed": lambda who: len(list(who.messages.create(**settings, stream=True))),
-        "count_tokens": lambda who: who.messages.count_tokens(model="smol", messages=asked).input_tokens,
-        "models.list": lambda who: len(list(who.models.list())),
-        "models.retrieve": lambda who: who.models.retrieve("smol").id,
+        "messages": lambda caller: caller.messages.create(**settings).id,
+        "messages streamed": lambda caller: len(list(caller.messages.create(**settings, stream=True))),
+        "count_tokens": lambda caller: caller.messages.count_tokens(model="smol", messages=base_messages).input_tokens,
+        "models.list": lambda caller: len(list(caller.models.list())),
+        "models.retrieve": lambda caller: caller.models.retrieve("smol").id,
     },
     make_client,
 )

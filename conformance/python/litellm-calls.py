@@ -4,7 +4,7 @@ import json
 
 import litellm
 
-from outcomes import asked, keyless, real, right_key, says, scripted, tell, tell_refused, weather
+from outcomes import base_messages, keyless, real, right_key, says, scripted, report, report_rejected, weather
 
 litellm.suppress_debug_info = True
 litellm.telemetry = False
@@ -23,17 +23,17 @@ def place(provider, model, address):
 
 
 def whole(provider, model="smol", address=real, **more):
-    fields = {**place(provider, model, address), "messages": asked, "max_tokens": 8, "temperature": 0, **more}
+    fields = {**place(provider, model, address), "messages": base_messages, "max_tokens": 8, "temperature": 0, **more}
     return litellm.completion(**fields)
 
 
 def completed(provider):
-    answer = whole(provider)
-    return {"said": says(answer.choices[0].message.content), "tokens": answer.usage.completion_tokens}
+    response = whole(provider)
+    return {"said": says(response.choices[0].message.content), "tokens": response.usage.completion_tokens}
 
 
 async def streamed(provider):
-    fields = {**place(provider, "smol", real), "messages": asked, "max_tokens": 8, "temperature": 0}
+    fields = {**place(provider, "smol", real), "messages": base_messages, "max_tokens": 8, "temperature": 0}
     stream = await litellm.acompletion(**fields, stream=True)
     chunks = [chunk async for chunk in stream]
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
@@ -41,24 +41,24 @@ async def streamed(provider):
 
 
 def called(provider):
-    answer = whole(provider, "tiny", scripted, tools=[weather]).choices[0]
+    response = whole(provider, "tiny", scripted, tools=[weather]).choices[0]
     calls = [
         [call.function.name, json.loads(call.function.arguments)["city"]]
-        for call in answer.message.tool_calls or []
+        for call in response.message.tool_calls or []
     ]
-    return {"calls": calls, "reason": answer.finish_reason}
+    return {"calls": calls, "reason": response.finish_reason}
 
 
 def shaped(provider):
     schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False}
     wanted = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema, "strict": True}}
-    answer = whole(provider, max_tokens=16, response_format=wanted)
-    return type(json.loads(answer.choices[0].message.content)["ok"]).__name__
+    response = whole(provider, max_tokens=16, response_format=wanted)
+    return type(json.loads(response.choices[0].message.content)["ok"]).__name__
 
 
 def embedded(provider, address=real):
-    answer = litellm.embedding(**place(provider, "minilm", address), input=["a", "b"])
-    return [len(entry["embedding"]) for entry in answer.data]
+    response = litellm.embedding(**place(provider, "minilm", address), input=["a", "b"])
+    return [len(entry["embedding"]) for entry in response.data]
 
 
 def by_class(call):
@@ -71,21 +71,21 @@ def by_class(call):
 
 long_question = [{"role": "user", "content": "word " * 3000}]
 for provider in providers:
-    tell(f"{provider}: completion", lambda: completed(provider))
-    tell(f"{provider}: acompletion streamed", lambda: streamed(provider))
-    tell(f"{provider}: unknown model", lambda: by_class(lambda: whole(provider, "nobody")))
+    report(f"{provider}: completion", lambda: completed(provider))
+    report(f"{provider}: acompletion streamed", lambda: streamed(provider))
+    report(f"{provider}: unknown model", lambda: by_class(lambda: whole(provider, "nobody")))
     if provider != "ollama":
-        tell(f"{provider}: tools", lambda: called(provider))
+        report(f"{provider}: tools", lambda: called(provider))
     if provider != "anthropic":
-        tell(f"{provider}: response_format", lambda: shaped(provider))
+        report(f"{provider}: response_format", lambda: shaped(provider))
 for provider in ("openai", "anthropic"):
-    tell(f"{provider}: too long a prompt", lambda: by_class(lambda: whole(provider, messages=long_question)))
-tell("openai: embedding", lambda: embedded("openai"))
-# For this one it does not send the key that it is given.
-tell("ollama: embedding", lambda: embedded("ollama", keyless))
-tell("ollama: embedding where a key is wanted", lambda: by_class(lambda: embedded("ollama")))
+    report(f"{provider}: prompt too long", lambda: by_class(lambda: whole(provider, messages=long_question)))
+report("openai: embedding", lambda: embedded("openai"))
+# LiteLLM does not send the API key for this provider.
+report("ollama: embedding", lambda: embedded("ollama", keyless))
+report("ollama: embedding without the required key", lambda: by_class(lambda: embedded("ollama")))
 for provider in providers:
-    tell_refused(
+    report_rejected(
         {f"{provider}: completion": lambda key: by_class(lambda: whole(provider, api_key=key or "none"))},
         lambda key: key,
     )

@@ -1,11 +1,11 @@
-"""The calls of the official `ollama` client, sync and async, on real weights and on a script."""
+"""The calls of the official `ollama` client, sync and async, on real weights and on a fake engine."""
 
 import os
 
 from ollama import AsyncClient, Client
 from pydantic import BaseModel
 
-from outcomes import asked, model_file, question, real, registry, right_key, says, scripted, tell, tell_refused
+from outcomes import base_messages, model_file, question, real, registry, right_key, says, scripted, report, report_rejected
 
 options = {"seed": 1, "temperature": 0, "num_predict": 8}
 
@@ -42,8 +42,8 @@ def generate_alike():
 
 
 def chat_alike():
-    whole = client.chat(model="smol", messages=asked, options=options)
-    parts = list(client.chat(model="smol", messages=asked, options=options, stream=True))
+    whole = client.chat(model="smol", messages=base_messages, options=options)
+    parts = list(client.chat(model="smol", messages=base_messages, options=options, stream=True))
     return {
         "alike": whole.message.content == "".join(part.message.content for part in parts),
         "tokens": whole.eval_count,
@@ -52,18 +52,18 @@ def chat_alike():
 
 
 def chat_with_probabilities():
-    answer = client.chat(model="smol", messages=asked, options=options, logprobs=True, top_logprobs=3)
-    return [len(answer.logprobs), len(answer.logprobs[0].top_logprobs)]
+    response = client.chat(model="smol", messages=base_messages, options=options, logprobs=True, top_logprobs=3)
+    return [len(response.logprobs), len(response.logprobs[0].top_logprobs)]
 
 
 def chat_within_schema():
-    answer = client.chat(
+    response = client.chat(
         model="smol",
-        messages=asked,
+        messages=base_messages,
         format=Verdict.model_json_schema(),
         options={**options, "num_predict": 16},
     )
-    return type(Verdict.model_validate_json(answer.message.content).ok).__name__
+    return type(Verdict.model_validate_json(response.message.content).ok).__name__
 
 
 def load_and_unload():
@@ -75,22 +75,22 @@ def load_and_unload():
 
 
 def tools_loop():
-    first = tiny.chat(model="tiny", messages=asked, tools=[weather])
+    first = tiny.chat(model="tiny", messages=base_messages, tools=[weather])
     calls = [[call.function.name, dict(call.function.arguments)] for call in first.message.tool_calls]
     results = [
         {"role": "tool", "tool_name": name, "content": weather(**arguments)} for name, arguments in calls
     ]
-    second = tiny.chat(model="tiny", messages=[*asked, first.message, *results], tools=[weather])
-    return {"calls": calls, "answer": second.message.content, "reason": first.done_reason}
+    second = tiny.chat(model="tiny", messages=[*base_messages, first.message, *results], tools=[weather])
+    return {"calls": calls, "response": second.message.content, "reason": first.done_reason}
 
 
 def streamed_calls():
-    parts = tiny.chat(model="tiny", messages=asked, tools=[weather], stream=True)
+    parts = tiny.chat(model="tiny", messages=base_messages, tools=[weather], stream=True)
     return [call.function.arguments["city"] for part in parts for call in part.message.tool_calls or []]
 
 
 def thoughts():
-    parts = list(tiny.chat(model="tiny", messages=asked, think=True, stream=True))
+    parts = list(tiny.chat(model="tiny", messages=base_messages, think=True, stream=True))
     return [
         "".join(part.message.thinking or "" for part in parts),
         "".join(part.message.content or "" for part in parts),
@@ -117,10 +117,10 @@ def key_from_environment():
 
 async def async_calls():
     other = AsyncClient(host=real, headers={"Authorization": f"Bearer {right_key}"})
-    whole = await other.chat(model="smol", messages=asked, options=options)
+    whole = await other.chat(model="smol", messages=base_messages, options=options)
     parts = [
         part
-        async for part in await other.chat(model="smol", messages=asked, options=options, stream=True)
+        async for part in await other.chat(model="smol", messages=base_messages, options=options, stream=True)
     ]
     generated = [
         part async for part in await other.generate(model="smol", prompt=question, options=options, stream=True)
@@ -171,7 +171,7 @@ def moved(parts):
 def pulled():
     client.delete(remote)
     progress = moved(client.pull(remote, insecure=True, stream=True))
-    return [*progress, client.chat(model=remote, messages=asked, options=options).done]
+    return [*progress, client.chat(model=remote, messages=base_messages, options=options).done]
 
 
 def pulled_after_abort():
@@ -191,58 +191,58 @@ async def async_transfers():
     return [made, pushed[-1], removed, got[-1], (await other.delete(remote)).status]
 
 
-tell("list", lambda: sorted(entry.model for entry in client.list().models))
-tell("show", lambda: client.show("tiny").modelinfo["general.architecture"])
-tell("generate, whole and streamed", generate_alike)
-tell("generate raw", lambda: says(client.generate(model="smol", prompt="One two", raw=True, options=options).response))
-tell("generate with a suffix", lambda: client.generate(model="tiny", prompt="def f", suffix="end", options=options).eval_count)
-tell("load, ps and unload", load_and_unload)
-tell("chat, whole and streamed", chat_alike)
-tell("chat with probabilities", chat_with_probabilities)
-tell("chat within a pydantic schema", chat_within_schema)
-tell("chat thinking on", lambda: client.chat(model="tiny", messages=asked, think=True, options=options).eval_count)
-tell("chat thinking off", lambda: client.chat(model="tiny", messages=asked, think=False, options=options).eval_count)
-tell("chat thinking high", lambda: client.chat(model="tiny", messages=asked, think="high", options=options).eval_count)
-tell("chat thinking where it cannot", lambda: client.chat(model="smol", messages=asked, think=True).done)
-tell("embed", lambda: [len(vector) for vector in client.embed(model="minilm", input=["a", "b"], dimensions=128).embeddings])
-tell("embeddings", lambda: len(client.embeddings(model="minilm", prompt="a").embedding))
-tell("copy", lambda: client.copy("tiny", "mine").status)
-tell("delete", lambda: client.delete("mine").status)
-tell("delete what is not there", lambda: client.delete("mine").status)
-tell("chat with what is not there", lambda: client.chat(model="mine", messages=asked).done)
-tell("create_blob, and a model of it", made_of_blob)
-tell("create from a model with everything", made_of_model)
-tell("push", lambda: client.push(remote, insecure=True).status)
-tell("push streamed", lambda: moved(client.push(remote, insecure=True, stream=True)))
-tell("pull streamed", pulled)
-tell("pull after one that was left", pulled_after_abort)
-tell("async: create_blob, create, push, delete, pull", async_transfers)
-tell("pull what is not there", lambda: client.pull(f"{registry}/team/none", insecure=True).status)
-tell("push what is not there", lambda: client.push(f"{registry}/team/none", insecure=True).status)
-tell("create of nothing", lambda: client.create(model="none").status)
-tell("key from the environment", key_from_environment)
-tell("async: list, show, chat, generate, embed", async_calls)
-tell("tools from Python functions", tools_loop)
-tell("tools streamed", streamed_calls)
-tell("thoughts streamed", thoughts)
+report("list", lambda: sorted(entry.model for entry in client.list().models))
+report("show", lambda: client.show("tiny").modelinfo["general.architecture"])
+report("generate, complete and streamed", generate_alike)
+report("generate raw", lambda: says(client.generate(model="smol", prompt="One two", raw=True, options=options).response))
+report("generate with a suffix", lambda: client.generate(model="tiny", prompt="def f", suffix="end", options=options).eval_count)
+report("load, ps and unload", load_and_unload)
+report("chat, complete and streamed", chat_alike)
+report("chat with probabilities", chat_with_probabilities)
+report("chat within a pydantic schema", chat_within_schema)
+report("chat thinking on", lambda: client.chat(model="tiny", messages=base_messages, think=True, options=options).eval_count)
+report("chat thinking off", lambda: client.chat(model="tiny", messages=base_messages, think=False, options=options).eval_count)
+report("chat thinking high", lambda: client.chat(model="tiny", messages=base_messages, think="high", options=options).eval_count)
+report("chat thinking without support", lambda: client.chat(model="smol", messages=base_messages, think=True).done)
+report("embed", lambda: [len(vector) for vector in client.embed(model="minilm", input=["a", "b"], dimensions=128).embeddings])
+report("embeddings", lambda: len(client.embeddings(model="minilm", prompt="a").embedding))
+report("copy", lambda: client.copy("tiny", "mine").status)
+report("delete", lambda: client.delete("mine").status)
+report("delete an unknown model", lambda: client.delete("mine").status)
+report("chat with an unknown model", lambda: client.chat(model="mine", messages=base_messages).done)
+report("create_blob, and a model from it", made_of_blob)
+report("create from a model with all fields", made_of_model)
+report("push", lambda: client.push(remote, insecure=True).status)
+report("push streamed", lambda: moved(client.push(remote, insecure=True, stream=True)))
+report("pull streamed", pulled)
+report("pull after an aborted pull", pulled_after_abort)
+report("async: create_blob, create, push, delete, pull", async_transfers)
+report("pull an unknown model", lambda: client.pull(f"{registry}/team/none", insecure=True).status)
+report("push an unknown model", lambda: client.push(f"{registry}/team/none", insecure=True).status)
+report("create without a source", lambda: client.create(model="none").status)
+report("key from the environment", key_from_environment)
+report("async: list, show, chat, generate, embed", async_calls)
+report("tools from Python functions", tools_loop)
+report("tools streamed", streamed_calls)
+report("thinking streamed", thoughts)
 broken = [{"role": "user", "content": "break halfway"}]
-tell("failure halfway", lambda: broken_halfway(lambda: tiny.chat(model="tiny", messages=broken, think=False, stream=True)))
-tell_refused(
+report("failure mid-stream", lambda: broken_halfway(lambda: tiny.chat(model="tiny", messages=broken, think=False, stream=True)))
+report_rejected(
     {
-        "list": lambda who: len(who.list().models),
-        "ps": lambda who: len(who.ps().models),
-        "show": lambda who: who.show("smol").template,
-        "generate": lambda who: who.generate(model="smol", prompt=question, options=options).done,
-        "generate streamed": lambda who: len(list(who.generate(model="smol", prompt=question, stream=True))),
-        "chat": lambda who: who.chat(model="smol", messages=asked, options=options).done,
-        "embed": lambda who: len(who.embed(model="minilm", input="a").embeddings),
-        "embeddings": lambda who: len(who.embeddings(model="minilm", prompt="a").embedding),
-        "copy": lambda who: who.copy("tiny", "stolen").status,
-        "delete": lambda who: who.delete("tiny").status,
-        "create": lambda who: who.create(model="stolen", from_="tiny").status,
-        "create_blob": lambda who: who.create_blob(model_file),
-        "push": lambda who: who.push(remote, insecure=True).status,
-        "pull": lambda who: who.pull(remote, insecure=True).status,
+        "list": lambda caller: len(caller.list().models),
+        "ps": lambda caller: len(caller.ps().models),
+        "show": lambda caller: caller.show("smol").template,
+        "generate": lambda caller: caller.generate(model="smol", prompt=question, options=options).done,
+        "generate streamed": lambda caller: len(list(caller.generate(model="smol", prompt=question, stream=True))),
+        "chat": lambda caller: caller.chat(model="smol", messages=base_messages, options=options).done,
+        "embed": lambda caller: len(caller.embed(model="minilm", input="a").embeddings),
+        "embeddings": lambda caller: len(caller.embeddings(model="minilm", prompt="a").embedding),
+        "copy": lambda caller: caller.copy("tiny", "stolen").status,
+        "delete": lambda caller: caller.delete("tiny").status,
+        "create": lambda caller: caller.create(model="stolen", from_="tiny").status,
+        "create_blob": lambda caller: caller.create_blob(model_file),
+        "push": lambda caller: caller.push(remote, insecure=True).status,
+        "pull": lambda caller: caller.pull(remote, insecure=True).status,
     },
     make_client,
 )

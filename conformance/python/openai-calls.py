@@ -1,14 +1,14 @@
-"""The calls of the official `openai` client, sync and async, on real weights and on a script."""
+"""The calls of the official `openai` client, sync and async, on real weights and on a fake engine."""
 
 import json
 
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
-from outcomes import asked, question, real, right_key, says, scripted, tell, tell_refused, weather
+from outcomes import base_messages, question, real, right_key, says, scripted, report, report_rejected, weather
 
-settings = {"model": "smol", "messages": asked, "temperature": 0, "seed": 1, "max_tokens": 8}
-with_tools = {"model": "tiny", "messages": asked, "tools": [weather]}
+settings = {"model": "smol", "messages": base_messages, "temperature": 0, "seed": 1, "max_tokens": 8}
+with_tools = {"model": "tiny", "messages": base_messages, "tools": [weather]}
 flat_weather = {"type": "function", **weather["function"]}
 
 
@@ -17,7 +17,7 @@ class Verdict(BaseModel):
 
 
 def make_client(key, address=real):
-    # The client insists on having one; an empty header stands for none.
+    # The client requires a key; an empty header means none.
     client = OpenAI(base_url=f"{address}/v1", api_key=key or "none", max_retries=0)
     return client if key is not None else client.with_options(default_headers={"Authorization": ""})
 
@@ -40,34 +40,34 @@ def chat_alike():
 
 
 def chat_by_helper():
-    # The helper throws at an answer that its limit cut off, so the script's is taken, which ends by itself.
-    with tiny.chat.completions.stream(model="tiny", messages=asked) as stream:
+    # The helper throws on truncated output, so the fake engine is used, whose output ends by itself.
+    with tiny.chat.completions.stream(model="tiny", messages=base_messages) as stream:
         kinds = {event.type for event in stream}
         final = stream.get_final_completion()
     return {"kinds": sorted(kinds), "said": final.choices[0].message.content}
 
 
 def limited():
-    answer = client.chat.completions.create(model="smol", messages=asked, max_completion_tokens=4, temperature=0)
-    return [answer.choices[0].finish_reason, answer.usage.completion_tokens]
+    response = client.chat.completions.create(model="smol", messages=base_messages, max_completion_tokens=4, temperature=0)
+    return [response.choices[0].finish_reason, response.usage.completion_tokens]
 
 
 def parsed():
-    answer = client.chat.completions.parse(
-        model="smol", messages=asked, temperature=0, max_tokens=16, response_format=Verdict
+    response = client.chat.completions.parse(
+        model="smol", messages=base_messages, temperature=0, max_tokens=16, response_format=Verdict
     )
-    return type(answer.choices[0].message.parsed.ok).__name__
+    return type(response.choices[0].message.parsed.ok).__name__
 
 
 def probabilities():
-    answer = client.chat.completions.create(**settings, logprobs=True, top_logprobs=3)
-    content = answer.choices[0].logprobs.content
+    response = client.chat.completions.create(**settings, logprobs=True, top_logprobs=3)
+    content = response.choices[0].logprobs.content
     return [len(content), len(content[0].top_logprobs)]
 
 
 def two_choices():
-    answer = client.chat.completions.create(**settings, n=2)
-    return [choice.index for choice in answer.choices]
+    response = client.chat.completions.create(**settings, n=2)
+    return [choice.index for choice in response.choices]
 
 
 def request_id():
@@ -109,13 +109,13 @@ def tools_loop():
     results = [
         {"role": "tool", "tool_call_id": call.id, "content": [{"type": "text", "text": "sunny"}]} for call in calls
     ]
-    messages = [*asked, first.message.model_dump(exclude_none=True), *results]
+    messages = [*base_messages, first.message.model_dump(exclude_none=True), *results]
     second = tiny.chat.completions.create(model="tiny", messages=messages, tools=[weather]).choices[0]
     return {
         "calls": [[call.function.name, json.loads(call.function.arguments)["city"]] for call in calls],
         "ids": len({call.id for call in calls}),
         "reasons": [first.finish_reason, second.finish_reason],
-        "answer": second.message.content,
+        "response": second.message.content,
     }
 
 
@@ -137,15 +137,15 @@ def choices_of_tools():
 
 
 def thoughts():
-    answer = tiny.chat.completions.create(model="tiny", messages=asked, reasoning_effort="high").choices[0].message
-    return [answer.reasoning, answer.reasoning_content, answer.content]
+    response = tiny.chat.completions.create(model="tiny", messages=base_messages, reasoning_effort="high").choices[0].message
+    return [response.reasoning, response.reasoning_content, response.content]
 
 
 def response_calls():
-    answer = tiny.responses.create(model="tiny", input=question, tools=[flat_weather])
-    calls = [item for item in answer.output if item.type == "function_call"]
+    response = tiny.responses.create(model="tiny", input=question, tools=[flat_weather])
+    calls = [item for item in response.output if item.type == "function_call"]
     results = [{"type": "function_call_output", "call_id": call.call_id, "output": "sunny"} for call in calls]
-    items = [{"role": "user", "content": question}, *[item.model_dump() for item in answer.output], *results]
+    items = [{"role": "user", "content": question}, *[item.model_dump() for item in response.output], *results]
     return [len(calls), tiny.responses.create(model="tiny", input=items, tools=[flat_weather]).output_text]
 
 
@@ -175,42 +175,42 @@ async def async_calls():
     }
 
 
-tell("models.list", lambda: sorted(entry.id for entry in client.models.list()))
-tell("models.retrieve", lambda: client.models.retrieve("smol:latest").owned_by)
-tell("chat, whole and streamed", chat_alike)
-tell("chat by the stream helper", chat_by_helper)
-tell("max_completion_tokens", limited)
-tell("parse into a pydantic model", parsed)
-tell("probabilities", probabilities)
-tell("two choices", two_choices)
-tell("raw response with its request id", request_id)
-tell("developer role", lambda: says(client.chat.completions.create(**{**settings, "messages": [{"role": "developer", "content": "Be brief"}, *asked]}).choices[0].message.content))
-tell("completions, whole and streamed", completed)
-tell("embeddings, packed and plain", embedded)
-tell("embeddings of tokens", lambda: len(client.embeddings.create(model="minilm", input=[[1, 2]]).data))
-tell("responses, whole and streamed", response_alike)
-tell("responses by the stream helper", response_by_helper)
-tell("unknown model", lambda: client.chat.completions.create(**{**settings, "model": "nobody"}).id)
-tell("too long a prompt", lambda: client.chat.completions.create(**{**settings, "messages": [{"role": "user", "content": "word " * 3000}]}).id)
-tell("async: chat, responses, embeddings, models", async_calls)
-tell("tools with a second turn", tools_loop)
-tell("tools by the stream helper", streamed_calls)
-tell("tool_choice", choices_of_tools)
-tell("thoughts", thoughts)
-tell("responses with tools and a second turn", response_calls)
+report("models.list", lambda: sorted(entry.id for entry in client.models.list()))
+report("models.retrieve", lambda: client.models.retrieve("smol:latest").owned_by)
+report("chat, complete and streamed", chat_alike)
+report("chat by the stream helper", chat_by_helper)
+report("max_completion_tokens", limited)
+report("parse into a pydantic model", parsed)
+report("probabilities", probabilities)
+report("two choices", two_choices)
+report("raw response with its request id", request_id)
+report("developer role", lambda: says(client.chat.completions.create(**{**settings, "messages": [{"role": "developer", "content": "Be brief"}, *base_messages]}).choices[0].message.content))
+report("completions, complete and streamed", completed)
+report("embeddings, base64 and plain", embedded)
+report("embeddings of tokens", lambda: len(client.embeddings.create(model="minilm", input=[[1, 2]]).data))
+report("responses, complete and streamed", response_alike)
+report("responses by the stream helper", response_by_helper)
+report("unknown model", lambda: client.chat.completions.create(**{**settings, "model": "nobody"}).id)
+report("prompt too long", lambda: client.chat.completions.create(**{**settings, "messages": [{"role": "user", "content": "word " * 3000}]}).id)
+report("async: chat, responses, embeddings, models", async_calls)
+report("tools with a second turn", tools_loop)
+report("tools by the stream helper", streamed_calls)
+report("tool_choice", choices_of_tools)
+report("thoughts", thoughts)
+report("responses with tools and a second turn", response_calls)
 broken = {"model": "tiny", "messages": [{"role": "user", "content": "break halfway"}]}
-tell("chat failing halfway", lambda: broken_halfway(lambda: tiny.chat.completions.create(**broken, stream=True)))
-tell("responses failing halfway", lambda: broken_halfway(lambda: tiny.responses.create(model="tiny", input="break halfway", stream=True)))
-tell("chat failing at once", lambda: tiny.chat.completions.create(model="tiny", messages=[{"role": "user", "content": "break at once"}]).id)
-tell_refused(
+report("chat failing mid-stream", lambda: broken_halfway(lambda: tiny.chat.completions.create(**broken, stream=True)))
+report("responses failing mid-stream", lambda: broken_halfway(lambda: tiny.responses.create(model="tiny", input="break halfway", stream=True)))
+report("chat failing immediately", lambda: tiny.chat.completions.create(model="tiny", messages=[{"role": "user", "content": "break at once"}]).id)
+report_rejected(
     {
-        "models.list": lambda who: len(list(who.models.list())),
-        "models.retrieve": lambda who: who.models.retrieve("smol").id,
-        "chat": lambda who: who.chat.completions.create(**settings).id,
-        "chat streamed": lambda who: len(list(who.chat.completions.create(**settings, stream=True))),
-        "completions": lambda who: who.completions.create(model="smol", prompt="a", max_tokens=4).id,
-        "embeddings": lambda who: len(who.embeddings.create(model="minilm", input="a").data),
-        "responses": lambda who: who.responses.create(model="smol", input="a", max_output_tokens=4).id,
+        "models.list": lambda caller: len(list(caller.models.list())),
+        "models.retrieve": lambda caller: caller.models.retrieve("smol").id,
+        "chat": lambda caller: caller.chat.completions.create(**settings).id,
+        "chat streamed": lambda caller: len(list(caller.chat.completions.create(**settings, stream=True))),
+        "completions": lambda caller: caller.completions.create(model="smol", prompt="a", max_tokens=4).id,
+        "embeddings": lambda caller: len(caller.embeddings.create(model="minilm", input="a").data),
+        "responses": lambda caller: caller.responses.create(model="smol", input="a", max_output_tokens=4).id,
     },
     make_client,
 )

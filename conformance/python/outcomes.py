@@ -1,15 +1,15 @@
-"""How the call lists tell what came of each call: one JSON line with its name and its outcome."""
+"""Reports the outcome of each call as one JSON line with its name."""
 
 import asyncio
 import inspect
 import json
 import sys
 
-# The third address is that of a server that wants no key; the last are a registry's host and a model file.
+# The third URL is a server without an API key; the last arguments are a registry host and a model file.
 real, scripted, keyless, right_key, wrong_key, registry, model_file = sys.argv[1:]
 
 question = "Count from one to nine"
-asked = [{"role": "user", "content": question}]
+base_messages = [{"role": "user", "content": question}]
 weather = {
     "type": "function",
     "function": {
@@ -24,14 +24,14 @@ weather = {
 }
 
 
-def tell(name, call):
-    """Makes the call and prints its outcome: what it gave back, or the class and status of what it threw."""
+def report(name, call):
+    """Makes the call and prints its outcome: the return value, or the class and status of the exception."""
     try:
         outcome = call()
         if inspect.isawaitable(outcome):
             outcome = asyncio.run(wait_for(outcome))
-    except Exception as problem:
-        outcome = {"error": type(problem).__name__, "status": getattr(problem, "status_code", None)}
+    except Exception as error:
+        outcome = {"error": type(error).__name__, "status": getattr(error, "status_code", None)}
     print(json.dumps({"call": name, "outcome": outcome}), flush=True)
 
 
@@ -39,11 +39,11 @@ async def wait_for(outcome):
     return await outcome
 
 
-def tell_refused(endpoints, make_client):
-    """Each endpoint without a key and with a wrong one."""
+def report_rejected(endpoints, make_client):
+    """Calls each endpoint without a key and with a wrong key."""
     for name, call in endpoints.items():
-        tell(f"{name} without a key", lambda: call(make_client(None)))
-        tell(f"{name} with a wrong key", lambda: call(make_client(wrong_key)))
+        report(f"{name} without a key", lambda: call(make_client(None)))
+        report(f"{name} with a wrong key", lambda: call(make_client(wrong_key)))
 
 
 def says(text):

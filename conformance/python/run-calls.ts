@@ -1,43 +1,42 @@
 /**
  * @module
- * The official Python clients against a running Hearth that wants a key, on the stage that the npm clients use. One
- * script makes the calls of one client and prints a line for each; a test beside it says what each must come to.
+ * The official Python clients against a running Hearth with an API key, on the same servers as the npm clients. One
+ * script per client makes the calls and prints a line for each; `expected-outcomes.ts` has the expected results.
  * Nothing imports from here.
  */
 import { fileURLToPath } from "node:url";
 import { runPython, testModel } from "@hearth-and-keep/test-servers";
 import type { TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
-import { type ClientStage, rightKey, wrongKey } from "../client-fixture.ts";
+import { type ClientFixture, rightKey, wrongKey } from "../client-fixture.ts";
 
-export type PythonStage = ClientStage & {
+export type PythonFixture = ClientFixture & {
   readonly keyless: TestServer;
   readonly registry: { readonly url: string };
 };
 
 type Outcomes = Readonly<Record<string, unknown>>;
 
-/** Every call of a script by its name, with what came of it; a name that comes twice is a mistake. */
-export async function runCalls(script: string, stage: PythonStage): Promise<Outcomes> {
+/** The outcome of every call of a script, by its name. Throws on a duplicate name. */
+export async function runCalls(script: string, fixture: PythonFixture): Promise<Outcomes> {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  const addresses = [stage.real.url, stage.scripted.url, stage.keyless.url];
-  const transfers = [new URL(stage.registry.url).host, await testModel("tiny-llama.gguf")];
+  const addresses = [fixture.real.url, fixture.scripted.url, fixture.keyless.url];
+  const transfers = [new URL(fixture.registry.url).host, await testModel("tiny-llama.gguf")];
   const printed = await runPython(path, [...addresses, rightKey, wrongKey, ...transfers], {
     withinSeconds: 240,
-    // Otherwise it would leave what it compiled beside the scripts.
+    // Otherwise Python would write compiled files next to the scripts.
     environment: { PYTHONDONTWRITEBYTECODE: "1" },
   });
   const lines = printed
     .split("\n")
     .filter((line) => line.startsWith('{"call"'))
-    // Printed by outcomes.py, one object a line.
+    // Printed by outcomes.py, one object per line.
     .map((line) => JSON.parse(line) as { readonly call: string; readonly outcome: unknown });
   const outcomes = new Map(lines.map(({ call, outcome }) => [call, outcome]));
-  if (outcomes.size < lines.length)
-    throw new Error(`Cannot read "${script}": two of its calls have one name`);
+  if (outcomes.size < lines.length) throw new Error(`Duplicate call name in "${script}"`);
   return Object.fromEntries(outcomes);
 }
 
-/** What every endpoint must come to without a key and with a wrong one. */
+/** The outcome of every endpoint without a key and with a wrong key. */
 export function refusals(endpoints: readonly string[], outcome: unknown): Outcomes {
   return Object.fromEntries(
     endpoints.flatMap((endpoint) =>

@@ -1,4 +1,4 @@
-"""One upload by the official `ollama` client; prints its digest and how many seconds it took."""
+"""Uploads a file with the official `ollama` client and prints its digest and the duration in seconds."""
 
 import sys
 import time

@@ -1,8 +1,8 @@
 /**
  * @module
- * What goes over the wire, byte for byte: probes that official clients and browsers would tidy up, and the sequences
- * of programs that cannot run here. `rows.json` beside it names, for each bug that others have had, the test that
- * shows it is not ours.
+ * HTTP byte for byte: requests that official clients and browsers would normalize, and request sequences of programs that
+ * cannot run in tests. `rows.json` lists known bugs of other servers with the tests that show Hearth does not have
+ * them.
  * Nothing imports from here.
  */
 import { once } from "node:events";
@@ -10,13 +10,13 @@ import { connect } from "node:net";
 
 export type RawConnection = Disposable & {
   send(bytes: string | Uint8Array): void;
-  /** Says that nothing more will be sent, and goes on reading. */
+  /** Closes the sending side and continues to read. */
   finishSending(): void;
-  /** All that came so far. */
+  /** All data so far. */
   received(): string;
-  /** Waits until this stands in what came, and gives all of it. */
+  /** Waits until the data contains this, and returns all of it. */
   until(text: string | RegExp): Promise<string>;
-  /** Waits until the other side has closed, and gives all that came. */
+  /** Waits until the server closes, and returns all data. */
   untilClosed(): Promise<string>;
 };
 
@@ -27,10 +27,10 @@ export function openConnection(url: string): RawConnection {
   socket.on("data", (chunk: Buffer) => {
     received += chunk.toString("latin1");
   });
-  // A refusal may reset the connection while the rest of a request is still on its way.
+  // An error response may reset the connection while the rest of the request is still being sent.
   socket.on("error", () => undefined);
   const ended = once(socket, "end").catch(() => undefined);
-  const holds = (text: string | RegExp): boolean =>
+  const contains = (text: string | RegExp): boolean =>
     typeof text === "string" ? received.includes(text) : text.test(received);
   return {
     send: (bytes) => void socket.write(bytes),
@@ -38,7 +38,7 @@ export function openConnection(url: string): RawConnection {
     received: () => received,
     until: async (text) => {
       const deadline = AbortSignal.timeout(10_000);
-      while (!holds(text)) {
+      while (!contains(text)) {
         if (socket.readableEnded || socket.destroyed)
           throw new Error(`Cannot find "${text}" in "${received}"`);
         await Promise.race([once(socket, "data", { signal: deadline }), once(socket, "close"), ended]);
@@ -60,17 +60,17 @@ export type RequestLines = {
   readonly body?: string;
 };
 
-/** A request as text, with nothing in it but what is told, its host and the length of its body. */
+/** A request with only the given headers, Host and Content-Length. */
 export function requestText(path: string, { method, headers = [], body }: RequestLines = {}): string {
   const length = body === undefined ? [] : [`content-length: ${Buffer.byteLength(body)}`];
   const first = `${method ?? (body === undefined ? "GET" : "POST")} ${path} HTTP/1.1`;
   return [first, "host: localhost", ...headers, ...length, "", body ?? ""].join("\r\n");
 }
 
-export type ChunkedAnswer = { readonly head: string; readonly chunks: readonly string[] };
+export type ChunkedResponse = { readonly head: string; readonly chunks: readonly string[] };
 
-/** The chunks of a whole answer as their sizes cut them; what does not keep to the format throws. */
-export function readChunks(received: string): ChunkedAnswer {
+/** The chunks of a complete response; throws if the encoding is invalid. */
+export function readChunks(received: string): ChunkedResponse {
   const [head = "", ...rest] = received.split("\r\n\r\n");
   let left = rest.join("\r\n\r\n");
   const chunks: string[] = [];

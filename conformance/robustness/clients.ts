@@ -2,10 +2,10 @@ import Anthropic from "@anthropic-ai/sdk";
 import { Ollama } from "ollama";
 import OpenAI from "openai";
 
-export type Asked = {
+export type ClientRequest = {
   readonly model: string;
   readonly text: string;
-  readonly mostTokens: number;
+  readonly maxTokens: number;
   /** How often the client asks again by itself; never, unless told. */
   readonly maxRetries?: number;
 };
@@ -15,7 +15,7 @@ export type Speaker = {
   readonly name: string;
   /** Knows no turns: the model goes on where the text ends. */
   readonly isPlain?: true;
-  readonly ask: (url: string, asked: Asked) => AsyncIterable<string>;
+  readonly ask: (url: string, asked: ClientRequest) => AsyncIterable<string>;
 };
 
 export const speakers: readonly Speaker[] = [
@@ -30,18 +30,21 @@ export const speakers: readonly Speaker[] = [
 ];
 
 /** What the models of these tests are told of a turn. */
-function turnOf({ text }: Asked) {
+function turnOf({ text }: ClientRequest) {
   return { role: "user", content: text } as const;
 }
 
-async function* askOllamaGenerate(host: string, { model, text, mostTokens }: Asked): AsyncGenerator<string> {
-  const options = { temperature: 0, num_predict: mostTokens };
+async function* askOllamaGenerate(
+  host: string,
+  { model, text, maxTokens }: ClientRequest,
+): AsyncGenerator<string> {
+  const options = { temperature: 0, num_predict: maxTokens };
   const stream = await new Ollama({ host }).generate({ model, prompt: text, stream: true, options });
   for await (const { response } of stream) yield response ?? "";
 }
 
-async function* askOllamaChat(host: string, asked: Asked): AsyncGenerator<string> {
-  const options = { temperature: 0, num_predict: asked.mostTokens };
+async function* askOllamaChat(host: string, asked: ClientRequest): AsyncGenerator<string> {
+  const options = { temperature: 0, num_predict: asked.maxTokens };
   const { model } = asked;
   const stream = await new Ollama({ host }).chat({
     model,
@@ -52,38 +55,38 @@ async function* askOllamaChat(host: string, asked: Asked): AsyncGenerator<string
   for await (const { message } of stream) yield message.content;
 }
 
-function openaiAt(url: string, { maxRetries = 0 }: Asked): OpenAI {
+function openaiAt(url: string, { maxRetries = 0 }: ClientRequest): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: "any", maxRetries });
 }
 
-async function* askChatCompletions(url: string, asked: Asked): AsyncGenerator<string> {
+async function* askChatCompletions(url: string, asked: ClientRequest): AsyncGenerator<string> {
   const stream = await openaiAt(url, asked).chat.completions.create({
     model: asked.model,
     messages: [turnOf(asked)],
-    max_completion_tokens: asked.mostTokens,
+    max_completion_tokens: asked.maxTokens,
     temperature: 0,
     stream: true,
   });
   for await (const { choices } of stream) yield choices[0]?.delta.content ?? "";
 }
 
-async function* askCompletions(url: string, asked: Asked): AsyncGenerator<string> {
-  const { model, text, mostTokens } = asked;
+async function* askCompletions(url: string, asked: ClientRequest): AsyncGenerator<string> {
+  const { model, text, maxTokens } = asked;
   const stream = await openaiAt(url, asked).completions.create({
     model,
     prompt: text,
-    max_tokens: mostTokens,
+    max_tokens: maxTokens,
     temperature: 0,
     stream: true,
   });
   for await (const { choices } of stream) yield choices[0]?.text ?? "";
 }
 
-async function* askResponses(url: string, asked: Asked): AsyncGenerator<string> {
+async function* askResponses(url: string, asked: ClientRequest): AsyncGenerator<string> {
   const stream = await openaiAt(url, asked).responses.create({
     model: asked.model,
     input: asked.text,
-    max_output_tokens: asked.mostTokens,
+    max_output_tokens: asked.maxTokens,
     temperature: 0,
     stream: true,
   });
@@ -92,22 +95,22 @@ async function* askResponses(url: string, asked: Asked): AsyncGenerator<string> 
   }
 }
 
-function anthropicAt(baseURL: string, { maxRetries = 0 }: Asked): Anthropic {
+function anthropicAt(baseURL: string, { maxRetries = 0 }: ClientRequest): Anthropic {
   return new Anthropic({ baseURL, apiKey: "any", maxRetries });
 }
 
-function messagesOf(asked: Asked) {
-  return { model: asked.model, messages: [turnOf(asked)], max_tokens: asked.mostTokens, temperature: 0 };
+function messagesOf(asked: ClientRequest) {
+  return { model: asked.model, messages: [turnOf(asked)], max_tokens: asked.maxTokens, temperature: 0 };
 }
 
-async function* askMessages(url: string, asked: Asked): AsyncGenerator<string> {
+async function* askMessages(url: string, asked: ClientRequest): AsyncGenerator<string> {
   const stream = await anthropicAt(url, asked).messages.create({ ...messagesOf(asked), stream: true });
   for await (const event of stream) {
     if (event.type === "content_block_delta" && event.delta.type === "text_delta") yield event.delta.text;
   }
 }
 
-async function* askMessagesByHelper(url: string, asked: Asked): AsyncGenerator<string> {
+async function* askMessagesByHelper(url: string, asked: ClientRequest): AsyncGenerator<string> {
   const stream = anthropicAt(url, asked).messages.stream(messagesOf(asked));
   for await (const event of stream) {
     if (event.type === "content_block_delta" && event.delta.type === "text_delta") yield event.delta.text;

@@ -5,7 +5,7 @@
  * Official clients where what they see is the question, raw sockets where they would never send such bytes.
  * Nothing imports it; `show` and CI run it as tests.
  */
-import type { Family } from "../../apps/hearth/src/protocol.ts";
+import type { Protocol } from "../../apps/hearth/src/protocol.ts";
 
 export type Refusal = {
   readonly status: number;
@@ -14,7 +14,7 @@ export type Refusal = {
 };
 
 /** What is wrong with a refusal in the eyes of its family's clients; undefined when nothing is. */
-export function findShapeFault(family: Family["name"], refusal: Refusal): string | undefined {
+export function findShapeFault(family: Protocol["name"], refusal: Refusal): string | undefined {
   const { status, contentType, body } = refusal;
   // Paths that are not there are answered by the router of the original, which knows no JSON.
   if (family === "ollama" && (status === 404 || status === 405) && contentType.startsWith("text/plain")) {
@@ -26,7 +26,7 @@ export function findShapeFault(family: Family["name"], refusal: Refusal): string
   return isShaped[family](parsed) ? undefined : `not of the family ${family}: "${body.slice(0, 200)}"`;
 }
 
-const isShaped: Readonly<Record<Family["name"], (body: Fields) => boolean>> = {
+const isShaped: Readonly<Record<Protocol["name"], (body: Fields) => boolean>> = {
   ollama: ({ error }) => isText(error),
   openai: ({ error }) =>
     isFields(error) &&

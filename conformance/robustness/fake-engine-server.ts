@@ -4,16 +4,16 @@ import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-ser
 await using server = await startTestServer({
   models: { tiny },
   script: () => [
-    { do: "say", text: "Hello" },
+    { do: "write", text: "Hello" },
     { do: "end", reason: "stop" },
   ],
   limits: { sequences: 64 },
   // What is made to break it may be the name of a model somewhere.
   isOffline: true,
-  transferLimits: { patience: { tries: 1, firstWaitMilliseconds: 0, longestWaitMilliseconds: 0 } },
-  forgetsLog: true,
+  transferLimits: { retryPolicy: { maxAttempts: 1, initialDelayMilliseconds: 0, maxDelayMilliseconds: 0 } },
+  discardsLog: true,
 });
-process.stdout.write(`listens on ${server.url}\n`);
+process.stdout.write(`listening on ${server.url}\n`);
 // Garbage is not growth.
 process.on("SIGUSR2", () => globalThis.gc?.());
 const { promise, resolve } = Promise.withResolvers<void>();

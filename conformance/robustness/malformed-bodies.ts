@@ -36,7 +36,7 @@ const wrongValues: readonly string[] = [
 
 /** Every field of the row's schema, each with every wrong value, in a body that is valid otherwise. */
 export function* wrongBodies(row: RowWithBody): Generator<string> {
-  const places = [...placesOf(row.request, [])];
+  const places = [...placesOf(row.bodySchema, [])];
   for (const place of places) {
     for (const value of wrongValues) yield writeAt(validBodyOf(row), place, value);
   }

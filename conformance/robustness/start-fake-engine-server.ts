@@ -6,7 +6,7 @@ import { readProcessFile, startProcess } from "@hearth-and-keep/test-servers";
 const smallHeap = ["--max-old-space-size=160", "--max-semi-space-size=4"];
 const program = fileURLToPath(new URL("scripted-server.ts", import.meta.url));
 
-export type ScriptedServer = AsyncDisposable & {
+export type FakeEngineServer = AsyncDisposable & {
   readonly url: string;
   isRunning(): boolean;
   /** What the process holds in memory once it has thrown its garbage away. */
@@ -14,15 +14,15 @@ export type ScriptedServer = AsyncDisposable & {
 };
 
 /** A server with the model "tiny", which says Hello to everybody, in a process of its own. */
-export async function startScriptedServer(): Promise<ScriptedServer> {
+export async function startFakeEngineServer(): Promise<FakeEngineServer> {
   const owned = await startProcess({
     command: process.execPath,
     arguments: ["--expose-gc", ...smallHeap, program],
-    isReady: (output) => output.includes("listens on"),
+    isReady: (output) => output.includes("listening on"),
     readyWithinSeconds: 60,
   });
   return {
-    url: /listens on (\S+)/.exec(owned.output())?.[1] ?? "",
+    url: /listening on (\S+)/.exec(owned.output())?.[1] ?? "",
     isRunning: () => readProcessFile(owned.pid, "cmdline").includes(program),
     async measureMegabytes() {
       process.kill(owned.pid, "SIGUSR2");

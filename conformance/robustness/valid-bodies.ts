@@ -1,5 +1,4 @@
-import type { HearthRoute } from "../../apps/hearth/src/route-row.ts";
-import { routes } from "../../apps/hearth/src/routes.ts";
+import { type HearthRoute, routes } from "../../apps/hearth/src/routes.ts";
 
 const model = "tiny";
 const messages = [{ role: "user", content: "Say hello" }];
@@ -26,10 +25,10 @@ const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/count_tokens", { model, messages }],
 ];
 
-export type RowWithBody = HearthRoute & { readonly request: NonNullable<HearthRoute["request"]> };
+export type RowWithBody = HearthRoute & { readonly bodySchema: NonNullable<HearthRoute["bodySchema"]> };
 
 export const rowsWithBody: readonly RowWithBody[] = routes.filter(
-  (row): row is RowWithBody => row.request !== undefined,
+  (row): row is RowWithBody => row.bodySchema !== undefined,
 );
 
 export function validBodyOf({ path }: Pick<HearthRoute, "path">): object {

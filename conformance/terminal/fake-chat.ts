@@ -1,5 +1,5 @@
-import type { GenerateRequest } from "@hearth-and-keep/engine";
-import type { ScriptStep } from "@hearth-and-keep/engine/testing";
+import type { EngineRequest } from "@hearth-and-keep/engine";
+import type { FakeEngineStep } from "@hearth-and-keep/engine/testing";
 import { startTestServer, type TestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 
 const escape = "\u001B";
@@ -12,51 +12,51 @@ export const markdown = [
   "> See [the list](https://fruit.example/).\n",
 ];
 
-/** What a question's first word makes the model say. */
-const scripts: Readonly<Record<string, readonly ScriptStep[]>> = {
-  hello: [say("Hello to you")],
-  markdown: markdown.map(say),
-  // Sets the window's title, clears the screen, turns the direction of reading.
-  attack: [say(`${escape}]0;stolen\u0007${escape}[2Jred${escape}[31m and \u202Eesrever\r gone`)],
-  think: [say("<think>One two "), pause(400), say("three four</think>"), say("42")],
-  slow: Array.from({ length: 200 }, (_, index) => [say(`word${index} `), pause(40)]).flat(),
-  steady: Array.from({ length: 60 }, (_, index) => [say(`part${index} `), pause(25)]).flat(),
-  die: [{ do: "die", failure: { kind: "engine-died", exitCode: null, signal: "SIGSEGV" } }],
+/** The response to a message, by its first word. */
+const scripts: Readonly<Record<string, readonly FakeEngineStep[]>> = {
+  hello: [write("Hello to you")],
+  markdown: markdown.map(write),
+  // Sets the window title, clears the screen, and overrides the text direction.
+  attack: [write(`${escape}]0;stolen\u0007${escape}[2Jred${escape}[31m and \u202Eesrever\r gone`)],
+  think: [write("<think>One two "), pause(400), write("three four</think>"), write("42")],
+  slow: Array.from({ length: 200 }, (_, index) => [write(`word${index} `), pause(40)]).flat(),
+  steady: Array.from({ length: 60 }, (_, index) => [write(`part${index} `), pause(25)]).flat(),
+  die: [{ do: "crash", failure: { kind: "engine-crashed", exitCode: null, signal: "SIGSEGV" } }],
 };
 
-/** Answers at once or slowly, as the first word asks; what it does not know it says again. */
-export function startScriptedChat(): Promise<TestServer> {
+/** Responds according to the first word of the message, and echoes a message it does not know. */
+export function startFakeChat(): Promise<TestServer> {
   return startTestServer({
     models: { tiny },
     description: { chatTemplate: "<think></think>" },
     script: (request) => {
-      const text = lastWords(request);
+      const text = lastMessage(request);
       return [
         ...(text === "recite"
-          ? [say(recite(request))]
-          : (scripts[text.split(/\s/u)[0] ?? ""] ?? [say(`You said: ${text}`)])),
+          ? [write(recite(request))]
+          : (scripts[text.split(/\s/u)[0] ?? ""] ?? [write(`You said: ${text}`)])),
         { do: "end", reason: "stop" },
       ];
     },
   });
 }
 
-/** Everything that stands before the question, in order. */
-function recite({ input }: GenerateRequest): string {
+/** All messages of the conversation, in order. */
+function recite({ input }: EngineRequest): string {
   if (input.type !== "conversation") return "";
   return input.conversation.messages.map(({ role, content }) => `${role}=${content}`).join("; ");
 }
 
-function lastWords({ input }: GenerateRequest): string {
+function lastMessage({ input }: EngineRequest): string {
   if (input.type !== "conversation") return "";
   const last = input.conversation.messages.at(-1);
   return last !== undefined && "content" in last ? (last.content ?? "") : "";
 }
 
-function say(text: string): ScriptStep {
-  return { do: "say", text };
+function write(text: string): FakeEngineStep {
+  return { do: "write", text };
 }
 
-function pause(milliseconds: number): ScriptStep {
+function pause(milliseconds: number): FakeEngineStep {
   return { do: "wait", milliseconds };
 }

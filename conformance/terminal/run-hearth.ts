@@ -1,54 +1,58 @@
 /**
  * @module
- * Hearth as a person meets it in a terminal: real tmux, real shells, the real program with a real server and real
- * weights; scripted answers only where time or faults are the subject. The ways to start the program are used by the
- * other folders here too.
+ * End-to-end tests of the command line: the real program in real shells under tmux, with a real server and real weights.
+ * Fake responses are used only to test timing and failures. Other folders of `conformance/` use the helpers that start
+ * the program.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type OwnedProcess, startProcess } from "@hearth-and-keep/test-servers";
 import { program } from "./terminal-window.ts";
 
-export type Ended = { readonly code: number | null; readonly output: string; readonly errors: string };
+export type CommandResult = {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+};
 
-export type RunPlan = {
+export type RunOptions = {
   readonly environment?: Readonly<Record<string, string>>;
   readonly input?: string;
   readonly folder?: string;
-  /** Instead of the program in the clone. */
+  /** Defaults to the program in this repository. */
   readonly program?: string;
 };
 
 /** Runs one command without a terminal, as a script does. */
-export async function runHearth(words: readonly string[], plan: RunPlan = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [plan.program ?? program, ...words], {
-    env: { PATH: searchPath, LANG: "C.UTF-8", ...plan.environment },
-    ...(plan.folder === undefined ? {} : { cwd: plan.folder }),
+export async function runHearth(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
+  const child = spawn(process.execPath, [options.program ?? program, ...args], {
+    env: { PATH: searchPath, LANG: "C.UTF-8", ...options.environment },
+    ...(options.folder === undefined ? {} : { cwd: options.folder }),
     stdio: ["pipe", "pipe", "pipe"],
   });
   let [output, errors] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString("utf8")));
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString("utf8")));
-  child.stdin.end(plan.input ?? "");
-  // An array of the exit code and the signal, by Node's documentation.
+  child.stdin.end(options.input ?? "");
+  // Node documents the arguments of "close" as the exit code and the signal.
   const [code] = (await once(child, "close")) as [number | null];
   return { code, output, errors };
 }
 
-export type ServingHearth = OwnedProcess & { readonly url: string };
+export type HearthProcess = OwnedProcess & { readonly url: string };
 
-/** The program itself as a server on a free port, with one thread. */
+/** Starts `hearth serve` on a free port with one thread. */
 export async function serveHearth(
-  words: readonly string[],
+  args: readonly string[],
   environment: Readonly<Record<string, string>>,
-): Promise<ServingHearth> {
+): Promise<HearthProcess> {
   const owned = await startProcess({
     command: process.execPath,
-    arguments: [program, "serve", "--port", "0", "--threads", "1", ...words],
+    arguments: [program, "serve", "--port", "0", "--threads", "1", ...args],
     environment,
-    isReady: (output) => output.includes("Hearth listens on"),
+    isReady: (output) => output.includes("Hearth is listening on"),
   });
-  return { ...owned, url: /Hearth listens on (\S+)/u.exec(owned.output())?.[1] ?? "" };
+  return { ...owned, url: /Hearth is listening on (\S+)/u.exec(owned.output())?.[1] ?? "" };
 }
 
 const searchPath = "/usr/local/bin:/usr/bin:/bin";

@@ -5,56 +5,56 @@ import { endProgramsOf, makeTemporaryFolder } from "@hearth-and-keep/test-server
 import { expect } from "vitest";
 
 export type TerminalWindow = AsyncDisposable & {
-  /** A folder of its own, which is also the person's home. */
+  /** A temporary folder, which is the home and the working directory. */
   readonly home: string;
   type(text: string): void;
-  /** As the middle button of a mouse does: with marks around it where the program has asked for them. */
+  /** Pastes like the middle mouse button, with bracketed-paste markers if the program has enabled them. */
   paste(text: string): void;
-  /** Names of tmux, as in Enter, C-c, Up. */
+  /** Key names of tmux, e.g. Enter, C-c, Up. */
   press(...keys: readonly string[]): void;
-  /** Writes whatever the programs in it write into a file. */
+  /** Copies all output of the window to a file. */
   record(file: string): void;
-  /** What tmux knows of the window, as in `pane_pid`. */
-  knows(fact: string): string;
+  /** A format variable of tmux, e.g. `pane_pid`. */
+  tmuxVariable(fact: string): string;
   resize(columns: number, rows: number): void;
-  /** What a person sees, without empty lines at the end. */
+  /** The visible text, without trailing empty lines. */
   read(): string;
-  /** With what has scrolled out at the top. */
+  /** The visible text and the scrollback. */
   readAll(): string;
-  /** With the sequences that colour it. */
+  /** The visible text with its colour sequences. */
   readColours(): string;
-  /** Waits until the screen shows it, and gives the screen. */
+  /** Waits until the visible text matches, and returns it. */
   waitFor(pattern: RegExp | string, seconds?: number): Promise<string>;
 };
 
 export const program = fileURLToPath(new URL("../../apps/hearth/bin/hearth.js", import.meta.url));
 
-export type WindowPlan = {
+export type WindowOptions = {
   readonly environment?: Readonly<Record<string, string>>;
   readonly columns?: number;
   readonly rows?: number;
 };
 
-/** A real terminal: a shell inside a tmux of its own, in which `hearth` is a command. */
+/** Opens a shell in its own tmux server, with `hearth` as a command. */
 export async function openTerminal({
   environment = {},
   columns = 80,
   rows = 24,
-}: WindowPlan): Promise<TerminalWindow> {
+}: WindowOptions): Promise<TerminalWindow> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await makeTemporaryFolder("terminal"));
-  // A server that a command left in the background outlives the window.
+  // Background servers outlive the window.
   stack.defer(() => endProgramsOf(folder.path));
   const socket = join(folder.path, "tmux");
-  const tmux = (...words: readonly string[]): string =>
-    execFileSync("tmux", ["-S", socket, "-f", "/dev/null", ...words], { encoding: "utf8" });
+  const tmux = (...args: readonly string[]): string =>
+    execFileSync("tmux", ["-S", socket, "-f", "/dev/null", ...args], { encoding: "utf8" });
   const variables = { HOME: folder.path, PS1: "$ ", LANG: "C.UTF-8", LC_ALL: "C.UTF-8", ...environment };
-  const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
-  const start = `hearth() { "${process.execPath}" "${program}" "$@"; }`;
+  const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const defineHearth = `hearth() { "${process.execPath}" "${program}" "$@"; }`;
   const size = ["-x", String(columns), "-y", String(rows)];
-  // Whoever runs the tests may have said what they want of colours; the person at this window has not.
-  const unsaid = ["CI", "NO_COLOR", "FORCE_COLOR"].flatMap((name) => ["-u", name]);
-  const shell = ["env", ...unsaid, ...words, "bash", "--norc", "--noprofile"];
+  // Colour settings of the test run must not affect the window.
+  const unset = ["CI", "NO_COLOR", "FORCE_COLOR"].flatMap((name) => ["-u", name]);
+  const shell = ["env", ...unset, ...assignments, "bash", "--norc", "--noprofile"];
   tmux("new-session", "-d", ...size, "-c", folder.path, ...shell);
   stack.defer(() => void tmux("kill-server"));
   const read = (): string => tmux("capture-pane", "-p").replace(/\s+$/u, "");
@@ -63,10 +63,10 @@ export async function openTerminal({
     return read();
   };
   await waitFor("$");
-  tmux("send-keys", "-l", `${start}; clear`);
+  tmux("send-keys", "-l", `${defineHearth}; clear`);
   tmux("send-keys", "Enter");
   await waitFor(/^\$$/u);
-  const kept = stack.move();
+  const opened = stack.move();
   return {
     home: folder.path,
     type: (text) => void tmux("send-keys", "-l", text),
@@ -76,27 +76,27 @@ export async function openTerminal({
     },
     press: (...keys) => void tmux("send-keys", ...keys),
     record: (file) => void tmux("pipe-pane", `cat > "${file}"`),
-    knows: (fact) => tmux("display-message", "-p", `#{${fact}}`).trim(),
+    tmuxVariable: (name) => tmux("display-message", "-p", `#{${name}}`).trim(),
     resize: (width, height) => void tmux("resize-window", "-x", String(width), "-y", String(height)),
     read,
     readAll: () => tmux("capture-pane", "-p", "-S", "-", "-J").replace(/\s+$/u, ""),
     readColours: () => tmux("capture-pane", "-p", "-e"),
     waitFor,
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
-export type ChatPlan = {
+export type ChatOptions = {
   readonly url: string;
-  /** Behind `hearth run`. */
-  readonly words?: string;
+  /** Arguments of `hearth run`. */
+  readonly args?: string;
   readonly columns?: number;
 };
 
-/** A chat that waits for a question. */
-export async function openChatAt({ url, words = "tiny", columns = 80 }: ChatPlan): Promise<TerminalWindow> {
+/** Opens a chat and waits for its prompt. */
+export async function openChatAt({ url, args = "tiny", columns = 80 }: ChatOptions): Promise<TerminalWindow> {
   const window = await openTerminal({ environment: { HEARTH_HOST: url }, columns });
-  window.type(`hearth run ${words}`);
+  window.type(`hearth run ${args}`);
   window.press("Enter");
   await window.waitFor(/>>>$/u);
   return window;

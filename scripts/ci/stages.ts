@@ -26,12 +26,11 @@ export const stages: readonly Stage[] = [
     run: () => command("tsc", ["--noEmit", "-p", "apps/hearth-web/test"]),
   },
   { name: "Unused code", run: () => command("knip", []) },
-  { name: "Checks", run: () => runTests(["checks/"]) },
-  { name: "Tests", run: () => runTests(["apps/", "packages/", "scripts/", "--exclude=**/*.timed.test.ts"]) },
-  { name: "Official clients", run: () => runTests(["conformance/"]) },
-  // One after another: two benchmarks at once would measure each other.
-  { name: "Benchmarks", run: () => runTests(["bench/", ".timed.test.ts", "--no-file-parallelism"]) },
-  { name: "Claims", run: () => runTests(["claims/"]) },
+  { name: "Unit tests", run: () => runTests(["--project=unit"]) },
+  { name: "Integration tests", run: () => runTests(["--project=integration"]) },
+  { name: "Browser tests", run: () => runTests(["--project=browser"]) },
+  { name: "Tests with real models", run: () => runTests(["--project=real-model"]) },
+  { name: "Benchmarks, one round each", run: () => runTests(["--project=bench"]) },
   { name: "Nothing left behind", run: nothingLeftBehind },
 ];
 

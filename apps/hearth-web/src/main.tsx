@@ -1,16 +1,15 @@
 /**
  * @module
- * Hearth's browser page: what a person sees. `shell/` is the frame, `screens/` has one folder for each place,
- * `design/` is the only place with colours and sizes besides the package that both pages stand on, `server-api/` speaks
- * to the server, `router/` knows where one is. It runs in the browser alone and loads nothing from anywhere but this
- * server.
+ * Hearth's web UI. `shell/` is the frame with the navigation, `screens/` has one folder per section, `state/` holds
+ * what outlives a screen, `design/` the style, `server-api/` the API client, `router/` the URLs. It runs in the browser
+ * and loads nothing from any other server.
  */
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { createRoot } from "react-dom/client";
 import { Screens } from "./screens/screens.tsx";
 
 const root = document.getElementById("root");
-if (root === null) throw new Error("The page has no place to draw on");
+if (root === null) throw new Error("index.html has no #root element");
 
 createRoot(root).render(
   <CSPProvider disableStyleElements>

@@ -1,23 +1,25 @@
+import type { ErrorBody } from "@hearth-and-keep/hearth-contract";
 import type { Page, Route } from "playwright-core";
 
-export type ToldAnswer = {
+export type MockChatResponse = {
   readonly text?: string;
   readonly thinking?: string;
-  /** Leaves the end out, as a connection that breaks does. */
+  /** Omits the final line, like a connection that breaks. */
   readonly isCut?: boolean;
-  /** A refusal instead of an answer. */
-  readonly refusal?: { readonly status: number; readonly error: string };
+  /** An error response instead of a stream. */
+  readonly error?: { readonly status: number; readonly body: ErrorBody };
 };
 
-/** The next chats are answered by these words instead of by a model: for what no model says when asked. */
-export async function tellAnswer(page: Page, answer: ToldAnswer): Promise<void> {
-  await page.route("**/api/chat", (route) => fulfil(route, answer));
+/** Answers `/api/chat` with this response instead of a model's, for texts that no model writes on request. */
+export async function mockChatResponse(page: Page, response: MockChatResponse): Promise<void> {
+  await page.route("**/api/chat", (route) => fulfill(route, response));
 }
 
-function fulfil(route: Route, { text = "", thinking, isCut = false, refusal }: ToldAnswer): Promise<void> {
-  if (refusal !== undefined) {
-    return route.fulfill({ status: refusal.status, body: JSON.stringify({ error: refusal.error }) });
-  }
+function fulfill(
+  route: Route,
+  { text = "", thinking, isCut = false, error }: MockChatResponse,
+): Promise<void> {
+  if (error !== undefined) return route.fulfill({ status: error.status, body: JSON.stringify(error.body) });
   const lines = [
     ...(thinking === undefined ? [] : [{ message: { role: "assistant", content: "", thinking } }]),
     { message: { role: "assistant", content: text }, done: false },
@@ -27,8 +29,8 @@ function fulfil(route: Route, { text = "", thinking, isCut = false, refusal }: T
   return route.fulfill({ status: 200, contentType: "application/x-ndjson", body });
 }
 
-/** Writes a question and sends it by the Enter key. */
-export async function askOn(page: Page, question: string): Promise<void> {
-  await page.getByLabel("Your question").fill(question);
-  await page.getByLabel("Your question").press("Enter");
+/** Types a message and sends it with Enter. */
+export async function sendPrompt(page: Page, text: string): Promise<void> {
+  await page.getByLabel("Message", { exact: true }).fill(text);
+  await page.getByLabel("Message", { exact: true }).press("Enter");
 }

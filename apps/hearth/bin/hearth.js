@@ -1,16 +1,19 @@
 #!/usr/bin/env node
-// Runs the sources inside a clone and the built program in an installed package; plain enough for any Node to read.
+// Runs the TypeScript sources in a clone and the bundle in an installed package. Old Node versions must be able to load
+// this file to print the version check, so it uses only exports that they have: `enableCompileCache` came with Node 22.
 import { existsSync } from "node:fs";
-import { enableCompileCache } from "node:module";
+import nodeModule from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
-  process.stderr.write(`Cannot start: Node 24.15 or newer is needed, this is ${process.versions.node}\n`);
+  process.stderr.write(
+    `Hearth requires Node.js 24.15 or newer, but this is Node.js ${process.versions.node}\n`,
+  );
   process.exit(1);
 }
-// A command is started more often than it is installed; what was compiled once is kept where only its owner writes.
-enableCompileCache?.(join(homedir(), ".hearth", "cache"));
+// Caching compiled code makes each command start faster; the folder is writable only by its owner.
+nodeModule.enableCompileCache(join(homedir(), ".hearth", "cache"));
 const source = new URL("../src/main.ts", import.meta.url);
 await import(existsSync(source) ? source.href : new URL("../dist/main.js", import.meta.url).href);

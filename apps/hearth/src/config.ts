@@ -1,248 +1,257 @@
 import { homedir } from "node:os";
 import { delimiter } from "node:path";
 import {
+  booleanSetting,
   byteSizeSetting,
   choiceSetting,
   durationSetting,
+  integerSetting,
   listSetting,
   readSettings,
   secretSetting,
   serverSettings,
-  switchSetting,
   textSetting,
   transportSettings,
   type ValuesOf,
-  wholeNumberSetting,
 } from "@hearth-and-keep/configuration";
-import { type EnginePlaces, type EngineWish, engineWishes } from "./engines/engine-programs.ts";
+import { type EngineLocations, type EnginePreference, enginePreferences } from "./engines/engine-programs.ts";
 
-/** Everything that commands which work on the store themselves let a person set. */
+/** Settings of the commands that open the model store directly, without a server. */
 export const storeSettings = {
   models: textSetting({
     placeholder: "folder",
-    fallback: "~/.hearth/models",
-    mostCharacters: 4096,
-    meaning: "where models are kept; those of an Ollama on this machine are served too, and never changed",
+    defaultValue: "~/.hearth/models",
+    maxLength: 4096,
+    description: "folder to store models in; models of a local Ollama are served too, read-only",
   }),
 } as const;
 
-/** Who may call. */
+/** Authentication, and the Host and Origin headers that are accepted. */
 const accessSettings = {
   apiKey: secretSetting({
     placeholder: "key",
-    mostCharacters: 1024,
-    meaning:
-      "turn on authentication: every request must carry this key; people here can see flags, HEARTH_API_KEY_FILE names a file instead",
+    maxLength: 1024,
+    description:
+      "require this key on every request; other users of this machine can see flags, so prefer HEARTH_API_KEY_FILE",
   }),
   apiKeysFile: textSetting({
     placeholder: "file",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning: "turn on authentication with several keys: one name:key a line; the name appears in the log",
+    defaultValue: undefined,
+    maxLength: 4096,
+    description: "require one of several keys, one name:key per line; names appear in the log",
   }),
-  sharePromptCache: switchSetting({
-    meaning: "let a prompt read for one key speed up the others; a key can then find out what others asked",
+  sharePromptCache: booleanSetting({
+    description:
+      "share the prompt cache between keys; faster, but a key can then detect which prompts others sent",
   }),
   allowedHosts: listSetting({
     placeholder: "hosts",
-    mostItems: 64,
-    check: (item) => (/^[a-z0-9*._:[\]-]+$/iu.test(item) ? undefined : "is not a name or name:port"),
-    meaning:
-      "names this server may be called by, with commas between; localhost, and addresses on an open bind, always may",
+    maxItems: 64,
+    check: (item) => (/^[a-z0-9*._:[\]-]+$/iu.test(item) ? undefined : "is not a host or host:port"),
+    description:
+      "additional host names to accept requests for, comma-separated; localhost, and IP addresses on a non-loopback bind, always work",
   }),
   allowedOrigins: listSetting({
     placeholder: "origins",
-    mostItems: 64,
+    maxItems: 64,
     check: (item) =>
       /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]*)$/iu.test(item) ? undefined : "is not scheme://host or null",
-    meaning:
-      "sites whose pages may call, as https://site.example; pages of this machine and desktop programs always may",
+    description:
+      "browser origins allowed to call the API, comma-separated, e.g. https://site.example; local pages and desktop apps always work",
   }),
-  allowInsecureBind: switchSetting({
-    meaning: "bind an address that other machines reach, although nothing asks them for a key",
+  allowInsecureBind: booleanSetting({
+    description: "allow other machines to connect without an API key, on a --host that is not loopback",
   }),
 } as const;
 
-/** The way requests come in. */
-const incomingSettings = {
+/** TLS, proxies, and when response headers are sent. */
+const requestSettings = {
   ...transportSettings,
-  earlyHeaders: switchSetting({
-    meaning:
-      "begin an answer that is not streamed after four minutes, for clients that give up after five; a later failure then has status 200",
+  earlyHeaders: booleanSetting({
+    description:
+      "send the headers of a non-streaming response after four minutes, for clients that time out after five; a later failure then has status 200",
   }),
 } as const;
 
-/** How many requests run at once, how long they wait, and what that may cost. */
+/** Parallelism, queueing, and memory of loaded models. */
 const schedulingSettings = {
-  contextLength: wholeNumberSetting({
+  contextLength: integerSetting({
     placeholder: "tokens",
-    fallback: 8192,
-    least: 64,
-    most: 16_777_216,
-    meaning: "context of each request, unless it asks for more or the model was made for less",
+    defaultValue: 8192,
+    min: 64,
+    max: 16_777_216,
+    description: "context length per request, unless the request asks for more or the model supports less",
   }),
-  parallelRequests: wholeNumberSetting({
+  parallelRequests: integerSetting({
     placeholder: "number",
-    fallback: 8,
-    least: 1,
-    most: 256,
-    meaning: "requests that one model answers at once, where memory allows",
+    defaultValue: 8,
+    min: 1,
+    max: 256,
+    description: "requests each model processes in parallel, memory permitting",
   }),
-  waitingLine: wholeNumberSetting({
+  maxQueue: integerSetting({
     placeholder: "number",
-    fallback: 64,
-    least: 0,
-    most: 100_000,
-    meaning: "requests that may wait for one model; the next one is told to come back later",
+    defaultValue: 64,
+    min: 0,
+    max: 100_000,
+    description: "maximum queued requests per model; further ones are rejected with a Retry-After header",
   }),
-  waitingInAll: wholeNumberSetting({
+  maxQueueTotal: integerSetting({
     placeholder: "number",
-    fallback: 512,
-    least: 0,
-    most: 100_000,
-    meaning: "requests that may wait for all models together",
+    defaultValue: 512,
+    min: 0,
+    max: 100_000,
+    description: "maximum queued requests across all models",
   }),
   keepAlive: durationSetting({
     placeholder: "time",
-    fallback: 300,
-    fallbackText: "5m",
-    meaning: "how long a model stays in memory after its last use, as 30s, 5m, 2h or forever",
+    defaultValue: 300,
+    defaultText: "5m",
+    description: "how long a model stays loaded after its last request, e.g. 30s, 5m, 2h or forever",
   }),
   memoryBudget: byteSizeSetting({
     placeholder: "size",
-    fallbackText: "80% of memory",
-    meaning: "memory for all loaded models together, as 12GiB; the least recently used one leaves first",
+    defaultText: "80% of memory",
+    description:
+      "memory for all loaded models together, e.g. 12GiB; the least recently used one is unloaded first",
   }),
-  threads: wholeNumberSetting({
+  seed: integerSetting({
     placeholder: "number",
-    fallback: 0,
-    least: 0,
-    most: 1024,
-    meaning: "processor threads for each model; 0 chooses by looking for free cores and measuring",
+    defaultValue: -1,
+    min: -1,
+    max: 4_294_967_295,
+    description:
+      "seed for requests and models that set none, for repeatable output; -1 draws one per request",
+  }),
+  threads: integerSetting({
+    placeholder: "number",
+    defaultValue: 0,
+    min: 0,
+    max: 1024,
+    description: "CPU threads per model; 0 chooses automatically from the free cores",
   }),
 } as const;
 
-/** Where engines are looked for. */
-export const enginePlaceSettings = {
+/** Where engines are installed and searched for. */
+export const engineLocationSettings = {
   enginesFolder: textSetting({
     placeholder: "folder",
-    fallback: "~/.hearth/engines",
-    mostCharacters: 4096,
-    meaning: "where engines are kept that were installed or built here",
+    defaultValue: "~/.hearth/engines",
+    maxLength: 4096,
+    description: 'folder for engines installed or built by "hearth engine"',
   }),
   llamaServer: textSetting({
     placeholder: "program",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning: "a llama-server of llama.cpp to use; else it is looked for on the PATH",
+    defaultValue: undefined,
+    maxLength: 4096,
+    description: "path of llama.cpp's llama-server; without it, the PATH is searched",
   }),
 } as const;
 
-/** Which engine runs models of this machine. */
+/** The engine that runs local models. */
 const engineSettings = {
   engine: {
-    ...choiceSetting<EngineWish>({
+    ...choiceSetting<EnginePreference>({
       placeholder: "name",
-      fallback: "auto",
-      choices: engineWishes,
-      meaning:
-        "what runs models: binding, llama-server, xllamacpp, or auto for the fastest that is there and passes a self-test",
+      defaultValue: "auto",
+      choices: enginePreferences,
+      description:
+        "engine that runs models: binding, llama-server, xllamacpp, or auto for the fastest one that passes its self-test",
     }),
-    // Nothing said is not auto: `hearth engine use` may have written a choice down.
-    fallback: undefined,
-    fallbackText: "what `hearth engine use` chose, else auto",
+    // Unset differs from auto: unset uses the choice stored by `hearth engine use`.
+    defaultValue: undefined,
+    defaultText: 'the choice of "hearth engine use", else auto',
   },
-  ...enginePlaceSettings,
+  ...engineLocationSettings,
 } as const;
 
-/** Where models come from and go to. */
+/** Pulling and pushing models. */
 const transferSettings = {
   privateRegistries: listSetting({
     placeholder: "hosts",
-    mostItems: 64,
-    check: (item) => (/^[a-z0-9._:[\]-]+$/iu.test(item) ? undefined : "is not a name or name:port"),
-    meaning:
-      "registries that may be at private addresses, as registry.lan:5000; plain http too when a request asks for it",
+    maxItems: 64,
+    check: (item) => (/^[a-z0-9._:[\]-]+$/iu.test(item) ? undefined : "is not a host or host:port"),
+    description:
+      "registries allowed at private addresses, comma-separated, e.g. registry.lan:5000; plain HTTP too, if a request asks for it",
   }),
   dockerConfig: textSetting({
     placeholder: "file",
-    fallback: "~/.docker/config.json",
-    mostCharacters: 4096,
-    meaning: "where Docker keeps passwords for registries; each is shown to its own registry alone",
+    defaultValue: "~/.docker/config.json",
+    maxLength: 4096,
+    description: "Docker configuration with registry credentials; each is sent to its own registry only",
   }),
   hubToken: secretSetting({
     placeholder: "token",
-    mostCharacters: 1024,
-    meaning: "for private and gated models of the Hugging Face Hub; HF_TOKEN is read too",
+    maxLength: 1024,
+    description: "token for private and gated models on the Hugging Face Hub; HF_TOKEN works too",
   }),
-  pullRate: byteSizeSetting({
+  pullRateLimit: byteSizeSetting({
     placeholder: "size",
-    fallbackText: "no limit",
-    meaning: "bytes per second that all pulls together may take, as 20MiB",
+    defaultText: "no limit",
+    description: "maximum bytes per second for all pulls together, e.g. 20MiB",
   }),
 } as const;
 
-/** What a request may bring from elsewhere. */
+/** Images that requests refer to by URL. */
 const imageSettings = {
   imageHosts: listSetting({
     placeholder: "hosts",
-    mostItems: 64,
-    check: (item) => (/^[a-z0-9._:[\]-]+$/iu.test(item) ? undefined : "is not a name or name:port"),
-    meaning:
-      "hosts whose images may be fetched when a request names one by its address, as images.example; https only, and none at a private address",
+    maxItems: 64,
+    check: (item) => (/^[a-z0-9._:[\]-]+$/iu.test(item) ? undefined : "is not a host or host:port"),
+    description:
+      "hosts that image URLs in requests may point to, comma-separated, e.g. images.example; HTTPS and public addresses only",
   }),
 } as const;
 
-/** Engines that run elsewhere. */
-const gatewaySettings = {
+/** Remote engines, and draining behind a load balancer. */
+const remoteEngineSettings = {
   enginesFile: textSetting({
     placeholder: "file",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning:
-      "models that run on other machines' engines, with their addresses; docs/deployment.md shows its form",
+    defaultValue: undefined,
+    maxLength: 4096,
+    description:
+      "TOML file that lists remote engines and the models they serve; see docs/hearth/deployment.md for the format",
   }),
-  drainSeconds: wholeNumberSetting({
+  drainSeconds: integerSetting({
     placeholder: "seconds",
-    fallback: 0,
-    least: 0,
-    most: 3600,
-    meaning:
-      "how long requests are still taken after the server was asked to end, so that a balancer sees /readyz say no",
+    defaultValue: 0,
+    min: 0,
+    max: 3600,
+    description:
+      "how long to keep accepting requests after a stop signal while /readyz reports 503, so that load balancers can react",
   }),
 } as const;
 
-/** What is kept beyond an answer. */
-const memorySettings = {
-  keepResponses: wholeNumberSetting({
+/** Responses that later requests can continue. */
+const responseStoreSettings = {
+  maxStoredResponses: integerSetting({
     placeholder: "number",
-    fallback: 0,
-    least: 0,
-    most: 100_000,
-    meaning:
-      "responses kept in memory for each key, so that previous_response_id can continue them; 0 keeps none",
+    defaultValue: 0,
+    min: 0,
+    max: 100_000,
+    description: "responses stored in memory per key, for requests with previous_response_id; 0 stores none",
   }),
 } as const;
 
-/** Everything that can be set on `hearth serve`. Its help text and the settings page are made from this. */
+/** All settings of `hearth serve`. Its help text and the settings page are generated from this. */
 export const serveSettings = {
   ...serverSettings(11_434),
   logFile: textSetting({
     placeholder: "file",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning:
-      "write the log to this file, which begins anew at 8 MB with the one before beside it, not to standard error",
+    defaultValue: undefined,
+    maxLength: 4096,
+    description:
+      "write the log to this file instead of standard error; rotated at 8 MB, with one old file kept",
   }),
   ...storeSettings,
   ...accessSettings,
-  ...incomingSettings,
+  ...requestSettings,
   ...schedulingSettings,
   ...engineSettings,
   ...transferSettings,
   ...imageSettings,
-  ...memorySettings,
-  ...gatewaySettings,
+  ...responseStoreSettings,
+  ...remoteEngineSettings,
 } as const;
 
 export type ServeConfig = ValuesOf<typeof serveSettings>;
@@ -255,13 +264,13 @@ export function readServeConfig(
   return readSettings(serveSettings, { prefix: "HEARTH", flags, environment, filePath });
 }
 
-/** The hub's own programs read this name, so people have it set already. */
+/** `HF_TOKEN` is the variable of Hugging Face's own tools, so it is often set already. */
 function withHubToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { HF_TOKEN: token } = environment;
   return token === undefined || token === "" ? environment : { HEARTH_HUB_TOKEN: token, ...environment };
 }
 
-/** Commands take HEARTH_HOST as a whole address, so the server they share an environment with understands it too. */
+/** Client commands accept `host:port` and URLs in HEARTH_HOST; `serve` accepts them too, as both share an environment. */
 function withServerAddress(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const [, host, port] =
     /^(?:https?:\/\/)?(\[[^\]]+\]|[^:/[\]]*)(?::(\d{1,5}))?\/*$/iu.exec(environment["HEARTH_HOST"] ?? "") ??
@@ -280,11 +289,11 @@ export function readStoreConfig(
   return readSettings(storeSettings, { prefix: "HEARTH", flags, environment: process.env });
 }
 
-/** Where engines are looked for, by the settings of `serve` or by the flags of another command. */
-export function readEnginePlaces(
-  flags: Readonly<Partial<Record<keyof typeof enginePlaceSettings, string | undefined>>>,
-): EnginePlaces {
-  const { enginesFolder, llamaServer } = readSettings(enginePlaceSettings, {
+/** Engine locations from the settings of `serve` or from another command's flags. */
+export function readEngineLocations(
+  flags: Readonly<Partial<Record<keyof typeof engineLocationSettings, string | undefined>>>,
+): EngineLocations {
+  const { enginesFolder, llamaServer } = readSettings(engineLocationSettings, {
     prefix: "HEARTH",
     flags: { enginesFolder: flags.enginesFolder, llamaServer: flags.llamaServer },
     environment: process.env,

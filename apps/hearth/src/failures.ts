@@ -1,13 +1,19 @@
-import { type Explanation, exitCodes } from "@hearth-and-keep/command-line";
+import type { Explanation } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
-import { BodyProblem, NoSuchMethod, NoSuchRoute } from "@hearth-and-keep/http-service";
-import { type EngineSetupFailure, explainEngineSetup } from "./engines/engine-programs.ts";
+import {
+  BodyError,
+  InvalidRequestError,
+  MethodNotAllowedError,
+  RouteNotFoundError,
+} from "@hearth-and-keep/http-service";
+import { type EngineSetupFailure, formatEngineSetupFailure } from "./engines/engine-programs.ts";
 import type { SamplingFailure } from "./generation/sampling.ts";
 import type { ModelfileFailure } from "./models/create/parse-modelfile.ts";
 import type { ModelFailure, StoreFolderFailure, TransferFailure } from "./models/model-failure.ts";
 import type { SchedulingFailure } from "./scheduling/failures.ts";
+import { exitCodes } from "./terminal/exit-codes.ts";
 
-/** What keeps a command from doing its work. */
+/** Expected failures of a command, printed by `explainFailure`. */
 export type CommandFailure =
   | { readonly kind: "insecure-bind"; readonly host: string }
   | { readonly kind: "file-missing"; readonly file: string }
@@ -17,37 +23,41 @@ export type CommandFailure =
   | ModelfileFailure
   | ModelFailure;
 
-/** What keeps a request from being answered. Each family says it in its own words, by one exhaustive switch. */
+/** Expected failures of a request. Each dialect maps every kind in its `map-failure.ts`, or does not compile. */
 export type RequestFailure =
-  | { readonly kind: "no-such-route" }
+  | { readonly kind: "route-not-found" }
   | { readonly kind: "method-not-allowed"; readonly allowed: readonly string[] }
-  | { readonly kind: "body-unreadable"; readonly reason: BodyProblem["reason"] | "missing" }
-  /** `place` is a path into the body, as in `messages.0.role`; empty for the body as a whole. */
-  | { readonly kind: "request-invalid"; readonly place: string; readonly reason: string }
+  | { readonly kind: "body-invalid"; readonly reason: BodyError["reason"] }
+  /** `field` is a path into the body, e.g. `messages.0.role`; empty for the body as a whole. */
+  | { readonly kind: "request-invalid"; readonly field: string; readonly reason: string }
   | { readonly kind: "key-missing" }
-  | { readonly kind: "key-wrong" }
-  /** Two credentials in one request that are not the same. */
-  | { readonly kind: "keys-differ" }
+  | { readonly kind: "key-invalid" }
+  /** One request carries two different credentials. */
+  | { readonly kind: "keys-conflict" }
   | { readonly kind: "site-forbidden"; readonly header: "host" | "origin" }
-  | { readonly kind: "capability-lacking"; readonly model: string; readonly capability: string }
+  | { readonly kind: "capability-missing"; readonly model: string; readonly capability: string }
   | ModelFailure
   | SamplingFailure
   | SchedulingFailure
-  /** A fault of ours; what it was is in the log alone. */
-  | { readonly kind: "defect" };
+  /** A bug in this server. Its details are logged and never sent to the client. */
+  | { readonly kind: "internal-error" };
 
-/** Names whatever was thrown while a request was being answered. */
-export function asRequestFailure(problem: unknown): RequestFailure {
-  if (problem instanceof NoSuchRoute) return { kind: "no-such-route" };
-  if (problem instanceof NoSuchMethod) return { kind: "method-not-allowed", allowed: problem.allowed };
-  if (problem instanceof BodyProblem) return { kind: "body-unreadable", reason: problem.reason };
-  // Everything thrown inside a FailureError on a request's way is of this union.
-  return problem instanceof FailureError ? (problem.failure as RequestFailure) : { kind: "defect" };
+/** Classifies whatever a request handler threw. */
+export function toRequestFailure(error: unknown): RequestFailure {
+  if (error instanceof RouteNotFoundError) return { kind: "route-not-found" };
+  if (error instanceof MethodNotAllowedError) return { kind: "method-not-allowed", allowed: error.allowed };
+  if (error instanceof BodyError) return { kind: "body-invalid", reason: error.reason };
+  if (error instanceof InvalidRequestError) {
+    const [first] = error.errors;
+    return { kind: "request-invalid", field: first?.field ?? "", reason: first?.reason ?? "is not valid" };
+  }
+  // Request handlers throw no FailureError outside this union.
+  return error instanceof FailureError ? (error.failure as RequestFailure) : { kind: "internal-error" };
 }
 
-/** Whether the caller went away: nobody's failure. */
-export function isHangUp(problem: unknown): boolean {
-  return problem instanceof Error && problem.name === "AbortError";
+/** Whether the request was aborted because its client disconnected. */
+export function isClientDisconnect(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
 }
 
 export function requestFailure(
@@ -57,54 +67,54 @@ export function requestFailure(
   return new FailureError<RequestFailure>(failure, options);
 }
 
-/** What the person at the terminal reads. */
+/** Rejects one field of a request body. An empty `field` rejects the body as a whole. */
+export function invalidField(field: string, reason: string): FailureError<RequestFailure> {
+  return requestFailure({ kind: "request-invalid", field, reason });
+}
+
+/** The messages and exit code that the terminal shows for a failed command. */
 export function explainFailure(failure: CommandFailure): Explanation {
   const next = nextSteps[failure.kind];
   return {
-    sentences: [sentenceOf(failure), ...(next === undefined ? [] : [`Next: ${next}`])],
-    exitCode: failure.kind === "model-not-found" ? noSuchModel : exitCodes.wrongSettings,
+    messages: [messageOf(failure), ...(next === undefined ? [] : [`Next: ${next}`])],
+    exitCode: failure.kind === "model-not-found" ? exitCodes.modelNotFound : exitCodes.usage,
   };
 }
 
-/** The same as when a server says it; see docs/command-line.md. */
-const noSuchModel = 5;
-
+/** For failures of commands only; the others have a code, and `nextStepFor` of the contract decides. */
 const nextSteps: Readonly<Partial<Record<CommandFailure["kind"], string>>> = {
-  "file-missing": "look how it is spelled; a path starts from the folder you are in, or from the Modelfile's",
-  "model-not-found": "hearth list shows what is there, hearth pull NAME fetches a model",
-  "model-of-nothing": "hearth create NAME --from FILE.gguf, or hearth create NAME -f Modelfile, and not both",
-  "modelfile-invalid": "correct that line; FROM, PARAMETER, SYSTEM and TEMPLATE are the usual words",
-  "store-full": "hearth prune frees what no model needs, hearth remove MODEL frees a model",
-  "store-folder-unusable": "name another folder with --models or HEARTH_MODELS, or change who owns this one",
-  "log-file-unusable": "name another file with --log-file, or leave it out to have the log in the terminal",
-  "store-failing": "hearth doctor looks at the store and the disk",
-  "model-file-invalid": "fetch the file again; only GGUF files can be used",
+  "file-missing":
+    "check the spelling; paths are relative to the current folder, or to the Modelfile's folder",
+  "modelfile-invalid": "fix that line; common instructions are FROM, PARAMETER, SYSTEM and TEMPLATE",
+  "store-folder-unusable":
+    "choose another folder with --models or HEARTH_MODELS, or fix the permissions of this one",
+  "log-file-unusable": "choose another file with --log-file, or omit it to log to the terminal",
 };
 
-function sentenceOf(failure: CommandFailure): string {
+function messageOf(failure: CommandFailure): string {
   switch (failure.kind) {
     case "insecure-bind":
-      return `Cannot listen on ${failure.host}: other machines could use this server without a key; say --allow-insecure-bind if that is what you want`;
+      return `Cannot listen on ${failure.host}: other machines could use this server without an API key; set --api-key, or pass --allow-insecure-bind to allow it`;
     case "file-missing":
-      return `Cannot read "${failure.file}": there is no such file`;
+      return `Cannot read "${failure.file}": file not found`;
     case "log-file-unusable":
       return `Cannot write the log to "${failure.file}": ${failure.reason}`;
     case "store-folder-unusable":
-      return `Cannot keep models in "${failure.folder}": ${failure.reason}`;
+      return `Cannot store models in "${failure.folder}": ${failure.reason}`;
     case "tool-missing":
     case "tool-failed":
     case "engine-missing":
-      return explainEngineSetup(failure);
+      return formatEngineSetupFailure(failure);
     case "modelfile-invalid":
       return `Cannot read line ${failure.line} of the Modelfile: ${failure.reason}`;
     case "name-invalid":
-      return `Cannot use the name "${failure.name}": a name is like model, model:tag or team/model:tag`;
+      return `Invalid model name "${failure.name}": use the form model, model:tag or namespace/model:tag`;
     case "model-not-found":
-      return `There is no model "${failure.model}"`;
+      return `Model "${failure.model}" not found`;
     case "model-remote":
-      return `The model "${failure.model}" runs on somebody else's machines, which this server does not call`;
-    case "model-elsewhere":
-      return `Cannot change the model "${failure.model}": it runs on engines elsewhere, which the engines file names`;
+      return `The model "${failure.model}" is hosted by its vendor; this server runs local models only`;
+    case "model-on-remote-engine":
+      return `Cannot change the model "${failure.model}": it runs on a remote engine; change the engines file instead`;
     case "model-file-invalid":
       return `Cannot use the model file: ${failure.reason}`;
     case "manifest-invalid":
@@ -112,52 +122,52 @@ function sentenceOf(failure: CommandFailure): string {
     case "parameter-invalid":
       return `Cannot set "${failure.parameter}": ${failure.reason}`;
     case "digest-invalid":
-      return `Cannot use "${failure.digest}": it is not a digest`;
+      return `Invalid digest "${failure.digest}"`;
     case "blob-missing":
-      return `A part of the model is missing: ${failure.digest}`;
+      return `A file of the model is missing: ${failure.digest}`;
     case "digest-mismatch":
-      return `A part of the model is not what it should be: ${failure.actual} instead of ${failure.expected}`;
+      return `A file of the model is corrupted: expected ${failure.expected}, got ${failure.actual}`;
     case "store-read-only":
-      return "Cannot write to this store of models";
+      return "Cannot write to this model store: it is read-only";
     case "store-full":
       return "Cannot write the model: the disk is full";
-    case "store-failing":
-      return "Cannot read or write models: the disk they are kept on fails";
-    case "model-of-nothing":
-      return "Cannot make a model of nothing: say which file or which model it comes from";
-    case "file-dialect-private":
+    case "store-io-error":
+      return "Cannot read or write models: the disk reports I/O errors";
+    case "model-source-missing":
+      return "Cannot create a model without a source: name a file or another model";
+    case "file-dialect-unsupported":
       return `Cannot use the model file: ${failure.advice}`;
     case "address-forbidden":
       return `Cannot call ${failure.host}: ${forbiddenAddresses[failure.reason]}`;
     case "registry-unreachable":
       return `Cannot reach ${failure.host}: ${unreachable[failure.reason]}`;
     case "registry-refused":
-      return `The registry ${failure.host} refuses with status ${failure.status}`;
-    case "remote-model-missing":
+      return `The registry ${failure.host} rejected the request with status ${failure.status}`;
+    case "remote-model-not-found":
       return `The registry has no model "${failure.model}"`;
-    case "registry-answer-invalid":
-      return `Cannot understand the registry ${failure.host}: ${failure.reason}`;
-    case "transfer-damaged":
-      return `What arrived is not what was promised: ${failure.digest}; pull it again`;
+    case "registry-response-invalid":
+      return `Invalid response from the registry ${failure.host}: ${failure.reason}`;
+    case "transfer-corrupted":
+      return `Downloaded data does not match its digest ${failure.digest}; pull the model again`;
   }
 }
 
 const forbiddenAddresses = {
-  private: "it is at a private address; name it in --private-registries if that is what you want",
-  plain: "plain http is for hosts in --private-registries, and the request must say that insecure is meant",
-  scheme: "only https is spoken",
-  redirects: "it sends from one place to the next without an end",
+  private: "it resolves to a private address; add it to --private-registries to allow it",
+  plain: 'plain HTTP requires the host in --private-registries and "insecure" in the request',
+  scheme: "only HTTPS is supported",
+  redirects: "too many redirects",
 } as const;
 
 const unreachable = {
-  "no-address": "the name has no address",
-  refused: "nobody answers there",
-  "timed-out": "no answer came in time",
-  broken: "the connection broke again and again",
-  "untrusted-certificate": "its certificate is not to be trusted",
+  "no-address": "the host name does not resolve",
+  refused: "connection refused",
+  "timed-out": "timed out",
+  broken: "the connection keeps failing",
+  "untrusted-certificate": "its TLS certificate is not trusted",
 } as const;
 
-/** The same for people at a terminal and at the other end of a request. */
-export function explainTransferFailure(failure: TransferFailure): string {
-  return sentenceOf(failure);
+/** The message of a transfer failure, shared by the terminal and the API. */
+export function formatTransferFailure(failure: TransferFailure): string {
+  return messageOf(failure);
 }

@@ -1,16 +1,16 @@
 /**
  * @module
- * Hearth, the model server. A request's way: `routes.ts` says which handler, `dialects/` translates,
- * `server.ts` answers what goes wrong. `main.ts` reads words, loads the one command of `commands/` that was typed,
- * builds the parts it asks for and turns its failure into sentences and an exit code; nothing imports it.
+ * Hearth, the model server. A request is routed by `routes.ts`, translated by `dialects/`, and errors become responses
+ * in `server.ts`. `main.ts` parses the arguments, loads the requested command from `commands/`, passes it its
+ * dependencies, and turns failures into messages and an exit code. Nothing imports it.
  */
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
-import type { CommandParts } from "./commands/command-row.ts";
+import type { CommandDependencies } from "./commands/command-entry.ts";
 import { commandTable } from "./commands/command-table.ts";
-import { tellProblem, tellWrongWords } from "./terminal/report-error.ts";
+import { reportError, reportUsageError } from "./terminal/report-error.ts";
 
-const parts: CommandParts = {
+const dependencies: CommandDependencies = {
   commands: commandTable,
   async openEngine() {
     const { missingProtections } = await import("@hearth-and-keep/engine-host");
@@ -19,39 +19,44 @@ const parts: CommandParts = {
   },
 };
 
-const typed = typedCommand();
+const requested = requestedCommand();
+const isKnown = commandTable.some(({ name, alias }) => requested === name || requested === alias);
 const program = new Command("hearth")
-  .description("Run language models on this machine, and serve them in three protocols")
-  .version(manifest.version, "-v, --version", "show which version this is")
+  .description("Run language models locally and serve them over the Ollama, OpenAI and Anthropic APIs")
+  .version(manifest.version, "-v, --version", "show the version")
   .helpOption("-h, --help", "show this help")
-  .helpCommand("help [command]", "show how a command works")
-  // -v is one thing before a command and another one after it.
+  .helpCommand("help [command]", "show the help of a command")
+  // `hearth -v` prints the version; `hearth show -v` is verbose.
   .enablePositionalOptions()
   .exitOverride()
-  .configureOutput({ outputError: (text, write) => tellWrongWords(text, { write, typed }) })
+  .configureOutput({
+    outputError: (text, write) => reportUsageError(text, { write, command: isKnown ? requested : undefined }),
+  })
   .showSuggestionAfterError()
-  .addHelpText("after", "\nStart with: hearth run MODEL\nHow one of them works: hearth COMMAND --help");
+  .addHelpText("after", "\nGet started:     hearth run MODEL\nCommand details: hearth COMMAND --help");
 
-/** The word that says what to do; after `help`, the one that is asked about. */
-function typedCommand(): string | undefined {
-  const words = process.argv.slice(2).filter((word) => !word.startsWith("-"));
-  return words[0] === "help" ? words[1] : words[0];
+/** The first argument that is not an option; for `hearth help COMMAND`, that command. */
+function requestedCommand(): string | undefined {
+  const [first, second] = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
+  return first === "help" ? second : first;
 }
 
 for (const { name, alias, summary, load } of commandTable) {
   const command = program.command(name).description(summary);
   if (alias !== undefined) command.alias(alias);
-  if (typed !== undefined && [name, alias].includes(typed)) (await load()).define(command, parts);
+  if (requested !== undefined && [name, alias].includes(requested)) {
+    (await load()).define(command, dependencies);
+  }
 }
 
-// Whoever reads our output may have had enough of it, as `head` does, or has closed the window.
-process.stdout.on("error", (problem: NodeJS.ErrnoException) => {
-  if (problem.code !== "EPIPE" && problem.code !== "EIO") throw problem;
+// The reader may have closed the pipe, e.g. `head`, or the terminal window may be gone.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
   process.exit(0);
 });
 
 try {
   await program.parseAsync();
-} catch (problem) {
-  process.exitCode = await tellProblem(problem);
+} catch (error) {
+  process.exitCode = await reportError(error);
 }

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
-import { type GatewaySources, watchForGateways } from "./gateway-metrics.ts";
+import { type GatewaySources, registerGatewayMetrics } from "./gateway-metrics.ts";
 import type { SchedulingEvent } from "./scheduling/events.ts";
 import type { Scheduler } from "./scheduling/scheduler.ts";
 
-/** What one answered request counts for. */
-type RequestFigures = {
+/** Measurements of one finished request. */
+type RequestMetrics = {
   readonly route: string;
   readonly status: number;
   readonly durationMilliseconds: number;
@@ -16,17 +16,17 @@ type RequestFigures = {
 };
 
 export type Metrics = {
-  countRequest(figures: RequestFigures): void;
+  countRequest(request: RequestMetrics): void;
   countScheduling(event: SchedulingEvent): void;
-  /** One piece of an answer has come; tokens are counted when the answer ends. */
-  countPiece(): void;
-  /** In Prometheus' text format. No label carries anything a caller wrote. */
+  /** Counts one chunk of output as it is generated; tokens are counted when the generation ends. */
+  countOutputChunk(): void;
+  /** In the Prometheus text format. No label contains client input. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 };
 
-const seconds = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+const secondsBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Every counter and histogram of Hearth, named in one place. */
+/** All counters, histograms and gauges of Hearth. */
 export function createMetrics(
   scheduler: Pick<Scheduler, "queueLengths" | "running">,
   gateway: Omit<GatewaySources, "scheduler"> = {},
@@ -34,50 +34,47 @@ export function createMetrics(
   const registers = [new Registry()];
   const named = (name: string, help: string) => ({ name: `hearth_${name}`, help, registers });
   const requests = new Counter({
-    ...named("requests_total", "Requests answered"),
+    ...named("requests_total", "Finished requests"),
     labelNames: ["route", "status"],
   });
   const duration = new Histogram({
-    ...named("request_seconds", "From the first byte of a request to the last of its answer"),
+    ...named("request_seconds", "Time from the first byte of a request to the last byte of its response"),
     labelNames: ["route"],
-    buckets: seconds,
+    buckets: secondsBuckets,
   });
   const tokens = new Counter({
-    ...named("tokens_total", "Tokens read, found in the cache, and written"),
+    ...named(
+      "tokens_total",
+      "Prompt tokens processed, prompt tokens found in the cache, and output tokens generated",
+    ),
     labelNames: ["kind"],
   });
-  const pieces = new Counter(
-    named("pieces_total", "Pieces of answers as they come, about one for each token"),
+  const outputChunks = new Counter(
+    named("output_chunks_total", "Chunks of output as they are generated, about one per token"),
   );
   const firstToken = new Histogram({
-    ...named("first_token_seconds", "Until the first piece of an answer"),
-    buckets: seconds,
+    ...named("first_token_seconds", "Time to first token"),
+    buckets: secondsBuckets,
   });
   const queue = new Histogram({
-    ...named("queue_seconds", "Waiting for a place on a model"),
-    buckets: seconds,
+    ...named("queue_seconds", "Time spent in the queue of a model"),
+    buckets: secondsBuckets,
   });
   const scheduling = new Counter({
-    ...named("scheduling_total", "Loads, unloads and refusals"),
+    ...named("scheduling_total", "Model loads, unloads and rejected requests"),
     labelNames: ["event", "reason"],
   });
-  watchGauges(scheduler, named);
-  watchForGateways({ scheduler, ...gateway }, registers);
+  registerGauges(scheduler, named);
+  registerGatewayMetrics({ scheduler, ...gateway }, registers);
   return {
-    countRequest(figures) {
-      requests.inc({ route: figures.route, status: String(figures.status) });
-      duration.observe({ route: figures.route }, figures.durationMilliseconds / 1000);
-      const kinds = {
-        read: figures.promptTokens,
-        cached: figures.cachedTokens,
-        written: figures.outputTokens,
-      };
-      for (const [kind, count] of Object.entries(kinds))
-        if (typeof count === "number") tokens.inc({ kind }, count);
-      observe(firstToken, figures.firstTokenMilliseconds);
-      observe(queue, figures.queueMilliseconds);
+    countRequest(request) {
+      requests.inc({ route: request.route, status: String(request.status) });
+      duration.observe({ route: request.route }, request.durationMilliseconds / 1000);
+      countTokens(tokens, request);
+      observe(firstToken, request.firstTokenMilliseconds);
+      observe(queue, request.queueMilliseconds);
     },
-    countPiece: () => pieces.inc(),
+    countOutputChunk: () => outputChunks.inc(),
     countScheduling: (event) =>
       scheduling.inc({ event: event.type, reason: "reason" in event ? event.reason : "" }),
     render: async () => ({
@@ -87,38 +84,50 @@ export function createMetrics(
   };
 }
 
+function countTokens(
+  counter: Counter<"kind">,
+  { promptTokens, cachedTokens, outputTokens }: RequestMetrics,
+): void {
+  for (const [kind, count] of Object.entries({
+    prompt: promptTokens,
+    cached: cachedTokens,
+    output: outputTokens,
+  }))
+    if (typeof count === "number") counter.inc({ kind }, count);
+}
+
 function observe(histogram: Histogram, milliseconds: unknown): void {
   if (typeof milliseconds === "number") histogram.observe(milliseconds / 1000);
 }
 
 type Named = (name: string, help: string) => { name: string; help: string; registers: Registry[] };
 
-/** What is so at the moment somebody looks. */
-function watchGauges(scheduler: Pick<Scheduler, "queueLengths" | "running">, named: Named): void {
+/** Gauges that are read from the scheduler on each scrape. */
+function registerGauges(scheduler: Pick<Scheduler, "queueLengths" | "running">, named: Named): void {
   const gauges: readonly (readonly [name: string, help: string, value: () => number])[] = [
     [
       "requests_running",
-      "Answers under way",
+      "Requests being processed",
       () => sum(scheduler.queueLengths().map(({ leases }) => leases)),
     ],
     [
       "requests_waiting",
-      "Requests in line",
+      "Requests in a queue",
       () => sum(scheduler.queueLengths().map(({ waiting }) => waiting)),
     ],
-    ["models_loaded", "Models in memory", () => scheduler.running().length],
+    ["models_loaded", "Models loaded in memory", () => scheduler.running().length],
     [
       "models_memory_bytes",
-      "Memory counted for them",
+      "Memory used by loaded models",
       () => sum(scheduler.running().map(({ memoryBytes }) => memoryBytes)),
     ],
   ];
   for (const [name, help, value] of gauges) addGauge(named(name, help), value);
 }
 
-function addGauge(place: ReturnType<Named>, value: () => number): Gauge {
+function addGauge(definition: ReturnType<Named>, value: () => number): Gauge {
   return new Gauge({
-    ...place,
+    ...definition,
     collect() {
       this.set(value());
     },

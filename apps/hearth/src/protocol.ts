@@ -1,7 +1,7 @@
-import type { CallHead, WholeAnswer } from "@hearth-and-keep/http-service";
+import type { BufferedResponse, RequestHead } from "@hearth-and-keep/http-service";
 
-/** How a family says that something went wrong before the first byte of an answer. */
-export type Family = {
+/** One of the APIs that Hearth serves, with its format for errors that occur before a response starts. */
+export type Protocol = {
   readonly name: "ollama" | "openai" | "anthropic";
-  readonly answerFailure: (problem: unknown, head: CallHead) => WholeAnswer;
+  readonly errorResponse: (error: unknown, head: RequestHead) => BufferedResponse;
 };

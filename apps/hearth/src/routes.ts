@@ -1,15 +1,18 @@
-import { answerCountTokens } from "./dialects/anthropic/count-tokens.ts";
-import { anthropicFamily as messages } from "./dialects/anthropic/errors.ts";
-import { answerMessages } from "./dialects/anthropic/messages.ts";
-import { answerModelOfMessages, answerModelsOfMessages } from "./dialects/anthropic/models.ts";
+import { accepts, type RequestHead, type Route } from "@hearth-and-keep/http-service";
+import type { Actor } from "./access/authenticate.ts";
+import type { HearthDependencies } from "./dependencies.ts";
+import { anthropicProtocol as messages } from "./dialects/anthropic/errors.ts";
+import { handleCountTokens } from "./dialects/anthropic/messages/count-tokens.ts";
+import { handleMessages } from "./dialects/anthropic/messages/messages.ts";
+import { handleAnthropicModel, handleAnthropicModelList } from "./dialects/anthropic/models.ts";
 import { countTokensRequest, messagesRequest } from "./dialects/anthropic/schema.ts";
-import { answerHasBlob, answerTakeBlob } from "./dialects/ollama/blobs.ts";
-import { answerChat } from "./dialects/ollama/chat.ts";
-import { answerCreate } from "./dialects/ollama/create.ts";
-import { answerEmbed, answerEmbeddings } from "./dialects/ollama/embed.ts";
-import { ollamaFamily as ollama } from "./dialects/ollama/errors.ts";
-import { answerGenerate } from "./dialects/ollama/generate.ts";
-import { answerCopy, answerDelete, answerPs, answerShow, answerTags } from "./dialects/ollama/models.ts";
+import { handleHeadBlob, handleUploadBlob } from "./dialects/ollama/blobs.ts";
+import { handleCreate } from "./dialects/ollama/create.ts";
+import { handleEmbed, handleEmbeddings } from "./dialects/ollama/embed.ts";
+import { ollamaProtocol as ollama } from "./dialects/ollama/errors.ts";
+import { handleChat } from "./dialects/ollama/generation/chat.ts";
+import { handleGenerate } from "./dialects/ollama/generation/generate.ts";
+import { handleCopy, handleDelete, handlePs, handleShow, handleTags } from "./dialects/ollama/models.ts";
 import {
   chatRequest,
   copyRequest,
@@ -21,71 +24,90 @@ import {
   showRequest,
   transferRequest,
 } from "./dialects/ollama/schema.ts";
-import { answerReady, answerRoot, answerStatus, answerVersion } from "./dialects/ollama/status.ts";
-import { answerPull, answerPush } from "./dialects/ollama/transfers.ts";
-import { answerChatCompletions } from "./dialects/openai/chat-completions.ts";
-import { answerCompletions } from "./dialects/openai/completions.ts";
-import { answerCreateEmbeddings } from "./dialects/openai/embeddings.ts";
-import { openaiFamily as openai } from "./dialects/openai/errors.ts";
-import { answerModel, answerModels } from "./dialects/openai/models.ts";
+import { handleReady, handleRoot, handleStatus, handleVersion } from "./dialects/ollama/status.ts";
+import { handlePull, handlePush } from "./dialects/ollama/transfers.ts";
+import { handleChatCompletions } from "./dialects/openai/chat/chat-completions.ts";
+import { handleCompletions } from "./dialects/openai/completions/completions.ts";
+import { handleCreateEmbeddings } from "./dialects/openai/embeddings.ts";
+import { openaiProtocol as openai } from "./dialects/openai/errors.ts";
+import { handleOpenAIModel, handleOpenAIModelList } from "./dialects/openai/models.ts";
+import { handleResponses } from "./dialects/openai/responses/responses.ts";
 import { responsesRequest } from "./dialects/openai/responses/schema.ts";
-import { answerResponses } from "./dialects/openai/responses.ts";
 import {
   chatCompletionsRequest,
   completionsRequest,
   createEmbeddingsRequest,
 } from "./dialects/openai/schema.ts";
-import { answerApiDocument, answerApiPage, answerMetrics } from "./openapi/handlers.ts";
-import { byClient, failingByClient, type HearthRoute, takes } from "./route-row.ts";
-import { answerPage, answerPagePart, unlessBrowser } from "./web-ui/handlers.ts";
+import { handleMetrics, handleOpenApiDocument, handleOpenApiPage } from "./openapi/handlers.ts";
+import type { Protocol } from "./protocol.ts";
+import { handleWebUi, handleWebUiFile, redirectBrowsers } from "./web-ui/handlers.ts";
 
-const either = failingByClient(openai, messages);
+/** One row of the route table. Every route requires an API key when the server has any. */
+export type HearthRoute = Route<Actor, HearthDependencies> & { readonly protocol: Protocol };
 
-/** Every URL Hearth answers; a GET row also answers HEAD. */
+/** The OpenAI and Anthropic APIs share some paths; errors there follow the client's API. */
+const either: Protocol = {
+  ...openai,
+  errorResponse: (error, head) => (isAnthropicClient(head) ? messages : openai).errorResponse(error, head),
+};
+
+/** Every URL of Hearth; a GET row also handles HEAD. */
 // biome-ignore format: a table is read down its columns
 export const routes: readonly HearthRoute[] = [
-  { method: "GET",    path: "/",                             family: ollama,   access: "key", handle: unlessBrowser(answerRoot) },
-  { method: "GET",    path: "/readyz",                       family: ollama,   access: "key", handle: answerReady },
-  { method: "GET",    path: "/api/version",                  family: ollama,   access: "key", handle: answerVersion },
-  { method: "GET",    path: "/api/status",                   family: ollama,   access: "key", handle: answerStatus },
-  { method: "GET",    path: "/api/tags",                     family: ollama,   access: "key", handle: answerTags },
-  { method: "GET",    path: "/api/ps",                       family: ollama,   access: "key", handle: answerPs },
-  { method: "POST",   path: "/api/show",                     family: ollama,   access: "key", ...takes(showRequest, answerShow) },
-  { method: "POST",   path: "/api/generate",                 family: ollama,   access: "key", ...takes(generateRequest, answerGenerate) },
-  { method: "POST",   path: "/api/chat",                     family: ollama,   access: "key", ...takes(chatRequest, answerChat) },
-  { method: "POST",   path: "/api/embed",                    family: ollama,   access: "key", ...takes(embedRequest, answerEmbed) },
-  { method: "POST",   path: "/api/embeddings",               family: ollama,   access: "key", ...takes(embeddingsRequest, answerEmbeddings) },
-  { method: "POST",   path: "/api/copy",                     family: ollama,   access: "key", ...takes(copyRequest, answerCopy) },
-  { method: "DELETE", path: "/api/delete",                   family: ollama,   access: "key", ...takes(deleteRequest, answerDelete) },
-  { method: "POST",   path: "/api/delete",                   family: ollama,   access: "key", ...takes(deleteRequest, answerDelete) },
-  { method: "POST",   path: "/api/pull",                     family: ollama,   access: "key", ...takes(transferRequest, answerPull) },
-  { method: "POST",   path: "/api/push",                     family: ollama,   access: "key", ...takes(transferRequest, answerPush) },
-  { method: "POST",   path: "/api/create",                   family: ollama,   access: "key", ...takes(createRequest, answerCreate) },
-  { method: "HEAD",   path: "/api/blobs/:digest",            family: ollama,   access: "key", handle: answerHasBlob },
-  { method: "POST",   path: "/api/blobs/:digest",            family: ollama,   access: "key", body: "stream", handle: answerTakeBlob },
-  { method: "GET",    path: "/metrics",                      family: ollama,   access: "key", handle: answerMetrics },
-  { method: "GET",    path: "/openapi",                      family: ollama,   access: "key", handle: answerApiPage },
-  { method: "GET",    path: "/openapi/:document",            family: ollama,   access: "key", handle: answerApiDocument },
-  { method: "GET",    path: "/ui",                           family: ollama,   access: "key", handle: answerPage },
-  { method: "GET",    path: "/ui/",                          family: ollama,   access: "key", handle: answerPage },
-  { method: "GET",    path: "/ui/:part",                     family: ollama,   access: "key", handle: answerPagePart },
-  { method: "POST",   path: "/v1/chat/completions",          family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
-  { method: "POST",   path: "/v1/completions",               family: openai,   access: "key", ...takes(completionsRequest, answerCompletions) },
-  { method: "POST",   path: "/v1/embeddings",                family: openai,   access: "key", ...takes(createEmbeddingsRequest, answerCreateEmbeddings) },
-  { method: "POST",   path: "/v1/responses",                 family: openai,   access: "key", packing: "zstd", ...takes(responsesRequest, answerResponses) },
-  { method: "GET",    path: "/v1/models",                    family: either,   access: "key", handle: byClient(answerModels, answerModelsOfMessages) },
-  { method: "GET",    path: "/v1/models/*",                  family: either,   access: "key", handle: byClient(answerModel, answerModelOfMessages) },
-  { method: "POST",   path: "/chat/completions",             family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
-  { method: "POST",   path: "/completions",                  family: openai,   access: "key", ...takes(completionsRequest, answerCompletions) },
-  { method: "POST",   path: "/embeddings",                   family: openai,   access: "key", ...takes(createEmbeddingsRequest, answerCreateEmbeddings) },
-  { method: "GET",    path: "/models",                       family: openai,   access: "key", handle: answerModels },
-  { method: "POST",   path: "/v1/v1/chat/completions",       family: openai,   access: "key", ...takes(chatCompletionsRequest, answerChatCompletions) },
-  { method: "POST",   path: "/v1/v1/messages",               family: messages, access: "key", ...takes(messagesRequest, answerMessages) },
-  { method: "POST",   path: "/v1/v1/messages/count_tokens",  family: messages, access: "key", ...takes(countTokensRequest, answerCountTokens) },
-  { method: "POST",   path: "/v1/messages",                  family: messages, access: "key", ...takes(messagesRequest, answerMessages) },
-  { method: "POST",   path: "/v1/messages/count_tokens",     family: messages, access: "key", ...takes(countTokensRequest, answerCountTokens) },
-  { method: "POST",   path: "/alt/v1/messages",              family: messages, access: "key", ...takes(messagesRequest, answerMessages) },
-  { method: "POST",   path: "/alt/v1/messages/count_tokens", family: messages, access: "key", ...takes(countTokensRequest, answerCountTokens) },
-  { method: "GET",    path: "/alt/v1/models",                family: messages, access: "key", handle: answerModelsOfMessages },
-  { method: "GET",    path: "/alt/v1/models/*",              family: messages, access: "key", handle: answerModelOfMessages },
+  { method: "GET",    path: "/",                             protocol: ollama,   handle: redirectBrowsers(handleRoot) },
+  { method: "GET",    path: "/readyz",                       protocol: ollama,   handle: handleReady },
+  { method: "GET",    path: "/api/version",                  protocol: ollama,   handle: handleVersion },
+  { method: "GET",    path: "/api/status",                   protocol: ollama,   handle: handleStatus },
+  { method: "GET",    path: "/api/tags",                     protocol: ollama,   handle: handleTags },
+  { method: "GET",    path: "/api/ps",                       protocol: ollama,   handle: handlePs },
+  { method: "POST",   path: "/api/show",                     protocol: ollama,   ...accepts({ body: showRequest }, handleShow) },
+  { method: "POST",   path: "/api/generate",                 protocol: ollama,   ...accepts({ body: generateRequest }, handleGenerate) },
+  { method: "POST",   path: "/api/chat",                     protocol: ollama,   ...accepts({ body: chatRequest }, handleChat) },
+  { method: "POST",   path: "/api/embed",                    protocol: ollama,   ...accepts({ body: embedRequest }, handleEmbed) },
+  { method: "POST",   path: "/api/embeddings",               protocol: ollama,   ...accepts({ body: embeddingsRequest }, handleEmbeddings) },
+  { method: "POST",   path: "/api/copy",                     protocol: ollama,   ...accepts({ body: copyRequest }, handleCopy) },
+  { method: "DELETE", path: "/api/delete",                   protocol: ollama,   ...accepts({ body: deleteRequest }, handleDelete) },
+  { method: "POST",   path: "/api/delete",                   protocol: ollama,   ...accepts({ body: deleteRequest }, handleDelete) },
+  { method: "POST",   path: "/api/pull",                     protocol: ollama,   ...accepts({ body: transferRequest }, handlePull) },
+  { method: "POST",   path: "/api/push",                     protocol: ollama,   ...accepts({ body: transferRequest }, handlePush) },
+  { method: "POST",   path: "/api/create",                   protocol: ollama,   ...accepts({ body: createRequest }, handleCreate) },
+  { method: "HEAD",   path: "/api/blobs/:digest",            protocol: ollama,   handle: handleHeadBlob },
+  { method: "POST",   path: "/api/blobs/:digest",            protocol: ollama,   body: "stream", handle: handleUploadBlob },
+  { method: "GET",    path: "/metrics",                      protocol: ollama,   handle: handleMetrics },
+  { method: "GET",    path: "/openapi",                      protocol: ollama,   handle: handleOpenApiPage },
+  { method: "GET",    path: "/openapi/:document",            protocol: ollama,   handle: handleOpenApiDocument },
+  { method: "GET",    path: "/ui",                           protocol: ollama,   handle: handleWebUi },
+  { method: "GET",    path: "/ui/",                          protocol: ollama,   handle: handleWebUi },
+  { method: "GET",    path: "/ui/:part",                     protocol: ollama,   handle: handleWebUiFile },
+  { method: "POST",   path: "/v1/chat/completions",          protocol: openai,   ...accepts({ body: chatCompletionsRequest }, handleChatCompletions) },
+  { method: "POST",   path: "/v1/completions",               protocol: openai,   ...accepts({ body: completionsRequest }, handleCompletions) },
+  { method: "POST",   path: "/v1/embeddings",                protocol: openai,   ...accepts({ body: createEmbeddingsRequest }, handleCreateEmbeddings) },
+  { method: "POST",   path: "/v1/responses",                 protocol: openai,   contentEncoding: "zstd", ...accepts({ body: responsesRequest }, handleResponses) },
+  { method: "GET",    path: "/v1/models",                    protocol: either,   handle: byClient(handleOpenAIModelList, handleAnthropicModelList) },
+  { method: "GET",    path: "/v1/models/*",                  protocol: either,   handle: byClient(handleOpenAIModel, handleAnthropicModel) },
+  { method: "POST",   path: "/chat/completions",             protocol: openai,   ...accepts({ body: chatCompletionsRequest }, handleChatCompletions) },
+  { method: "POST",   path: "/completions",                  protocol: openai,   ...accepts({ body: completionsRequest }, handleCompletions) },
+  { method: "POST",   path: "/embeddings",                   protocol: openai,   ...accepts({ body: createEmbeddingsRequest }, handleCreateEmbeddings) },
+  { method: "GET",    path: "/models",                       protocol: openai,   handle: handleOpenAIModelList },
+  { method: "POST",   path: "/v1/v1/chat/completions",       protocol: openai,   ...accepts({ body: chatCompletionsRequest }, handleChatCompletions) },
+  { method: "POST",   path: "/v1/v1/messages",               protocol: messages, ...accepts({ body: messagesRequest }, handleMessages) },
+  { method: "POST",   path: "/v1/v1/messages/count_tokens",  protocol: messages, ...accepts({ body: countTokensRequest }, handleCountTokens) },
+  { method: "POST",   path: "/v1/messages",                  protocol: messages, ...accepts({ body: messagesRequest }, handleMessages) },
+  { method: "POST",   path: "/v1/messages/count_tokens",     protocol: messages, ...accepts({ body: countTokensRequest }, handleCountTokens) },
+  { method: "POST",   path: "/alt/v1/messages",              protocol: messages, ...accepts({ body: messagesRequest }, handleMessages) },
+  { method: "POST",   path: "/alt/v1/messages/count_tokens", protocol: messages, ...accepts({ body: countTokensRequest }, handleCountTokens) },
+  { method: "GET",    path: "/alt/v1/models",                protocol: messages, handle: handleAnthropicModelList },
+  { method: "GET",    path: "/alt/v1/models/*",              protocol: messages, handle: handleAnthropicModel },
 ];
+
+function byClient(
+  forOpenAI: HearthRoute["handle"],
+  forAnthropic: HearthRoute["handle"],
+): HearthRoute["handle"] {
+  return (request, dependencies) =>
+    (isAnthropicClient(request) ? forAnthropic : forOpenAI)(request, dependencies);
+}
+
+function isAnthropicClient({ headers }: Pick<RequestHead, "headers">): boolean {
+  return headers["anthropic-version"] !== undefined;
+}

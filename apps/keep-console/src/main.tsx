@@ -1,8 +1,8 @@
 /**
  * @module
- * Keep's console: what a person sees. `shell/` is the frame, `screens/` has one folder for each place, `design/` is the
- * only place with colours and sizes besides the package that both pages stand on, `vault-api/` speaks to the server. It
- * runs in the browser alone and loads nothing from anywhere but Keep itself. No value of a secret is ever in an address.
+ * Keep's web console. `shell/` is the frame, `screens/` has one folder per screen, `design/` holds components and styles
+ * on top of the shared `page-design` package, `vault-api/` is the API client. It runs in the browser only and loads
+ * nothing from other origins. Secret values never appear in a URL.
  */
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { createRoot } from "react-dom/client";
@@ -10,7 +10,7 @@ import { ToastProvider } from "./design/toasts.tsx";
 import { Screens } from "./screens/screens.tsx";
 
 const root = document.getElementById("root");
-if (root === null) throw new Error("The page has no place to draw on");
+if (root === null) throw new Error("index.html has no #root element");
 
 createRoot(root).render(
   <CSPProvider disableStyleElements>

@@ -1,16 +1,16 @@
 /**
  * @module
- * The console as people meet it, for tests: the real Keep with its database, both identity providers and a browser, on
- * free ports of this machine. What a test needs in a vault it puts there through the API.
- * Imported by the console's tests and by `show`.
+ * Test fixture of the console: a real Keep with its own database, both identity providers and a browser, on free ports.
+ * Tests create the data they need through the API.
+ * Imported by the console's tests.
  */
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import {
+  acquireDatabase,
   type BrowserOptions,
   type CodeHostingProvider,
   findFreePort,
-  lendDatabase,
   startBrowser,
   startCodeHostingProvider,
   startGeneralIdentityProvider,
@@ -19,41 +19,41 @@ import {
 } from "@hearth-and-keep/test-servers";
 import type { BrowserContextOptions, Page } from "playwright-core";
 
-export type ConsoleStage = AsyncDisposable & {
+export type ConsoleFixture = AsyncDisposable & {
   readonly url: string;
   readonly browser: TestBrowser;
-  /** What Keep has written to its log so far. */
+  /** Keep's log output so far. */
   readonly log: () => string;
-  /** Where `anotherPerson` is known; a test may make others known there. */
+  /** Knows `secondAccount`; a test may add accounts. */
   readonly codeHosting: CodeHostingProvider;
-  /** What no API does, done to this stage's own database: time that passed, a node that is behind, a row changed. */
+  /** Runs SQL on the fixture's database, for what no API does: passed time, a lagging node, a tampered row. */
   readonly runSql: (statement: string) => string;
-  /** A new visitor who signs in in the browser, and is on the console's first screen. */
-  signIn(person?: Person, visitor?: BrowserContextOptions): Promise<Page>;
-  /** The API, called from the page with the session of whoever is signed in there. */
-  ask<Body>(
+  /** Signs in with a new browser context and returns its page on the first screen. */
+  signIn(account?: TestAccount, contextOptions?: BrowserContextOptions): Promise<Page>;
+  /** Sends an API request from the page, with its session. */
+  request<Body>(
     page: Page,
     path: string,
-    wish?: { readonly method?: string; readonly body?: unknown },
+    options?: { readonly method?: string; readonly body?: unknown },
   ): Promise<Body>;
 };
 
-export type Person = { readonly at: "code-hosting" | "general"; readonly account: string };
+export type TestAccount = { readonly at: "code-hosting" | "general"; readonly account: string };
 
-export const aPerson: Person = { at: "general", account: "first@example.com" };
-export const anotherPerson: Person = { at: "code-hosting", account: "second" };
+export const firstAccount: TestAccount = { at: "general", account: "first@example.com" };
+export const secondAccount: TestAccount = { at: "code-hosting", account: "second" };
 
 const program = fileURLToPath(new URL("../../keep/bin/keep.js", import.meta.url));
 const client = { id: "console", secret: "console-secret" };
 const empty = { name: "empty", prepare: () => Promise.resolve() };
 
-export async function startConsoleStage(options: BrowserOptions = {}): Promise<ConsoleStage> {
+export async function startConsoleFixture(options: BrowserOptions = {}): Promise<ConsoleFixture> {
   await using undo = new AsyncDisposableStack();
-  const database = undo.use(await lendDatabase(empty));
+  const database = undo.use(await acquireDatabase(empty));
   const url = `http://localhost:${await findFreePort()}`;
   const general = undo.use(await startGeneral(`${url}/auth/callback/general`));
   const codeHosting = undo.use(await startCodeHosting(`${url}/auth/callback/code-hosting`));
-  const key = execFileSync(process.execPath, [program, "make-key"], { encoding: "utf8" }).trim();
+  const key = execFileSync(process.execPath, [program, "generate-key"], { encoding: "utf8" }).trim();
   const keep = undo.use(
     await startProcess({
       command: process.execPath,
@@ -83,7 +83,7 @@ export async function startConsoleStage(options: BrowserOptions = {}): Promise<C
         KEEP_READS_PER_MINUTE: "1000000",
         KEEP_WRITES_PER_MINUTE: "1000000",
       },
-      isReady: (output) => output.includes("Keep listens on"),
+      isReady: (output) => output.includes("Keep is listening on"),
     }),
   );
   const browser = undo.use(await startBrowser(options));
@@ -97,24 +97,24 @@ export async function startConsoleStage(options: BrowserOptions = {}): Promise<C
       execFileSync("psql", ["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", statement, database.url], {
         encoding: "utf8",
       }),
-    signIn: async (person = aPerson, visitor = {}) =>
-      enter(await browser.openPage(`${url}/sign-in`, visitor), person),
-    ask: (page, path, wish = {}) => askFrom(page, path, wish),
+    signIn: async (account = firstAccount, contextOptions = {}) =>
+      signInOn(await browser.openPage(`${url}/sign-in`, contextOptions), account),
+    request: (page, path, requestOptions = {}) => requestFrom(page, path, requestOptions),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-async function enter(page: Page, person: Person): Promise<Page> {
+async function signInOn(page: Page, account: TestAccount): Promise<Page> {
   const { origin } = new URL(page.url());
-  // Whoever is not new: the first steps were offered to them before.
+  // Marks the first steps as already offered.
   await page.addInitScript("localStorage.setItem('first-steps', 'offered')");
-  await passProvider(page, person);
+  await signInAtProvider(page, account);
   await page.waitForURL((at) => at.origin === origin && !at.pathname.startsWith("/auth"));
   return page;
 }
 
-/** From the press of the provider's button until the provider sends the browser back. */
-export async function passProvider(page: Page, { at, account }: Person): Promise<void> {
+/** Chooses the provider on the sign-in page and signs in there. */
+export async function signInAtProvider(page: Page, { at, account }: TestAccount): Promise<void> {
   await page.getByRole("button", { name: at === "general" ? /Example/u : /Forge/u }).click();
   await page.getByLabel("Account").fill(account);
   if (at === "code-hosting") {
@@ -149,21 +149,25 @@ function startCodeHosting(callbackUrl: string) {
   });
 }
 
-type Asked = { readonly method?: string; readonly body?: unknown };
+type RequestOptions = { readonly method?: string; readonly body?: unknown };
 
-async function askFrom<Body>(page: Page, path: string, { method = "GET", body }: Asked): Promise<Body> {
-  const answer = await page.evaluate(
-    async ([to, how, what]) => {
-      const response = await fetch(to, {
-        method: how,
+async function requestFrom<Body>(
+  page: Page,
+  path: string,
+  { method = "GET", body }: RequestOptions,
+): Promise<Body> {
+  const response = await page.evaluate(
+    async ([url, verb, content]) => {
+      const reply = await fetch(url, {
+        method: verb,
         headers: { "content-type": "application/json" },
-        ...(what === "" ? {} : { body: what }),
+        ...(content === "" ? {} : { body: content }),
       });
-      return { isFine: response.ok, text: await response.text() };
+      return { isOk: reply.ok, text: await reply.text() };
     },
     [path, method, body === undefined ? "" : JSON.stringify(body)] as const,
   );
-  if (!answer.isFine) throw new Error(`Cannot ${method} ${path}: ${answer.text}`);
-  // What the contract says of this path.
-  return (answer.text === "" ? undefined : JSON.parse(answer.text)) as Body;
+  if (!response.isOk) throw new Error(`${method} ${path} failed: ${response.text}`);
+  // The caller names the response type of this path.
+  return (response.text === "" ? undefined : JSON.parse(response.text)) as Body;
 }

@@ -1,10 +1,13 @@
 #!/usr/bin/env node
-// Runs the sources inside a clone and the built program in an installed package; plain enough for any Node to read.
+// Runs the TypeScript sources in a clone and the bundle in an installed package. Old Node versions must be able to load
+// this file to print the version check, so it uses only exports that they have.
 import { existsSync } from "node:fs";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
-  process.stderr.write(`Cannot start: Node 24.15 or newer is needed, this is ${process.versions.node}\n`);
+  process.stderr.write(
+    `Keep requires Node.js 24.15 or newer, but this is Node.js ${process.versions.node}\n`,
+  );
   process.exit(1);
 }
 const source = new URL("../src/main.ts", import.meta.url);

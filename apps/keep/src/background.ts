@@ -1,18 +1,18 @@
 import type { AuditLog } from "./audit/audit-log.ts";
 import { openCheckpointFile } from "./audit/checkpoint-file.ts";
-import { createCheckpointing, paceOf } from "./audit/make-checkpoints.ts";
+import { createCheckpointing, paceOf } from "./audit/create-checkpoints.ts";
 import { tidyUp } from "./cleanup/delete-expired.ts";
 import type { ServeConfig } from "./config.ts";
 import type { Database } from "./database/open-database.ts";
 import type { KeyWrapper } from "./keys/key-wrapper.ts";
 import { createRewrapping } from "./keys/rewrap-keys.ts";
-import { resealVaults } from "./keys/rotation/reseal-vaults.ts";
+import { resealVaults } from "./keys/rotation/reencrypt-vaults.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
 import { repeatUntil } from "./repeat-until.ts";
 import type { KeepLogger } from "./server.ts";
 
-export type BackgroundParts = {
+export type BackgroundDependencies = {
   readonly logger: KeepLogger;
   readonly database: Database;
   readonly wrapper: KeyWrapper;
@@ -26,56 +26,57 @@ const rewrapMilliseconds = 15_000;
 const resealMilliseconds = 500;
 const tidyMilliseconds = 3_600_000;
 
-/** What a node does beside answering requests: checkpoints, keys that are being exchanged, and what is past its time. */
+/** Background work of a node: audit checkpoints, re-encryption during key rotations, and deletion of expired rows. */
 export function startBackground(
   config: Pick<ServeConfig, "auditCheckpointFile" | "auditCheckpointSeconds">,
-  parts: BackgroundParts,
+  dependencies: BackgroundDependencies,
 ): AsyncDisposable {
-  const { logger } = parts;
-  const end = new AbortController();
-  const repeat = (milliseconds: number, turn: () => Promise<void>) =>
-    repeatUntil(end.signal, {
+  const { logger } = dependencies;
+  const stop = new AbortController();
+  const repeat = (milliseconds: number, run: () => Promise<void>) =>
+    repeatUntil(stop.signal, {
       milliseconds,
-      turn,
-      onProblem: (problem) => {
-        const defect = problem instanceof Error ? problem.name : typeof problem;
-        if (!end.signal.aborted) logger.warn("Work in the background is tried again", { defect });
+      run,
+      onError: (error) => {
+        const defect = error instanceof Error ? error.name : typeof error;
+        if (!stop.signal.aborted) logger.warn("Background work failed and will be retried", { defect });
       },
     });
   const pace = paceOf(config.auditCheckpointSeconds);
   const running = [
     repeat(
       pace.lookSeconds * 1000,
-      createCheckpointing(pace, checkpointParts(config.auditCheckpointFile, parts)),
+      createCheckpointing(pace, checkpointDependencies(config.auditCheckpointFile, dependencies)),
     ),
-    repeat(rewrapMilliseconds, createRewrapping(rewrapParts(parts))),
-    repeat(resealMilliseconds, () => resealVaults({ ...parts, signal: end.signal })),
-    repeat(tidyMilliseconds, () => tidyUp({ ...parts, signal: end.signal })),
+    repeat(rewrapMilliseconds, createRewrapping(rewrapDependencies(dependencies))),
+    repeat(resealMilliseconds, () => resealVaults({ ...dependencies, signal: stop.signal })),
+    repeat(tidyMilliseconds, () => tidyUp({ ...dependencies, signal: stop.signal })),
   ];
   return {
     async [Symbol.asyncDispose]() {
-      end.abort();
+      stop.abort();
       await Promise.all(running);
     },
   };
 }
 
-function checkpointParts(path: string | undefined, parts: BackgroundParts) {
+function checkpointDependencies(path: string | undefined, dependencies: BackgroundDependencies) {
   return {
-    ...parts,
+    ...dependencies,
     file: path === undefined ? undefined : openCheckpointFile(path),
     onFileFailed: () => {
-      parts.onCheckpointFileFailed();
-      parts.logger.error("The checkpoint file cannot be written");
+      dependencies.onCheckpointFileFailed();
+      dependencies.logger.error("Checkpoint file cannot be written");
     },
   };
 }
 
-function rewrapParts({ logger, ...parts }: BackgroundParts) {
+function rewrapDependencies({ logger, ...dependencies }: BackgroundDependencies) {
   return {
-    ...parts,
-    onNeedless: (fingerprint: string) => logger.info("The old key is no longer needed", { fingerprint }),
+    ...dependencies,
+    onNeedless: (fingerprint: string) =>
+      logger.info("Old encryption key is no longer needed", { fingerprint }),
     onBroken: ({ accountId }: { readonly accountId: string }) =>
-      logger.error("A stored data key is not what was stored", { account: accountId }),
+      logger.error("Stored data key failed its integrity check", { account: accountId }),
   };
 }

@@ -1,8 +1,8 @@
 /**
- * For a cache of at most so many entries. Told the most alone, it would take memory for all of them at once, which is
- * more than the rest of an idle server; so each counts as one, and it grows as it fills.
+ * Options for an LRU cache of at most this many entries. With `max` the cache would allocate all of its slots up front,
+ * more memory than the rest of an idle server; with a size of 1 per entry it grows as it fills.
  */
-export function atMost(entries: number): {
+export function maxEntries(entries: number): {
   readonly maxSize: number;
   readonly sizeCalculation: () => number;
 } {

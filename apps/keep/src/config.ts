@@ -1,157 +1,162 @@
 import {
+  integerSetting,
   readSettings,
   secretSetting,
   serverSettings,
   textSetting,
   transportSettings,
   type ValuesOf,
-  wholeNumberSetting,
 } from "@hearth-and-keep/configuration";
 
-/** Where everything is kept, and what opens it. */
+/** The database and the key that encrypts its contents. */
 export const storageSettings = {
   databaseUrl: secretSetting({
     placeholder: "url",
-    mostCharacters: 2048,
-    meaning: "PostgreSQL database, as postgres://user:password@host:5432/name",
+    maxLength: 2048,
+    description: "PostgreSQL database, e.g. postgres://user:password@host:5432/name",
   }),
   migrationDatabaseUrl: secretSetting({
     placeholder: "url",
-    mostCharacters: 2048,
-    meaning: "the same database with the login that owns it, when the one above should own nothing",
+    maxLength: 2048,
+    description:
+      "the same database with its owner's login, used for migrations, so that the login above needs no ownership",
   }),
   encryptionKey: secretSetting({
     placeholder: "key",
-    mostCharacters: 1024,
-    meaning:
-      "key that seals every vault's data key: 32 bytes in base64, from keep make-key; older ones may follow after commas, until nothing needs them",
+    maxLength: 1024,
+    description:
+      "key that encrypts every vault's data key: 32 bytes in base64, from keep generate-key; further keys, comma-separated, only decrypt, for a rotation",
   }),
 } as const;
 
-/** Who signs people in. A provider without a client id is not offered. */
+/** Sign-in providers. A provider without a client id is disabled. */
 const signInSettings = {
   publicUrl: textSetting({
     placeholder: "url",
-    fallback: undefined,
-    mostCharacters: 512,
-    meaning: "where people reach Keep, as https://keep.example; providers send them back there",
+    defaultValue: undefined,
+    maxLength: 512,
+    description: "URL at which people reach Keep, e.g. https://keep.example; providers redirect there",
   }),
   codeHostingName: textSetting({
     placeholder: "name",
-    fallback: "GitHub",
-    mostCharacters: 64,
-    meaning: "what the code-hosting provider is called on the sign-in page",
+    defaultValue: "GitHub",
+    maxLength: 64,
+    description: "name of the code-hosting provider on the sign-in page",
   }),
   codeHostingUrl: textSetting({
     placeholder: "url",
-    fallback: "https://github.com",
-    mostCharacters: 512,
-    meaning: "the code-hosting provider: GitHub, GitHub Enterprise or Gitea",
+    defaultValue: "https://github.com",
+    maxLength: 512,
+    description: "URL of the code-hosting provider: GitHub, GitHub Enterprise or Gitea",
   }),
   codeHostingApiUrl: textSetting({
     placeholder: "url",
-    fallback: undefined,
-    mostCharacters: 512,
-    meaning:
-      "its API; unless set https://api.github.com for GitHub, /api/v3 under the address above for the others",
+    defaultValue: undefined,
+    maxLength: 512,
+    description:
+      "URL of its API; by default https://api.github.com for GitHub, and /api/v3 under its URL for the others",
   }),
   codeHostingClientId: textSetting({
     placeholder: "id",
-    fallback: undefined,
-    mostCharacters: 255,
-    meaning: "the id of the OAuth application made for Keep there",
+    defaultValue: undefined,
+    maxLength: 255,
+    description: "client id of the OAuth application registered there for Keep",
   }),
   codeHostingClientSecret: secretSetting({
     placeholder: "secret",
-    mostCharacters: 512,
-    meaning: "its secret",
+    maxLength: 512,
+    description: "client secret of that application",
   }),
   generalName: textSetting({
     placeholder: "name",
-    fallback: "Google",
-    mostCharacters: 64,
-    meaning: "what the general-purpose provider is called on the sign-in page",
+    defaultValue: "Google",
+    maxLength: 64,
+    description: "name of the general-purpose provider on the sign-in page",
   }),
   generalIssuer: textSetting({
     placeholder: "url",
-    fallback: "https://accounts.google.com",
-    mostCharacters: 512,
-    meaning: "the general-purpose provider: any issuer of OpenID Connect with discovery",
+    defaultValue: "https://accounts.google.com",
+    maxLength: 512,
+    description: "issuer URL of the general-purpose provider: any OpenID Connect provider with discovery",
   }),
   generalClientId: textSetting({
     placeholder: "id",
-    fallback: undefined,
-    mostCharacters: 255,
-    meaning: "the id of the client registered for Keep there",
+    defaultValue: undefined,
+    maxLength: 255,
+    description: "client id registered there for Keep",
   }),
-  generalClientSecret: secretSetting({ placeholder: "secret", mostCharacters: 512, meaning: "its secret" }),
-  sessionIdleMinutes: wholeNumberSetting({
+  generalClientSecret: secretSetting({
+    placeholder: "secret",
+    maxLength: 512,
+    description: "client secret of that client",
+  }),
+  sessionIdleMinutes: integerSetting({
     placeholder: "minutes",
-    fallback: 720,
-    least: 1,
-    most: 525_600,
-    meaning: "a session ends when nothing was asked with it for so long",
+    defaultValue: 720,
+    min: 1,
+    max: 525_600,
+    description: "minutes without a request after which a session expires",
   }),
-  sessionLifetimeHours: wholeNumberSetting({
+  sessionLifetimeHours: integerSetting({
     placeholder: "hours",
-    fallback: 168,
-    least: 1,
-    most: 8760,
-    meaning: "a session ends after so long in any case",
+    defaultValue: 168,
+    min: 1,
+    max: 8760,
+    description: "hours after which a session expires in any case",
   }),
 } as const;
 
-/** The way requests come in, and how many. */
+/** Transport and rate limits. */
 const incomingSettings = {
   ...transportSettings,
-  readsPerMinute: wholeNumberSetting({
+  readsPerMinute: integerSetting({
     placeholder: "number",
-    fallback: 6000,
-    least: 1,
-    most: 10_000_000,
-    meaning: "requests that only read, of one token or session in a minute, over all nodes",
+    defaultValue: 6000,
+    min: 1,
+    max: 10_000_000,
+    description: "read requests per minute of one token or session, over all nodes",
   }),
-  writesPerMinute: wholeNumberSetting({
+  writesPerMinute: integerSetting({
     placeholder: "number",
-    fallback: 600,
-    least: 1,
-    most: 10_000_000,
-    meaning: "the same for requests that change something",
+    defaultValue: 600,
+    min: 1,
+    max: 10_000_000,
+    description: "write requests per minute of one token or session, over all nodes",
   }),
 } as const;
 
-/** How others watch. */
-const sightSettings = {
-  metricsPort: wholeNumberSetting({
+/** Metrics and audit checkpoints. */
+const observabilitySettings = {
+  metricsPort: integerSetting({
     placeholder: "port",
-    fallback: 8301,
-    least: 0,
-    most: 65_535,
-    meaning: "port of the metrics for Prometheus, on the same host; 0 takes any free one",
+    defaultValue: 8301,
+    min: 0,
+    max: 65_535,
+    description: "port of the Prometheus metrics, on the same host; 0 selects a free port",
   }),
   auditCheckpointFile: textSetting({
     placeholder: "file",
-    fallback: undefined,
-    mostCharacters: 4096,
-    meaning:
-      "where signed checkpoints of the audit log are added as well, outside the database: what finds a database that was put back",
+    defaultValue: undefined,
+    maxLength: 4096,
+    description:
+      "file to which signed audit checkpoints are appended, outside the database; detects a restored (rolled-back) database",
   }),
-  auditCheckpointSeconds: wholeNumberSetting({
+  auditCheckpointSeconds: integerSetting({
     placeholder: "seconds",
-    fallback: 60,
-    least: 1,
-    most: 86_400,
-    meaning: "how long an audit log may grow without a signed checkpoint",
+    defaultValue: 60,
+    min: 1,
+    max: 86_400,
+    description: "longest time between signed checkpoints of an audit log that grows",
   }),
 } as const;
 
-/** Everything that can be set on `keep serve`. Its help text and the settings page are made from this. */
+/** Settings of `keep serve`. Its help text and the settings page are generated from them. */
 export const serveSettings = {
   ...serverSettings(8300),
   ...storageSettings,
   ...signInSettings,
   ...incomingSettings,
-  ...sightSettings,
+  ...observabilitySettings,
 } as const;
 
 export type ServeConfig = ValuesOf<typeof serveSettings>;
@@ -163,7 +168,7 @@ export function readServeConfig(flags: Flags, filePath: string | undefined): Ser
   return readSettings(serveSettings, { prefix: "KEEP", flags, environment: process.env, filePath });
 }
 
-/** For commands that work on the database and need no server. */
+/** For commands that use the database without a server. */
 export function readStorageConfig(flags: Flags, filePath: string | undefined): StorageConfig {
   return readSettings(storageSettings, { prefix: "KEEP", flags, environment: process.env, filePath });
 }

@@ -1,28 +1,28 @@
 import { requestFailure } from "./failures.ts";
 
-/** Where a page ended: texts of its last row, which whoever reads the list knows already. */
-function writeCursor(parts: readonly string[]): string {
-  return Buffer.from(JSON.stringify(parts), "utf8").toString("base64url");
+/** The sort key of a page's last row. It contains nothing that the page itself did not. */
+function encodeCursor(values: readonly string[]): string {
+  return Buffer.from(JSON.stringify(values), "utf8").toString("base64url");
 }
 
-/** Null at the beginning. What we did not write is refused; it could lead nowhere but within the caller's own list. */
-export function readCursor(
+/** Null for the first page. A forged cursor can only move within the caller's own list. */
+export function decodeCursor(
   text: string | undefined,
-  isGood: (parts: readonly string[]) => boolean,
+  isValid: (values: readonly string[]) => boolean,
 ): readonly string[] | null {
   if (text === undefined) return null;
-  const parts = parse(Buffer.from(text, "base64url").toString("utf8"));
-  if (!Array.isArray(parts) || !parts.every(isCleanText) || !isGood(parts)) {
+  const values = parse(Buffer.from(text, "base64url").toString("utf8"));
+  if (!Array.isArray(values) || !values.every(isStorableText) || !isValid(values)) {
     throw requestFailure({
       kind: "request-invalid",
-      mistakes: [{ place: "cursor", reason: "must be one that a page ended with" }],
+      errors: [{ field: "cursor", reason: "must be a next_cursor returned by this list" }],
     });
   }
-  return parts;
+  return values;
 }
 
-/** A page of what was asked for, when one more was fetched than it may hold. */
-export function cutPage<Item>(
+/** Expects up to `limit + 1` items; the extra one shows that there is a next page. */
+export function toPage<Item>(
   items: readonly Item[],
   limit: number,
   cursorOf: (last: Item) => readonly string[],
@@ -30,7 +30,7 @@ export function cutPage<Item>(
   const page = items.slice(0, limit);
   const last = page.at(-1);
   if (items.length <= limit || last === undefined) return { page };
-  return { page, next: writeCursor(cursorOf(last)) };
+  return { page, next: encodeCursor(cursorOf(last)) };
 }
 
 function parse(text: string): unknown {
@@ -41,7 +41,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The database takes no null character. */
-function isCleanText(part: unknown): part is string {
-  return typeof part === "string" && !part.includes("\0") && part.isWellFormed();
+/** PostgreSQL text cannot contain a null character. */
+function isStorableText(value: unknown): value is string {
+  return typeof value === "string" && !value.includes("\0") && value.isWellFormed();
 }

@@ -1,15 +1,15 @@
 import type { WebFiles } from "@hearth-and-keep/http-service";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { Database } from "./database/open-database.ts";
-import type { HealthParts } from "./health.ts";
+import type { HealthDependencies } from "./health.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ApiDocument } from "./openapi/describe-api.ts";
 import type { SignIn } from "./sign-in/prepare-sign-in.ts";
 
-/** What handlers work with, made once at start. */
-export type KeepParts = HealthParts & {
+/** What handlers depend on, created once at start. */
+export type KeepDependencies = HealthDependencies & {
   readonly database: Database;
   readonly vaultKeys: VaultKeys;
   readonly serverKeys: ServerKeys;
@@ -17,9 +17,9 @@ export type KeepParts = HealthParts & {
   readonly signIn: SignIn;
   readonly metrics: Metrics;
   readonly console: {
-    /** None when the console was not built. */
+    /** Empty when the console was not built. */
     readonly files: WebFiles;
-    /** The Content-Security-Policy of its page, which names where providers are once that is known. */
+    /** Content-Security-Policy of its page, with the origins of the sign-in providers once they are discovered. */
     readonly policy: () => string;
   };
   readonly apiDocument: () => ApiDocument;

@@ -1,17 +1,17 @@
-import { type Explanation, exitCodes } from "@hearth-and-keep/command-line";
-import { FailureError } from "@hearth-and-keep/failures";
+import type { Explanation } from "@hearth-and-keep/command-line";
+import { exitCodes, FailureError } from "@hearth-and-keep/failures";
 import type { Scope } from "./authorization/scopes.ts";
 
-/** Everything that can be expected to go wrong in Keep. Each place that answers switches over it exhaustively. */
+/** Every expected failure in Keep. Each consumer handles the union exhaustively. */
 export type Failure = StartFailure | RequestFailure;
 
-/** What keeps a command from doing its work. */
+/** Failures that stop a command before it does its work. */
 export type StartFailure =
   | { readonly kind: "database-not-set" }
-  | { readonly kind: "database-unreachable"; readonly place: string }
-  | { readonly kind: "database-refuses-user"; readonly place: string; readonly user: string }
-  | { readonly kind: "database-forbids"; readonly place: string; readonly user: string }
-  | { readonly kind: "database-missing"; readonly place: string; readonly database: string }
+  | { readonly kind: "database-unreachable"; readonly address: string }
+  | { readonly kind: "database-refuses-user"; readonly address: string; readonly user: string }
+  | { readonly kind: "database-forbids"; readonly address: string; readonly user: string }
+  | { readonly kind: "database-missing"; readonly address: string; readonly database: string }
   | { readonly kind: "database-newer"; readonly found: number; readonly known: number }
   | { readonly kind: "migration-changed"; readonly name: string }
   | { readonly kind: "key-not-set" }
@@ -22,23 +22,23 @@ export type StartFailure =
   | { readonly kind: "public-url-insecure"; readonly given: string }
   | { readonly kind: "provider-address-unusable"; readonly setting: string };
 
-/** What a caller is told instead of an answer; `problems.ts` has the words. */
+/** Failures that a request can end with; `problems.ts` maps them to responses. */
 export type RequestFailure =
   | { readonly kind: "body-unreadable"; readonly reason: "malformed" | "missing" }
   | { readonly kind: "body-too-large" }
-  | { readonly kind: "request-invalid"; readonly mistakes: readonly Mistake[] }
-  /** One for absent, unknown, expired, revoked, and used from elsewhere than allowed: nobody learns which. */
+  | { readonly kind: "request-invalid"; readonly errors: readonly FieldError[] }
+  /** Missing, unknown, expired or revoked credentials, or a disallowed address; the client does not learn which. */
   | { readonly kind: "unauthenticated" }
   | { readonly kind: "credentials-ambiguous" }
   | { readonly kind: "cross-site" }
   | { readonly kind: "insufficient-scope"; readonly scope: Scope }
-  /** Asked for by a path that the token's patterns do not reach. */
+  /** The request names a path that no pattern of the token matches. */
   | { readonly kind: "out-of-reach"; readonly path: string }
-  /** A token would give away more than it may do itself. */
+  /** A token tried to create or rotate a token beyond its own grant. */
   | { readonly kind: "grant-exceeded" }
   | { readonly kind: "session-required" }
   | { readonly kind: "sign-in-too-old" }
-  /** Also for what belongs to another account: the two must look the same. */
+  /** Also for another account's resources, which must be indistinguishable from missing ones. */
   | { readonly kind: "not-found" }
   | { readonly kind: "no-such-method"; readonly allowed: readonly string[] }
   | { readonly kind: "conflict"; readonly reason: string }
@@ -46,23 +46,23 @@ export type RequestFailure =
   | { readonly kind: "precondition-failed" }
   | { readonly kind: "precondition-required" }
   | { readonly kind: "idempotency-mismatch" }
-  | { readonly kind: "versions-full"; readonly most: number }
-  | { readonly kind: "quota-exceeded"; readonly what: string; readonly most: number }
+  | { readonly kind: "versions-full"; readonly max: number }
+  | { readonly kind: "quota-exceeded"; readonly resource: string; readonly max: number }
   | { readonly kind: "reference-missing"; readonly reference: string }
   | { readonly kind: "reference-cycle"; readonly references: readonly string[] }
   | { readonly kind: "rate-limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "provider-unavailable"; readonly provider: string }
   | { readonly kind: "sign-in-refused"; readonly reason: string }
-  /** A row is not what was sealed here. */
+  /** A stored row fails its integrity check. */
   | { readonly kind: "integrity-broken" }
   | { readonly kind: "database-away" }
-  /** What was asked for is done, but nobody can say yet that every node knows. */
+  /** The token is revoked, but not every node has confirmed it. */
   | { readonly kind: "nodes-behind" }
   | { readonly kind: "outcome-unknown" }
   | { readonly kind: "defect" };
 
-/** What is wrong with one part of a request; the place is written with dots, as `items.0.name`. */
-export type Mistake = { readonly place: string; readonly reason: string };
+/** `field` is a path into the request with dots, e.g. `items.0.name`. */
+export type FieldError = { readonly field: string; readonly reason: string };
 
 export function requestFailure(failure: RequestFailure, options?: ErrorOptions): FailureError<Failure> {
   return new FailureError<Failure>(failure, options);
@@ -70,41 +70,41 @@ export function requestFailure(failure: RequestFailure, options?: ErrorOptions):
 
 const wrongKey = 4;
 
-/** What the person at the terminal reads: one plain sentence. */
+/** One sentence for the terminal, and the exit code. */
 export function explainFailure(failure: StartFailure): Explanation {
-  return { sentences: [`Cannot start: ${sentenceFor(failure)}`], exitCode: exitCodeFor(failure) };
+  return { messages: [`Cannot start: ${sentenceFor(failure)}`], exitCode: exitCodeFor(failure) };
 }
 
 function sentenceFor(failure: StartFailure): string {
   switch (failure.kind) {
     case "database-not-set":
-      return "no database is set; put its address (postgres://user:password@host:5432/name) into KEEP_DATABASE_URL, or into a file named by KEEP_DATABASE_URL_FILE";
+      return "no database is set; set KEEP_DATABASE_URL to its URL (postgres://user:password@host:5432/name), or KEEP_DATABASE_URL_FILE to a file that contains the URL";
     case "database-unreachable":
-      return `no database answers at ${failure.place}; check that PostgreSQL runs there and that KEEP_DATABASE_URL is right`;
+      return `cannot connect to the database at ${failure.address}; check that PostgreSQL is running there and that KEEP_DATABASE_URL is correct`;
     case "database-refuses-user":
-      return `the database at ${failure.place} refuses the user "${failure.user}"; check the name and password in KEEP_DATABASE_URL`;
+      return `the database at ${failure.address} rejected the user "${failure.user}"; check the user name and password in KEEP_DATABASE_URL`;
     case "database-forbids":
-      return `the database at ${failure.place} does not let the user "${failure.user}" set Keep up; make it owner of the database and let it create roles, or name such a login by KEEP_MIGRATION_DATABASE_URL`;
+      return `the database at ${failure.address} does not allow the user "${failure.user}" to create the schema; make the user owner of the database with CREATEROLE, or set KEEP_MIGRATION_DATABASE_URL to a user that is`;
     case "database-missing":
-      return `there is no database "${failure.database}" at ${failure.place}; create it, or correct KEEP_DATABASE_URL`;
+      return `the database "${failure.database}" does not exist at ${failure.address}; create it or correct KEEP_DATABASE_URL`;
     case "database-newer":
-      return `a newer Keep has set up this database (schema ${failure.found}, this one knows ${failure.known}); start that version`;
+      return `this database was migrated by a newer Keep (schema ${failure.found}, this version supports ${failure.known}); run the newer version`;
     case "migration-changed":
-      return `migration ${failure.name} is not the one this database was set up with; this is not a released Keep`;
+      return `migration ${failure.name} differs from the one applied to this database; this build is not a released Keep`;
     case "key-not-set":
-      return "no encryption key is set; make one with 'keep make-key' and put it into KEEP_ENCRYPTION_KEY, or into a file named by KEEP_ENCRYPTION_KEY_FILE";
+      return "no encryption key is set; generate one with 'keep generate-key' and set KEEP_ENCRYPTION_KEY to it, or KEEP_ENCRYPTION_KEY_FILE to a file that contains it";
     case "key-malformed":
-      return "the encryption key is not 32 bytes written in base64; make one with 'keep make-key'";
+      return "the encryption key is not 32 bytes in base64; generate one with 'keep generate-key'";
     case "key-mismatch":
-      return `the encryption key given has fingerprint ${failure.given}, but this database was set up with ${failure.expected}; without that key its secrets cannot be read`;
+      return `the encryption key has fingerprint ${failure.given}, but this database was encrypted with ${failure.expected}; its secrets cannot be read without that key`;
     case "public-url-not-set":
-      return "identity providers are set up but not where people reach Keep; put its address (https://keep.example) into KEEP_PUBLIC_URL, so that providers know where to send people back to";
+      return "identity providers are configured, but KEEP_PUBLIC_URL is not set; set it to the URL of Keep in a browser (https://keep.example), which providers redirect back to";
     case "public-url-invalid":
-      return `KEEP_PUBLIC_URL${failure.given === "" ? "" : ` (${failure.given})`} is not an address without a path, such as https://keep.example`;
+      return `KEEP_PUBLIC_URL${failure.given === "" ? "" : ` (${failure.given})`} must be a URL without a path, such as https://keep.example`;
     case "public-url-insecure":
-      return `KEEP_PUBLIC_URL is ${failure.given}, where sessions would travel in clear; http is for this machine alone (http://localhost:8300), elsewhere it must be https`;
+      return `KEEP_PUBLIC_URL is ${failure.given}, which would send session cookies unencrypted; use https, or http on localhost only (http://localhost:8300)`;
     case "provider-address-unusable":
-      return `${failure.setting} is not an https address without a query; http is for providers on this machine or at an address of a private network`;
+      return `${failure.setting} must be an https URL without a query; http is allowed only for providers on this machine or in a private network`;
   }
 }
 
@@ -119,6 +119,6 @@ const settingKinds: ReadonlySet<StartFailure["kind"]> = new Set([
 ]);
 
 function exitCodeFor({ kind }: StartFailure): number {
-  if (settingKinds.has(kind)) return exitCodes.wrongSettings;
-  return kind === "key-mismatch" ? wrongKey : exitCodes.wrongSurroundings;
+  if (settingKinds.has(kind)) return exitCodes.usage;
+  return kind === "key-mismatch" ? wrongKey : exitCodes.unavailable;
 }

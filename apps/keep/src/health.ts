@@ -1,34 +1,37 @@
-import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 
-/** Says in plain words why this node cannot serve; undefined when nothing of the kind is the matter. */
+/** Resolves to the reason why this node cannot serve requests, or undefined when it can. */
 export type ReadinessCheck = () => Promise<string | undefined>;
 
-export type HealthParts = { readonly readinessChecks: readonly ReadinessCheck[] };
+export type HealthDependencies = { readonly readinessChecks: readonly ReadinessCheck[] };
 
-/** Whether the process lives; says nothing about what it depends on, so that a restart is never the answer to that. */
-export function answerAlive(): Answer {
-  return jsonAnswer({ status: "alive" });
+/** Liveness. Ignores dependencies, so that an orchestrator does not restart the process when the database is down. */
+export function handleAlive(): HttpResponse {
+  return jsonResponse({ status: "alive" });
 }
 
-const patienceSeconds = 2;
+const checkTimeoutSeconds = 2;
 
-/** Whether this node can serve requests now; a load balancer takes it out while it cannot. */
-export async function answerReady({ readinessChecks }: HealthParts): Promise<Answer> {
-  const reasons = await Promise.all(readinessChecks.map(askInTime));
+/** Readiness. Load balancers send no requests to a node that is not ready. */
+export async function handleReady(
+  _request: unknown,
+  { readinessChecks }: HealthDependencies,
+): Promise<HttpResponse> {
+  const reasons = await Promise.all(readinessChecks.map(runWithTimeout));
   const reason = reasons.find((each) => each !== undefined);
-  if (reason === undefined) return jsonAnswer({ status: "ready" });
-  return jsonAnswer({ status: "not ready", reason }, 503);
+  if (reason === undefined) return jsonResponse({ status: "ready" });
+  return jsonResponse({ status: "not ready", reason }, 503);
 }
 
-async function askInTime(check: ReadinessCheck): Promise<string | undefined> {
-  const { promise: impatience, resolve } = Promise.withResolvers<string>();
-  const timer = setTimeout(resolve, patienceSeconds * 1000, databaseIsAway);
+async function runWithTimeout(check: ReadinessCheck): Promise<string | undefined> {
+  const { promise: timeout, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(resolve, checkTimeoutSeconds * 1000, databaseUnavailable);
   try {
-    return await Promise.race([check().catch(() => databaseIsAway), impatience]);
+    return await Promise.race([check().catch(() => databaseUnavailable), timeout]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** What every check depends on, and so what one that does not end means. */
-const databaseIsAway = "the database does not answer";
+/** Every check queries the database, so a check that fails or hangs means this. */
+const databaseUnavailable = "the database does not answer";

@@ -1,15 +1,15 @@
 /**
  * @module
- * Keep, the secrets vault. A request's way: `routes.ts` says which handler, the handler calls one use case,
- * `queries.ts` files hold the SQL. `main.ts` reads words, builds the parts and runs one command of `commands/`;
- * nothing imports it.
+ * Keep, the secrets vault. A request is routed by `routes.ts` to a handler in `http.ts`, which calls one use case; the
+ * SQL is in `queries.ts` files. `main.ts` parses the arguments, reads the settings and runs one command of `commands/`.
+ * Nothing imports it.
  */
-import { addSettings, Command, endSignal, runProgram } from "@hearth-and-keep/command-line";
+import { addSettings, Command, runProgram, shutdownSignal } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
 import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { serve } from "./commands/serve.ts";
-import { type AskedVerification, verifyDatabase, verifyExport } from "./commands/verify-audit.ts";
+import { type VerificationRequest, verifyDatabase, verifyExport } from "./commands/verify-audit.ts";
 import {
   readServeConfig,
   readStorageConfig,
@@ -24,7 +24,7 @@ import { makeKeyText } from "./keys/key-encryption-key.ts";
 import { logFields } from "./server.ts";
 
 const program = new Command("keep")
-  .description("Keep the secrets of people and programs")
+  .description("Store secrets for people and programs")
   .version(manifest.version);
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -32,29 +32,29 @@ addSettings(program.command("serve").description("Start the server"), serveSetti
   async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
     const config = readServeConfig(flags, filePath);
     const logger = createLogger({ level: config.logLevel, allowedFields: logFields });
-    const signal = endSignal();
+    const signal = shutdownSignal();
     await serve(config, { logger, openDatabase, whyNotReady, print, signal });
   },
 );
 
 program
-  .command("make-key")
-  .description("Print a new encryption key; store it where the database is not")
+  .command("generate-key")
+  .description("Print a new encryption key; store it separately from the database")
   .action(() => print(makeKeyText()));
 
 addSettings(
   program
     .command("audit")
-    .description("Audit logs")
+    .description("Verify audit logs")
     .command("verify")
-    .description("Check an exported audit log, or with --database those of a whole database")
-    .argument("[export]", "file that GET …/audit/export answered")
-    .option("--keys <file>", "public keys that were kept apart, as GET …/audit/keys answers them")
-    .option("--checkpoints <file>", "checkpoints that were kept apart, as keep serve writes them")
-    .option("--database", "every log of the database that the settings below name"),
+    .description("Verify an exported audit log, or with --database every log of a database")
+    .argument("[export]", "file downloaded from GET …/audit/export")
+    .option("--keys <file>", "trusted public keys, as downloaded from GET …/audit/keys")
+    .option("--checkpoints <file>", "trusted checkpoints, as keep serve appends them to its checkpoint file")
+    .option("--database", "verify every log of the database that the settings below name"),
   storageSettings,
 ).action(async (exportFile: string | undefined, flags: Record<string, string | undefined>) => {
-  const asked = { keysFile: flags["keys"], checkpointsFile: flags["checkpoints"] };
+  const trusted = { keysFile: flags["keys"], checkpointsFile: flags["checkpoints"] };
   if (exportFile === undefined || flags["database"] !== undefined) {
     const {
       config: filePath,
@@ -63,17 +63,17 @@ addSettings(
       database: _database,
       ...settings
     } = flags;
-    process.exitCode = await verifyStored(readStorageConfig(settings, filePath), asked);
-  } else process.exitCode = await verifyExport(exportFile, asked, { print });
+    process.exitCode = await verifyStored(readStorageConfig(settings, filePath), trusted);
+  } else process.exitCode = await verifyExport(exportFile, trusted, { print });
 });
 
-async function verifyStored(config: StorageConfig, asked: AskedVerification): Promise<number> {
+async function verifyStored(config: StorageConfig, trusted: VerificationRequest): Promise<number> {
   if (config.databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
   await using database = await openDatabase({
     url: config.databaseUrl.reveal(),
     migrationUrl: config.migrationDatabaseUrl?.reveal(),
   });
-  return await verifyDatabase(asked, { database, print });
+  return await verifyDatabase(trusted, { database, print });
 }
 
 await runProgram(program, explainFailure);

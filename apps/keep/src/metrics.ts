@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 
-/** What one answered request counts for; the failure is a kind of ours, or absent. */
-type RequestFigures = {
+/** One completed request; `failure` is the kind of a RequestFailure. */
+type RequestMeasurements = {
   readonly route: string;
   readonly status: number;
   readonly durationMilliseconds: number;
@@ -9,45 +9,43 @@ type RequestFigures = {
 };
 
 export type Metrics = {
-  readonly countRequest: (figures: RequestFigures) => void;
-  /** Reads whose record is durable, and how many values left with each. */
+  readonly countRequest: (request: RequestMeasurements) => void;
+  /** Secret values returned to clients, after their audit records are durable. */
   readonly countValuesRead: (values: number) => void;
-  /** One commit of the audit log, with as many records of reads as came together. */
+  /** One commit of the audit log, which batches the records of concurrent reads. */
   readonly countAuditBatch: (records: number, milliseconds: number) => void;
-  /** Whether a token was known on this node, or the database had to be asked. */
+  /** Whether a token was found in this node's cache or looked up in the database. */
   readonly countTokenCheck: (from: "memory" | "database") => void;
-  /** A checkpoint of the audit log that could not be kept apart from the database. */
+  /** A checkpoint that could not be appended to the file outside the database. */
   readonly countCheckpointFailure: () => void;
-  /** What is so at the moment somebody looks. */
+  /** Gauges, read on each scrape. */
   readonly watch: (sources: GaugeSources) => void;
-  /** In Prometheus' text format. No label carries anything a caller wrote. */
+  /** Prometheus text format. No label contains client data. */
   readonly render: () => Promise<{ readonly contentType: string; readonly text: string }>;
 };
 
 type GaugeSources = { readonly [name in keyof typeof gauges]?: () => number | Promise<number> };
 
 const gauges = {
-  database_connections_in_use: "Connections to the database that work",
-  database_connections_idle: "Connections to the database that wait for work",
-  database_requests_waiting: "Statements that wait for a connection",
-  data_keys_remembered: "Data keys of vaults that this node has unwrapped",
-  revocation_poll_age_seconds: "Since this node last learned what was revoked",
-  operations_running: "Work that goes on after its request was answered, on all nodes",
-  resident_memory_bytes: "Memory of this process",
+  database_connections_in_use: "Database connections in use",
+  database_connections_idle: "Idle database connections",
+  database_requests_waiting: "Statements waiting for a database connection",
+  data_keys_remembered: "Decrypted data keys of vaults cached on this node",
+  revocation_poll_age_seconds: "Time since this node last polled for revocations",
+  operations_running: "Background operations started by requests, on all nodes",
+  resident_memory_bytes: "Resident memory of the process",
 } as const;
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
-/** Every counter, gauge and histogram of Keep, named in one file. */
+/** Every counter, gauge and histogram of Keep. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const named: Named = (name, help) => ({ name: `keep_${name}`, help, registers: [registry] });
-  const values = new Counter(
-    named("values_read_total", "Values of secrets given out, each after its record"),
-  );
+  const values = new Counter(named("values_read_total", "Secret values returned to clients"));
   const tokenChecks = new Counter({
-    ...named("token_checks_total", "Tokens checked, from memory or from the database"),
+    ...named("token_checks_total", "Token checks, from the cache or from the database"),
     labelNames: ["from"],
   });
   return {
@@ -57,7 +55,7 @@ export function createMetrics(): Metrics {
     countTokenCheck: (from) => tokenChecks.inc({ from }),
     watch(sources) {
       for (const [name, help] of Object.entries(gauges)) {
-        // The keys of the table above are the names.
+        // Object.entries widens the keys of `gauges` to string.
         const source = sources[name as keyof typeof gauges];
         if (source !== undefined) addGauge(named(name, help), source);
       }
@@ -66,25 +64,23 @@ export function createMetrics(): Metrics {
   };
 }
 
-type Named = (name: string, help: string) => Place;
+type Named = (name: string, help: string) => MetricDefinition;
 
 function countRequests(named: Named): Pick<Metrics, "countRequest"> {
   const requests = new Counter({
-    ...named("requests_total", "Requests answered; the status 499 is a caller who hung up"),
+    ...named("requests_total", "Completed requests; status 499 means that the client disconnected"),
     labelNames: ["route", "status"],
   });
   const duration = new Histogram({
-    ...named("request_seconds", "From the first byte of a request to the last of its answer"),
+    ...named("request_seconds", "Time from the first byte of a request to the last byte of its response"),
     labelNames: ["route"],
     buckets: seconds,
   });
   const refusals = new Counter({
-    ...named("refusals_total", "Requests that were refused or failed, by what was the matter"),
+    ...named("refusals_total", "Rejected and failed requests, by failure"),
     labelNames: ["failure"],
   });
-  const rateLimited = new Counter(
-    named("rate_limited_total", "Requests refused because there were too many"),
-  );
+  const rateLimited = new Counter(named("rate_limited_total", "Requests rejected by rate limits"));
   return {
     countRequest({ route, status, durationMilliseconds, failure }) {
       requests.inc({ route, status: String(status) });
@@ -97,15 +93,15 @@ function countRequests(named: Named): Pick<Metrics, "countRequest"> {
 
 function countAudit(named: Named): Pick<Metrics, "countAuditBatch" | "countCheckpointFailure"> {
   const batches = new Histogram({
-    ...named("audit_batch_records", "Records of reads that one commit carried"),
+    ...named("audit_batch_records", "Read records per audit commit"),
     buckets: batchSizes,
   });
   const commits = new Histogram({
-    ...named("audit_batch_seconds", "From the begin of such a commit until it was durable"),
+    ...named("audit_batch_seconds", "Duration of audit commits"),
     buckets: seconds,
   });
   const checkpointFailures = new Counter(
-    named("checkpoint_file_failures_total", "Checkpoints that the file outside the database did not take"),
+    named("checkpoint_file_failures_total", "Checkpoints that could not be appended to the checkpoint file"),
   );
   return {
     countAuditBatch(records, milliseconds) {
@@ -116,12 +112,12 @@ function countAudit(named: Named): Pick<Metrics, "countAuditBatch" | "countCheck
   };
 }
 
-type Place = { readonly name: string; readonly help: string; registers: Registry[] };
+type MetricDefinition = { readonly name: string; readonly help: string; registers: Registry[] };
 
-/** One that cannot be told now is left as it was: the others still are. */
-function addGauge(place: Place, source: () => number | Promise<number>): Gauge {
+/** A gauge whose source fails keeps its last value, so that a scrape still returns the others. */
+function addGauge(definition: MetricDefinition, source: () => number | Promise<number>): Gauge {
   return new Gauge({
-    ...place,
+    ...definition,
     async collect() {
       const value = await Promise.resolve(source()).catch(() => undefined);
       if (value !== undefined) this.set(value);

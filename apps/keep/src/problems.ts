@@ -1,9 +1,15 @@
 import { FailureError } from "@hearth-and-keep/failures";
-import { BodyProblem, NoSuchMethod, NoSuchRoute, type WholeAnswer } from "@hearth-and-keep/http-service";
+import {
+  BodyError,
+  type BufferedResponse,
+  InvalidRequestError,
+  MethodNotAllowedError,
+  RouteNotFoundError,
+} from "@hearth-and-keep/http-service";
 import type { Problem, ProblemCode } from "@hearth-and-keep/vault-contract";
 import type { Failure, RequestFailure } from "./failures.ts";
 
-type Words = {
+type ProblemText = {
   readonly status: number;
   readonly code: ProblemCode;
   readonly title: string;
@@ -12,15 +18,17 @@ type Words = {
   readonly errors?: Problem["errors"];
 };
 
-/** RFC 9457. No value, path of this machine, SQL or cause is ever in one: the cause stays in our log. */
-export function answerProblem(problem: unknown, requestId: string): WholeAnswer {
-  const { status, code, title, detail, headers, errors } = explain(asRequestFailure(problem));
+/**
+ * An RFC 9457 problem document. It never contains a secret value, a server path, SQL or the cause; those are logged.
+ */
+export function problemResponse(error: unknown, requestId: string): BufferedResponse {
+  const { status, code, title, detail, headers, errors } = describeFailure(asRequestFailure(error));
   const body: Problem = {
     type: `urn:keep:problem:${code}`,
     title,
     status,
     code,
-    ...(detail === undefined ? {} : { detail: detail.slice(0, mostDetailCharacters) }),
+    ...(detail === undefined ? {} : { detail: detail.slice(0, maxDetailCharacters) }),
     ...(errors === undefined ? {} : { errors }),
     request_id: requestId,
   };
@@ -35,162 +43,163 @@ export function answerProblem(problem: unknown, requestId: string): WholeAnswer 
   };
 }
 
-/** What of all that can be thrown a caller is told; whatever nobody expected is a defect. */
-export function asRequestFailure(problem: unknown): RequestFailure {
-  if (problem instanceof NoSuchRoute) return { kind: "not-found" };
-  if (problem instanceof NoSuchMethod) return { kind: "no-such-method", allowed: problem.allowed };
-  if (problem instanceof BodyProblem) {
-    return problem.reason === "too-large"
+/** Maps anything thrown to the failure the client sees; an unexpected error is a defect. */
+export function asRequestFailure(error: unknown): RequestFailure {
+  if (error instanceof RouteNotFoundError) return { kind: "not-found" };
+  if (error instanceof MethodNotAllowedError) return { kind: "no-such-method", allowed: error.allowed };
+  if (error instanceof BodyError) {
+    return error.reason === "too-large"
       ? { kind: "body-too-large" }
-      : { kind: "body-unreadable", reason: problem.reason === "missing-length" ? "missing" : "malformed" };
+      : { kind: "body-unreadable", reason: error.reason.startsWith("missing") ? "missing" : "malformed" };
   }
-  if (!(problem instanceof FailureError)) return { kind: "defect" };
-  // Only failures of ours are thrown as one.
-  const failure = problem.failure as Failure;
-  return isOfRequest(failure) ? failure : { kind: "defect" };
+  if (error instanceof InvalidRequestError) return { kind: "request-invalid", errors: error.errors };
+  if (!(error instanceof FailureError)) return { kind: "defect" };
+  // Keep throws FailureError only with its own failures.
+  const failure = error.failure as Failure;
+  return isRequestFailure(failure) ? failure : { kind: "defect" };
 }
 
-/** A failure to start never reaches a request. */
-function isOfRequest(failure: Failure): failure is RequestFailure {
-  return Object.hasOwn(words, failure.kind);
+/** Start failures are never thrown while handling a request. */
+function isRequestFailure(failure: Failure): failure is RequestFailure {
+  return Object.hasOwn(problemTexts, failure.kind);
 }
 
-function explain(failure: RequestFailure): Words {
-  // Each kind's entry takes that kind.
-  return (words[failure.kind] as (failure: RequestFailure) => Words)(failure);
+function describeFailure(failure: RequestFailure): ProblemText {
+  // The entry of a kind accepts failures of that kind.
+  return (problemTexts[failure.kind] as (failure: RequestFailure) => ProblemText)(failure);
 }
 
-/** As many as the contract says; the first tell a person enough. */
-const mostErrors = 64;
-const mostDetailCharacters = 8192;
+/** The contract's limits. */
+const maxErrors = 64;
+const maxDetailCharacters = 8192;
 
 type Kind = RequestFailure["kind"];
 
-/** Every failure in words; one without words does not compile. */
-const words: {
-  readonly [Each in Kind]: (failure: Extract<RequestFailure, { readonly kind: Each }>) => Words;
+/** The mapped type requires an entry for every kind, so a new failure does not compile without one. */
+const problemTexts: {
+  readonly [Each in Kind]: (failure: Extract<RequestFailure, { readonly kind: Each }>) => ProblemText;
 } = {
   "body-unreadable": ({ reason }) => ({
     status: 400,
     code: "invalid_request",
-    title: reason === "missing" ? "The request has no body" : "The body is not JSON",
+    title: reason === "missing" ? "Request body is missing" : "Request body is not valid JSON",
   }),
-  "body-too-large": () => ({ status: 413, code: "payload_too_large", title: "The body is too large" }),
-  "request-invalid": ({ mistakes }) => ({
+  "body-too-large": () => ({ status: 413, code: "payload_too_large", title: "Request body is too large" }),
+  "request-invalid": ({ errors }) => ({
     status: 422,
     code: "validation_failed",
-    title: "The request is not valid",
-    errors: mistakes
-      .slice(0, mostErrors)
-      .map(({ place, reason }) => ({ place: place.slice(0, 1024), reason: reason.slice(0, 1024) })),
+    title: "Request validation failed",
+    errors: errors
+      .slice(0, maxErrors)
+      .map(({ field, reason }) => ({ place: field.slice(0, 1024), reason: reason.slice(0, 1024) })),
   }),
   unauthenticated: () => ({
     status: 401,
     code: "unauthenticated",
-    title: "No valid credentials",
+    title: "Missing or invalid credentials",
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },
   }),
   "credentials-ambiguous": () => ({
     status: 400,
     code: "invalid_request",
-    title: "The request carries two credentials",
-    detail: "Send a token or a session, and one of it",
+    title: "More than one credential",
+    detail: "Send either one token or one session cookie",
   }),
-  "cross-site": () => ({ status: 403, code: "cross_site", title: "The request comes from another site" }),
+  "cross-site": () => ({ status: 403, code: "cross_site", title: "Cross-site request refused" }),
   "insufficient-scope": ({ scope }) => ({
     status: 403,
     code: "insufficient_scope",
-    title: "The token lacks a scope",
-    detail: `This needs ${scope}`,
+    title: "Insufficient scope",
+    detail: `This request requires the scope ${scope}`,
     headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
   }),
   "out-of-reach": ({ path }) => ({
     status: 403,
     code: "out_of_reach",
-    title: "The token does not reach this path",
-    detail: `None of its patterns stands for "${path}"`,
+    title: "Path not allowed for this token",
+    detail: `No path pattern on this token matches ${path}`,
   }),
   "grant-exceeded": () => ({
     status: 403,
     code: "out_of_reach",
-    title: "A token gives away no more than it may do itself",
+    title: "A token cannot grant more than it has",
     detail:
-      "Scopes, vaults, paths, addresses and expiry must lie within its own, and it renews only itself and tokens it made",
+      "Scopes, vaults, paths, addresses and expiry must be within the token's own; a token can rotate only itself and tokens created with it",
   }),
   "session-required": () => ({
     status: 403,
     code: "session_required",
-    title: "Only a person who signed in can do this",
+    title: "Requires a signed-in session",
   }),
   "sign-in-too-old": () => ({
     status: 403,
     code: "fresh_sign_in_required",
-    title: "Sign in again to do this",
+    title: "Requires a recent sign-in; sign in again",
   }),
   "sign-in-refused": ({ reason }) => ({
     status: 403,
     code: "sign_in_refused",
-    title: "The sign-in was refused",
+    title: "Sign-in refused",
     detail: reason,
   }),
-  "not-found": () => ({ status: 404, code: "not_found", title: "No such resource" }),
+  "not-found": () => ({ status: 404, code: "not_found", title: "Not found" }),
   "no-such-method": ({ allowed }) => ({
     status: 405,
     code: "method_not_allowed",
-    title: "No such method here",
+    title: "Method not allowed",
     headers: { allow: allowed.join(", ") },
   }),
   conflict: ({ reason }) => ({
     status: 409,
     code: "conflict",
-    title: "This cannot be done as things are",
+    title: "Conflict",
     detail: reason,
   }),
   "token-already-issued": ({ id }) => ({
     status: 409,
     code: "token_already_issued",
-    title: "This token was made before, and its value is shown once",
-    detail: `Its id is ${id}; rotate it to get a new value`,
+    title: "The token was already created; its value is returned only once",
+    detail: `The token's id is ${id}; rotate it to get a new value`,
   }),
-  "versions-full": ({ most }) => ({
+  "versions-full": ({ max }) => ({
     status: 409,
     code: "versions_full",
-    title: `The secret has ${most} versions, as many as its vault keeps`,
+    title: `The secret has reached its limit of ${max} versions`,
     detail:
-      "Destroy old ones (DELETE …/versions/{n}) or raise most_versions of the vault; nothing is destroyed unasked",
+      "Destroy old versions (DELETE …/versions/{n}) or raise the vault's most_versions; Keep never destroys versions by itself",
   }),
-  "quota-exceeded": ({ most, what }) => ({
+  "quota-exceeded": ({ max, resource }) => ({
     status: 409,
     code: "quota_exceeded",
-    title: `There may be at most ${most} ${what}`,
+    title: `Limit of ${max} ${resource} reached`,
   }),
   "precondition-failed": () => ({
     status: 412,
     code: "precondition_failed",
-    title: "It has changed in the meantime",
+    title: "Precondition failed: the resource has changed",
   }),
   "precondition-required": () => ({
     status: 428,
     code: "precondition_required",
-    title: "This vault demands a precondition",
+    title: "This vault requires a precondition",
     detail:
-      "Send If-Match with the ETag you read, If-None-Match: * to create, or If-Match: * to write anyway",
+      "Send If-Match with the ETag you read, If-None-Match: * to create, or If-Match: * to overwrite any version",
   }),
   "idempotency-mismatch": () => ({
     status: 422,
     code: "idempotency_mismatch",
-    title: "This Idempotency-Key came with another request",
+    title: "Idempotency-Key was already used for a different request",
   }),
   "reference-missing": ({ reference }) => ({
     status: 422,
     code: "reference_missing",
-    title: "A reference names nothing that can be read",
-    detail: `"${reference}"`,
+    title: "Reference not found",
+    detail: `${reference} does not exist or is not readable`,
   }),
   "reference-cycle": ({ references }) => ({
     status: 422,
     code: "reference_cycle",
-    title: "References lead back to where they began",
+    title: "Circular reference",
     detail: references.join(" → "),
   }),
   "rate-limited": ({ retryAfterSeconds }) => ({
@@ -202,14 +211,14 @@ const words: {
   "provider-unavailable": ({ provider }) => ({
     status: 503,
     code: "unavailable",
-    title: "The identity provider does not answer",
+    title: "Identity provider unavailable",
     detail: provider,
     headers: { "retry-after": "10" },
   }),
   "database-away": () => ({
     status: 503,
     code: "unavailable",
-    title: "The database does not answer",
+    title: "Database unavailable",
     headers: { "retry-after": "1" },
   }),
   "nodes-behind": () => ({
@@ -222,15 +231,16 @@ const words: {
   "outcome-unknown": () => ({
     status: 503,
     code: "unavailable",
-    title: "The connection broke before the outcome was known",
-    detail: "Repeat the request with the same Idempotency-Key to learn it",
+    title: "The database connection was lost before the outcome was known",
+    detail: "Repeat the request with the same Idempotency-Key to find out",
     headers: { "retry-after": "1" },
   }),
   "integrity-broken": () => ({
     status: 500,
     code: "integrity_error",
-    title: "What is stored is not what was stored here",
-    detail: "The value was not given out; the operator finds this request in the log",
+    title: "Integrity check failed",
+    detail:
+      "The stored data was modified outside Keep, so its value was not returned; see the server log for this request id",
   }),
   defect: () => ({ status: 500, code: "internal", title: "Internal error" }),
 };

@@ -1,23 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-export type Repeated = {
+export type RepeatOptions = {
+  /** Pause between two runs. */
   readonly milliseconds: number;
-  readonly turn: () => Promise<void>;
-  readonly onProblem: (problem: unknown) => void;
+  readonly run: () => Promise<void>;
+  readonly onError: (error: unknown) => void;
 };
 
-/** Work in the background, again and again until the signal fires. A turn that fails is told and tried again. */
+/** Repeats background work until the signal aborts; a run that fails is reported and repeated like any other. */
 export async function repeatUntil(
   signal: AbortSignal,
-  { milliseconds, turn, onProblem }: Repeated,
+  { milliseconds, run, onError }: RepeatOptions,
 ): Promise<void> {
   while (!signal.aborted) {
-    await turn().catch(onProblem);
-    await pauseUntil(signal, milliseconds);
+    await run().catch(onError);
+    await sleepUnlessAborted(signal, milliseconds);
   }
 }
 
-/** So long, or until the signal fires. */
-export function pauseUntil(signal: AbortSignal, milliseconds: number): Promise<void> {
+/** Resolves early when the signal aborts, and never rejects. */
+export function sleepUnlessAborted(signal: AbortSignal, milliseconds: number): Promise<void> {
   return sleep(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
 }

@@ -1,38 +1,200 @@
-import { alive, notReady, ready } from "@hearth-and-keep/vault-contract";
-import { accountRoutes } from "./accounts/http.ts";
-import { auditRoutes } from "./audit/http.ts";
-import { consoleRoutes } from "./console/http.ts";
-import { answerAlive, answerReady } from "./health.ts";
-import { rotationRoutes } from "./keys/rotation/http.ts";
-import { paperRoutes } from "./openapi/http.ts";
+import { accepts } from "@hearth-and-keep/http-service";
+import {
+  account,
+  accountDeletion,
+  alive,
+  apiToken,
+  auditKeys,
+  auditPage,
+  auditQuery,
+  batch,
+  batchOutcome,
+  checkpointPage,
+  checkpointQuery,
+  dailyCounts,
+  dailyQuery,
+  deletionQuery,
+  exportedFile,
+  exportQuery,
+  folder,
+  folderDeletionQuery,
+  folderListQuery,
+  folderMove,
+  folderOutcome,
+  folderPage,
+  importQuery,
+  importReport,
+  importRequest,
+  issuedToken,
+  leakedTokens,
+  leakedTokensResponse,
+  newFolder,
+  newSecret,
+  newToken,
+  newVault,
+  notReady,
+  operation,
+  pageQuery,
+  ready,
+  revocationQuery,
+  secret,
+  secretChanges,
+  secretListQuery,
+  secretPage,
+  secretValue,
+  secretValues,
+  session,
+  sessionList,
+  startedOperation,
+  tokenChange,
+  tokenPage,
+  tokenQuery,
+  tokenRotation,
+  valueByPathQuery,
+  valueQuery,
+  valuesQuery,
+  vaultChanges,
+  vaultDetail,
+  vaultList,
+  vaultListQuery,
+  versionPage,
+} from "@hearth-and-keep/vault-contract";
+import {
+  handleDeleteAccount,
+  handleDeleteOtherSessions,
+  handleDeleteSession,
+  handleGetAccount,
+  handleGetSession,
+  handleListSessions,
+  handleUnlinkIdentity,
+} from "./accounts/http.ts";
+import {
+  handleCountDailyEvents,
+  handleExportAuditLog,
+  handleListAuditEvents,
+  handleListAuditKeys,
+  handleListCheckpoints,
+} from "./audit/http.ts";
+import { handleConsoleFile, handleConsolePage } from "./console/http.ts";
+import { handleAlive, handleReady } from "./health.ts";
+import { handleGetOperation, handleRotateKey } from "./keys/rotation/http.ts";
+import { handleOpenApi } from "./openapi/http.ts";
 import type { KeepRoute } from "./route-row.ts";
-import { exchangeRoutes } from "./secrets/exchange/http.ts";
-import { folderRoutes } from "./secrets/folders/http.ts";
-import { secretRoutes } from "./secrets/http.ts";
-import { listRoutes } from "./secrets/listing/http.ts";
-import { valueRoutes } from "./secrets/values/http.ts";
-import { versionRoutes } from "./secrets/versions/http.ts";
-import { signInRoutes } from "./sign-in/http.ts";
-import { tokenRoutes } from "./tokens/http.ts";
-import { vaultRoutes } from "./vaults/http.ts";
+import { handleExport, handleImport, handleReadValues } from "./secrets/exchange/http.ts";
+import { handleCreateFolder, handleDeleteFolder, handleMoveFolder } from "./secrets/folders/http.ts";
+import {
+  handleBatch,
+  handleDeleteSecret,
+  handleGetSecret,
+  handleGetSecretByPath,
+  handleRestoreSecret,
+  handleUpdateSecret,
+  handleWriteSecret,
+} from "./secrets/http.ts";
+import { handleListFolders, handleListSecrets, handleListVersions } from "./secrets/listing/http.ts";
+import { handleReadValue, handleReadValueByPath } from "./secrets/values/http.ts";
+import { handleDestroyVersion, handleRestoreVersion } from "./secrets/versions/http.ts";
+import {
+  handleLinkIdentity,
+  handleReauthenticate,
+  handleSignInCallback,
+  handleSignInPage,
+  handleSignOut,
+  handleStartSignIn,
+} from "./sign-in/http.ts";
+import {
+  handleCreateToken,
+  handleGetOwnToken,
+  handleGetToken,
+  handleListTokens,
+  handleRenameToken,
+  handleReportLeakedTokens,
+  handleRevokeToken,
+  handleRotateToken,
+} from "./tokens/http.ts";
+import {
+  handleCreateVault,
+  handleDeleteVault,
+  handleGetVault,
+  handleListVaults,
+  handleRestoreVault,
+  handleUpdateVault,
+} from "./vaults/http.ts";
 
-/** Every URL Keep answers; a GET row also answers HEAD. Each area has its rows in its own `http.ts`. */
+/** Per client address. Covers both requests of a sign-in; many people may share one address. */
+const signInLimit = { name: "sign-in", perMinute: 600 };
+/** Per client address; one report carries up to 100 tokens. */
+const leakReportLimit = { name: "leaked", perMinute: 20 };
+
+/** Every URL of Keep; a GET row also serves HEAD. The OpenAPI document is generated from these rows. */
 // biome-ignore format: a table is read down its columns
 export const routes: readonly KeepRoute[] = [
-  { method: "GET", path: "/healthz", access: "public", summary: "Whether the process lives", answers: { 200: { json: alive } }, handle: answerAlive },
-  { method: "GET", path: "/readyz",  access: "public", summary: "Whether this node can serve", answers: { 200: { json: ready }, 503: { json: notReady } }, handle: (_call, parts) => answerReady(parts) },
-  ...signInRoutes,
-  ...accountRoutes,
-  ...paperRoutes,
-  ...tokenRoutes,
-  ...vaultRoutes,
-  ...exchangeRoutes,
-  ...secretRoutes,
-  ...valueRoutes,
-  ...versionRoutes,
-  ...folderRoutes,
-  ...listRoutes,
-  ...auditRoutes,
-  ...rotationRoutes,
-  ...consoleRoutes,
+  { method: "GET",    path: "/healthz",                                                             access: "public",                          handle: handleAlive,                                                   responses: { 200: { json: alive } }, summary: "Liveness: the process runs" },
+  { method: "GET",    path: "/readyz",                                                              access: "public",                          handle: handleReady,                                                   responses: { 200: { json: ready }, 503: { json: notReady } }, summary: "Readiness: this node can serve requests" },
+  { method: "GET",    path: "/sign-in",                                                             access: "public",                          handle: handleSignInPage,                                              responses: { 200: { type: "text/html" } }, summary: "Sign-in page" },
+  { method: "POST",   path: "/auth/login/:provider",                                                access: "public",                          handle: handleStartSignIn,                                             addressLimit: signInLimit, responses: { 303: "empty" }, summary: "Start a sign-in from one of Keep's own pages" },
+  { method: "GET",    path: "/auth/callback/:provider",                                             access: "public",                          handle: handleSignInCallback,                                          addressLimit: signInLimit, responses: { 303: "empty" }, summary: "Redirect target for identity providers" },
+  { method: "POST",   path: "/auth/logout",                                                         access: "public",                          handle: handleSignOut,                                                 responses: { 204: "empty", 303: "empty" }, summary: "Sign out of this browser's session" },
+  { method: "POST",   path: "/auth/link/:provider",                                                 access: "fresh", scope: "session",         handle: handleLinkIdentity,                                            responses: { 303: "empty" }, summary: "Start linking another identity to the account" },
+  { method: "POST",   path: "/auth/confirm/:provider",                                              access: "session",                         handle: handleReauthenticate,                                          responses: { 303: "empty" }, summary: "Sign in again to get a fresh session" },
+  { method: "GET",    path: "/api/session",                                                         access: "session",                         handle: handleGetSession,                                              responses: { 200: { json: session } }, summary: "Get the current session" },
+  { method: "GET",    path: "/api/account",                                                         access: "session",                         handle: handleGetAccount,                                              responses: { 200: { json: account } }, summary: "Get the account and its identities" },
+  { method: "DELETE", path: "/api/account",                                                         access: "fresh", scope: "session",         ...accepts({ body: accountDeletion }, handleDeleteAccount),            responses: { 204: "empty" }, summary: "Permanently delete the account and everything in it" },
+  { method: "GET",    path: "/api/account/sessions",                                                access: "session",                         handle: handleListSessions,                                            responses: { 200: { json: sessionList } }, summary: "List active sessions" },
+  { method: "DELETE", path: "/api/account/sessions",                                                access: "session",                         handle: handleDeleteOtherSessions,                                     responses: { 204: "empty" }, summary: "Sign out all other sessions" },
+  { method: "DELETE", path: "/api/account/sessions/:session",                                       access: "session",                         handle: handleDeleteSession,                                           responses: { 204: "empty" }, summary: "Sign out one session" },
+  { method: "DELETE", path: "/api/account/identities/:identity",                                    access: "fresh", scope: "session",         handle: handleUnlinkIdentity,                                          responses: { 204: "empty" }, summary: "Unlink an identity; the last one cannot be unlinked" },
+  { method: "GET",    path: "/openapi.json",                                                        access: "public",                          handle: handleOpenApi,                                                 responses: { 200: { type: "application/json" } }, summary: "This API as an OpenAPI document" },
+  { method: "GET",    path: "/api/secrets/tokens",                                                  access: "actor", scope: "tokens:read",     ...accepts({ query: tokenQuery }, handleListTokens),                   responses: { 200: { json: tokenPage } }, summary: "List the account's tokens" },
+  { method: "POST",   path: "/api/secrets/tokens",                                                  access: "fresh", scope: "tokens:write",    ...accepts({ body: newToken }, handleCreateToken),                     responses: { 201: { json: issuedToken } }, summary: "Create a token; its value is returned only in this response" },
+  { method: "GET",    path: "/api/secrets/tokens/self",                                             access: "actor", scope: "any",             handle: handleGetOwnToken,                                             responses: { 200: { json: apiToken } }, summary: "Get the token that authenticates this request" },
+  { method: "POST",   path: "/api/secrets/tokens/leaked",                                           access: "public",                          ...accepts({ body: leakedTokens }, handleReportLeakedTokens),          addressLimit: leakReportLimit, responses: { 200: { json: leakedTokensResponse } }, summary: "Revoke leaked tokens" },
+  { method: "GET",    path: "/api/secrets/tokens/:token",                                           access: "actor", scope: "tokens:read",     handle: handleGetToken,                                                responses: { 200: { json: apiToken } }, summary: "Get a token" },
+  { method: "PATCH",  path: "/api/secrets/tokens/:token",                                           access: "actor", scope: "tokens:write",    ...accepts({ body: tokenChange }, handleRenameToken),                  responses: { 200: { json: apiToken } }, summary: "Rename a token" },
+  { method: "DELETE", path: "/api/secrets/tokens/:token",                                           access: "actor", scope: "tokens:write",    ...accepts({ query: revocationQuery }, handleRevokeToken),             responses: { 204: "empty" }, summary: "Revoke a token and the tokens created with it; with wait=all, respond once no node accepts it" },
+  { method: "POST",   path: "/api/secrets/tokens/:token/rotate",                                    access: "fresh", scope: "tokens:write",    ...accepts({ body: tokenRotation }, handleRotateToken),                responses: { 200: { json: issuedToken } }, summary: "Issue a new value for a token; the old one stays valid for grace_seconds" },
+  { method: "GET",    path: "/api/secrets/vaults",                                                  access: "actor", scope: "vaults:read",     ...accepts({ query: vaultListQuery }, handleListVaults),               responses: { 200: { json: vaultList } }, summary: "List the account's vaults" },
+  { method: "POST",   path: "/api/secrets/vaults",                                                  access: "actor", scope: "vaults:write",    ...accepts({ body: newVault }, handleCreateVault),                     responses: { 201: { json: vaultDetail } }, summary: "Create a vault" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault",                                           access: "actor", scope: "vaults:read",     handle: handleGetVault,                                                responses: { 200: { json: vaultDetail } }, summary: "Get a vault with its settings" },
+  { method: "PATCH",  path: "/api/secrets/vaults/:vault",                                           access: "actor", scope: "vaults:write",    ...accepts({ body: vaultChanges }, handleUpdateVault),                 responses: { 200: { json: vaultDetail } }, summary: "Update a vault's name and settings" },
+  { method: "DELETE", path: "/api/secrets/vaults/:vault",                                           access: "actor", scope: "vaults:delete",   ...accepts({ query: deletionQuery }, handleDeleteVault),               responses: { 204: "empty" }, summary: "Delete a vault, restorable for 30 days; with purge, permanently" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/restore",                                   access: "actor", scope: "vaults:write",    handle: handleRestoreVault,                                            responses: { 200: { json: vaultDetail } }, summary: "Restore a deleted vault" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/values",                                    access: "actor", scope: "secrets:read",    ...accepts({ query: valuesQuery }, handleReadValues),                  responses: { 200: { json: secretValues }, 304: "empty" }, summary: "Read many values in one response" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/import",                                    access: "actor", scope: "secrets:write",   ...accepts({ query: importQuery, body: importRequest }, handleImport), responses: { 200: { json: importReport } }, summary: "Import a .env or JSON file, all or nothing; with dry_run, report what would change" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/export",                                    access: "fresh", scope: "secrets:read",    ...accepts({ query: exportQuery }, handleExport),                      responses: { 200: { json: exportedFile } }, summary: "Export a folder's secrets as a .env or JSON file" },
+  { method: "PUT",    path: "/api/secrets/vaults/:vault/secrets/by-path/*",                         access: "actor", scope: "secrets:write",   ...accepts({ body: newSecret }, handleWriteSecret),                    responses: { 200: { json: secret }, 201: { json: secret } }, summary: "Write a value at a path: creates a secret or adds a version" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/secrets/by-path/*",                         access: "actor", scope: "secrets:list",    handle: handleGetSecretByPath,                                         responses: { 200: { json: secret } }, summary: "Get the metadata of the secret at a path" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/secrets/:secret",                           access: "actor", scope: "secrets:list",    handle: handleGetSecret,                                               responses: { 200: { json: secret } }, summary: "Get the metadata of a secret" },
+  { method: "PATCH",  path: "/api/secrets/vaults/:vault/secrets/:secret",                           access: "actor", scope: "secrets:write",   ...accepts({ body: secretChanges }, handleUpdateSecret),               responses: { 200: { json: secret } }, summary: "Rename, move, tag or annotate a secret; its versions do not change" },
+  { method: "DELETE", path: "/api/secrets/vaults/:vault/secrets/:secret",                           access: "actor", scope: "secrets:delete",  ...accepts({ query: deletionQuery }, handleDeleteSecret),              responses: { 204: "empty" }, summary: "Delete a secret, restorable for 30 days; with purge, permanently" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/secrets/:secret/restore",                   access: "actor", scope: "secrets:write",   handle: handleRestoreSecret,                                           responses: { 200: { json: secret } }, summary: "Restore a deleted secret" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/batch",                                     access: "actor", scope: "secrets:write",   ...accepts({ body: batch }, handleBatch),                              responses: { 200: { json: batchOutcome } }, summary: "Apply several changes atomically" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/secrets/:secret/value",                     access: "actor", scope: "secrets:read",    ...accepts({ query: valueQuery }, handleReadValue),                    responses: { 200: { json: secretValue } }, summary: "Read the value of a secret, or of one of its versions" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/values/by-path/*",                          access: "actor", scope: "secrets:read",    ...accepts({ query: valueByPathQuery }, handleReadValueByPath),        responses: { 200: { json: secretValue } }, summary: "Read the value of the secret at a path" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/secrets/:secret/versions/:version/restore", access: "actor", scope: "secrets:write",   handle: handleRestoreVersion,                                          responses: { 200: { json: secret } }, summary: "Restore an older version's value as a new version" },
+  { method: "DELETE", path: "/api/secrets/vaults/:vault/secrets/:secret/versions/:version",         access: "actor", scope: "secrets:destroy", handle: handleDestroyVersion,                                          responses: { 204: "empty" }, summary: "Destroy the value of an older version" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/folders",                                   access: "actor", scope: "secrets:write",   ...accepts({ body: newFolder }, handleCreateFolder),                   responses: { 200: { json: folder }, 201: { json: folder } }, summary: "Create a folder" },
+  { method: "DELETE", path: "/api/secrets/vaults/:vault/folders",                                   access: "actor", scope: "secrets:delete",  ...accepts({ query: folderDeletionQuery }, handleDeleteFolder),        responses: { 200: { json: folderOutcome } }, summary: "Delete a folder; with recursive, including its contents" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/folders/move",                              access: "actor", scope: "secrets:write",   ...accepts({ body: folderMove }, handleMoveFolder),                    responses: { 200: { json: folderOutcome } }, summary: "Move a folder with its contents" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/secrets",                                   access: "actor", scope: "secrets:list",    ...accepts({ query: secretListQuery }, handleListSecrets),             responses: { 200: { json: secretPage } }, summary: "List secrets by name, without values" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/folders",                                   access: "actor", scope: "secrets:list",    ...accepts({ query: folderListQuery }, handleListFolders),             responses: { 200: { json: folderPage } }, summary: "List the folders in a folder" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/secrets/:secret/versions",                  access: "actor", scope: "secrets:list",    ...accepts({ query: pageQuery }, handleListVersions),                  responses: { 200: { json: versionPage } }, summary: "List a secret's versions, newest first, without values" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/audit",                                     access: "actor", scope: "audit:read",      ...accepts({ query: auditQuery }, handleListAuditEvents),              responses: { 200: { json: auditPage } }, summary: "List a vault's audit events, newest first" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/audit/export",                              access: "actor", scope: "audit:read",      handle: handleExportAuditLog,                                          responses: { 200: { type: "application/x-ndjson" } }, summary: "Export a vault's audit log for offline verification" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/audit/checkpoints",                         access: "actor", scope: "audit:read",      ...accepts({ query: checkpointQuery }, handleListCheckpoints),         responses: { 200: { json: checkpointPage } }, summary: "List the signed checkpoints of a vault's audit log" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/audit/daily",                               access: "actor", scope: "audit:read",      ...accepts({ query: dailyQuery }, handleCountDailyEvents),             responses: { 200: { json: dailyCounts } }, summary: "Count a vault's audit events per day" },
+  { method: "GET",    path: "/api/secrets/audit",                                                   access: "actor", scope: "audit:read",      ...accepts({ query: auditQuery }, handleListAuditEvents),              responses: { 200: { json: auditPage } }, summary: "List the account's audit events outside vaults, newest first" },
+  { method: "GET",    path: "/api/secrets/audit/export",                                            access: "actor", scope: "audit:read",      handle: handleExportAuditLog,                                          responses: { 200: { type: "application/x-ndjson" } }, summary: "Export the account's audit log for offline verification" },
+  { method: "GET",    path: "/api/secrets/audit/checkpoints",                                       access: "actor", scope: "audit:read",      ...accepts({ query: checkpointQuery }, handleListCheckpoints),         responses: { 200: { json: checkpointPage } }, summary: "List the signed checkpoints of the account's audit log" },
+  { method: "GET",    path: "/api/secrets/audit/daily",                                             access: "actor", scope: "audit:read",      ...accepts({ query: dailyQuery }, handleCountDailyEvents),             responses: { 200: { json: dailyCounts } }, summary: "Count the account's audit events per day" },
+  { method: "GET",    path: "/api/secrets/audit/keys",                                              access: "actor", scope: "audit:read",      handle: handleListAuditKeys,                                           responses: { 200: { json: auditKeys } }, summary: "List the public keys that verify checkpoints" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/rotate-key",                                access: "actor", scope: "keys:rotate",     handle: handleRotateKey,                                               responses: { 202: { json: startedOperation } }, summary: "Rotate a vault's data key and re-encrypt its secrets" },
+  { method: "GET",    path: "/api/secrets/operations/:operation",                                   access: "actor", scope: "keys:rotate",     handle: handleGetOperation,                                            responses: { 200: { json: operation } }, summary: "Get the progress of an operation" },
+  { method: "GET",    path: "/",                                                                    access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/secrets",                                                             access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/secrets/*",                                                           access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/audit",                                                               access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/account",                                                             access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/welcome",                                                             access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/console/:file",                                                       access: "public",                          handle: handleConsoleFile,                                             responses: { 200: { type: "*/*" } }, summary: "Console asset" },
 ];

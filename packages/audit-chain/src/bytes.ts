@@ -1,4 +1,4 @@
-/** Bytes as hashing wants them: not shared with anybody. */
+/** Bytes in a buffer of their own, as Web Crypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 const encoder = new TextEncoder();
@@ -7,24 +7,24 @@ export function textBytes(text: string): Bytes {
   return encoder.encode(text);
 }
 
-export function joinBytes(parts: readonly Bytes[]): Bytes {
-  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let place = 0;
-  for (const part of parts) {
-    joined.set(part, place);
-    place += part.length;
+export function joinBytes(chunks: readonly Bytes[]): Bytes {
+  const joined = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, offset);
+    offset += chunk.length;
   }
   return joined;
 }
 
-/** Eight bytes, most significant first, as PostgreSQL's int8send writes them. */
+/** Eight bytes, big-endian, like PostgreSQL's int8send. */
 export function wholeNumberBytes(value: bigint): Bytes {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigInt64(0, value);
   return bytes;
 }
 
-/** Digits in pairs; an id's dashes are left out. */
+/** Decodes hexadecimal; the dashes of a UUID are ignored. */
 export function hexBytes(text: string): Bytes {
   const digits = text.replaceAll("-", "");
   return Uint8Array.from({ length: digits.length / 2 }, (_, index) =>

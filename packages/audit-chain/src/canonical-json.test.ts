@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { CanonicalFormError, canonicalJson } from "./canonical-json.ts";
 import vectors from "./fixtures/canonical-json.json" with { type: "json" };
 
-test("canonical JSON is written as its specification's examples and numbers say", () => {
+test("canonical JSON matches the examples and numbers of RFC 8785", () => {
   for (const { given, expected } of vectors.canonicalTexts) {
     expect(canonicalJson(JSON.parse(given))).toBe(expected);
   }

@@ -1,4 +1,4 @@
-/** A value that has no canonical form: a number JSON cannot write, or text that is not Unicode. */
+/** The value has no canonical form: a non-finite number, or a string that is not well-formed Unicode. */
 export class CanonicalFormError extends Error {
   override readonly name = "CanonicalFormError";
 }
@@ -6,23 +6,23 @@ export class CanonicalFormError extends Error {
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /**
- * JSON in its one canonical form (RFC 8785): no white space, members sorted by the UTF-16 units of their names,
- * numbers and texts as ECMAScript writes them.
+ * Canonical JSON (RFC 8785): no white space, members sorted by the UTF-16 code units of their names, numbers and
+ * strings as ECMAScript serialises them.
  */
 export function canonicalJson(value: Json): string {
   if (typeof value === "number" && !Number.isFinite(value)) {
-    throw new CanonicalFormError(`Cannot write ${value} in JSON`);
+    throw new CanonicalFormError(`Cannot represent ${value} in JSON`);
   }
-  if (typeof value === "string") return writeText(value);
+  if (typeof value === "string") return writeString(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   const members = Object.entries(value)
     .toSorted(([first], [second]) => (first < second ? -1 : 1))
-    .map(([name, member]) => `${writeText(name)}:${canonicalJson(member)}`);
+    .map(([name, member]) => `${writeString(name)}:${canonicalJson(member)}`);
   return `{${members.join(",")}}`;
 }
 
-function writeText(text: string): string {
-  if (!text.isWellFormed()) throw new CanonicalFormError("Cannot write half a surrogate pair in JSON");
+function writeString(text: string): string {
+  if (!text.isWellFormed()) throw new CanonicalFormError("Cannot represent a lone surrogate in JSON");
   return JSON.stringify(text);
 }

@@ -1,16 +1,16 @@
 import { type Bytes, base64Bytes, hexBytes, joinBytes, textBytes, wholeNumberBytes } from "./bytes.ts";
 
-/** The server's word that a chain had this link: signed with Ed25519, and kept outside the database as well. */
+/** An Ed25519 signature over the position and hash of a link; also stored outside the database. */
 export type Checkpoint = {
   readonly chain: string;
   readonly seq: number;
   readonly hash: string;
   readonly key_version: number;
-  /** In base64. */
+  /** Base64. */
   readonly signature: string;
 };
 
-/** A key that checkpoints are signed with: its public half in SPKI form, in base64. */
+/** Public key of checkpoint signatures: SPKI, base64. */
 export type CheckpointKey = { readonly version: number; readonly public_key: string };
 
 /** "keep-checkpoint/1" 00 chain seq hash */
@@ -25,7 +25,7 @@ export function checkpointMessage({ chain, seq, hash }: Pick<Checkpoint, "chain"
 
 export type SignatureCheck = (checkpoint: Checkpoint) => Promise<boolean>;
 
-/** Tells whether one of these keys made a checkpoint's signature. */
+/** Checks signatures with the key of the version that the checkpoint names. */
 export async function checkSignaturesWith(keys: readonly CheckpointKey[]): Promise<SignatureCheck> {
   const imported = new Map<number, VerifyingKey>();
   for (const { version, public_key: encoded } of keys) {
@@ -46,7 +46,7 @@ export async function checkSignaturesWith(keys: readonly CheckpointKey[]): Promi
 
 type VerifyingKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Undefined for bytes that are no such key: nothing is signed by it. */
+/** Undefined when the bytes are no Ed25519 key: no signature is valid for it. */
 function importKey(encoded: string): Promise<VerifyingKey | undefined> {
   return crypto.subtle.importKey("spki", base64Bytes(encoded), "Ed25519", false, ["verify"]).then(
     (key) => key,

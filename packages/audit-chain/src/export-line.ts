@@ -1,10 +1,10 @@
 import { CanonicalFormError, canonicalJson, type Json } from "./canonical-json.ts";
 import type { Checkpoint, CheckpointKey } from "./checkpoint.ts";
-import { type AuditLink, chainFormat, isMoment } from "./link.ts";
+import { type AuditLink, chainFormat, isTimestamp } from "./link.ts";
 
 /**
- * An export is one canonical JSON object a line: what chain it is and the keys of its checkpoints, then every link with
- * the checkpoints that were made of it, and at last where the chain ended when it was exported.
+ * An export has one canonical JSON object per line: first the chain and its checkpoint keys, then every link followed
+ * by its checkpoints, and last the end of the chain at the time of the export.
  */
 export type ExportLine =
   | {
@@ -22,11 +22,11 @@ export function writeExportLine(line: ExportLine): string {
   return `${canonicalJson(line)}\n`;
 }
 
-/** Undefined for anything that no export has: other members, other kinds of values, another order or spacing. */
+/** Undefined unless the line has exactly the members, types, order and spacing of an export. */
 export function readExportLine(text: string): ExportLine | undefined {
   const value = parse(text);
   if (!isMembers(value) || !hasShape(value)) return undefined;
-  // The shapes below are those of the type.
+  // `shapes` below mirrors the type.
   return value as ExportLine;
 }
 
@@ -36,17 +36,17 @@ type Shape = Readonly<Record<string, (value: unknown) => boolean>>;
 function parse(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    // What JSON.parse gives is JSON.
+    // JSON.parse returns JSON values only.
     return canonicalJson(value as Json) === text ? value : undefined;
-  } catch (problem) {
-    if (problem instanceof SyntaxError || problem instanceof CanonicalFormError) return undefined;
-    throw problem;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof CanonicalFormError) return undefined;
+    throw error;
   }
 }
 
 function hasShape(value: Members): boolean {
   const shape = typeof value["type"] === "string" ? shapes.get(value["type"]) : undefined;
-  return shape !== undefined && fits(value, { type: isText, ...shape });
+  return shape !== undefined && fits(value, { type: isString, ...shape });
 }
 
 function fits(value: Members, shape: Shape): boolean {
@@ -61,7 +61,7 @@ function isMembers(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-const isText = (value: unknown): boolean => typeof value === "string";
+const isString = (value: unknown): boolean => typeof value === "string";
 const matches =
   (pattern: RegExp) =>
   (value: unknown): boolean =>
@@ -71,9 +71,9 @@ const isId = matches(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u);
 const isHash = matches(/^[0-9a-f]{64}$/u);
 const isBase64 = matches(/^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/u);
 const orNull =
-  (isFine: (value: unknown) => boolean) =>
+  (isValid: (value: unknown) => boolean) =>
   (value: unknown): boolean =>
-    value === null || isFine(value);
+    value === null || isValid(value);
 const isKey = (value: unknown): boolean =>
   isMembers(value) && fits(value, { version: isCount, public_key: isBase64 });
 
@@ -91,7 +91,7 @@ const shapes = new Map<string, Shape>([
     "link",
     {
       seq: isCount,
-      at: (value) => typeof value === "string" && isMoment(value),
+      at: (value) => typeof value === "string" && isTimestamp(value),
       previous: isHash,
       body_hash: isHash,
       hash: isHash,

@@ -52,10 +52,10 @@ function exported(links: readonly AuditLink[], checkpointAt = 0): readonly Expor
 const texts = (lines: readonly ExportLine[]): readonly string[] =>
   lines.map((line) => writeExportLine(line).trimEnd());
 
-test("an export as it was made is sound, also with bodies erased and with empty lines in between", async () => {
+test("an unmodified export is valid, even with erased bodies and empty lines", async () => {
   const links = await makeLinks(5);
   expect(await verifyChain(texts(exported(links, 3)))).toEqual({
-    isSound: true,
+    isValid: true,
     chain,
     links: 5,
     checkpoints: 1,
@@ -63,43 +63,43 @@ test("an export as it was made is sound, also with bodies erased and with empty 
   const erased = links.map((link) => (link.seq < 4 ? { ...link, body: null } : link));
   const spaced = texts(exported(erased, 5)).flatMap((text) => ["", text]);
   expect(await verifyChain(spaced, { keys, checkpoints: links.map(signed) })).toMatchObject({
-    isSound: true,
+    isValid: true,
     checkpoints: 6,
   });
 });
 
-test("what is wrong with an export is told with the number of the first bad row", async () => {
+test("an invalid export is reported with the number of its first invalid record", async () => {
   const links = await makeLinks(5);
   const good = texts(exported(links, 3));
   const other = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" });
   const foreign = [{ version: 1, public_key: other.toString("base64") }];
   const without = (line: number) => good.filter((_, index) => index !== line);
   const cases = [
-    [without(2), {}, 2, "it is missing"],
-    [good.map((text) => text.replace("/a/2", "/b/2")), {}, 2, "what it says is not what was recorded"],
-    [good.slice(0, -1), {}, 6, "the export breaks off here"],
-    [[...good.slice(0, 2), good[3], good[2], ...good.slice(4)], {}, 2, "it is missing"],
-    [[...good.slice(0, 3), good[2], ...good.slice(3)], {}, 2, "it stands there twice"],
-    [good, { keys: foreign }, 3, "its checkpoint is not signed by a key of this log"],
-    [good.map((text) => `${text} `), {}, undefined, "it does not begin as an export of an audit log does"],
+    [without(2), {}, 2, "record missing"],
+    [good.map((text) => text.replace("/a/2", "/b/2")), {}, 2, "content does not match what was recorded"],
+    [good.slice(0, -1), {}, 6, "the export is truncated"],
+    [[...good.slice(0, 2), good[3], good[2], ...good.slice(4)], {}, 2, "record missing"],
+    [[...good.slice(0, 3), good[2], ...good.slice(3)], {}, 2, "duplicate record"],
+    [good, { keys: foreign }, 3, "checkpoint is not signed by a key of this log"],
+    [good.map((text) => `${text} `), {}, undefined, "not an export of an audit log"],
     [
       [...good, ""],
       { checkpoints: [signed({ seq: 9, hash: "0".repeat(64) })] },
       6,
-      "it is missing: a checkpoint",
+      "record missing: a trusted checkpoint",
     ],
-    [[...good, good[1]], {}, 6, "something follows after the end"],
+    [[...good, good[1]], {}, 6, "unexpected line after the end of the export"],
   ] as const;
   for (const [lines, trust, seq, reason] of cases) {
-    const verdict = await verifyChain(
+    const result = await verifyChain(
       lines.map((text) => text ?? ""),
       trust,
     );
-    expect(verdict).toMatchObject({ isSound: false, seq, reason: expect.stringContaining(reason) });
+    expect(result).toMatchObject({ isValid: false, seq, reason: expect.stringContaining(reason) });
   }
 });
 
-test("a line that is not in the one form of an export is not read", () => {
+test("a line that is not in the canonical form of an export is rejected", () => {
   const line = writeExportLine({ type: "end", seq: 1, hash: "0".repeat(64) }).trimEnd();
   expect(readExportLine(line)).toEqual({ type: "end", seq: 1, hash: "0".repeat(64) });
   const spoiled = ["", "{}", "[]", "null", `${line}x`, line.replace("1", "1.5"), line.replace("1", "-1")];

@@ -7,71 +7,72 @@ import {
 import { type ExportLine, readExportLine } from "./export-line.ts";
 import { type AuditLink, hashBeforeFirst, hashBody, hashLink, microsecondsOf } from "./link.ts";
 
-export type Trust = {
-  /** Keys that were kept apart from the export; without them the export's own are believed. */
+export type TrustedMaterial = {
+  /** Public keys stored separately from the export; without them the export's own keys are trusted. */
   readonly keys?: readonly CheckpointKey[] | undefined;
-  /** Checkpoints that were kept apart from the database, of this chain and of any others. */
+  /** Checkpoints stored separately from the database; those of other chains are ignored. */
   readonly checkpoints?: readonly Checkpoint[];
 };
 
-export type Verdict =
+export type VerificationResult =
   | {
-      readonly isSound: true;
+      readonly isValid: true;
       readonly chain: string;
       readonly links: number;
-      /** How many signed words about it were compared, the export's own and those kept apart. */
+      /** Verified checkpoints, both the export's own and the trusted ones. */
       readonly checkpoints: number;
     }
   | {
-      readonly isSound: false;
+      readonly isValid: false;
       readonly chain: string | undefined;
-      /** The first link that is not as it was, by its number; undefined when the file is no export. */
+      /** Number of the first invalid record; undefined when the file is no export. */
       readonly seq: number | undefined;
       readonly line: number;
       readonly reason: string;
     };
 
-/** Checks an export of one chain, and names the first row that is not what was recorded. */
+/** Verifies the export of one chain, up to its first invalid record. */
 export async function verifyChain(
   lines: AsyncIterable<string> | Iterable<string>,
-  trust: Trust = {},
-): Promise<Verdict> {
+  trust: TrustedMaterial = {},
+): Promise<VerificationResult> {
   let line = 0;
-  let walk: Walk | undefined;
+  let state: VerificationState | undefined;
   try {
     for await (const text of lines) {
       line += 1;
-      // Written while the next links were looked for.
+      // Keep-alive chunk, written while the server read the next records.
       if (text === "") continue;
-      if (walk?.isEnded === true) throw new Bad(walk.seq + 1, "something follows after the end");
+      if (state?.isComplete === true)
+        throw new InvalidChain(state.seq + 1, "unexpected line after the end of the export");
       const parsed = readExportLine(text);
-      if (walk === undefined) walk = await begin(parsed, trust);
-      else if (parsed === undefined) throw new Bad(walk.seq + 1, "its line is not one of an export");
-      else await step(walk, parsed);
+      if (state === undefined) state = await begin(parsed, trust);
+      else if (parsed === undefined) throw new InvalidChain(state.seq + 1, "not a valid export line");
+      else await verifyLine(state, parsed);
     }
-    if (walk === undefined) throw new Bad(undefined, "the file is empty");
-    if (!walk.isEnded) throw new Bad(walk.seq + 1, "the export breaks off here");
-    return { isSound: true, chain: walk.chain, links: walk.seq, checkpoints: walk.compared };
-  } catch (problem) {
-    if (!(problem instanceof Bad)) throw problem;
-    return { isSound: false, chain: walk?.chain, seq: problem.seq, line, reason: problem.message };
+    if (state === undefined) throw new InvalidChain(undefined, "the file is empty");
+    if (!state.isComplete) throw new InvalidChain(state.seq + 1, "the export is truncated");
+    return { isValid: true, chain: state.chain, links: state.seq, checkpoints: state.checkpoints };
+  } catch (error) {
+    if (!(error instanceof InvalidChain)) throw error;
+    return { isValid: false, chain: state?.chain, seq: error.seq, line, reason: error.message };
   }
 }
 
-/** Where the check stands: everything up to `seq` is as it was recorded. */
-type Walk = {
+/** Everything up to `seq` is verified. */
+type VerificationState = {
   readonly chain: string;
   readonly isSigned: SignatureCheck;
-  /** Those kept apart that are still to be met, the lowest first. */
-  readonly awaited: Checkpoint[];
+  /** Trusted checkpoints that have not been reached, lowest first. */
+  readonly pending: Checkpoint[];
   seq: number;
   hash: string;
   at: bigint;
-  compared: number;
-  isEnded: boolean;
+  checkpoints: number;
+  isComplete: boolean;
 };
 
-class Bad extends Error {
+class InvalidChain extends Error {
   readonly seq: number | undefined;
 
   constructor(seq: number | undefined, reason: string) {
@@ -80,77 +81,78 @@ class Bad extends Error {
   }
 }
 
-async function begin(first: ExportLine | undefined, trust: Trust): Promise<Walk> {
-  if (first?.type !== "chain")
-    throw new Bad(undefined, "it does not begin as an export of an audit log does");
+async function begin(first: ExportLine | undefined, trust: TrustedMaterial): Promise<VerificationState> {
+  if (first?.type !== "chain") throw new InvalidChain(undefined, "not an export of an audit log");
   const isSigned = await checkSignaturesWith(trust.keys ?? first.keys);
-  const awaited = (trust.checkpoints ?? [])
+  const pending = (trust.checkpoints ?? [])
     .filter(({ chain }) => chain === first.chain)
     .toSorted((left, right) => left.seq - right.seq);
-  for (const checkpoint of awaited) {
+  for (const checkpoint of pending) {
     if (!(await isSigned(checkpoint)))
-      throw new Bad(
-        checkpoint.seq,
-        "a checkpoint of it that was kept apart is not signed by a key of this log",
-      );
+      throw new InvalidChain(checkpoint.seq, "a trusted checkpoint is not signed by a key of this log");
   }
   const hash = await hashBeforeFirst(first.chain);
-  return { chain: first.chain, isSigned, awaited, seq: 0, hash, at: 0n, compared: 0, isEnded: false };
+  return { chain: first.chain, isSigned, pending, seq: 0, hash, at: 0n, checkpoints: 0, isComplete: false };
 }
 
-async function step(walk: Walk, line: ExportLine): Promise<void> {
+async function verifyLine(state: VerificationState, line: ExportLine): Promise<void> {
   switch (line.type) {
     case "chain":
-      throw new Bad(walk.seq + 1, "another chain begins in its place");
+      throw new InvalidChain(state.seq + 1, "another chain begins here");
     case "link":
-      return follow(walk, line);
+      return verifyLink(state, line);
     case "checkpoint":
-      return compare(walk, line);
+      return verifyCheckpoint(state, line);
     case "end":
-      return end(walk, line);
+      return verifyEnd(state, line);
   }
 }
 
-async function follow(walk: Walk, link: AuditLink): Promise<void> {
-  const expected = walk.seq + 1;
-  if (link.seq > expected) throw new Bad(expected, "it is missing");
-  if (link.seq < expected) throw new Bad(link.seq, "it stands there twice");
-  if (link.previous !== walk.hash) throw new Bad(expected, "it does not follow the row before it");
+async function verifyLink(state: VerificationState, link: AuditLink): Promise<void> {
+  const expected = state.seq + 1;
+  if (link.seq > expected) throw new InvalidChain(expected, "record missing");
+  if (link.seq < expected) throw new InvalidChain(link.seq, "duplicate record");
+  if (link.previous !== state.hash)
+    throw new InvalidChain(expected, "previous hash does not match the record before it");
   if (link.body !== null && (await hashBody(link.body)) !== link.body_hash)
-    throw new Bad(expected, "what it says is not what was recorded");
-  if ((await hashLink(walk.chain, link)) !== link.hash)
-    throw new Bad(expected, "its hash is not that of what it holds");
+    throw new InvalidChain(expected, "content does not match what was recorded");
+  if ((await hashLink(state.chain, link)) !== link.hash)
+    throw new InvalidChain(expected, "hash does not match the record");
   const at = microsecondsOf(link.at);
-  if (at < walk.at) throw new Bad(expected, "its time lies before that of the row before it");
-  Object.assign(walk, { seq: expected, hash: link.hash, at });
-  while (walk.awaited[0]?.seq === expected) {
-    const kept = walk.awaited.shift();
-    if (kept?.hash !== link.hash)
-      throw new Bad(expected, "it is not the row that a checkpoint kept apart was made of");
-    walk.compared += 1;
+  if (at < state.at) throw new InvalidChain(expected, "timestamp is earlier than the record before it");
+  Object.assign(state, { seq: expected, hash: link.hash, at });
+  while (state.pending[0]?.seq === expected) {
+    const checkpoint = state.pending.shift();
+    if (checkpoint?.hash !== link.hash)
+      throw new InvalidChain(expected, "record does not match a trusted checkpoint");
+    state.checkpoints += 1;
   }
 }
 
-async function compare(walk: Walk, checkpoint: Checkpoint): Promise<void> {
-  if (checkpoint.seq > walk.seq) throw new Bad(walk.seq + 1, "it is missing");
-  if (checkpoint.chain !== walk.chain || checkpoint.seq < walk.seq)
-    throw new Bad(walk.seq, "it stands between another row and that row's checkpoint");
-  if (checkpoint.hash !== walk.hash)
-    throw new Bad(walk.seq, "it is not the row that its checkpoint was made of");
-  if (!(await walk.isSigned(checkpoint)))
-    throw new Bad(walk.seq, "its checkpoint is not signed by a key of this log");
-  walk.compared += 1;
+async function verifyCheckpoint(state: VerificationState, checkpoint: Checkpoint): Promise<void> {
+  if (checkpoint.seq > state.seq) throw new InvalidChain(state.seq + 1, "record missing");
+  if (checkpoint.chain !== state.chain || checkpoint.seq < state.seq)
+    throw new InvalidChain(state.seq, "checkpoint after it belongs to another record");
+  if (checkpoint.hash !== state.hash)
+    throw new InvalidChain(state.seq, "record does not match its checkpoint");
+  if (!(await state.isSigned(checkpoint)))
+    throw new InvalidChain(state.seq, "checkpoint is not signed by a key of this log");
+  state.checkpoints += 1;
 }
 
-function end(walk: Walk, { seq, hash }: { readonly seq: number; readonly hash: string }): void {
-  const [kept] = walk.awaited;
-  if (kept !== undefined)
-    throw new Bad(
-      walk.seq + 1,
-      `it is missing: a checkpoint kept apart was made of row ${kept.seq}, so this log was put back`,
+function verifyEnd(
+  state: VerificationState,
+  { seq, hash }: { readonly seq: number; readonly hash: string },
+): void {
+  const [checkpoint] = state.pending;
+  if (checkpoint !== undefined)
+    throw new InvalidChain(
+      state.seq + 1,
+      `record missing: a trusted checkpoint exists for record ${checkpoint.seq}, so the log was rolled back`,
     );
-  if (seq > walk.seq) throw new Bad(walk.seq + 1, `it is missing: the log ends with row ${seq}`);
-  if (seq < walk.seq) throw new Bad(seq + 1, `it is too much: the log ends with row ${seq}`);
-  if (hash !== walk.hash) throw new Bad(walk.seq, "it is not the row that the log ends with");
-  walk.isEnded = true;
+  if (seq > state.seq)
+    throw new InvalidChain(state.seq + 1, `record missing: the log ends with record ${seq}`);
+  if (seq < state.seq) throw new InvalidChain(seq + 1, `extra record: the log ends with record ${seq}`);
+  if (hash !== state.hash) throw new InvalidChain(state.seq, "record is not the recorded end of the log");
+  state.isComplete = true;
 }

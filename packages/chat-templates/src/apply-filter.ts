@@ -2,7 +2,7 @@ import { findMethod } from "./methods.ts";
 import { testWithArguments } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
 import { test } from "./tests.ts";
-import { makeBoolean, makeText, mark, type Run, type Value } from "./values.ts";
+import { makeBoolean, makeText, type Run, recordUse, type Value } from "./values.ts";
 import { asText } from "./write-value.ts";
 
 type FilterCall = { readonly name: string; readonly values: readonly Value[] | undefined };
@@ -22,7 +22,7 @@ export function applyFilter(value: Value, { name: written, values }: FilterCall,
   const name = Object.hasOwn(otherNames, written) ? (otherNames[written] ?? written) : written;
   const isTurned = values === undefined && takingText.has(name) && value.kind !== "undefined";
   const operand = isTurned && value.kind !== "string" ? makeText(asText(value)) : value;
-  mark(operand, name);
+  recordUse(operand, name);
   const method = findMethod(operand, name);
   if (method === undefined)
     throw new TemplateError(`the filter "${name}" does not work on "${operand.kind}"`);
@@ -33,6 +33,6 @@ export function applyFilter(value: Value, { name: written, values }: FilterCall,
 type TestCall = { readonly name: string; readonly values: readonly Value[] };
 
 function applyTest(value: Value, { name, values }: TestCall, isWanted: boolean): Value {
-  mark(value, `is ${name}`);
+  recordUse(value, `is ${name}`);
   return makeBoolean(test(name, value, values[0]) === isWanted);
 }

@@ -14,7 +14,7 @@ export type TemplateLimits = {
 };
 
 /** Honest templates stay a hundred times below; hostile ones use up their steps within a second and 200 MB. */
-export const usualTemplateLimits: TemplateLimits = {
+export const defaultTemplateLimits: TemplateLimits = {
   steps: 4_000_000,
   depth: 500,
   textBytes: 16 * 1024 * 1024,

@@ -34,7 +34,7 @@ export function textOr(value: Value, otherwise: string): string {
 export type Cut = { readonly start: number; readonly stop: number; readonly step: number };
 
 /** The places that Python's `[start:stop:step]` takes. */
-export function placesOf(length: number, { start, stop, step }: Cut): number[] {
+export function sliceIndices(length: number, { start, stop, step }: Cut): number[] {
   const places: number[] = [];
   if (step > 0) {
     const last = stop < 0 ? Math.max(length + stop, 0) : Math.min(stop, length);

@@ -1,6 +1,6 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { Budget, type TemplateLimits, usualTemplateLimits } from "./budget.ts";
+import { Budget, defaultTemplateLimits, type TemplateLimits } from "./budget.ts";
 import { findCapabilities, type TemplateCapabilities } from "./capabilities.ts";
 import { type Body, parseTemplate } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
@@ -23,7 +23,7 @@ export type ReadTemplate = {
 
 export function readChatTemplate(
   sources: TemplateSources,
-  limits: TemplateLimits = usualTemplateLimits,
+  limits: TemplateLimits = defaultTemplateLimits,
 ): ChatTemplate {
   const usual = sources.usual ?? sources.forTools;
   if (usual === undefined)

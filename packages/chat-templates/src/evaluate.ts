@@ -13,9 +13,9 @@ import type {
 import { TemplateError } from "./template-error.ts";
 import { test } from "./tests.ts";
 import {
+  getEntry,
   insert,
   isTrue,
-  lookUp,
   makeBoolean,
   makeFloat,
   makeFunction,
@@ -24,8 +24,8 @@ import {
   makeObject,
   makeText,
   makeUndefined,
-  mark,
   type Run,
+  recordUse,
   type Value,
 } from "./values.ts";
 
@@ -72,7 +72,7 @@ export function evaluateAll(nodes: readonly Expression[], run: Run): Value[] {
 function evaluateName(name: string, run: Run): Value {
   const found = run.scope.find(name);
   if (found === undefined || found.kind === "undefined") return findGlobal(name) ?? makeUndefined();
-  mark(found);
+  recordUse(found);
   return found;
 }
 
@@ -110,7 +110,7 @@ function evaluateOperation(node: Operation, run: Run): Value {
       return applyFilter(evaluate(node.operand, run), readFilter(node.filter, run), run);
     case "TestExpression": {
       const operand = evaluate(node.operand, run);
-      mark(operand, `is ${node.test.value}`);
+      recordUse(operand, `is ${node.test.value}`);
       return makeBoolean(test(node.test.value, operand) !== node.negate);
     }
     case "UnaryExpression":
@@ -168,16 +168,16 @@ function evaluateMember(node: MemberExpression, run: Run): Value {
       : evaluate(node.property, run);
   if (property.kind === "undefined") return makeUndefined();
   const found = findMember(object, property);
-  for (const used of [found, object, property]) mark(used);
+  for (const used of [found, object, property]) recordUse(used);
   const isPlace = object.kind !== "object" && (property.kind === "integer" || property.kind === "boolean");
-  mark(object, isPlace ? "array access" : "object access");
+  recordUse(object, isPlace ? "array access" : "object access");
   return found;
 }
 
 function findMember(object: Value, property: Value): Value {
   if (object.kind === "undefined") return makeUndefined();
   if (object.kind === "object") {
-    const found = lookUp(object, property);
+    const found = getEntry(object, property);
     if (found !== undefined && found.kind !== "undefined") return found;
   }
   if (property.kind === "string") return bindMethod(object, property.text) ?? makeUndefined();
@@ -193,7 +193,7 @@ function findMember(object: Value, property: Value): Value {
 }
 
 function bindMethod(object: Value, name: string): Value | undefined {
-  mark(object, name);
+  recordUse(object, name);
   const method = findMethod(object, name);
   return method === undefined ? undefined : makeFunction((values, run) => method(object, { values, run }));
 }

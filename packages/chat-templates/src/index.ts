@@ -4,17 +4,12 @@
  * for byte what llama.cpp's own server renders. The parser is `@huggingface/jinja`; the evaluator is ours, because
  * templates come from untrusted model files: every step, item and byte is counted, and a template either renders or
  * fails with `template-failed` within a second.
- * Imported by the engine drivers; templates never run on the server's event loop.
+ * Imported by the engine drivers. This entry runs templates in a thread; `rendering.ts` renders them in place and is for
+ * worker processes only, so that no template ever runs on the server's event loop.
  */
 export type { ModelTemplate } from "./model-template.ts";
 export { fitText } from "./prompt-preparation/fit-text.ts";
 export { plainMetadata } from "./prompt-preparation/plain-metadata.ts";
-export {
-  grammarFor,
-  renderConversation,
-  templateIfSound,
-  templateReader,
-} from "./prompt-preparation/prepare-input.ts";
 export { PreparingThread } from "./prompt-preparation/preparing-thread.ts";
 export { templateTextsOf } from "./prompt-preparation/template-texts.ts";
 export type { SpecialTokens } from "./render-chat-template.ts";

@@ -1,7 +1,7 @@
 import { fromByteText } from "./byte-text.ts";
 import { argument, type Call, type Method } from "./call-arguments.ts";
 import { TemplateError } from "./template-error.ts";
-import { isTrue, makeText, markDeeply, spendWalk, type Value } from "./values.ts";
+import { isTrue, makeText, recordUseDeeply, spendWalk, type Value } from "./values.ts";
 import { asText, writeJson } from "./write-value.ts";
 
 /** More is no layout, and one line would cost as much as the prompt. */
@@ -12,7 +12,7 @@ export const toJson: Method = (self, call) => {
   const indent = readIndent(argument(call, "indent", 1));
   const [itemSeparator, keySeparator] = readSeparators(call);
   spendWalk(self, call.run.budget);
-  markDeeply(self);
+  recordUseDeeply(self);
   if (isTrue(argument(call, "sort_keys", 3))) throw new TemplateError("tojson cannot sort keys");
   const style = {
     ...(indent === undefined ? {} : { indent }),

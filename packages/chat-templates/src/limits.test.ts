@@ -1,15 +1,15 @@
 import type { Conversation, Message } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { isJudgedLoosely } from "@hearth-and-keep/figures";
+import { hasLooseTimingBounds } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { usualTemplateLimits } from "./budget.ts";
+import { defaultTemplateLimits } from "./budget.ts";
 import { readChatTemplate } from "./chat-template.ts";
 import { renderChatTemplate } from "./render-chat-template.ts";
 
 const specialTokens = { beginning: "", end: "", addsBeginning: false, addsEnd: false };
 const greeting: Conversation = { messages: [{ role: "user", content: "hi" }] };
-const longestRefusalMilliseconds = isJudgedLoosely ? 5_000 : 1_000;
-const most = usualTemplateLimits;
+const longestRefusalMilliseconds = hasLooseTimingBounds ? 5_000 : 1_000;
+const most = defaultTemplateLimits;
 
 test.for<[what: string, source: string, reason: string]>([
   [

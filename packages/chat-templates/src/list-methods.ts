@@ -4,8 +4,8 @@ import {
   integerOr,
   type Method,
   type MethodTable,
-  placesOf,
   readCut,
+  sliceIndices,
   textOr,
 } from "./call-arguments.ts";
 import { toJson } from "./json-filter.ts";
@@ -13,14 +13,14 @@ import { type Comparison, compares } from "./operators.ts";
 import { TemplateError } from "./template-error.ts";
 import { test } from "./tests.ts";
 import {
+  getEntry,
   isTrue,
   type ListValue,
-  lookUp,
   makeInteger,
   makeList,
   makeText,
   makeUndefined,
-  markDeeply,
+  recordUseDeeply,
   spendWalk,
   type Value,
 } from "./values.ts";
@@ -34,7 +34,7 @@ const ofLists: Readonly<Record<string, ListMethod>> = {
   last: ({ items }) => items.at(-1) ?? makeUndefined(),
   length: ({ items }) => makeInteger(items.length),
   slice: ({ items, isTuple }, call) =>
-    makeList(pick(items, placesOf(items.length, readCut(call, items.length))), isTuple),
+    makeList(pick(items, sliceIndices(items.length, readCut(call, items.length))), isTuple),
   select: (self, call) => choose(self, call, true),
   selectattr: (self, call) => choose(self, call, true),
   reject: (self, call) => choose(self, call, false),
@@ -58,7 +58,7 @@ const ofLists: Readonly<Record<string, ListMethod>> = {
   },
   string: (self, { run }) => {
     spendWalk(self, run.budget);
-    markDeeply(self);
+    recordUseDeeply(self);
     return makeText(asText(self));
   },
   tojson: toJson,
@@ -93,7 +93,7 @@ function choose({ items }: ListValue, { values }: Call, isWanted: boolean): Valu
 }
 
 function attribute(item: Value, name: Value): Value {
-  if (item.kind === "object") return lookUp(item, name) ?? makeUndefined();
+  if (item.kind === "object") return getEntry(item, name) ?? makeUndefined();
   if (item.kind !== "list") return makeUndefined();
   const place = name.kind === "string" && /^\d+$/u.test(name.text) ? Number(name.text) : integerOr(name, -1);
   return item.items.at(place) ?? makeUndefined();

@@ -5,8 +5,8 @@ import { compares } from "./operators.ts";
 import { TemplateError } from "./template-error.ts";
 import { textMethods } from "./text-methods.ts";
 import {
+  getEntry,
   isTrue,
-  lookUp,
   makeFloat,
   makeInteger,
   makeList,
@@ -14,8 +14,8 @@ import {
   makeObject,
   makeText,
   makeUndefined,
-  markDeeply,
   type ObjectValue,
+  recordUseDeeply,
   spendWalk,
   type Value,
 } from "./values.ts";
@@ -40,7 +40,7 @@ const orDefault: Method = (self, call) => {
 const asJsonText: Method = (self) => makeText(writeJson(self, oneLine));
 const asPythonText: Method = (self, { run }) => {
   spendWalk(self, run.budget);
-  markDeeply(self);
+  recordUseDeeply(self);
   return makeText(asText(self));
 };
 
@@ -76,7 +76,7 @@ type ObjectMethod = (self: ObjectValue, call: Call) => Value;
 
 const ofObjects: MethodTable = Object.fromEntries(
   Object.entries({
-    get: (self, call) => lookUp(self, makeText(textAt(call, 0))) ?? call.values[1] ?? makeNone(),
+    get: (self, call) => getEntry(self, makeText(textAt(call, 0))) ?? call.values[1] ?? makeNone(),
     keys: ({ entries }) => makeList([...entries.values()].map(({ key }) => key)),
     values: ({ entries }) => makeList([...entries.values()].map(({ value }) => value)),
     items: ({ entries }) =>

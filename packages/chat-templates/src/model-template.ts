@@ -1,4 +1,4 @@
-import type { Conversation, TemplateAbilities } from "@hearth-and-keep/engine";
+import type { Conversation, TemplateCapabilities } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { readChatTemplate, type TemplateSources } from "./chat-template.ts";
 import {
@@ -7,12 +7,12 @@ import {
   renderGoInsert,
   renderGoTemplate,
 } from "./go-template/render-go-template.ts";
-import { type RenderParts, renderChatTemplate } from "./render-chat-template.ts";
+import { type RenderOptions, renderChatTemplate } from "./render-chat-template.ts";
 
 /** What makes prompts for one model, in whichever language its template is written. */
 export type ModelTemplate = {
-  readonly abilities: TemplateAbilities;
-  readonly render: (conversation: Conversation, parts: RenderParts) => string;
+  readonly abilities: TemplateCapabilities;
+  readonly render: (conversation: Conversation, parts: RenderOptions) => string;
   /** Undefined when the template has no words for a text on both sides; then the model's own tokens do it. */
   readonly renderInsert: ((texts: InsertTexts, now: Date) => string) | undefined;
 };

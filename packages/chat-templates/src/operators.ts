@@ -1,9 +1,9 @@
 import type { Budget } from "./budget.ts";
 import { TemplateError } from "./template-error.ts";
 import {
+  getEntry,
   insert,
   isTrue,
-  lookUp,
   makeBoolean,
   makeFloat,
   makeInteger,
@@ -98,7 +98,7 @@ export function isIn(needle: Value, place: Value): boolean {
     case "list":
       return place.items.some((item) => areEqual(needle, item));
     case "object":
-      return lookUp(place, needle) !== undefined;
+      return getEntry(place, needle) !== undefined;
     case "string":
       if (needle.kind === "string") return place.text.includes(needle.text);
       break;

@@ -2,7 +2,7 @@ import type { Conversation } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { expect, test } from "vitest";
 import { readChatTemplate, type TemplateSources } from "./chat-template.ts";
-import { type RenderParts, renderChatTemplate } from "./render-chat-template.ts";
+import { type RenderOptions, renderChatTemplate } from "./render-chat-template.ts";
 
 const greeting: Conversation = { messages: [{ role: "user", content: "hi" }] };
 const specialTokens = { beginning: "<s>", end: "</s>", addsBeginning: false, addsEnd: false };
@@ -97,7 +97,11 @@ function printCalls(what: string): string {
   return `{% for m in messages %}{% for c in m.tool_calls %}{{ ${what} }}{% endfor %}{% endfor %}`;
 }
 
-function render(sources: TemplateSources, conversation = greeting, parts: Partial<RenderParts> = {}): string {
+function render(
+  sources: TemplateSources,
+  conversation = greeting,
+  parts: Partial<RenderOptions> = {},
+): string {
   return renderChatTemplate(readChatTemplate(sources), conversation, {
     specialTokens,
     now: new Date(),

@@ -1,5 +1,5 @@
 import type { Conversation, JsonObject } from "@hearth-and-keep/engine";
-import { Budget, type TemplateLimits, usualTemplateLimits } from "./budget.ts";
+import { Budget, defaultTemplateLimits, type TemplateLimits } from "./budget.ts";
 import { type ChatTemplate, failingAsOne, type ReadTemplate } from "./chat-template.ts";
 import { formatDate } from "./format-date.ts";
 import { makeVariables, runTemplate } from "./run-template.ts";
@@ -14,7 +14,7 @@ export type SpecialTokens = {
   readonly addsEnd: boolean;
 };
 
-export type RenderParts = {
+export type RenderOptions = {
   readonly specialTokens: SpecialTokens;
   /** Some templates tell the model today's date. */
   readonly now: Date;
@@ -26,9 +26,9 @@ const stepsPerMessage = 20_000;
 export function renderChatTemplate(
   template: ChatTemplate,
   conversation: Conversation,
-  parts: RenderParts,
+  parts: RenderOptions,
 ): string {
-  const limits = growLimits(parts.limits ?? usualTemplateLimits, conversation.messages.length);
+  const limits = growLimits(parts.limits ?? defaultTemplateLimits, conversation.messages.length);
   const hasTools = (conversation.tools ?? []).length > 0;
   const chosen = (hasTools ? template.forTools : undefined) ?? template.usual;
   const prompt = failingAsOne(limits.milliseconds, () => {
@@ -44,7 +44,7 @@ export function growLimits(limits: TemplateLimits, messages: number): TemplateLi
   return { ...limits, steps, milliseconds: limits.milliseconds + messages };
 }
 
-function listVariables(template: ReadTemplate, conversation: Conversation, parts: RenderParts): JsonObject {
+function listVariables(template: ReadTemplate, conversation: Conversation, parts: RenderOptions): JsonObject {
   const { tools = [], templateVariables = {} } = conversation;
   return {
     messages: writeMessages(conversation, template),

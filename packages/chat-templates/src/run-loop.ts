@@ -8,8 +8,8 @@ import {
   makeList,
   makeObject,
   makeUndefined,
-  mark,
   type Run,
+  recordUse,
   Scope,
   type Value,
 } from "./values.ts";
@@ -39,7 +39,7 @@ export function runLoop(loop: ForStatement, run: Run, runBody: RunBody): Printed
 function findItems({ iterable, loopvar }: ForStatement, run: Run): readonly Value[] {
   const condition = iterable.type === "SelectExpression" ? iterable.test : undefined;
   const value = evaluate(iterable.type === "SelectExpression" ? iterable.lhs : iterable, run);
-  mark(value, "array access");
+  recordUse(value, "array access");
   const items = listItems(value, loopvar.type === "TupleLiteral");
   run.budget.spend(items.length);
   if (condition === undefined) return items;

@@ -4,8 +4,8 @@ import {
   type Call,
   integerOr,
   type MethodTable,
-  placesOf,
   readCut,
+  sliceIndices,
   textAt,
   textOr,
 } from "./call-arguments.ts";
@@ -39,7 +39,7 @@ export const textMethods: MethodTable = {
   slice: (self, call) => {
     const text = asText(self);
     return makeText(
-      placesOf(text.length, readCut(call, text.length))
+      sliceIndices(text.length, readCut(call, text.length))
         .map((place) => text.charAt(place))
         .join(""),
     );

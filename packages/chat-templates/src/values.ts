@@ -66,7 +66,7 @@ export class Scope {
 }
 
 /** Only observed values take marks, so that an ordinary run does not pay for them. */
-export function mark(value: Value, operation?: string): void {
+export function recordUse(value: Value, operation?: string): void {
   value.marks?.add("used");
   if (operation !== undefined) value.marks?.add(operation);
 }
@@ -78,11 +78,11 @@ export function observe(value: Value): void {
   if (value.kind === "object") for (const entry of value.entries.values()) observe(entry.value);
 }
 
-export function markDeeply(value: Value): void {
+export function recordUseDeeply(value: Value): void {
   if (value.marks === undefined) return;
-  mark(value);
-  if (value.kind === "list") for (const item of value.items) markDeeply(item);
-  if (value.kind === "object") for (const entry of value.entries.values()) markDeeply(entry.value);
+  recordUse(value);
+  if (value.kind === "list") for (const item of value.items) recordUseDeeply(item);
+  if (value.kind === "object") for (const entry of value.entries.values()) recordUseDeeply(entry.value);
 }
 
 /** Pays for walking through a value. A list can hold another many times over, so its walk may be without end. */
@@ -118,7 +118,7 @@ export function insert(object: ObjectValue, key: Value, value: Value): void {
   else entry.value = value;
 }
 
-export function lookUp(object: ObjectValue, key: Value): Value | undefined {
+export function getEntry(object: ObjectValue, key: Value): Value | undefined {
   return object.entries.get(keyId(key))?.value;
 }
 

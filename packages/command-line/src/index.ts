@@ -1,17 +1,16 @@
 /**
  * @module
- * What both programs' command lines have in common: flags made from declared settings, the signal that ends a
- * server, the certificate it serves with, and how a failure becomes a sentence and an exit code.
+ * What the command lines of both programs share: flags from declared settings, the shutdown signal, the TLS
+ * certificate of a server, and the translation of errors into messages and exit codes.
  * Imported by each program's `main.ts`, `failures.ts` and `commands/serve.ts`.
  */
-
 export { Command } from "commander";
 export { addSettings } from "./add-settings.ts";
-export { endSignal } from "./end-signal.ts";
-export { type Explanation, exitCodes, explainProblem, runProgram } from "./run-program.ts";
+export { type Explanation, explainError, runProgram } from "./run-program.ts";
 export {
   type CertificateSettings,
   readServedCertificate,
-  renewAsNeeded,
   type ServedCertificate,
+  watchServedCertificate,
 } from "./serve-with-certificate.ts";
+export { shutdownSignal } from "./shutdown-signal.ts";

@@ -3,25 +3,25 @@ import {
   type Certificate,
   type CertificateFiles,
   type HttpService,
-  keepCertificateFresh,
   readCertificate,
+  watchCertificate,
 } from "@hearth-and-keep/http-service";
 
-/** What a person set to have HTTPS: both or none. */
+/** Settings for HTTPS: both or neither. */
 export type CertificateSettings = {
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
 };
 
-/** A certificate, and the files that a newer one will come from. */
+/** A certificate and the files it is renewed from. */
 export type ServedCertificate = { readonly certificate: Certificate; readonly files: CertificateFiles };
 
 type RenewalLogger = {
-  readonly info: (phrase: string) => void;
-  readonly warn: (phrase: string) => void;
+  readonly info: (message: string) => void;
+  readonly warn: (message: string) => void;
 };
 
-/** Undefined for plain HTTP; throws what the person who started us must read when the files cannot be used. */
+/** Undefined for plain HTTP. Throws a SettingsError when the files cannot be used. */
 export async function readServedCertificate(
   settings: CertificateSettings,
 ): Promise<ServedCertificate | undefined> {
@@ -29,26 +29,26 @@ export async function readServedCertificate(
   return files === undefined ? undefined : { files, certificate: await readUsable(files) };
 }
 
-/** Looks for a newer certificate again and again, and at once on SIGHUP, until it is disposed of. */
-export function renewAsNeeded(
+/** Watches the files for a renewed certificate, and checks them on SIGHUP, until disposed. */
+export function watchServedCertificate(
   server: Pick<HttpService, "renewCertificate">,
   { files, certificate: current }: ServedCertificate,
   logger: RenewalLogger,
 ): Disposable {
-  const fresh = keepCertificateFresh(files, {
+  const watcher = watchCertificate(files, {
     current,
     onRenewed: (certificate) => {
       server.renewCertificate(certificate);
       logger.info("Certificate renewed");
     },
-    onProblem: () => logger.warn("Certificate not renewed: its files cannot be used"),
+    onError: () => logger.warn("Certificate not renewed: its files are unreadable or invalid"),
   });
-  const look = (): void => void fresh.look();
-  process.on("SIGHUP", look);
+  const check = (): void => void watcher.check();
+  process.on("SIGHUP", check);
   return {
     [Symbol.dispose]: () => {
-      process.off("SIGHUP", look);
-      fresh[Symbol.dispose]();
+      process.off("SIGHUP", check);
+      watcher[Symbol.dispose]();
     },
   };
 }
@@ -57,17 +57,17 @@ function certificateFiles({ tlsCert, tlsKey }: CertificateSettings): Certificate
   if (tlsCert !== undefined && tlsKey !== undefined) return { certificatePath: tlsCert, keyPath: tlsKey };
   if (tlsCert === tlsKey) return undefined;
   const [given, missing] = tlsCert === undefined ? ["--tls-key", "--tls-cert"] : ["--tls-cert", "--tls-key"];
-  throw new SettingsError([`${given} needs ${missing} beside it`]);
+  throw new SettingsError([`${given} requires ${missing}`]);
 }
 
 async function readUsable(files: CertificateFiles): Promise<Certificate> {
   try {
     return await readCertificate(files);
-  } catch (problem) {
-    const isMissing = problem instanceof Error && "syscall" in problem;
-    const cause = isMissing
+  } catch (error) {
+    const isFileError = error instanceof Error && "syscall" in error;
+    const cause = isFileError
       ? "one of the files cannot be read"
-      : "they are not PEM or do not belong together";
+      : "they are not PEM, or the key does not belong to the certificate";
     throw new SettingsError([`--tls-cert and --tls-key cannot be used: ${cause}`]);
   }
 }

@@ -1,19 +1,19 @@
 /**
  * @module
- * What a person can set, declared once per program and read once at start: flags over environment over file.
- * All mistakes are reported together; the result is frozen. Help text and the settings page come from the same
- * declaration. Imported by each program's `config.ts` and `main.ts`; what an address is, by whoever else takes one.
+ * Settings, declared once per program and read once at start: flags override the environment, the environment
+ * overrides the file. All errors are reported together and the result is frozen. Help texts and the settings pages
+ * are generated from the same declaration. Imported by each program's `config.ts` and `main.ts`.
  */
 export { describeFlags, renderSettingsTable } from "./describe-settings.ts";
-export { byteSizeSetting, durationSetting } from "./measure-settings.ts";
+export { byteSizeSetting, durationSetting } from "./quantity-settings.ts";
 export { readSettings, type Settings, SettingsError, type ValuesOf } from "./read-settings.ts";
 export { serverSettings } from "./server-settings.ts";
 export {
+  booleanSetting,
   choiceSetting,
+  integerSetting,
   listSetting,
   secretSetting,
-  switchSetting,
   textSetting,
-  wholeNumberSetting,
 } from "./setting.ts";
 export { isAddressRange, transportSettings } from "./transport-settings.ts";

@@ -3,37 +3,42 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  booleanSetting,
   byteSizeSetting,
   choiceSetting,
   durationSetting,
+  integerSetting,
   listSetting,
   readSettings,
   SettingsError,
   secretSetting,
-  switchSetting,
   textSetting,
-  wholeNumberSetting,
 } from "./index.ts";
 
 const declared = {
-  host: textSetting({ placeholder: "host", fallback: "here", mostCharacters: 10, meaning: "where" }),
-  port: wholeNumberSetting({ placeholder: "port", fallback: 80, least: 0, most: 100, meaning: "door" }),
-  apiKey: secretSetting({ placeholder: "key", mostCharacters: 20, meaning: "secret" }),
+  host: textSetting({ placeholder: "host", defaultValue: "here", maxLength: 10, description: "host name" }),
+  port: integerSetting({ placeholder: "port", defaultValue: 80, min: 0, max: 100, description: "port" }),
+  apiKey: secretSetting({ placeholder: "key", maxLength: 20, description: "secret" }),
   logLevel: choiceSetting({
     placeholder: "level",
-    fallback: "info",
+    defaultValue: "info",
     choices: ["info", "debug"],
-    meaning: "talk",
+    description: "log level",
   }),
-  isOpen: switchSetting({ meaning: "open" }),
-  friends: listSetting({
+  isOpen: booleanSetting({ description: "open" }),
+  names: listSetting({
     placeholder: "names",
-    mostItems: 3,
+    maxItems: 3,
     check: (item) => (item.includes(" ") ? "has a space" : undefined),
-    meaning: "who",
+    description: "names",
   }),
-  patience: durationSetting({ placeholder: "time", fallback: 300, fallbackText: "5m", meaning: "wait" }),
-  room: byteSizeSetting({ placeholder: "size", fallbackText: "all", meaning: "space" }),
+  timeout: durationSetting({
+    placeholder: "time",
+    defaultValue: 300,
+    defaultText: "5m",
+    description: "timeout",
+  }),
+  cacheSize: byteSizeSetting({ placeholder: "size", defaultText: "all", description: "size" }),
 } as const;
 
 let folder = "";
@@ -57,17 +62,17 @@ function read(sources: { flags?: object; environment?: Record<string, string>; f
   });
 }
 
-function mistakesOf(sources: Parameters<typeof read>[0]): readonly string[] {
+function errorsOf(sources: Parameters<typeof read>[0]): readonly string[] {
   try {
     read(sources);
-  } catch (problem) {
-    if (problem instanceof SettingsError) return problem.mistakes;
-    throw problem;
+  } catch (error) {
+    if (error instanceof SettingsError) return error.messages;
+    throw error;
   }
   return [];
 }
 
-test("what nobody sets has its default, and the result cannot be changed", () => {
+test("settings that are not set have their defaults, and the result is frozen", () => {
   const values = read({});
   expect(values).toEqual({
     host: "here",
@@ -75,14 +80,14 @@ test("what nobody sets has its default, and the result cannot be changed", () =>
     apiKey: undefined,
     logLevel: "info",
     isOpen: false,
-    friends: [],
-    patience: 300,
-    room: undefined,
+    names: [],
+    timeout: 300,
+    cacheSize: undefined,
   });
   expect(Object.isFrozen(values)).toBe(true);
 });
 
-test("flags win over the environment, the environment over the file, the file over the default", () => {
+test("flags override the environment, the environment the file, and the file the defaults", () => {
   const filePath = fileWith("order.toml", 'host = "file"\nport = 3\nlog_level = "debug"\nis_open = true\n');
   const environment = { PROGRAM_HOST: "env", PROGRAM_PORT: "2" };
   expect(read({ flags: { host: "flag" }, environment, filePath })).toMatchObject({
@@ -93,56 +98,53 @@ test("flags win over the environment, the environment over the file, the file ov
   });
 });
 
-test("a secret may come from a file named in the environment, and prints as hidden", () => {
+test("a secret can be read from a file named in the environment, and prints as hidden", () => {
   const values = read({ environment: { PROGRAM_API_KEY_FILE: fileWith("key", "canary-1\n") } });
   expect(values.apiKey?.reveal()).toBe("canary-1");
   expect(JSON.stringify(values)).not.toContain("canary-1");
 });
 
-test("all mistakes are reported together, each naming where it was written", () => {
+test("all errors are reported together, each with its source", () => {
   const filePath = fileWith("wrong.toml", 'colour = "red"\nhost = [1]\n');
-  const mistakes = mistakesOf({
+  const messages = errorsOf({
     flags: { port: "eighty" },
     environment: { PROGRAM_LOG_LEVEL: "loud" },
     filePath,
   });
-  expect(mistakes).toEqual([
-    `${filePath}: there is no setting named "colour"`,
+  expect(messages).toEqual([
+    `${filePath}: unknown setting "colour"`,
     `${filePath}: host must be a single value`,
-    '--port must be a whole number from 0 to 100, not "eighty"',
-    'PROGRAM_LOG_LEVEL must be one of info, debug, not "loud"',
+    '--port must be an integer from 0 to 100; got "eighty"',
+    'PROGRAM_LOG_LEVEL must be one of info, debug; got "loud"',
   ]);
 });
 
 test.each([
-  ["a number above its bound", { flags: { port: "101" } }, "from 0 to 100"],
+  ["a number above its maximum", { flags: { port: "101" } }, "from 0 to 100"],
   ["a number with a sign", { flags: { port: "-1" } }, "from 0 to 100"],
-  ["an empty text", { flags: { host: "" } }, "must not be empty"],
-  ["a text over its bound", { flags: { host: "x".repeat(11) } }, "at most 10 characters"],
-  ["a file that is not there", { filePath: "/nowhere/at/all.toml" }, "--config cannot be read"],
+  ["an empty string", { flags: { host: "" } }, "must not be empty"],
+  ["an overlong string", { flags: { host: "x".repeat(11) } }, "at most 10 characters"],
+  ["a missing file", { filePath: "/nowhere/at/all.toml" }, "--config: cannot read"],
   [
-    "a secret file that is not there",
+    "a missing secret file",
     { environment: { PROGRAM_API_KEY_FILE: "/nowhere" } },
-    "cannot be read",
+    'PROGRAM_API_KEY_FILE: cannot read "/nowhere"',
   ],
   [
-    "a switch that is neither yes nor no",
+    "a boolean that is neither yes nor no",
     { environment: { PROGRAM_IS_OPEN: "perhaps" } },
     "must be yes or no",
   ],
-])("%s is refused in words", (_what, sources, words) => {
-  expect(mistakesOf(sources).join("\n")).toContain(words);
+])("%s is rejected with a message", (_what, sources, message) => {
+  expect(errorsOf(sources).join("\n")).toContain(message);
 });
 
-test("a list is written with commas anywhere, and as a list in the file", () => {
-  expect(read({}).friends).toEqual([]);
-  expect(read({ flags: { friends: "ann, bob" } }).friends).toEqual(["ann", "bob"]);
-  expect(read({ filePath: fileWith("list.toml", 'friends = ["ann", "bob"]\n') }).friends).toEqual([
-    "ann",
-    "bob",
-  ]);
-  expect(mistakesOf({ filePath: fileWith("numbers.toml", "friends = [1, 2]\n") })).toEqual([
-    expect.stringContaining("friends must be a list of texts"),
+test("a list is comma-separated, or an array in the file", () => {
+  expect(read({}).names).toEqual([]);
+  expect(read({ flags: { names: "ann, bob" } }).names).toEqual(["ann", "bob"]);
+  expect(read({ filePath: fileWith("list.toml", 'names = ["ann", "bob"]\n') }).names).toEqual(["ann", "bob"]);
+  expect(errorsOf({ filePath: fileWith("numbers.toml", "names = [1, 2]\n") })).toEqual([
+    expect.stringContaining("names must be a list of strings"),
   ]);
 });
 
@@ -155,26 +157,26 @@ test.each([
   ["0", 0],
   ["-1", "forever"],
   ["forever", "forever"],
-])("a time of %s is understood", (text, seconds) => {
-  expect(read({ flags: { patience: text } }).patience).toBe(seconds);
+])("the duration %s is accepted", (text, seconds) => {
+  expect(read({ flags: { timeout: text } }).timeout).toBe(seconds);
 });
 
 test.each([
   ["800MB", 800e6],
   ["12GiB", 12 * 2 ** 30],
   ["1.5 GB", 1.5e9],
-])("a size of %s is understood", (text, bytes) => {
-  expect(read({ flags: { room: text } }).room).toBe(bytes);
+])("the size %s is accepted", (text, bytes) => {
+  expect(read({ flags: { cacheSize: text } }).cacheSize).toBe(bytes);
 });
 
 test.each([
-  ["a list that is too long", { friends: "a,b,c,d" }, "must have at most 3 entries"],
-  ["a list with an empty entry", { friends: "a,,b" }, "must not be empty"],
-  ["a list with an entry that is wrong", { friends: "ann,b b" }, 'has an entry that has a space: "b b"'],
-  ["a time in words", { patience: "soon" }, "must be a time such as 30s"],
-  ["a time with two units", { patience: "1h30m" }, "must be a time such as 30s"],
-  ["a size without a unit", { room: "12" }, "must be a size such as 800MB"],
-  ["a size below nothing", { room: "-1GB" }, "must be a size such as 800MB"],
-])("%s is refused in words", (_what, flags, words) => {
-  expect(mistakesOf({ flags }).join("\n")).toContain(words);
+  ["a list that is too long", { names: "a,b,c,d" }, "must have at most 3 entries"],
+  ["a list with an empty entry", { names: "a,,b" }, "must not be empty"],
+  ["a list with an invalid entry", { names: "ann,b b" }, 'has an entry that has a space: "b b"'],
+  ["a duration in words", { timeout: "soon" }, "must be a duration, e.g. 30s"],
+  ["a duration with two units", { timeout: "1h30m" }, "must be a duration, e.g. 30s"],
+  ["a size without a unit", { cacheSize: "12" }, "must be a size, e.g. 800MB"],
+  ["a negative size", { cacheSize: "-1GB" }, "must be a size, e.g. 800MB"],
+])("%s is rejected with a message", (_what, flags, message) => {
+  expect(errorsOf({ flags }).join("\n")).toContain(message);
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
-import { Mistake, type Setting } from "./setting.ts";
+import { InvalidValueError, type Setting } from "./setting.ts";
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 
@@ -9,48 +9,48 @@ export type ValuesOf<Declared extends Settings> = {
 };
 
 export type Sources = {
-  /** Upper-case program name that opens every environment variable: HEARTH, KEEP. */
+  /** Prefix of the environment variables: HEARTH or KEEP. */
   readonly prefix: string;
-  /** By declaration key, as the command-line parser gives them; undefined when not given. */
+  /** By setting key, as the command-line parser returns them. */
   readonly flags: Readonly<Record<string, string | boolean | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Path of a TOML file; absent when the person named none. */
+  /** Path of a TOML file. */
   readonly filePath?: string | undefined;
 };
 
-/** Everything that is wrong with what was set, in sentences, found in one pass. */
+/** Every invalid setting, one message each. */
 export class SettingsError extends Error {
-  readonly mistakes: readonly string[];
+  readonly messages: readonly string[];
 
-  constructor(mistakes: readonly string[]) {
-    super(mistakes.join("\n"));
+  constructor(messages: readonly string[]) {
+    super(messages.join("\n"));
     this.name = "SettingsError";
-    this.mistakes = mistakes;
+    this.messages = messages;
   }
 }
 
-type Written = { readonly text: string; readonly where: string };
+type SourceValue = { readonly text: string; readonly source: string };
 
-/** Flags win over the environment, the environment over the file, the file over the fallback. */
+/** Flags override the environment, the environment the file, and the file the defaults. */
 export function readSettings<Declared extends Settings>(
   declared: Declared,
   sources: Sources,
 ): ValuesOf<Declared> {
-  const mistakes: string[] = [];
-  const file = readFile(sources.filePath, mistakes);
-  reportUnknownKeys(file, { declared, mistakes, filePath: sources.filePath });
+  const messages: string[] = [];
+  const file = readFile(sources.filePath, messages);
+  reportUnknownKeys(file, { declared, messages, filePath: sources.filePath });
   const values: Record<string, unknown> = {};
   for (const [key, setting] of Object.entries(declared)) {
-    const written = findWritten(key, { setting, sources, file, mistakes });
+    const value = findSourceValue(key, { setting, sources, file, messages });
     try {
-      values[key] = written === undefined ? setting.fallback : setting.parse(written.text);
-    } catch (problem) {
-      if (!(problem instanceof Mistake)) throw problem;
-      mistakes.push(`${written?.where} ${problem.message}`);
+      values[key] = value === undefined ? setting.defaultValue : setting.parse(value.text);
+    } catch (error) {
+      if (!(error instanceof InvalidValueError)) throw error;
+      messages.push(`${value?.source} ${error.message}`);
     }
   }
-  if (mistakes.length > 0) throw new SettingsError(mistakes);
-  // Every declared key was either parsed by its own setting or reported above.
+  if (messages.length > 0) throw new SettingsError(messages);
+  // Every declared key was parsed or reported above.
   return Object.freeze(values) as ValuesOf<Declared>;
 }
 
@@ -68,62 +68,65 @@ export function fileKey(key: string): string {
 
 type File = Readonly<Record<string, unknown>>;
 
-function readFile(path: string | undefined, mistakes: string[]): File {
+function readFile(path: string | undefined, messages: string[]): File {
   if (path === undefined) return {};
   try {
     return parseToml(readFileSync(path, "utf8"));
-  } catch (problem) {
-    const reason = problem instanceof Error ? (problem.message.split("\n")[0] ?? "") : "";
-    mistakes.push(`--config cannot be read from "${path}": ${reason}`);
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : "";
+    messages.push(`--config: cannot read "${path}": ${reason}`);
     return {};
   }
 }
 
 function reportUnknownKeys(
   file: File,
-  found: { declared: Settings; mistakes: string[]; filePath: string | undefined },
+  found: { declared: Settings; messages: string[]; filePath: string | undefined },
 ): void {
   const known = new Set(Object.keys(found.declared).map(fileKey));
   for (const key of Object.keys(file)) {
-    if (!known.has(key)) found.mistakes.push(`${found.filePath}: there is no setting named "${key}"`);
+    if (!known.has(key)) found.messages.push(`${found.filePath}: unknown setting "${key}"`);
   }
 }
 
-function findWritten(
+function findSourceValue(
   key: string,
-  from: { setting: Setting<unknown>; sources: Sources; file: File; mistakes: string[] },
-): Written | undefined {
+  from: { setting: Setting<unknown>; sources: Sources; file: File; messages: string[] },
+): SourceValue | undefined {
   const { sources, file } = from;
   const flag = sources.flags[key];
-  if (flag !== undefined) return { text: String(flag), where: flagName(key) };
+  if (flag !== undefined) return { text: String(flag), source: flagName(key) };
   const name = environmentName(sources.prefix, key);
   const variable = sources.environment[name];
-  if (variable !== undefined && variable !== "") return { text: variable, where: name };
+  if (variable !== undefined && variable !== "") return { text: variable, source: name };
   const secret = from.setting.isSecret ? readSecretFile(name, from) : undefined;
   if (secret !== undefined) return secret;
   const inFile = file[fileKey(key)];
   if (inFile === undefined) return undefined;
-  const where = `${sources.filePath}: ${fileKey(key)}`;
+  const source = `${sources.filePath}: ${fileKey(key)}`;
   if (typeof inFile === "string" || typeof inFile === "number" || typeof inFile === "boolean") {
-    return { text: String(inFile), where };
+    return { text: String(inFile), source };
   }
   if (from.setting.isList === true && Array.isArray(inFile) && inFile.length > 0) {
-    if (inFile.every((item) => typeof item === "string")) return { text: inFile.join(","), where };
-    from.mistakes.push(`${where} must be a list of texts`);
+    if (inFile.every((item) => typeof item === "string")) return { text: inFile.join(","), source };
+    from.messages.push(`${source} must be a list of strings`);
     return undefined;
   }
-  from.mistakes.push(`${where} must be a single value`);
+  from.messages.push(`${source} must be a single value`);
   return undefined;
 }
 
-/** Secrets may also come by file, so that they appear neither in a process list nor in an environment. */
-function readSecretFile(name: string, from: { sources: Sources; mistakes: string[] }): Written | undefined {
+/** Secrets can also be read from a file, to keep them out of process listings and environments. */
+function readSecretFile(
+  name: string,
+  from: { sources: Sources; messages: string[] },
+): SourceValue | undefined {
   const path = from.sources.environment[`${name}_FILE`];
   if (path === undefined || path === "") return undefined;
   try {
-    return { text: readFileSync(path, "utf8").trim(), where: `${name}_FILE` };
+    return { text: readFileSync(path, "utf8").trim(), source: `${name}_FILE` };
   } catch {
-    from.mistakes.push(`${name}_FILE names "${path}", which cannot be read`);
+    from.messages.push(`${name}_FILE: cannot read "${path}"`);
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { type LogLevel, logLevels } from "@hearth-and-keep/logging";
-import { choiceSetting, type Setting, textSetting, wholeNumberSetting } from "./setting.ts";
+import { choiceSetting, integerSetting, type Setting, textSetting } from "./setting.ts";
 
 export type ServerSettings = {
   readonly host: Setting<string>;
@@ -7,27 +7,27 @@ export type ServerSettings = {
   readonly logLevel: Setting<LogLevel | "silent">;
 };
 
-/** What every program that listens lets a person set; only the usual port differs. */
-export function serverSettings(usualPort: number): ServerSettings {
+/** Settings of every server; only the default port differs. */
+export function serverSettings(defaultPort: number): ServerSettings {
   return {
     host: textSetting({
       placeholder: "host",
-      fallback: "127.0.0.1",
-      mostCharacters: 255,
-      meaning: "address to bind",
+      defaultValue: "127.0.0.1",
+      maxLength: 255,
+      description: "address to listen on",
     }),
-    port: wholeNumberSetting({
+    port: integerSetting({
       placeholder: "port",
-      fallback: usualPort,
-      least: 0,
-      most: 65_535,
-      meaning: "port to listen on; 0 takes any free one",
+      defaultValue: defaultPort,
+      min: 0,
+      max: 65_535,
+      description: "port to listen on; 0 selects a free port",
     }),
     logLevel: choiceSetting({
       placeholder: "level",
-      fallback: "info",
+      defaultValue: "info",
       choices: ["silent", ...logLevels],
-      meaning: "how much is logged: silent, error, warn, info or debug",
+      description: "log level: silent, error, warn, info or debug",
     }),
   };
 }

@@ -1,91 +1,95 @@
 import { Hidden } from "@hearth-and-keep/logging";
 
 /**
- * One thing a person can set. Its key in the declaration gives all its names:
- * `apiKey` is `--api-key`, `HEARTH_API_KEY` and `api_key` in the file.
+ * One setting. All its names are derived from its key: `apiKey` is `--api-key` on the command line, `HEARTH_API_KEY`
+ * in the environment and `api_key` in the file.
  */
 export type Setting<Value> = {
-  /** What stands after the flag in the help text; absent for a switch that takes no value. */
+  /** Name of the flag's value in the help text; absent for a boolean flag. */
   readonly placeholder?: string;
-  readonly meaning: string;
-  readonly fallback: Value;
-  /** The fallback as the settings page shows it. */
-  readonly fallbackText: string;
+  readonly description: string;
+  readonly defaultValue: Value;
+  /** The default as the help text and the settings page show it. */
+  readonly defaultText: string;
   readonly isSecret: boolean;
-  /** In the file it may also be written as a list. */
+  /** Whether the file may hold it as a list. */
   readonly isList?: boolean;
-  /** Turns the text somebody wrote into a value; throws a Mistake that completes "--port …". */
+  /** Throws an InvalidValueError whose message completes "--port …". */
   readonly parse: (text: string) => Value;
 };
 
-export class Mistake extends Error {}
+export class InvalidValueError extends Error {}
 
-const mostItemCharacters = 512;
+const maxItemLength = 512;
 
-export type Described = { readonly meaning: string; readonly placeholder: string };
+export type SettingDescription = { readonly description: string; readonly placeholder: string };
 
 export function textSetting<Fallback extends string | undefined>(
-  described: Described & { readonly fallback: Fallback; readonly mostCharacters: number },
+  described: SettingDescription & { readonly defaultValue: Fallback; readonly maxLength: number },
 ): Setting<string | Fallback> {
   return {
     ...described,
-    fallbackText: described.fallback ?? "none",
+    defaultText: described.defaultValue ?? "none",
     isSecret: false,
-    parse: (text) => boundedText(text, described.mostCharacters),
+    parse: (text) => boundedText(text, described.maxLength),
   };
 }
 
 export function secretSetting(
-  described: Described & { readonly mostCharacters: number },
+  described: SettingDescription & { readonly maxLength: number },
 ): Setting<Hidden<string> | undefined> {
   return {
     ...described,
-    fallback: undefined,
-    fallbackText: "none",
+    defaultValue: undefined,
+    defaultText: "none",
     isSecret: true,
-    parse: (text) => new Hidden(boundedText(text, described.mostCharacters)),
+    parse: (text) => new Hidden(boundedText(text, described.maxLength)),
   };
 }
 
-/** Several short texts with commas between them; `check` says what is wrong with one of them. */
+/** Comma-separated strings; `check` returns what is wrong with an entry. */
 export function listSetting(
-  described: Described & {
-    readonly mostItems: number;
+  described: SettingDescription & {
+    readonly maxItems: number;
     readonly check?: (item: string) => string | undefined;
   },
 ): Setting<readonly string[]> {
   return {
     ...described,
-    fallback: [],
-    fallbackText: "none",
+    defaultValue: [],
+    defaultText: "none",
     isSecret: false,
     isList: true,
     parse: (text) => {
-      const items = text.split(",").map((item) => boundedText(item.trim(), mostItemCharacters));
-      if (items.length > described.mostItems) {
-        throw new Mistake(`must have at most ${described.mostItems} entries`);
+      const items = text.split(",").map((item) => boundedText(item.trim(), maxItemLength));
+      if (items.length > described.maxItems) {
+        throw new InvalidValueError(`must have at most ${described.maxItems} entries`);
       }
       for (const item of items) {
-        const mistake = described.check?.(item);
-        if (mistake !== undefined) throw new Mistake(`has an entry that ${mistake}: "${item}"`);
+        const error = described.check?.(item);
+        if (error !== undefined) throw new InvalidValueError(`has an entry that ${error}: "${item}"`);
       }
       return items;
     },
   };
 }
 
-export function wholeNumberSetting(
-  described: Described & { readonly fallback: number; readonly least: number; readonly most: number },
+export function integerSetting(
+  described: SettingDescription & {
+    readonly defaultValue: number;
+    readonly min: number;
+    readonly max: number;
+  },
 ): Setting<number> {
-  const { least, most } = described;
+  const { min, max } = described;
   return {
     ...described,
-    fallbackText: String(described.fallback),
+    defaultText: String(described.defaultValue),
     isSecret: false,
     parse: (text) => {
       const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      if (!(value >= least && value <= most)) {
-        throw new Mistake(`must be a whole number from ${least} to ${most}, not "${text}"`);
+      if (!(value >= min && value <= max)) {
+        throw new InvalidValueError(`must be an integer from ${min} to ${max}; got "${text}"`);
       }
       return value;
     },
@@ -93,38 +97,38 @@ export function wholeNumberSetting(
 }
 
 export function choiceSetting<Choice extends string>(
-  described: Described & { readonly fallback: Choice; readonly choices: readonly Choice[] },
+  described: SettingDescription & { readonly defaultValue: Choice; readonly choices: readonly Choice[] },
 ): Setting<Choice> {
   return {
     ...described,
-    fallbackText: described.fallback,
+    defaultText: described.defaultValue,
     isSecret: false,
     parse: (text) => {
       const choice = described.choices.find((each) => each === text);
       if (choice === undefined)
-        throw new Mistake(`must be one of ${described.choices.join(", ")}, not "${text}"`);
+        throw new InvalidValueError(`must be one of ${described.choices.join(", ")}; got "${text}"`);
       return choice;
     },
   };
 }
 
-/** A flag without a value; in the environment and the file it is written as yes or no. */
-export function switchSetting(described: { readonly meaning: string }): Setting<boolean> {
+/** A flag without a value; yes or no in the environment and the file. */
+export function booleanSetting(described: { readonly description: string }): Setting<boolean> {
   return {
     ...described,
-    fallback: false,
-    fallbackText: "no",
+    defaultValue: false,
+    defaultText: "no",
     isSecret: false,
     parse: (text) => {
       if (["yes", "true", "1"].includes(text)) return true;
       if (["no", "false", "0"].includes(text)) return false;
-      throw new Mistake(`must be yes or no, not "${text}"`);
+      throw new InvalidValueError(`must be yes or no; got "${text}"`);
     },
   };
 }
 
-function boundedText(text: string, mostCharacters: number): string {
-  if (text === "") throw new Mistake("must not be empty");
-  if (text.length > mostCharacters) throw new Mistake(`must have at most ${mostCharacters} characters`);
+function boundedText(text: string, maxLength: number): string {
+  if (text === "") throw new InvalidValueError("must not be empty");
+  if (text.length > maxLength) throw new InvalidValueError(`must have at most ${maxLength} characters`);
   return text;
 }

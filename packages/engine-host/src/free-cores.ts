@@ -2,37 +2,36 @@ import { cpus } from "node:os";
 
 type Reading = { readonly at: number; readonly idle: number; readonly own: number };
 
-/** A shorter span says more about the scheduler's ticks than about the machine. */
-const shortestSpan = 80;
-const readingsKept = 4;
-/** Work that pauses for longer has ended; who used the cores meanwhile says nothing about now. */
-const longestPause = 100;
+/** Over a shorter span the kernel's scheduler ticks distort the reading. */
+const minSpanMilliseconds = 80;
+const maxReadings = 4;
+/** After a longer pause the work has stopped, and older readings no longer describe the current load. */
+const maxPauseMilliseconds = 100;
 
 /**
- * How many cores are idle or ours while we compute, as in 1.5. What we use ourselves counts as free, because it is
- * ours to use again.
+ * Measures how many cores this process can use, e.g. 1.5: those that are idle plus those it already occupies.
  */
 export class FreeCores {
   #readings: readonly Reading[] = [read()];
-  #endedAt = performance.now();
+  #lastBatchAt = performance.now();
 
-  /** Called after each batch, so that only the time in which we computed is looked at. */
-  noteBatch(milliseconds: number): void {
+  /** Called after each batch, so that only time spent computing is measured. */
+  recordBatch(milliseconds: number): void {
     const now = performance.now();
-    const pause = now - milliseconds - this.#endedAt;
-    this.#endedAt = now;
+    const pause = now - milliseconds - this.#lastBatchAt;
+    this.#lastBatchAt = now;
     const last = this.#readings.at(-1);
-    if (pause > longestPause) this.#readings = [read()];
-    else if (last === undefined || now - last.at >= shortestSpan) {
-      this.#readings = [...this.#readings.slice(1 - readingsKept), read()];
+    if (pause > maxPauseMilliseconds) this.#readings = [read()];
+    else if (last === undefined || now - last.at >= minSpanMilliseconds) {
+      this.#readings = [...this.#readings.slice(1 - maxReadings), read()];
     }
   }
 
-  /** Undefined until there was enough time to tell. */
+  /** Undefined until the readings cover enough time. */
   count(): number | undefined {
     const now = read();
     const [since] = this.#readings;
-    if (since === undefined || now.at - since.at < shortestSpan) return undefined;
+    if (since === undefined || now.at - since.at < minSpanMilliseconds) return undefined;
     return (now.idle - since.idle + now.own - since.own) / (now.at - since.at);
   }
 }

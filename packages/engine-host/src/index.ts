@@ -1,16 +1,16 @@
 /**
  * @module
- * What every engine process needs around it: the sandbox it runs in, its memory limit, free CPU cores, the breaker that
- * quarantines a model that keeps crashing, and the pool of slots that requests lease.
- * Imported by the drivers, whichever program runs the model.
+ * Everything around an engine process that does not depend on the program that runs the model: the sandbox, memory
+ * limits, free CPU cores, the circuit breaker for models that keep crashing, and the pool of slots that requests lease.
+ * Imported by the drivers.
  */
 
 export { CrashBreaker } from "./crash-breaker.ts";
 export { FreeCores } from "./free-cores.ts";
-export { filesOf, limitOfPlan } from "./memory/estimate-memory.ts";
-export { type MemoryCgroup, openMemoryCgroup, removeStaleCgroups } from "./memory/memory-cgroup.ts";
-export { failureOf, type ProcessEnd, whenEnded } from "./process-exit.ts";
-export { lookAtMachine, type Machine, nobody } from "./sandbox/machine.ts";
+export { listModelFiles, memoryLimitForPlan } from "./memory/estimate-memory.ts";
+export { createMemoryCgroup, type MemoryCgroup, removeStaleCgroups } from "./memory/memory-cgroup.ts";
+export { exitFailure, type ProcessExit, waitForExit } from "./process-exit.ts";
+export { inspectMachine, type Machine, nobodyUserId } from "./sandbox/machine.ts";
 export { missingProtections } from "./sandbox/missing-protections.ts";
-export { foldersOfProgram, planLaunch, planWorkerLaunch, runsAsOtherUser } from "./sandbox/plan-launch.ts";
-export { type Place, PlacePool, type Wanted } from "./slot-pool.ts";
+export { findProgramFolders, planLaunch, planWorkerLaunch, runsAsNobody } from "./sandbox/plan-launch.ts";
+export { type Slot, SlotPool, type SlotRequest } from "./slot-pool.ts";

@@ -1,116 +1,121 @@
-/** One of the places a context has for conversations; what it holds is known to its owner. */
-export type Place<Holder> = {
-  readonly holder: Holder;
-  /** Its number in the context. */
+/** One sequence of a context. `resource` is the driver's own handle for it. */
+export type Slot<Resource> = {
+  readonly resource: Resource;
+  /** Its index in the context. */
   readonly number: number;
-  /** Whose conversation is in it; undefined when nobody may use what is there. */
+  /** The cache partition of its tokens; undefined if no request may reuse them. */
   partition: string | undefined;
-  isTaken: boolean;
+  isBusy: boolean;
   usedAt: number;
 };
 
-export type Wanted = {
+export type SlotRequest = {
   readonly prompt: readonly number[];
   readonly partition: string;
   readonly signal: AbortSignal;
 };
 
-export type PlacePoolParts<Holder> = {
-  /** The tokens that a place has in it. */
-  readonly present: (holder: Holder) => readonly number[];
-  /** Whether places beside those at work are better than places that were idle for longest. */
+export type SlotPoolOptions<Resource> = {
+  /** The tokens in a slot's cache. */
+  readonly cachedTokens: (resource: Resource) => readonly number[];
+  /** Whether to prefer slots next to busy ones over the least recently used. */
   readonly prefersNeighbours: boolean;
 };
 
-type Waiting<Holder> = { readonly wanted: Wanted; readonly give: (place: Place<Holder>) => void };
+type QueuedRequest<Resource> = {
+  readonly request: SlotRequest;
+  readonly resolve: (slot: Slot<Resource>) => void;
+};
 
 /**
- * The places of one context, lent one to each conversation under way, first come first served. A request gets the
- * free one that has the longest part of its prompt already in it; what another partition left behind is never used,
- * not even to measure.
+ * Leases the slots of one context to running requests, first come first served. A request gets the free slot with the
+ * longest cached prefix of its prompt. Slots of another partition count as empty, so that cache timing reveals nothing
+ * about other clients' prompts.
  */
-export class PlacePool<Holder> {
-  readonly #places: readonly Place<Holder>[];
-  readonly #parts: PlacePoolParts<Holder>;
-  #waiting: Waiting<Holder>[] = [];
+export class SlotPool<Resource> {
+  readonly #slots: readonly Slot<Resource>[];
+  readonly #options: SlotPoolOptions<Resource>;
+  #queue: QueuedRequest<Resource>[] = [];
 
-  constructor(holders: readonly Holder[], parts: PlacePoolParts<Holder>) {
-    this.#parts = parts;
-    this.#places = holders.map((holder, number) => ({
-      holder,
+  constructor(resources: readonly Resource[], options: SlotPoolOptions<Resource>) {
+    this.#options = options;
+    this.#slots = resources.map((resource, number) => ({
+      resource,
       number,
       partition: undefined,
-      isTaken: false,
+      isBusy: false,
       usedAt: 0,
     }));
   }
 
-  get freePlaces(): number {
-    return this.#places.filter((place) => !place.isTaken).length;
+  get freeSlots(): number {
+    return this.#slots.filter((slot) => !slot.isBusy).length;
   }
 
   get waitingRequests(): number {
-    return this.#waiting.length;
+    return this.#queue.length;
   }
 
-  take(wanted: Wanted): Promise<Place<Holder>> {
-    // A signal that has fired already tells nobody, so who left before would wait for a place.
-    if (wanted.signal.aborted) return Promise.reject(wanted.signal.reason);
-    const place = this.#bestFree(wanted);
-    if (place !== undefined) {
-      place.isTaken = true;
-      return Promise.resolve(place);
+  acquire(request: SlotRequest): Promise<Slot<Resource>> {
+    const { signal } = request;
+    // An aborted signal fires no further event, so the request would stay queued.
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const slot = this.#findBestFree(request);
+    if (slot !== undefined) {
+      slot.isBusy = true;
+      return Promise.resolve(slot);
     }
     return new Promise((resolve, reject) => {
-      const waiting: Waiting<Holder> = { wanted, give: resolve };
-      this.#waiting.push(waiting);
-      wanted.signal.addEventListener(
+      const queued: QueuedRequest<Resource> = { request, resolve };
+      this.#queue.push(queued);
+      signal.addEventListener(
         "abort",
         () => {
-          this.#waiting = this.#waiting.filter((each) => each !== waiting);
-          reject(wanted.signal.reason);
+          this.#queue = this.#queue.filter((each) => each !== queued);
+          reject(signal.reason);
         },
         { once: true },
       );
     });
   }
 
-  giveBack(place: Place<Holder>): void {
-    place.isTaken = false;
-    place.usedAt = performance.now();
-    const next = this.#waiting.shift();
+  release(slot: Slot<Resource>): void {
+    slot.isBusy = false;
+    slot.usedAt = performance.now();
+    const next = this.#queue.shift();
     if (next === undefined) return;
-    const best = this.#bestFree(next.wanted) ?? place;
-    best.isTaken = true;
-    next.give(best);
+    const best = this.#findBestFree(next.request) ?? slot;
+    best.isBusy = true;
+    next.resolve(best);
   }
 
-  /** How much of a prompt a place has in it, as far as it may be used. */
-  common(place: Place<Holder>, { prompt, partition }: Wanted): number {
-    return place.partition === partition ? commonPrefix(this.#parts.present(place.holder), prompt) : 0;
+  /** How many tokens of the prompt the slot has cached and may reuse. */
+  cachedPrefix(slot: Slot<Resource>, { prompt, partition }: SlotRequest): number {
+    if (slot.partition !== partition) return 0;
+    return commonPrefix(this.#options.cachedTokens(slot.resource), prompt);
   }
 
-  #bestFree(wanted: Wanted): Place<Holder> | undefined {
-    return this.#places
-      .filter((place) => !place.isTaken)
-      .map((place) => ({
-        place,
-        common: this.common(place, wanted),
-        neighbours: this.#parts.prefersNeighbours ? this.#takenNeighbours(place) : 0,
+  #findBestFree(request: SlotRequest): Slot<Resource> | undefined {
+    return this.#slots
+      .filter((slot) => !slot.isBusy)
+      .map((slot) => ({
+        slot,
+        cached: this.cachedPrefix(slot, request),
+        neighbours: this.#options.prefersNeighbours ? this.#countBusyNeighbours(slot) : 0,
       }))
       .toSorted(
-        (a, b) => b.common - a.common || b.neighbours - a.neighbours || a.place.usedAt - b.place.usedAt,
-      )[0]?.place;
+        (a, b) => b.cached - a.cached || b.neighbours - a.neighbours || a.slot.usedAt - b.slot.usedAt,
+      )[0]?.slot;
   }
 
-  #takenNeighbours({ number }: Place<Holder>): number {
-    return [number - 1, number + 1].filter((each) => this.#places[each]?.isTaken === true).length;
+  #countBusyNeighbours({ number }: Slot<Resource>): number {
+    return [number - 1, number + 1].filter((each) => this.#slots[each]?.isBusy === true).length;
   }
 }
 
-function commonPrefix(present: readonly number[], prompt: readonly number[]): number {
-  const limit = Math.min(present.length, prompt.length);
+function commonPrefix(cached: readonly number[], prompt: readonly number[]): number {
+  const limit = Math.min(cached.length, prompt.length);
   let length = 0;
-  while (length < limit && present[length] === prompt[length]) length += 1;
+  while (length < limit && cached[length] === prompt[length]) length += 1;
   return length;
 }

@@ -1,10 +1,10 @@
-/** What was said so far, in words that belong to no protocol. Texts and arguments are the caller's, unchecked by us. */
+/** A message, independent of any API's format. Its text and arguments come from the client, unchecked. */
 export type Message =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: string; readonly images?: readonly Image[] }
   | {
       readonly role: "assistant";
-      /** Null when the turn was tool calls only; templates tell it from an empty text. */
+      /** Null for a turn of tool calls only; templates render that differently from an empty string. */
       readonly content: string | null;
       readonly reasoning?: string;
       readonly toolCalls?: readonly ToolCall[];
@@ -21,28 +21,28 @@ export type Image = { readonly bytes: Uint8Array; readonly mediaType: string };
 export type ToolCall = {
   readonly id: string;
   readonly name: string;
-  /** Parsed, because templates print them in their own way. */
+  /** Parsed, because each template serializes them in its own way. */
   readonly arguments: JsonObject;
 };
 
 export type Tool = {
   readonly name: string;
   readonly description?: string;
-  /** A JSON Schema of the arguments. */
+  /** JSON Schema of the arguments. */
   readonly parameters?: JsonObject;
 };
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-/** A conversation as a template renders it. */
+/** Everything a chat template renders into a prompt. */
 export type Conversation = {
   readonly messages: readonly Message[];
   readonly tools?: readonly Tool[];
-  /** Asks a thinking model to think or not; absent leaves it to the model's template. */
+  /** Turns thinking on or off; absent uses the default of the model's template. */
   readonly thinking?: boolean;
-  /** Further variables some templates know, such as a reasoning effort. */
+  /** Additional template variables, such as a reasoning effort. */
   readonly templateVariables?: JsonObject;
-  /** A template in Go's language, in place of the model's own for this conversation alone. */
+  /** A Go template that replaces the model's own template for this conversation only. */
   readonly goTemplate?: string;
 };

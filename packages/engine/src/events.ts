@@ -1,4 +1,4 @@
-/** What comes out of an engine while it generates, in order; `generation-end` comes once and last. */
+/** The events an engine emits while it generates, in order; `generation-end` is emitted once and last. */
 export type EngineEvent =
   | {
       readonly type: "prompt-progress";
@@ -7,7 +7,7 @@ export type EngineEvent =
       readonly cached: number;
     }
   | TextDelta
-  /** The following three come from drivers that split the answer themselves. */
+  /** The following three are emitted only by drivers that parse the model's output themselves. */
   | { readonly type: "reasoning-delta"; readonly text: string }
   | { readonly type: "tool-call-start"; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: "tool-call-delta"; readonly index: number; readonly argumentsText: string }
@@ -15,11 +15,11 @@ export type EngineEvent =
 
 export type TextDelta = {
   readonly type: "text-delta";
-  /** Whole characters only: bytes of an unfinished one are held back. */
+  /** Complete characters only: the bytes of an incomplete one are held back. */
   readonly text: string;
-  /** How many tokens the answer has had so far, when the driver knows: an answer we end ourselves is counted by it. */
+  /** Output tokens so far, if the driver counts them. Needed when Hearth stops the generation itself. */
   readonly outputTokens?: number;
-  /** The tokens behind the text, when log-probabilities were asked for. */
+  /** The tokens of this text, if log-probabilities were requested. */
   readonly tokens?: readonly TokenProbability[];
 };
 
@@ -41,12 +41,12 @@ export type GenerationEnd = {
   readonly timings: Timings;
 };
 
-/** `stop`: the model ended its turn. `length`: the limit of tokens or the context was reached. */
+/** `stop`: the model ended its turn. `length`: the token limit or the end of the context was reached. */
 export type EndReason = "stop" | "length";
 
 export type Usage = {
   readonly promptTokens: number;
-  /** Of the prompt's tokens, those that were still in the cache and cost nothing. */
+  /** Prompt tokens that were reused from the cache. */
   readonly cachedTokens: number;
   readonly outputTokens: number;
 };

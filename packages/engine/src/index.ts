@@ -1,8 +1,8 @@
 /**
  * @module
- * The engine port: what Hearth requires of anything that runs a model, at the level of a conversation, and the events
- * an engine sends back. Nothing here assumes a local process or llama.cpp; `describe` says what a driver does itself.
- * Every driver guarantees ordered events, a signal honoured between steps, and failures as EngineFailure.
+ * The engine port: the interface between Hearth and anything that runs a model. Requests carry conversations, and
+ * engines send back events. Nothing here assumes a local process or llama.cpp; `describe` reports what a driver does
+ * itself. Every driver emits events in order, honours the signal between steps and throws EngineFailure.
  * Imported by the drivers, by `scheduling/`, which loads engines, and by `generation/`, which calls them.
  */
 export type { Conversation, Image, JsonObject, JsonValue, Message, Tool, ToolCall } from "./conversation.ts";
@@ -13,10 +13,10 @@ export type {
   EngineDescription,
   EngineDriver,
   EngineFailure,
-  GenerateRequest,
-  LoadParts,
+  EngineRequest,
+  LoadOptions,
   LoadPlan,
-  TemplateAbilities,
+  TemplateCapabilities,
 } from "./engine.ts";
 export type {
   EndReason,

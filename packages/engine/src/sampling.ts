@@ -1,13 +1,13 @@
 import type { Tool } from "./conversation.ts";
 
-/** How the next token is chosen. Every field is set: defaults are decided above the port, in one place. */
+/** How the next token is sampled. Every field is set: defaults are applied above the port, in `generation/`. */
 export type Sampling = {
   readonly temperature: number;
   readonly topK: number;
   readonly topP: number;
   readonly minP: number;
   readonly typicalP: number;
-  /** Multiplies, as llama.cpp has always done; 1 is off. */
+  /** Multiplicative, as in llama.cpp; 1 is off. */
   readonly repeatPenalty: number;
   readonly repeatLastTokens: number;
   /** Added per occurrence, as in OpenAI's API; 0 is off. */
@@ -18,10 +18,10 @@ export type Sampling = {
   readonly logitBias: ReadonlyMap<number, number>;
 };
 
-/** What the answer must look like. A schema is turned into a grammar by the driver. */
+/** The format the output must match. The driver compiles a schema to a grammar. */
 export type OutputConstraint =
   | { readonly type: "json-schema"; readonly schema: unknown }
   | { readonly type: "json" }
   | { readonly type: "gbnf"; readonly grammar: string }
-  /** Nothing but calls of these tools, at least one, each as `<tool_call>` with a JSON object of name and arguments. */
-  | { readonly type: "tool-calls"; readonly tools: readonly Tool[]; readonly mostCalls: number };
+  /** One or more calls of these tools and nothing else, each a `<tool_call>` tag around a JSON object. */
+  | { readonly type: "tool-calls"; readonly tools: readonly Tool[]; readonly maxCalls: number };

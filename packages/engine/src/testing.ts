@@ -1,8 +1,8 @@
 export {
-  createScriptedEngine,
-  type Script,
-  type ScriptedEngine,
-  type ScriptStep,
+  createFakeEngine,
+  type FakeEngine,
+  type FakeEngineScript,
+  type FakeEngineStep,
 } from "./fake-engine/fake-engine.ts";
 export { greedySampling } from "./fake-engine/greedy-sampling.ts";
-export { engineSuite } from "./test/driver-suite.ts";
+export { driverSuite } from "./test/driver-suite.ts";

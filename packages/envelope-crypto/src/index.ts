@@ -1,19 +1,20 @@
 /**
  * @module
- * Sealed values: what a secret looks like at rest. A sealed value opens only with its key and only in its place, so
- * that a row that was moved, rolled back or changed by a single bit is found out. Keys are wrapped in the same way.
- * Promises published algorithms alone, over Node's own cryptography; the format is versioned by its first byte.
+ * Authenticated encryption of secrets at rest. A ciphertext decrypts only with its key and its associated data (the ids
+ * and version of its row), so that a modified or moved row is detected. Keys are wrapped in the same way, and MACs
+ * authenticate rows that are not encrypted. Uses only published algorithms on top of Node's crypto; the first byte of a
+ * ciphertext is the format version.
  * Imported by Keep's `secrets/` and `keys/`.
  */
 export {
-  checkMark,
-  deriveMarkKey,
-  makeKey,
-  markPlace,
-  openSealed,
-  type Place,
-  SealBroken,
-  seal,
+  type AssociatedData,
+  computeMac,
+  decrypt,
+  deriveMacKey,
+  encrypt,
+  generateKey,
+  IntegrityError,
   unwrapKey,
+  verifyMac,
   wrapKey,
-} from "./seal.ts";
+} from "./encrypt.ts";

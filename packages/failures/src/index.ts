@@ -1,18 +1,19 @@
 /**
  * @module
- * How an expected failure travels from where it happens to where it is answered.
- * Each program declares its failures as one closed union in `failures.ts`, throws them inside a FailureError,
- * and maps them with one exhaustive switch per wire format. Anything else that is thrown is a defect.
- * Both programs and all packages may import this.
+ * Expected failures, from where they happen to where they are reported. Each program declares its failures as one
+ * closed union in `failures.ts`, throws them inside a FailureError, and maps them with one exhaustive switch per wire
+ * format. Any other error is a defect. Also the exit codes that both programs share.
+ * Imported by both programs and every package.
  */
-export { explainFileProblem } from "./explain-file-problem.ts";
+export { exitCodes } from "./exit-codes.ts";
+export { explainFileError } from "./explain-file-error.ts";
 
 export class FailureError<Failure extends { readonly kind: string }> extends Error {
+  override readonly name = "FailureError";
   readonly failure: Failure;
 
   constructor(failure: Failure, options?: ErrorOptions) {
     super(failure.kind, options);
-    this.name = "FailureError";
     this.failure = failure;
   }
 }

@@ -1,10 +1,10 @@
-/** Where measured figures are collected; unset when nobody is listening. */
+/** File that recorded figures are appended to; unset outside claim runs. */
 export const figuresFile: string | undefined = process.env["FIGURES_FILE"];
 
 export type Scale = "ci" | "nightly";
 
-/** How large the slow tests are: `ci` ends each claim within minutes, `nightly` runs the full sizes. */
+/** Size of the slow tests: `ci` finishes each claim within minutes, `nightly` runs the full sizes. */
 export const scale: Scale = process.env["SCALE"] === "nightly" ? "nightly" : "ci";
 
-/** Inside `.ci/run` a timing bound fails only far outside, so that a noisy machine never blocks good work. */
-export const isJudgedLoosely: boolean = process.env["TIMING"] === "loose";
+/** Set by `.ci/run`: timing bounds fail only by a wide margin, so that a noisy machine does not block a change. */
+export const hasLooseTimingBounds: boolean = process.env["TIMING"] === "loose";

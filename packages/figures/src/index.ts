@@ -1,7 +1,8 @@
 /**
  * @module
- * How a test tells what it measured: a figure that belongs to one claim, with its count and what was needed.
- * `show` prints them, CI tabulates them. Imported by tests, benchmarks, `show` and CI; never by what we ship.
+ * Measurements of tests: a figure belongs to one claim and has a text and, where something is counted, the count and
+ * the required count. `npm run show` prints figures and CI tabulates them.
+ * Imported by tests, benchmarks, claims and CI, never by shipped code.
  */
-export { isJudgedLoosely, type Scale, scale } from "./config.ts";
+export { hasLooseTimingBounds, type Scale, scale } from "./config.ts";
 export { type Figure, readFigures, recordFigure } from "./record-figure.ts";

@@ -26,13 +26,13 @@ export type ModelFileProblem = {
     | "value-unusable"
     | "vocabulary-inconsistent"
     | "split-inconsistent";
-  readonly place: Place;
+  readonly place: FileLocation;
   /** One sentence for a person, without the file's name. */
   readonly sentence: string;
 };
 
 /** Where in the file: the byte when it is known, and the key or tensor being read. */
-export type Place = { readonly offset?: number; readonly key?: string; readonly tensor?: string };
+export type FileLocation = { readonly offset?: number; readonly key?: string; readonly tensor?: string };
 
 export class ModelFileError extends Error {
   readonly problem: ModelFileProblem;

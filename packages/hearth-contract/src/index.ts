@@ -1,7 +1,15 @@
 /**
  * @module
  * What Hearth's server and its own clients agree on beyond the three public APIs: the machine-readable code of every
- * failure, and what to suggest to a person who meets it.
- * Imported by the server, the terminal commands and the browser page; runs in a browser too.
+ * error of `/api/*`, the fields beside it, and the next step to suggest for it.
+ * Imported by the server, the terminal commands and the web UI, so it also runs in a browser.
  */
-export {};
+export {
+  type ErrorBody,
+  type ErrorDetails,
+  errorCodeHeader,
+  type ReceivedError,
+  readErrorBody,
+} from "./error-body.ts";
+export { type FailureCode, failureCodes, isFailureCode } from "./failure-code.ts";
+export { type NextStep, nextStepFor, nextStepForStatus } from "./next-step.ts";

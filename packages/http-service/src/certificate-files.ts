@@ -1,58 +1,54 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { Certificate } from "./service.ts";
+import type { Certificate } from "./create-server.ts";
 
 export type CertificateFiles = { readonly certificatePath: string; readonly keyPath: string };
 
-type FreshCertificateParts = {
-  /** The certificate in use. */
+type WatchOptions = {
   readonly current: Certificate;
   readonly everySeconds?: number;
   readonly onRenewed: (certificate: Certificate) => void;
-  /** The files hold something that cannot be used; the certificate in use stays. Told once for the same content. */
-  readonly onProblem: (problem: unknown) => void;
+  /** The files are unreadable or invalid, and the current certificate stays; called once for the same content. */
+  readonly onError: (error: unknown) => void;
 };
 
-type FreshCertificate = Disposable & {
-  /** Looks at the files without waiting for the next turn. */
-  look(): Promise<void>;
+type CertificateWatcher = Disposable & {
+  /** Checks the files now. */
+  check(): Promise<void>;
 };
 
-/** Rejects unless both files can be read, are PEM, and belong together. */
+/** Rejects unless both files are readable PEM and the key belongs to the certificate. */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   const certificate = await readFiles(files);
-  refuseUnusable(certificate);
+  assertUsable(certificate);
   return certificate;
 }
 
 /**
- * Looks at the files again and again, because links, renames and network folders hide changes from watchers.
- * Between the writing of one file and of the other they do not belong together; that passes at the next look.
+ * Polls the files, because file watchers miss changes behind symbolic links, renames and network mounts. While only
+ * one of the two files has been replaced they do not match; the next check sees both.
  */
-export function keepCertificateFresh(
-  files: CertificateFiles,
-  parts: FreshCertificateParts,
-): FreshCertificate {
-  let seen = fingerprintOf(parts.current);
-  let looking = Promise.resolve();
-  const lookOnce = async (): Promise<void> => {
+export function watchCertificate(files: CertificateFiles, options: WatchOptions): CertificateWatcher {
+  let seen = contentOf(options.current);
+  let pending = Promise.resolve();
+  const checkOnce = async (): Promise<void> => {
     try {
       const certificate = await readFiles(files);
-      if (fingerprintOf(certificate) === seen) return;
-      seen = fingerprintOf(certificate);
-      refuseUnusable(certificate);
-      parts.onRenewed(certificate);
-    } catch (problem) {
-      parts.onProblem(problem);
+      if (contentOf(certificate) === seen) return;
+      seen = contentOf(certificate);
+      assertUsable(certificate);
+      options.onRenewed(certificate);
+    } catch (error) {
+      options.onError(error);
     }
   };
-  const look = (): Promise<void> => {
-    looking = looking.then(lookOnce);
-    return looking;
+  const check = (): Promise<void> => {
+    pending = pending.then(checkOnce);
+    return pending;
   };
-  const timer = setInterval(() => void look(), (parts.everySeconds ?? 30) * 1000);
+  const timer = setInterval(() => void check(), (options.everySeconds ?? 30) * 1000);
   timer.unref();
-  return { look, [Symbol.dispose]: () => clearInterval(timer) };
+  return { check, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 async function readFiles({ certificatePath, keyPath }: CertificateFiles): Promise<Certificate> {
@@ -60,13 +56,13 @@ async function readFiles({ certificatePath, keyPath }: CertificateFiles): Promis
   return { cert, key };
 }
 
-/** A server would take an empty file, and fail at each connection. */
-function refuseUnusable({ cert, key }: Certificate): void {
+/** Node accepts an empty file and then fails on every connection. */
+function assertUsable({ cert, key }: Certificate): void {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
-    throw new Error("The key is not the certificate's");
+    throw new Error("The private key does not belong to the certificate");
   }
 }
 
-function fingerprintOf({ cert, key }: Certificate): string {
+function contentOf({ cert, key }: Certificate): string {
   return `${cert}\n${key}`;
 }

@@ -1,28 +1,31 @@
 /**
  * @module
- * A listening HTTP server made from a table of routes: limits on everything a caller can send or withhold,
- * a request id on every answer, one record per request, and an orderly end.
- * It knows no program: failures are answered by a function the program passes in.
- * Imported by each program's `server.ts`, `routes.ts` and handlers; use cases never see it.
+ * An HTTP server built from a table of routes. It limits everything a client can send or delay, authenticates and
+ * validates every request before its handler runs, puts a request id on every response, writes one log record per
+ * request, and shuts down gracefully. It is independent of the programs: they pass in authentication and error mapping.
+ * Imported by each program's `server.ts`, `routes.ts` and handlers, never by use cases.
  */
-export { type Answer, jsonAnswer, type StreamAnswer, textAnswer, type WholeAnswer } from "./answer.ts";
+export { type CertificateFiles, readCertificate, watchCertificate } from "./certificate-files.ts";
+export type { Certificate, Transport } from "./create-server.ts";
+export { AddressError } from "./listen.ts";
+export { logDefect, requestLogFields } from "./log-defect.ts";
+export { BodyError } from "./read-body.ts";
+export type { RequestRecord } from "./request-context.ts";
 export {
-  type CertificateFiles,
-  keepCertificateFresh,
-  readCertificate,
-} from "./certificate-files.ts";
-export { AddressError } from "./listening.ts";
-export { BodyProblem } from "./read-body.ts";
-export { type Call, type CallHead, type RequestNotes, type Route } from "./route.ts";
+  type BufferedResponse,
+  type HttpResponse,
+  jsonResponse,
+  type StreamedResponse,
+  textResponse,
+} from "./response.ts";
+export type { Handler, HttpRequest, LogFields, RequestHead, Route } from "./route.ts";
 export { serveUntil } from "./serve-until.ts";
 export {
-  type Certificate,
   createHttpService,
   type HttpService,
-  NoSuchMethod,
-  NoSuchRoute,
-  type RequestRecord,
-  type Transport,
+  MethodNotAllowedError,
+  RouteNotFoundError,
 } from "./service.ts";
-export { type StreamBounds, streamBody } from "./stream-body.ts";
-export { answerWebPage, answerWebPart, readWebFiles, type WebFile, type WebFiles } from "./web-files.ts";
+export { type StreamLimits, streamBody } from "./stream-body.ts";
+export { accepts, type FieldError, InvalidRequestError } from "./validate-request.ts";
+export { readWebFiles, type WebFile, type WebFiles, webAssetResponse, webPageResponse } from "./web-files.ts";

@@ -1,69 +1,84 @@
+import { promisify } from "node:util";
+import { constants, zstdDecompress } from "node:zlib";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { isPackedWrongly, unpack } from "./unpack-body.ts";
 
-/** Thrown into `answerFailure` when a body is not what it should be. */
-export class BodyProblem extends Error {
-  readonly reason: "malformed" | "too-large" | "missing-length" | "cut-off";
+/** Passed to `toErrorResponse` when a body cannot be read. */
+export class BodyError extends Error {
+  override readonly name = "BodyError";
+  readonly reason: "missing" | "malformed" | "too-large" | "missing-length" | "cut-off";
 
-  constructor(reason: BodyProblem["reason"], options?: ErrorOptions) {
+  constructor(reason: BodyError["reason"], options?: ErrorOptions) {
     super(`body ${reason}`, options);
-    this.name = "BodyProblem";
     this.reason = reason;
   }
 }
 
 /**
- * A body is JSON whatever its content type says: `curl -d` says it is a form. Sites that could misuse that are kept
- * out before the body is read. Keys that would change an object's prototype are refused by the parser.
+ * Parses every body as JSON, whatever its content type: `curl -d` claims to send a form. The content type is no
+ * defence against cross-site requests here; those are rejected before the body is read. Keys that would change an
+ * object's prototype are rejected by the parser.
  */
-export function readBodies(server: FastifyInstance): void {
+export function parseJsonBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   const parse = server.getDefaultJsonParser("error", "error");
   server.addContentTypeParser("*", { parseAs: "string" }, (request, text, done) => {
-    // Asked for as a string above.
+    // `parseAs` above makes it a string.
     const body = text as string;
     if (body.trim() === "") done(null, undefined);
     else void parse(request, body, done);
   });
 }
 
-/** Rows whose body may be packed: what says so is unpacked first, the rest is read as everywhere. */
-export function readPackedBodies(server: FastifyInstance, mostBytes: number): void {
+/** For rows that accept zstd: decompresses bodies with that content encoding, and parses all as JSON. */
+export function parseCompressedBodies(server: FastifyInstance, maxBytes: number): void {
   server.removeAllContentTypeParsers();
   const parse = server.getDefaultJsonParser("error", "error");
   server.addContentTypeParser("*", { parseAs: "buffer" }, (request, bytes, done) => {
-    const isPacked = request.headers["content-encoding"]?.toLowerCase() === "zstd";
-    // Asked for as a buffer above.
+    const isCompressed = request.headers["content-encoding"]?.toLowerCase() === "zstd";
+    // `parseAs` above makes it a buffer.
     const received = bytes as Buffer;
-    const readJson = (body: string): void =>
+    const parseJson = (body: string): void =>
       body.trim() === "" ? done(null, undefined) : void parse(request, body, done);
-    if (isPacked) unpack(received, mostBytes).then((unpacked) => readJson(unpacked.toString("utf8")), done);
-    else readJson(received.toString("utf8"));
+    if (isCompressed) decompress(received, maxBytes).then((body) => parseJson(body.toString("utf8")), done);
+    else parseJson(received.toString("utf8"));
   });
 }
 
-/** The server refuses types it cannot read before it asks who reads them. */
-export function forgetType({ raw }: FastifyRequest): void {
+const zstd = promisify(zstdDecompress);
+
+/** 8 MB, which RFC 8878 asks decoders to support; a sender may demand a window of 2 GB for a few bytes. */
+const maxWindow = { [constants.ZSTD_d_windowLogMax]: 23 };
+
+/** Stops at the limit, so that a small body cannot expand into a large one. */
+function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  return zstd(bytes, { maxOutputLength: maxBytes, params: maxWindow });
+}
+
+/** Fastify rejects content types without a parser of their own before it tries the catch-all parser. */
+export function ignoreContentType({ raw }: FastifyRequest): void {
   delete raw.headers["content-type"];
 }
 
-/** Rows that read their body themselves get the socket's stream; their limit is their own. */
-export function passStreams(server: FastifyInstance): void {
+/** For rows with `body: "stream"`: hands the socket's stream to the handler, which enforces its own limit. */
+export function passBodyStreams(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", (_request: FastifyRequest, payload, done) => done(null, payload));
 }
 
-/** The server's own complaints in our words; anything else stays what it is. */
-export function nameBodyProblem(problem: unknown): unknown {
-  const code = problem instanceof Error && "code" in problem ? String(problem.code) : "";
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE" || code === "ERR_BUFFER_TOO_LARGE")
-    return new BodyProblem("too-large", { cause: problem });
-  if (code === "FST_ERR_CTP_INVALID_CONTENT_LENGTH")
-    return new BodyProblem("missing-length", { cause: problem });
-  if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE") {
-    return new BodyProblem("cut-off", { cause: problem });
-  }
-  const isMalformed =
-    problem instanceof SyntaxError || code === "FST_ERR_CTP_INVALID_JSON_BODY" || isPackedWrongly(code);
-  return isMalformed ? new BodyProblem("malformed", { cause: problem }) : problem;
+/** Maps errors of Fastify, Node and zlib about the body; returns any other error unchanged. */
+export function toBodyError(error: unknown): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const isMalformed = error instanceof SyntaxError || code.startsWith("ZSTD_error");
+  const reason = isMalformed ? "malformed" : reasons[code];
+  return reason === undefined ? error : new BodyError(reason, { cause: error });
 }
+
+const reasons: Readonly<Record<string, BodyError["reason"]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: "too-large",
+  ERR_BUFFER_TOO_LARGE: "too-large",
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: "missing-length",
+  ECONNRESET: "cut-off",
+  ERR_STREAM_PREMATURE_CLOSE: "cut-off",
+  FST_ERR_CTP_INVALID_JSON_BODY: "malformed",
+  Z_BUF_ERROR: "malformed",
+};

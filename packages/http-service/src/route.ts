@@ -1,42 +1,57 @@
-import type { Answer } from "./answer.ts";
+import type { TSchema } from "typebox";
+import type { HttpResponse } from "./response.ts";
 
-/** What is known of a request before its body is read. */
-export type CallHead = {
+/** A request before its body is read. */
+export type RequestHead = {
   readonly requestId: string;
   readonly method: string;
-  /** As it was asked for, without the query. For the look of an answer, never for a decision about access. */
+  /** As the client sent it, without the query. Never used for an access decision. */
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
-  /** One that was sent more than once is a list, in the order it came. */
+  /** A header that was sent more than once is a list, in the order received. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Who calls: the other end of the connection, or what a trusted proxy says it is. */
-  readonly address: string;
-  /** Puts something into the request's record. */
-  readonly note: (notes: RequestNotes) => void;
+  /** The peer of the connection, or the client that a trusted proxy reports. */
+  readonly clientAddress: string;
+  /** Adds fields to the log record of this request. */
+  readonly addLogFields: (fields: LogFields) => void;
+  /** Adds headers to the response of this request, whether it succeeds or fails. */
+  readonly addResponseHeaders: (headers: Readonly<Record<string, string>>) => void;
 };
 
-/** One request, as handlers see it. */
-export type Call = CallHead & {
-  /** Parsed JSON, or the bytes as they come for a row that asks for a stream. */
-  readonly body: unknown;
-  /** What `admit` found out about the caller. */
-  readonly admission: unknown;
-  /** Fires when the caller hangs up before the answer is complete. */
+/** A request as its handler receives it. */
+export type HttpRequest<Actor = unknown, Body = unknown, Query = RequestHead["query"]> = Omit<
+  RequestHead,
+  "query"
+> & {
+  readonly query: Query;
+  /** Parsed JSON, or the byte stream for a row with `body: "stream"`. */
+  readonly body: Body;
+  /** What `authenticate` returned for this request. */
+  readonly actor: Actor;
+  /** Aborts when the client disconnects before the response is complete. */
   readonly signal: AbortSignal;
 };
 
-/** Short facts by name; which of them may be logged, the program's own list decides. */
-export type RequestNotes = Readonly<Record<string, string | number | boolean>>;
+/** The program's logger drops fields that are not on its allow-list. */
+export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
-/** One row of a program's table of URLs; programs add columns (dialect, access) by extending it. */
-export type Route = {
-  /** A GET row also answers HEAD. */
+export type Handler<Request, Dependencies> = (
+  request: Request,
+  dependencies: Dependencies,
+) => HttpResponse | Promise<HttpResponse>;
+
+/** One row of a program's route table; programs extend it with columns of their own. */
+export type Route<Actor = unknown, Dependencies = unknown> = {
+  /** A GET row also handles HEAD. */
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** JSON unless said otherwise; a stream is read by `streamBody`, within the bounds that its handler sets. */
+  /** JSON by default. A stream is read with `streamBody`, within limits that its handler sets. */
   readonly body?: "json" | "stream";
-  /** How a JSON body may be packed; unpacked it is held to the same limit. Without it a packed body is no JSON. */
-  readonly packing?: "zstd";
-  readonly handle: (call: Call) => Answer | Promise<Answer>;
+  /** Content encoding that a JSON body may have; `maxBodyBytes` applies to the decompressed body too. */
+  readonly contentEncoding?: "zstd";
+  /** Set by `accepts`, together with the handler. */
+  readonly bodySchema?: TSchema;
+  readonly querySchema?: TSchema;
+  readonly handle: Handler<HttpRequest<Actor>, Dependencies>;
 };

@@ -1,72 +1,130 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
-import type { Answer, StreamAnswer, WholeAnswer } from "./answer.ts";
+import type { BufferedResponse, HttpResponse, StreamedResponse } from "./response.ts";
 
-/** A failure before the first piece still has its own status; a caller does not wait longer for a head than this. */
-const longestHeadMilliseconds = 30_000;
-const fillerMilliseconds = 15_000;
+/** Longest wait for the first chunk; a failure during this time is still sent with its own status. */
+const maxHeadMilliseconds = 30_000;
+const keepAliveMilliseconds = 15_000;
 
-export async function send(reply: FastifyReply, answer: Answer): Promise<void> {
-  if ("pieces" in answer) await sendStream(reply, answer);
-  else sendWhole(reply, answer);
+/** Errors before the first chunk are thrown; later ones become the last chunk, and are passed to `onError`. */
+export async function send(
+  reply: FastifyReply,
+  response: HttpResponse,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  if ("chunks" in response) await sendStream(reply, response, onError);
+  else sendBuffered(reply, response);
 }
 
-export function sendWhole(reply: FastifyReply, answer: WholeAnswer): void {
-  void reply.code(answer.status).headers(headersOf(reply, answer)).send(answer.body);
+export function sendBuffered(reply: FastifyReply, { status, headers, body }: BufferedResponse): void {
+  void reply
+    .code(status)
+    .headers({ ...headers, "x-request-id": reply.request.id })
+    .send(body);
 }
 
-function headersOf(reply: FastifyReply, { headers }: Answer): Record<string, string> {
-  return { ...headers, "x-request-id": reply.request.id };
-}
-
-/** Who writes a head past the framework gives it the headers of every answer, which the framework has. */
-export function passHeaders(reply: FastifyReply): void {
-  for (const [name, value] of Object.entries(reply.getHeaders())) {
-    if (value !== undefined) reply.raw.setHeader(name, value);
-  }
-}
-
-async function sendStream(reply: FastifyReply, answer: StreamAnswer): Promise<void> {
-  const pieces = answer.pieces[Symbol.asyncIterator]();
-  const first = pieces.next();
-  // What goes wrong before the head is thrown, and answered with its own status.
-  await Promise.race([first, wait(longestHeadMilliseconds, reply.raw)]);
-  reply.hijack();
-  const { raw } = reply;
-  passHeaders(reply);
-  raw.writeHead(answer.status, {
-    ...headersOf(reply, answer),
-    "cache-control": "no-cache",
-    "x-accel-buffering": "no",
-  });
+async function sendStream(
+  reply: FastifyReply,
+  response: StreamedResponse,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  const chunks = response.chunks[Symbol.asyncIterator]();
+  const first = chunks.next();
+  await Promise.race([first, closedOrTimeout(reply.raw, maxHeadMilliseconds)]);
+  const raw = writeHead(reply, response.status, response.headers);
   raw.flushHeaders();
   try {
-    await writePieces(raw, { first, pieces, filler: answer.filler });
-  } catch (problem) {
-    if (!raw.destroyed) raw.write(answer.endFailed(problem));
+    await writeChunks(raw, { first, chunks, keepAliveChunk: response.keepAliveChunk });
+  } catch (error) {
+    if (!raw.destroyed) {
+      onError(error);
+      raw.write(response.formatError(error));
+    }
   }
   raw.end();
 }
 
-type Source = {
+/** Whether a handler takes longer than clients wait for response headers. */
+export async function isLate(response: Promise<HttpResponse>, milliseconds: number): Promise<boolean> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  const late = sleep(milliseconds, true, { signal, ref: false }).catch(() => false);
+  const inTime = response.then(
+    () => false,
+    () => false,
+  );
+  const isOver = await Promise.race([late, inTime]);
+  settled.abort();
+  return isOver;
+}
+
+/**
+ * Sends status 200 and the headers of a JSON response now, spaces until the handler finishes, then its body: JSON
+ * parsers skip leading white space. An error after that changes the body only, not the status.
+ */
+export async function sendEarlyHead(
+  reply: FastifyReply,
+  response: Promise<HttpResponse>,
+  toErrorResponse: (error: unknown) => BufferedResponse,
+): Promise<void> {
+  const raw = writeHead(reply, 200, { "content-type": "application/json; charset=utf-8" });
+  raw.write(" ");
+  const padding = startKeepAlive(raw, " ");
+  try {
+    const settled = await response.catch(toErrorResponse);
+    if (!raw.destroyed && !("chunks" in settled)) raw.write(settled.body ?? "");
+  } finally {
+    clearInterval(padding);
+    raw.end();
+  }
+}
+
+/** Takes the response over from Fastify, with the headers that were set on it. */
+function writeHead(
+  reply: FastifyReply,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+): ServerResponse {
+  reply.hijack();
+  const { raw } = reply;
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) raw.setHeader(name, value);
+  }
+  return raw.writeHead(status, {
+    ...headers,
+    "x-request-id": reply.request.id,
+    "cache-control": "no-cache",
+    // Tells nginx not to buffer the stream.
+    "x-accel-buffering": "no",
+  });
+}
+
+function startKeepAlive(raw: ServerResponse, chunk: string): NodeJS.Timeout {
+  return setInterval(() => {
+    if (!raw.destroyed && !raw.writableNeedDrain) raw.write(chunk);
+  }, keepAliveMilliseconds);
+}
+
+type ChunkSource = Pick<StreamedResponse, "keepAliveChunk"> & {
   readonly first: Promise<IteratorResult<string>>;
-  readonly pieces: AsyncIterator<string>;
-  readonly filler: string;
+  readonly chunks: AsyncIterator<string>;
 };
 
-async function writePieces(raw: ServerResponse, { first, pieces, filler }: Source): Promise<void> {
-  const timer = setInterval(() => {
-    if (!raw.destroyed && !raw.writableNeedDrain) raw.write(filler);
-  }, fillerMilliseconds);
+async function writeChunks(
+  raw: ServerResponse,
+  { first, chunks, keepAliveChunk }: ChunkSource,
+): Promise<void> {
+  const timer = startKeepAlive(raw, keepAliveChunk);
   try {
-    for (let next = await first; next.done !== true; next = await pieces.next()) {
+    for (let next = await first; next.done !== true; next = await chunks.next()) {
       if (raw.destroyed) {
-        await pieces.return?.();
+        await chunks.return?.();
         return;
       }
-      if (!raw.write(next.value)) await drained(raw);
-      // A timer that is set back costs far less than a new one, and there is one piece for every token.
+      if (!raw.write(next.value)) await drainedOrClosed(raw);
+      // Refreshing a timer is far cheaper than creating one, and there is a chunk for every token.
       timer.refresh();
     }
   } finally {
@@ -74,8 +132,7 @@ async function writePieces(raw: ServerResponse, { first, pieces, filler }: Sourc
   }
 }
 
-/** Also ends when the caller is gone. */
-async function drained(raw: ServerResponse): Promise<void> {
+async function drainedOrClosed(raw: ServerResponse): Promise<void> {
   const settled = new AbortController();
   const { signal } = settled;
   try {
@@ -85,10 +142,9 @@ async function drained(raw: ServerResponse): Promise<void> {
   }
 }
 
-/** Ends early when the caller is gone. */
-async function wait(milliseconds: number, raw: ServerResponse): Promise<void> {
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), milliseconds);
-  await once(raw, "close", { signal: patience.signal }).catch(() => undefined);
+async function closedOrTimeout(raw: ServerResponse, milliseconds: number): Promise<void> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), milliseconds);
+  await once(raw, "close", { signal: timeout.signal }).catch(() => undefined);
   clearTimeout(timer);
 }

@@ -1,27 +1,31 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Place } from "./listening.ts";
+import type { ListenAddress } from "./listen.ts";
 import type { HttpService } from "./service.ts";
 
 const graceSeconds = 30;
 
-export type ServeUntilParts = {
-  /** Called once the port is open, before the first request is answered. */
+export type ServeUntilOptions = {
+  /** Called once the port is open. */
   readonly onListening: (url: string) => void;
-  /** Fires when the server is asked to end. */
+  /** Aborts when the server must stop. */
   readonly signal: AbortSignal;
-  /** How long requests are still taken after that, so that a balancer sees that the server is ending. */
+  /** How long requests are still accepted after that, so that load balancers see the failing readiness check. */
   readonly drainSeconds?: number;
-  /** Ends what running requests work with; called when no new ones are taken any more. */
+  /** Stops what running requests depend on; called when no new requests are accepted. */
   readonly onClosing?: (graceSeconds: number) => Promise<void>;
 };
 
-/** Listens, waits until it is asked to end, and lets running requests finish. */
-export async function serveUntil(service: HttpService, place: Place, parts: ServeUntilParts): Promise<void> {
-  const { url } = await service.listen(place);
-  parts.onListening(url);
-  if (!parts.signal.aborted) await once(parts.signal, "abort");
-  if (parts.drainSeconds !== undefined) await sleep(parts.drainSeconds * 1000);
-  // Requests that are cut off by the end of what they work with still get their last words out.
-  await Promise.all([service.close(graceSeconds + 5), parts.onClosing?.(graceSeconds)]);
+/** Listens until the signal aborts, then lets running requests finish. */
+export async function serveUntil(
+  service: HttpService,
+  address: ListenAddress,
+  options: ServeUntilOptions,
+): Promise<void> {
+  const { url } = await service.listen(address);
+  options.onListening(url);
+  if (!options.signal.aborted) await once(options.signal, "abort");
+  if (options.drainSeconds !== undefined) await sleep(options.drainSeconds * 1000);
+  // Five seconds longer, so that requests cut off by onClosing can still send their error.
+  await Promise.all([service.close(graceSeconds + 5), options.onClosing?.(graceSeconds)]);
 }

@@ -1,38 +1,41 @@
 import type { Readable } from "node:stream";
-import { BodyProblem } from "./read-body.ts";
-import type { Call } from "./route.ts";
+import { BodyError } from "./read-body.ts";
+import type { HttpRequest } from "./route.ts";
 
-export type StreamBounds = {
-  readonly mostBytes: number;
-  /** How long the caller may send nothing; the time that the reader takes is not counted. */
+export type StreamLimits = {
+  readonly maxBytes: number;
+  /** Longest time without data from the client; the time the consumer takes is not counted. */
   readonly idleSeconds: number;
 };
 
 /**
- * The body of a row that asked for a stream, as it comes: a reader that is slow holds the caller back. Throws
- * BodyProblem when there is more than was agreed, when it ends early, or when the caller falls silent.
+ * The body of a row with `body: "stream"`, with back-pressure: a slow consumer slows the client down. Throws BodyError
+ * when the body is too large, ends early, or stalls.
  */
-export async function* streamBody(call: Call, bounds: StreamBounds): AsyncGenerator<Uint8Array> {
-  if (Number(call.headers["content-length"]) > bounds.mostBytes) throw new BodyProblem("too-large");
-  // The parser of such rows passes the socket's own stream on; a request without a body has none.
-  const stream = call.body as Readable | undefined;
+export async function* streamBody(
+  request: Pick<HttpRequest, "headers" | "body">,
+  limits: StreamLimits,
+): AsyncGenerator<Uint8Array> {
+  if (Number(request.headers["content-length"]) > limits.maxBytes) throw new BodyError("too-large");
+  // The parser of such rows passes on the socket's stream; a request without a body has none.
+  const stream = request.body as Readable | undefined;
   if (stream === undefined) return;
   let bytes = 0;
-  let isSilent = startSilence(stream, bounds);
+  let idleTimer = startIdleTimer(stream, limits);
   try {
-    // The socket stays open when the reader stops, because the caller is still to be told why.
+    // Keeps the socket open when the consumer stops early, because the response is still to be sent.
     for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-      clearTimeout(isSilent);
+      clearTimeout(idleTimer);
       bytes += chunk.length;
-      if (bytes > bounds.mostBytes) throw new BodyProblem("too-large");
+      if (bytes > limits.maxBytes) throw new BodyError("too-large");
       yield chunk;
-      isSilent = startSilence(stream, bounds);
+      idleTimer = startIdleTimer(stream, limits);
     }
   } finally {
-    clearTimeout(isSilent);
+    clearTimeout(idleTimer);
   }
 }
 
-function startSilence(stream: Readable, { idleSeconds }: StreamBounds): NodeJS.Timeout {
-  return setTimeout(() => stream.destroy(new BodyProblem("cut-off")), idleSeconds * 1000);
+function startIdleTimer(stream: Readable, { idleSeconds }: StreamLimits): NodeJS.Timeout {
+  return setTimeout(() => stream.destroy(new BodyError("cut-off")), idleSeconds * 1000);
 }

@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
 
-const shown = "[hidden]";
+const placeholder = "[hidden]";
 
 /**
- * Wraps a key, token or prompt so that printing, logging or serialising it by accident shows nothing.
- * `reveal` is the only way to the value, so a search for it finds every place that uses a secret.
+ * Wraps a key, token or prompt, so that printing, logging or serialising it by accident does not disclose it.
+ * `reveal` is the only way to read the value, so searching for it finds every use of a secret.
  */
 export class Hidden<Value> {
   readonly #value: Value;
@@ -18,14 +18,14 @@ export class Hidden<Value> {
   }
 
   toString(): string {
-    return shown;
+    return placeholder;
   }
 
   toJSON(): string {
-    return shown;
+    return placeholder;
   }
 
   [inspect.custom](): string {
-    return shown;
+    return placeholder;
   }
 }

@@ -8,7 +8,7 @@ function collect(level: "info" | "debug" = "info") {
   return { logger, parsed: () => lines.map((line): unknown => JSON.parse(line)), lines };
 }
 
-test("a line carries its phrase, level, time and allowed fields", () => {
+test("a log line has its message, level, time and allowed fields", () => {
   const { logger, parsed } = collect();
   logger.info("Listening", { port: 11434 });
   expect(parsed()).toEqual([
@@ -16,7 +16,7 @@ test("a line carries its phrase, level, time and allowed fields", () => {
   ]);
 });
 
-test("a field that is not on the allow-list is dropped even when a wider object smuggles it in", () => {
+test("a field that is not on the allow-list is dropped, even from an object of a wider type", () => {
   const { logger, lines } = collect();
   const wider: { port: number; password: string } = { port: 1, password: "canary-7" };
   logger.info("Listening", wider);
@@ -24,16 +24,16 @@ test("a field that is not on the allow-list is dropped even when a wider object 
   expect(lines.join("")).not.toContain("canary-7");
 });
 
-test("lines below the chosen level are not written, lines at it are", () => {
+test("lines below the log level are not written", () => {
   const quiet = collect("info");
   quiet.logger.debug("Detail");
   expect(quiet.lines).toEqual([]);
-  const talkative = collect("debug");
-  talkative.logger.debug("Detail");
-  expect(talkative.lines).toHaveLength(1);
+  const verbose = collect("debug");
+  verbose.logger.debug("Detail");
+  expect(verbose.lines).toHaveLength(1);
 });
 
-test("a hidden value shows nothing however it is printed, and reveals itself only when asked", () => {
+test("a hidden value is never printed, and only reveal() returns it", () => {
   const hidden = new Hidden("canary-8");
   const printed = [JSON.stringify({ hidden }), inspect({ hidden }), String(hidden)].join(" ");
   expect(printed).not.toContain("canary-8");

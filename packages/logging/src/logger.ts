@@ -3,15 +3,15 @@ import { pino } from "pino";
 export type LogLevel = (typeof logLevels)[number];
 export type LogValue = string | number | boolean | null;
 
-/** Writes lines whose message is a fixed phrase and whose values are fields on the program's allow-list. */
+/** The message is a constant string; values go into fields, which must be on the program's allow-list. */
 export type Logger<Field extends string> = {
-  readonly [level in LogLevel]: (phrase: string, fields?: { readonly [name in Field]?: LogValue }) => void;
+  readonly [level in LogLevel]: (message: string, fields?: { readonly [name in Field]?: LogValue }) => void;
 };
 
 export type LoggerOptions<Field extends string> = {
   readonly level: LogLevel | "silent";
   readonly allowedFields: readonly Field[];
-  /** Where lines go; standard error unless told, because standard output belongs to the command's own result. */
+  /** Standard error by default, because standard output is for the command's result. */
   readonly write?: (line: string) => void;
 };
 
@@ -30,14 +30,14 @@ export function createLogger<Field extends string>(options: LoggerOptions<Field>
     },
     { write },
   );
-  const lineAt =
+  const logAt =
     (level: LogLevel): Logger<Field>[LogLevel] =>
-    (phrase, fields = {}) =>
-      sink[level](keepAllowed(fields, allowed), phrase);
-  return { error: lineAt("error"), warn: lineAt("warn"), info: lineAt("info"), debug: lineAt("debug") };
+    (message, fields = {}) =>
+      sink[level](keepAllowed(fields, allowed), message);
+  return { error: logAt("error"), warn: logAt("warn"), info: logAt("info"), debug: logAt("debug") };
 }
 
-/** The type already closes the list; this also drops what reaches us through a wider object. */
+/** The type allows only these fields too, but a variable of a wider type can carry others. */
 function keepAllowed(fields: object, allowed: ReadonlySet<string>): Record<string, LogValue> {
   const kept: Record<string, LogValue> = {};
   for (const [name, value] of Object.entries(fields)) {

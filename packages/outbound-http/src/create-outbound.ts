@@ -1,30 +1,30 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import { leave, wrapAnswer } from "./answer.ts";
 import { exchange, type Hop } from "./exchange.ts";
 import { createHostRules, type HostRules } from "./host-rules.ts";
 import {
   type Outbound,
-  type OutboundAnswer,
-  OutboundProblem,
+  OutboundError,
+  type OutboundRequestOptions,
+  type OutboundResponse,
   type OutboundRules,
-  type RequestPlan,
 } from "./outbound.ts";
+import { releaseConnection, wrapResponse } from "./response.ts";
 
 type Agents = { readonly http: HttpAgent; readonly https: HttpsAgent };
 
 const defaultIdleSeconds = 30;
-const defaultMostRedirects = 5;
-const keptConnectionMilliseconds = 15_000;
+const defaultMaxRedirects = 5;
+const keepAliveMilliseconds = 15_000;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 const credentialHeaders = new Set(["authorization", "cookie", "proxy-authorization", "host"]);
 
 export function createOutbound(rules: OutboundRules): Outbound {
   const hosts = createHostRules(rules.privateHosts);
-  const keeping = { keepAlive: true, maxFreeSockets: 16, timeout: keptConnectionMilliseconds };
-  const agents: Agents = { http: new HttpAgent(keeping), https: new HttpsAgent(keeping) };
+  const pooling = { keepAlive: true, maxFreeSockets: 16, timeout: keepAliveMilliseconds };
+  const agents: Agents = { http: new HttpAgent(pooling), https: new HttpsAgent(pooling) };
   return {
-    request: (url, plan = {}) => walk(url, plan, { hosts, agents }),
+    request: (url, options = {}) => followRedirects(url, options, { hosts, agents }),
     [Symbol.asyncDispose]() {
       agents.http.destroy();
       agents.https.destroy();
@@ -33,21 +33,25 @@ export function createOutbound(rules: OutboundRules): Outbound {
   };
 }
 
-type WalkParts = { readonly hosts: HostRules; readonly agents: Agents };
+type HopDependencies = { readonly hosts: HostRules; readonly agents: Agents };
 
-/** Goes from redirect to redirect, and asks at each hop whether it may. */
-async function walk(start: URL, plan: RequestPlan, parts: WalkParts): Promise<OutboundAnswer> {
-  const { mostRedirects = defaultMostRedirects, signal, idleSeconds = defaultIdleSeconds } = plan;
-  const isFollowed = mostRedirects > 0 && ["GET", "HEAD"].includes(plan.method ?? "GET");
-  let authorization = plan.authorization;
+/** Checks the rules again at every hop. */
+async function followRedirects(
+  start: URL,
+  options: OutboundRequestOptions,
+  dependencies: HopDependencies,
+): Promise<OutboundResponse> {
+  const { maxRedirects = defaultMaxRedirects, signal, idleSeconds = defaultIdleSeconds } = options;
+  const isFollowed = maxRedirects > 0 && ["GET", "HEAD"].includes(options.method ?? "GET");
+  let { authorization } = options;
   let url = start;
   for (let redirects = 0; ; redirects += 1) {
-    const message = await exchange(planHop({ url, start, plan, authorization }, parts));
+    const message = await exchange(prepareHop({ url, start, options, authorization }, dependencies));
     if (!isFollowed || !redirectStatuses.has(message.statusCode ?? 0)) {
-      return wrapAnswer(message, { url, idleSeconds, signal });
+      return wrapResponse(message, { url, idleSeconds, signal });
     }
-    leave(message);
-    if (redirects === mostRedirects) throw new OutboundProblem(start.host, "redirects-too-many");
+    releaseConnection(message);
+    if (redirects === maxRedirects) throw new OutboundError(start.host, "redirects-too-many");
     const next = readLocation(message.headers.location, url);
     if (next.origin !== url.origin) authorization = undefined;
     url = next;
@@ -57,20 +61,20 @@ async function walk(start: URL, plan: RequestPlan, parts: WalkParts): Promise<Ou
 type Step = {
   readonly url: URL;
   readonly start: URL;
-  readonly plan: RequestPlan;
+  readonly options: OutboundRequestOptions;
   readonly authorization: string | undefined;
 };
 
-function planHop({ url, start, plan, authorization }: Step, parts: WalkParts): Hop {
-  const mayBePrivate = [start, plan.sentBy ?? start].every((each) => parts.hosts.isListed(each));
-  const consent = { isPlainMeant: plan.isInsecure === true, mayBePrivate };
-  parts.hosts.check(url, consent);
-  const { headers = {}, body, idleSeconds = defaultIdleSeconds } = plan;
-  const smuggled = Object.keys(headers).find((name) => credentialHeaders.has(name.toLowerCase()));
-  if (smuggled !== undefined) throw new TypeError(`Cannot send "${smuggled}" to every hop`);
+function prepareHop({ url, start, options, authorization }: Step, { hosts, agents }: HopDependencies): Hop {
+  const allowPrivate = [start, options.referrer ?? start].every((each) => hosts.isListed(each));
+  const permissions = { allowPlainHttp: options.allowPlainHttp === true, allowPrivate };
+  hosts.check(url, permissions);
+  const { headers = {}, body, idleSeconds = defaultIdleSeconds } = options;
+  const credential = Object.keys(headers).find((name) => credentialHeaders.has(name.toLowerCase()));
+  if (credential !== undefined) throw new TypeError(`Cannot send "${credential}" to every hop`);
   return {
     url,
-    plan,
+    options,
     idleSeconds,
     headers: {
       ...headers,
@@ -79,14 +83,14 @@ function planHop({ url, start, plan, authorization }: Step, parts: WalkParts): H
       "accept-encoding": "identity",
     },
     connection: {
-      agent: url.protocol === "https:" ? parts.agents.https : parts.agents.http,
-      lookup: parts.hosts.lookupFor(url, consent),
+      agent: url.protocol === "https:" ? agents.https : agents.http,
+      lookup: hosts.lookupFor(url, permissions),
     },
   };
 }
 
 function readLocation(location: string | undefined, from: URL): URL {
   const next = location === undefined ? null : URL.parse(location, from.href);
-  if (next === null) throw new OutboundProblem(from.host, "redirect-invalid");
+  if (next === null) throw new OutboundError(from.host, "redirect-invalid");
   return next;
 }

@@ -7,14 +7,14 @@ import {
 } from "node:http";
 import { type Agent as HttpsAgent, request as requestByHttps } from "node:https";
 import type { LookupFunction } from "node:net";
-import { codeOf, explainProblem } from "./explain-problem.ts";
-import { OutboundProblem, type RequestPlan } from "./outbound.ts";
+import { errorCode, toOutboundError } from "./map-error.ts";
+import { OutboundError, type OutboundRequestOptions } from "./outbound.ts";
 
-/** One request to one host whose rules were checked. */
+/** One request to a host that passed the rules. */
 export type Hop = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly plan: RequestPlan;
+  readonly options: OutboundRequestOptions;
   readonly idleSeconds: number;
   readonly connection: {
     readonly agent: HttpAgent | HttpsAgent;
@@ -22,21 +22,21 @@ export type Hop = {
   };
 };
 
-/** Node's sockets read 64 KiB at a time; this many bytes wait for a reader before the sender is held back. */
+/** Node's sockets read 64 KiB at a time; this many bytes are buffered before back-pressure reaches the sender. */
 const readAheadBytes = 1024 * 1024;
-const mostHeadBytes = 16 * 1024;
+const maxHeadBytes = 16 * 1024;
 
-/** Sends the request and waits for the head of its answer. */
+/** Sends the request and waits for the response headers. */
 export async function exchange(hop: Hop): Promise<IncomingMessage> {
-  hop.plan.signal?.throwIfAborted();
+  hop.options.signal?.throwIfAborted();
   const first = await tryOnce(hop, hop.connection.agent);
-  // The server may close a connection that was kept just as we use it again; then nothing was read of the request.
-  return first === "kept-connection-was-closed" ? await tryFresh(hop) : first;
+  // A server may close a kept-alive connection just as we reuse it; then it has read nothing of the request.
+  return first === "kept-connection-was-closed" ? await tryOnNewConnection(hop) : first;
 }
 
-async function tryFresh(hop: Hop): Promise<IncomingMessage> {
+async function tryOnNewConnection(hop: Hop): Promise<IncomingMessage> {
   const second = await tryOnce(hop, false);
-  if (second === "kept-connection-was-closed") throw new OutboundProblem(hop.url.host, "connection-broken");
+  if (second === "kept-connection-was-closed") throw new OutboundError(hop.url.host, "connection-broken");
   return second;
 }
 
@@ -44,101 +44,105 @@ async function tryOnce(
   hop: Hop,
   agent: HttpAgent | false,
 ): Promise<IncomingMessage | "kept-connection-was-closed"> {
-  const { url, plan } = hop;
+  const { url, options } = hop;
   let request: ClientRequest | undefined;
   try {
     request = open(hop, agent);
     return await waitForHead(request, hop);
-  } catch (problem) {
+  } catch (error) {
     request?.destroy();
-    if (plan.signal?.aborted === true) throw plan.signal.reason;
-    if (problem instanceof BodyProblem) throw problem.cause;
+    if (options.signal?.aborted === true) throw options.signal.reason;
+    if (error instanceof RequestBodyError) throw error.cause;
     const isRepeatable =
-      ["GET", "HEAD", "PUT"].includes(plan.method ?? "GET") &&
-      (plan.body === undefined || plan.body instanceof Uint8Array);
-    const isClosed = ["ECONNRESET", "EPIPE"].includes(codeOf(problem));
+      ["GET", "HEAD", "PUT"].includes(options.method ?? "GET") &&
+      (options.body === undefined || options.body instanceof Uint8Array);
+    const isClosed = ["ECONNRESET", "EPIPE"].includes(errorCode(error));
     if (request?.reusedSocket === true && isClosed && isRepeatable) return "kept-connection-was-closed";
-    throw explainProblem(url.host, problem);
+    throw toOutboundError(url.host, error);
   }
 }
 
-function open({ url, headers, plan, connection }: Hop, agent: HttpAgent | false): ClientRequest {
-  const options: RequestOptions & { readonly highWaterMark: number } = {
-    method: plan.method ?? "GET",
+function open({ url, headers, options, connection }: Hop, agent: HttpAgent | false): ClientRequest {
+  const requestOptions: RequestOptions & { readonly highWaterMark: number } = {
+    method: options.method ?? "GET",
     headers,
     agent,
     lookup: connection.lookup,
-    maxHeaderSize: mostHeadBytes,
+    maxHeaderSize: maxHeadBytes,
     highWaterMark: readAheadBytes,
   };
-  return url.protocol === "https:" ? requestByHttps(url, options) : requestByHttp(url, options);
+  return url.protocol === "https:" ? requestByHttps(url, requestOptions) : requestByHttp(url, requestOptions);
 }
 
 async function waitForHead(
   request: ClientRequest,
-  { url, plan, idleSeconds }: Hop,
+  { url, options, idleSeconds }: Hop,
 ): Promise<IncomingMessage> {
   const abort = (): void => void request.destroy();
   const timer = setTimeout(() => {
-    request.destroy(new OutboundProblem(url.host, "timed-out"));
+    request.destroy(new OutboundError(url.host, "timed-out"));
   }, idleSeconds * 1000);
-  plan.signal?.addEventListener("abort", abort, { once: true });
+  options.signal?.addEventListener("abort", abort, { once: true });
   try {
-    return await new Promise<IncomingMessage>((settle, fail) => {
+    return await new Promise<IncomingMessage>((resolve, reject) => {
       request.once("response", (message) => {
-        // Whoever reads it is told otherwise; when nobody does, nobody has to be told.
+        // Readers of the body see the error themselves; without a reader it must not crash the process.
         message.on("error", () => {});
-        // What was answered before all of it was sent leaves a connection that is good for nothing.
+        // A response before the whole request was sent leaves a connection that cannot be reused.
         message.once("close", () => {
           if (!request.writableEnded) request.destroy();
         });
-        settle(message);
+        resolve(message);
       });
-      // Stays for good: a connection may break again after it failed or was answered.
-      request.on("error", fail);
-      request.once("close", () => fail(new OutboundProblem(url.host, "connection-broken")));
-      send(request, plan, timer).catch((problem: unknown) => fail(new BodyProblem(problem)));
+      // Never removed: a connection can fail again after an error or a response.
+      request.on("error", reject);
+      request.once("close", () => reject(new OutboundError(url.host, "connection-broken")));
+      sendBody(request, options, timer).catch((error: unknown) => reject(new RequestBodyError(error)));
     });
   } finally {
     clearTimeout(timer);
-    plan.signal?.removeEventListener("abort", abort);
+    options.signal?.removeEventListener("abort", abort);
   }
 }
 
-/** What we were to send could not be had: no fault of the other side's, so the caller gets it as it is. */
-class BodyProblem extends Error {
-  override readonly name = "BodyProblem";
+/** The caller's body iterable failed; its own error is rethrown, because the remote host is not at fault. */
+class RequestBodyError extends Error {
+  override readonly name = "RequestBodyError";
 
   constructor(cause: unknown) {
-    super("Cannot read what is to be sent", { cause });
+    super("Cannot read the request body", { cause });
   }
 }
 
-async function send(request: ClientRequest, { body }: RequestPlan, timer: NodeJS.Timeout): Promise<void> {
+async function sendBody(
+  request: ClientRequest,
+  { body }: OutboundRequestOptions,
+  timer: NodeJS.Timeout,
+): Promise<void> {
   if (body === undefined || body instanceof Uint8Array) {
     request.end(body);
     return;
   }
-  let isAnswered = false;
+  let hasResponse = false;
   request.once("response", () => {
-    isAnswered = true;
+    hasResponse = true;
   });
   for await (const chunk of body) {
-    // An answer before the end of what we send is a refusal; the rest is of no use to anybody.
-    if (isAnswered || request.destroyed) return;
+    // A response before the end of the body rejects the request, so the rest is not sent.
+    if (hasResponse || request.destroyed) return;
     timer.refresh();
-    if (!request.write(chunk)) await untilWritable(request);
+    if (!request.write(chunk)) await writableAgain(request);
     timer.refresh();
   }
   request.end();
 }
 
-function untilWritable(request: ClientRequest): Promise<void> {
-  return new Promise((settle) => {
-    const go = (): void => {
-      for (const event of ["drain", "close", "response"]) request.off(event, go);
-      settle();
+function writableAgain(request: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      for (const event of ["drain", "close", "response"]) request.off(event, settle);
+      resolve();
     };
-    for (const event of ["drain", "close", "response"]) request.on(event, go);
+    for (const event of ["drain", "close", "response"]) request.on(event, settle);
   });
 }

@@ -1,82 +1,87 @@
 import { lookup as lookupName } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { judgeAddress } from "./judge-address.ts";
-import { OutboundProblem } from "./outbound.ts";
+import { classifyAddress } from "./classify-address.ts";
+import { OutboundError } from "./outbound.ts";
 
 type ResolvedAddress = { readonly address: string; readonly family: number };
 
 export type HostRules = {
-  /** Throws unless the scheme, the form and, for an address, the place of this URL are allowed. */
-  check(url: URL, consent: Consent): void;
-  /** Gives a connection the addresses of a name, and none when one of them is forbidden. */
-  lookupFor(url: URL, consent: Consent): LookupFunction;
+  /** Throws unless the scheme and, for a literal IP address, the address are allowed. */
+  check(url: URL, permissions: Permissions): void;
+  /** DNS lookup for a connection; fails when any address of the name is forbidden. */
+  lookupFor(url: URL, permissions: Permissions): LookupFunction;
   isListed(url: URL): boolean;
 };
 
-type Consent = {
-  readonly isPlainMeant: boolean;
-  /** A redirect by a host that is not listed does not reach one that is: nobody here asked for that. */
-  readonly mayBePrivate: boolean;
+type Permissions = {
+  readonly allowPlainHttp: boolean;
+  /** False along a redirect from a host that is not listed, so that it cannot lead us to one that is. */
+  readonly allowPrivate: boolean;
 };
 
 export function createHostRules(privateHosts: readonly string[]): HostRules {
   const listed = privateHosts.map(readListed);
   const isListed = (url: URL): boolean =>
     listed.some(({ host, port }) => host === url.hostname && (port === undefined || port === portOf(url)));
-  const mayBePrivate = (url: URL, consent: Consent): boolean => consent.mayBePrivate && isListed(url);
+  const mayBePrivate = (url: URL, permissions: Permissions): boolean =>
+    permissions.allowPrivate && isListed(url);
   return {
     isListed,
-    check(url, consent) {
+    check(url, permissions) {
       if (!["http:", "https:"].includes(url.protocol) || url.username !== "" || url.password !== "") {
-        throw new OutboundProblem(url.hostname, "scheme-forbidden");
+        throw new OutboundError(url.hostname, "scheme-forbidden");
       }
-      // Also for a name, because a connection that was kept asks no resolver.
-      if (isListed(url) && !consent.mayBePrivate) throw new OutboundProblem(url.host, "address-forbidden");
+      // Also for names, because a kept-alive connection makes no lookup.
+      if (isListed(url) && !permissions.allowPrivate) throw new OutboundError(url.host, "address-forbidden");
       const literal = url.hostname.replaceAll(/^\[|\]$/gu, "");
-      if (isIP(literal) !== 0) judge(url, [{ address: literal }], mayBePrivate(url, consent));
-      if (url.protocol === "http:" && !(consent.isPlainMeant && mayBePrivate(url, consent))) {
-        throw new OutboundProblem(url.host, "plain-forbidden");
+      if (isIP(literal) !== 0) checkAddresses(url, [{ address: literal }], mayBePrivate(url, permissions));
+      if (url.protocol === "http:" && !(permissions.allowPlainHttp && mayBePrivate(url, permissions))) {
+        throw new OutboundError(url.host, "plain-forbidden");
       }
     },
-    lookupFor(url, consent) {
+    lookupFor(url, permissions) {
       return (name, options, callback) => {
-        const judged = async (): Promise<readonly ResolvedAddress[]> => {
-          const addresses = await resolve(name);
-          judge(url, addresses, mayBePrivate(url, consent));
+        const resolveChecked = async (): Promise<readonly ResolvedAddress[]> => {
+          const addresses = await resolveName(name);
+          checkAddresses(url, addresses, mayBePrivate(url, permissions));
           return addresses;
         };
-        void handOver(judged(), options.all === true, callback);
+        void passAddresses(resolveChecked(), options.all === true, callback);
       };
     },
   };
 }
 
-function judge(url: URL, addresses: readonly { readonly address: string }[], mayBePrivate: boolean): void {
+function checkAddresses(
+  url: URL,
+  addresses: readonly { readonly address: string }[],
+  mayBePrivate: boolean,
+): void {
   const isForbidden = addresses.some(({ address }) => {
-    const kind = judgeAddress(address);
+    const kind = classifyAddress(address);
     return kind === "never" || (kind === "private" && !mayBePrivate);
   });
-  if (isForbidden) throw new OutboundProblem(url.host, "address-forbidden");
-  if (addresses.length === 0) throw new OutboundProblem(url.host, "no-address");
+  if (isForbidden) throw new OutboundError(url.host, "address-forbidden");
+  if (addresses.length === 0) throw new OutboundError(url.host, "no-address");
 }
 
-/** The connection goes to the addresses handed over here, and asks no resolver again. */
-async function handOver(
-  judged: Promise<readonly ResolvedAddress[]>,
+/** The connection uses exactly these addresses; there is no second lookup that could differ. */
+async function passAddresses(
+  checked: Promise<readonly ResolvedAddress[]>,
   wantsAll: boolean,
   callback: Parameters<LookupFunction>[2],
 ): Promise<void> {
   try {
-    const addresses = await judged;
+    const addresses = await checked;
     const [first] = addresses;
     if (wantsAll || first === undefined) callback(null, [...addresses]);
     else callback(null, first.address, first.family);
-  } catch (problem) {
-    callback(asError(problem), [], 0);
+  } catch (error) {
+    callback(asError(error), [], 0);
   }
 }
 
-/** `registry.lan:5000` or `registry.lan`, spelled as `URL` spells it; what is no host matches none. */
+/** `registry.lan:5000` or `registry.lan`, normalised like `URL`; an invalid entry matches no host. */
 function readListed(entry: string): { readonly host: string | undefined; readonly port: number | undefined } {
   const [, name = "", port] = /^(.*?)(?::(\d{1,5}))?$/u.exec(entry) ?? [];
   const host = URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : undefined;
@@ -88,16 +93,16 @@ function portOf(url: URL): number {
   return url.protocol === "https:" ? 443 : 80;
 }
 
-/** Every address of a name, as the system finds them; rejects when it has none. */
-function resolve(name: string): Promise<readonly ResolvedAddress[]> {
-  return new Promise((settle, fail) => {
-    lookupName(name, { all: true, order: "verbatim" }, (problem, addresses) => {
-      if (problem === null) settle(addresses);
-      else fail(problem);
+/** All addresses of a name, in the system's order. */
+function resolveName(name: string): Promise<readonly ResolvedAddress[]> {
+  return new Promise((resolve, reject) => {
+    lookupName(name, { all: true, order: "verbatim" }, (error, addresses) => {
+      if (error === null) resolve(addresses);
+      else reject(error);
     });
   });
 }
 
-function asError(problem: unknown): Error {
-  return problem instanceof Error ? problem : new Error("Cannot resolve a name", { cause: problem });
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error("Cannot resolve a name", { cause: error });
 }

@@ -1,16 +1,16 @@
 /**
  * @module
- * The one way out to other machines. Promises that every hop is checked for its scheme and for the address its name
- * stands for, that the connection goes to the very address that was checked, that credentials never leave the host
- * they are for, and that nothing is waited for or read without a bound.
- * Imported by whatever fetches or sends something over HTTP; no other code opens an outbound connection.
+ * The only HTTP client for other machines. Every hop is checked for its scheme and for the addresses its name resolves
+ * to, the connection goes to the address that was checked, credentials are never sent to another origin, and every
+ * wait and read has a limit.
+ * No other code opens an outbound connection, except the engine client in `upstream-engine`.
  */
 export { createOutbound } from "./create-outbound.ts";
 export {
   type Outbound,
-  type OutboundAnswer,
-  OutboundProblem,
+  OutboundError,
   type OutboundReason,
+  type OutboundRequestOptions,
+  type OutboundResponse,
   type OutboundRules,
-  type RequestPlan,
 } from "./outbound.ts";

@@ -1,51 +1,53 @@
-/** Whom we may call. */
 export type OutboundRules = {
-  /** Hosts, as `registry.lan:5000` or without a port for any, that may be at private addresses and spoken to by http. */
+  /** Hosts that may be at private addresses and use plain HTTP, e.g. `registry.lan:5000`; without a port, any port. */
   readonly privateHosts: readonly string[];
 };
 
 export type Outbound = AsyncDisposable & {
-  /** Throws OutboundProblem. An answer of any status is an answer; its body must be read or the answer disposed. */
-  request(url: URL, plan?: RequestPlan): Promise<OutboundAnswer>;
+  /**
+   * Resolves for every status, and throws OutboundError when there is no response. The caller reads the body or
+   * disposes of the response.
+   */
+  request(url: URL, options?: OutboundRequestOptions): Promise<OutboundResponse>;
 };
 
-export type RequestPlan = {
+export type OutboundRequestOptions = {
   readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH";
-  /** Go to every hop. Never credentials: those are `authorization`. */
+  /** Sent to every hop, so never credentials: use `authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Goes to the first host alone, never along a redirect to another host, scheme or port. */
+  /** Sent to the origin of the URL only, never along a redirect to another origin. */
   readonly authorization?: string;
-  /** Redirects are followed for GET and HEAD alone; an iterable is sent once. */
+  /** Redirects are followed for GET and HEAD only. An iterable body is sent once and never retried. */
   readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
-  /** How many redirects are followed; 0 gives the redirect itself to the caller. */
-  readonly mostRedirects?: number;
-  /** Whose answer named this address, when nobody here did: a host that is not listed leads to none that is. */
-  readonly sentBy?: URL;
-  /** Plain http is meant; without it even a private host is spoken to by https alone. */
-  readonly isInsecure?: boolean;
-  /** Until the head of the answer is there, and between any two chunks of its body. */
+  /** Redirects to follow; with 0 the redirect itself is returned. */
+  readonly maxRedirects?: number;
+  /** The server whose response contained this URL. A public host cannot refer us to a private one. */
+  readonly referrer?: URL;
+  /** Allows plain HTTP to private hosts; otherwise they must use HTTPS too. */
+  readonly allowPlainHttp?: boolean;
+  /** Time limit for the response headers, and between two chunks of the body. */
   readonly idleSeconds?: number;
   readonly signal?: AbortSignal;
 };
 
-export type OutboundAnswer = AsyncDisposable & {
+export type OutboundResponse = AsyncDisposable & {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Where it came from in the end. */
+  /** After redirects. */
   readonly url: URL;
-  /** As it was sent: we ask for no compression, and an answer that is compressed all the same is refused. */
+  /** As sent: requests ask for no compression, and compressed responses are rejected. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The whole body, at most so many bytes. */
-  readWhole(mostBytes: number): Promise<Buffer>;
+  /** Rejects when the body is larger. */
+  readAll(maxBytes: number): Promise<Buffer>;
 };
 
 export type OutboundReason =
-  /** Not http or https, or with a name and a password in it. */
+  /** Neither http nor https, or the URL contains credentials. */
   | "scheme-forbidden"
-  /** http without both sides' consent. */
+  /** Plain HTTP without `allowPlainHttp`, or to a host that is not listed. */
   | "plain-forbidden"
-  /** One of the name's addresses is private, and the host is not listed. */
+  /** An address of the host is private and the host is not listed, or is never allowed. */
   | "address-forbidden"
   | "redirects-too-many"
   | "redirect-invalid"
@@ -54,12 +56,12 @@ export type OutboundReason =
   | "connection-broken"
   | "certificate-untrusted"
   | "timed-out"
-  | "answer-too-large"
-  | "answer-packed";
+  | "response-too-large"
+  | "response-compressed";
 
-/** Why a request had no answer. It holds the host alone: no path, no query, no credentials. */
-export class OutboundProblem extends Error {
-  override readonly name = "OutboundProblem";
+/** Why there is no response. Names the host only: no path, query or credentials. */
+export class OutboundError extends Error {
+  override readonly name = "OutboundError";
   readonly host: string;
   readonly reason: OutboundReason;
 

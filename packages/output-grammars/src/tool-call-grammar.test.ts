@@ -20,7 +20,7 @@ const tagged: ToolCallShape = {
   callBefore: "<tool_call>\n",
   callAfter: "\n</tool_call>",
   separator: "\n",
-  mostCalls: 2,
+  maxCalls: 2,
   layout: { type: "json", nameKey: "name", argumentsKey: "arguments" },
 };
 const weather = '<tool_call>\n{"name": "weather", "arguments": {"city": "Bern"}}\n</tool_call>';
@@ -42,7 +42,7 @@ test("calls of the given tools with arguments that fit are accepted, one or as m
 });
 
 test("a single call is forced where parallel calls are not wanted", () => {
-  const grammar = checkGrammar(grammarForToolCalls(tools, { ...tagged, mostCalls: 1 }));
+  const grammar = checkGrammar(grammarForToolCalls(tools, { ...tagged, maxCalls: 1 }));
   expect(acceptsText(grammar, time)).toBe(true);
   expect(acceptsText(grammar, `${time}\n${time}`)).toBe(false);
 });
@@ -76,7 +76,7 @@ test("a refused schema is named with its tool, and a call of no tools is refused
     name: "odd",
     parameters: { type: "object", properties: { n: { type: "integer", multipleOf: 2 } } },
   };
-  const failure = { kind: "schema-unsupported", keyword: "multipleOf", place: "odd#/properties/n" };
+  const failure = { kind: "schema-unsupported", keyword: "multipleOf", location: "odd#/properties/n" };
   expect(() => grammarForToolCalls([odd], tagged)).toThrow(expect.objectContaining({ failure }));
   expect(() => grammarForToolCalls([], tagged)).toThrow(
     expect.objectContaining({ failure: expect.objectContaining({ keyword: "tools" }) }),

@@ -17,7 +17,7 @@ export type ToolCallShape = {
   /** Between two calls. */
   readonly separator: string;
   /** 1 forces a single call; more allows parallel ones. */
-  readonly mostCalls: number;
+  readonly maxCalls: number;
   readonly layout:
     | { readonly type: "json"; readonly nameKey: string; readonly argumentsKey: string }
     /** The name as plain text, then the arguments: `<function=` name `>` arguments. */
@@ -30,7 +30,7 @@ export function grammarForToolCalls(tools: readonly Tool[], shape: ToolCallShape
   const table = new RuleTable();
   const calls = tools.map((tool) => writeCall(tool, shape, table));
   const call = table.add("call", sequence(text(shape.callBefore), choice(...calls), text(shape.callAfter)));
-  const more = repeat(sequence(text(shape.separator), call), 0, shape.mostCalls - 1);
+  const more = repeat(sequence(text(shape.separator), call), 0, shape.maxCalls - 1);
   return finishGrammar(table, sequence(text(shape.before), call, more, text(shape.after)));
 }
 
@@ -59,6 +59,6 @@ function inTool<Result>({ name }: Tool, write: () => Result): Result {
     // Everything thrown as a failure here is an engine's.
     const failure = error.failure as EngineFailure;
     if (failure.kind !== "schema-unsupported") throw error;
-    throw unsupported(failure.keyword, `${name}${failure.place}`, error);
+    throw unsupported(failure.keyword, `${name}${failure.location}`, error);
   }
 }

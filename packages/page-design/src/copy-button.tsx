@@ -2,26 +2,26 @@ import { useState } from "react";
 import { CopyIcon, DoneIcon } from "./icons.tsx";
 
 export type CopyButtonProps = {
-  /** Asked for when it is pressed, so that what is hidden is fetched only then. */
+  /** A function is called on click, so that a hidden value is fetched only then. */
   readonly text: string | (() => Promise<string>);
-  /** Of what, for those who do not see where the button stands. */
+  /** Accessible name: what the button copies. */
   readonly label: string;
   readonly isSmall?: boolean;
-  /** Without words it is the icon alone. */
+  /** Visible text; without it the button is an icon. */
   readonly children?: string;
 };
 
-const shownMilliseconds = 2000;
+const feedbackMilliseconds = 2000;
 
 export function CopyButton({ text, label, isSmall = false, children }: CopyButtonProps) {
   const [state, setState] = useState<"idle" | "done" | "failed">("idle");
   const copy = async (): Promise<void> => {
-    const isDone = await take(text).catch(() => false);
+    const isDone = await copyText(text).catch(() => false);
     setState(isDone ? "done" : "failed");
-    setTimeout(setState, shownMilliseconds, "idle");
+    setTimeout(setState, feedbackMilliseconds, "idle");
   };
-  const words = { idle: children, done: "Copied", failed: "Could not copy" }[state];
-  const shape = children === undefined ? "bare square" : "";
+  const visibleText = { idle: children, done: "Copied", failed: "Copy failed" }[state];
+  const shape = children === undefined ? "ghost square" : "";
   return (
     <button
       type="button"
@@ -30,33 +30,33 @@ export function CopyButton({ text, label, isSmall = false, children }: CopyButto
       onClick={() => void copy()}
     >
       {state === "done" ? <DoneIcon /> : <CopyIcon />}
-      {children !== undefined && words}
-      <span className="hidden-to-sight" role="status">
-        {state === "idle" ? "" : words}
+      {children !== undefined && visibleText}
+      <span className="visually-hidden" role="status">
+        {state === "idle" ? "" : visibleText}
       </span>
     </button>
   );
 }
 
-async function take(text: CopyButtonProps["text"]): Promise<boolean> {
-  const taken = typeof text === "string" ? text : await text();
-  // Absent where the page came by plain HTTP from another machine.
+async function copyText(text: CopyButtonProps["text"]): Promise<boolean> {
+  const content = typeof text === "string" ? text : await text();
+  // The Clipboard API is missing on pages served over plain HTTP from another machine.
   const clipboard: Clipboard | undefined = navigator.clipboard;
-  if (clipboard === undefined) return copyByField(taken);
-  await clipboard.writeText(taken);
+  if (clipboard === undefined) return copyWithTextArea(content);
+  await clipboard.writeText(content);
   return true;
 }
 
-function copyByField(text: string): boolean {
-  const before = document.activeElement;
-  const field = document.createElement("textarea");
-  field.value = text;
-  field.className = "hidden-to-sight";
-  document.body.append(field);
-  field.select();
+function copyWithTextArea(text: string): boolean {
+  const previouslyFocused = document.activeElement;
+  const textArea = document.createElement("textarea");
+  textArea.value = text;
+  textArea.className = "visually-hidden";
+  document.body.append(textArea);
+  textArea.select();
   const isDone = document.execCommand("copy");
-  field.remove();
-  // The field took the focus with it.
-  if (before instanceof HTMLElement) before.focus();
+  textArea.remove();
+  // Selecting the text area moved the focus to it.
+  if (previouslyFocused instanceof HTMLElement) previouslyFocused.focus();
   return isDone;
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Drawn for a 24 by 24 field with a line of 1.75; they are for sight only, words stand beside them. */
+/** 24 by 24 with a stroke of 1.75. Decorative: text or a label stands beside it. */
 export function Icon({ children }: { readonly children: ReactNode }) {
   return (
     <svg
@@ -19,7 +19,7 @@ export function Icon({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** One that is a single path. */
+/** An icon made of one path. */
 export function icon(path: string) {
   return () => (
     <Icon>

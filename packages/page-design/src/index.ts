@@ -1,15 +1,14 @@
 /**
  * @module
- * What both browser pages are drawn with: the parts that each of them has, the address as a value with links that
- * change it, and `design.css`, which is the ground of both. A page gives the colours and the corners, and whatever it
- * alone has. Promises that each part works by keyboard and is understood by a screen reader, and that nothing here
- * knows of models, chats, vaults or accounts.
- * Imported by the browser apps; their `look.css` imports the style.
+ * Components that both browser apps share, the current URL as a hook with links that change it, and `design.css`, the
+ * base style sheet. Each app defines its colors and radii, and its own components. Every component works by keyboard
+ * and with screen readers; nothing here knows about models, chats, vaults or accounts.
+ * Imported by the browser apps; their `theme.css` imports the style sheet.
  */
 
-export { type Address, go, Link, type LinkProps, useAddress } from "./address.tsx";
 export { CopyButton, type CopyButtonProps } from "./copy-button.tsx";
+export { ErrorNotice, type ErrorNoticeProps, Loading, Notice, type NoticeProps } from "./feedback.tsx";
 export { AddIcon, CloseIcon, CopyIcon, DoneIcon, Icon, icon, WarnIcon } from "./icons.tsx";
-export { Main, type MainProps, SkipLink } from "./main-landmark.tsx";
-export { Front, FrontClose, type FrontProps, FrontTitle } from "./modal.tsx";
-export { Failed, type FailedProps, Loading, Notice, type NoticeProps } from "./states.tsx";
+export { MainLandmark, type MainLandmarkProps, SkipLink } from "./main-landmark.tsx";
+export { Modal, ModalClose, type ModalProps, ModalTitle } from "./modal.tsx";
+export { Link, type LinkProps, navigate, type PageLocation, useLocation } from "./navigation.tsx";

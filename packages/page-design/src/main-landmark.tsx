@@ -1,19 +1,19 @@
 import { type ReactNode, useEffect, useRef } from "react";
 
-export type MainProps = {
-  /** Of the place, with the product's name; it is the window's title as well. */
+export type MainLandmarkProps = {
+  /** Screen title followed by the product name; also the document title. */
   readonly title: string;
   readonly className?: string;
   readonly children: ReactNode;
 };
 
-/** The main part of a page, where `SkipLink` leads. It takes the focus when the place changes. */
-export function Main({ title, className, children }: MainProps) {
+/** The `<main>` element, target of `SkipLink`. It takes the focus when the title, and so the screen, changes. */
+export function MainLandmark({ title, className, children }: MainLandmarkProps) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
     document.title = title;
-    // Whoever reads with a screen reader is told of the new place; the first one the browser tells itself.
+    // Moving the focus makes screen readers announce the new screen; they announce the first page load by themselves.
     if (!isFirst.current) main.current?.focus();
     isFirst.current = false;
   }, [title]);
@@ -24,7 +24,7 @@ export function Main({ title, className, children }: MainProps) {
   );
 }
 
-/** The first thing the Tab key comes to. */
+/** The first tab stop of the page. */
 export function SkipLink() {
   return (
     <a className="button skip" href="#main">

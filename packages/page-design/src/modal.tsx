@@ -1,38 +1,37 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { type ReactNode, useState } from "react";
 
-export type FrontProps = {
-  /** How it lies in front of the page. */
+export type ModalProps = {
   readonly className: string;
-  /** By the Escape key, a press outside, or a button in it. */
+  /** Called on Escape, on a press outside, and by `ModalClose`. */
   readonly onClose: () => void;
-  /** What is shown once must not vanish by a press beside it. */
-  readonly staysOnOutsidePress?: boolean;
-  /** With its title among it. */
+  /** For content that must not disappear by accident. */
+  readonly staysOpenOnOutsidePress?: boolean;
+  /** Includes a `ModalTitle`. */
   readonly children: ReactNode;
 };
 
-/** What stands in front of the page until it is closed: dialogs and panels. The focus stays in it, and goes back. */
-export function Front({ className, onClose, staysOnOutsidePress = false, children }: FrontProps) {
-  const [before] = useState(() => document.activeElement);
-  // Keys open some without a button; then the page itself has the focus, which the library would take for no place.
-  const giveBack = (): boolean => {
-    if (!(before instanceof HTMLElement) || !before.isConnected) return true;
-    queueMicrotask(() => before.focus());
+/** Base of dialogs and panels: traps the focus while it is open and restores it afterwards. */
+export function Modal({ className, onClose, staysOpenOnOutsidePress = false, children }: ModalProps) {
+  const [previouslyFocused] = useState(() => document.activeElement);
+  // Keyboard shortcuts open modals without a trigger; the focus is then on the body, which Base UI does not restore.
+  const restoreFocus = (): boolean => {
+    if (!(previouslyFocused instanceof HTMLElement) || !previouslyFocused.isConnected) return true;
+    queueMicrotask(() => previouslyFocused.focus());
     return false;
   };
   return (
     <Base.Root
       open
-      disablePointerDismissal={staysOnOutsidePress}
+      disablePointerDismissal={staysOpenOnOutsidePress}
       onOpenChange={(isOpen) => {
         if (!isOpen) onClose();
       }}
     >
       <Base.Portal>
-        {/* Also over another one, which would run into this one. */}
-        <Base.Backdrop className="shade" forceRender />
-        <Base.Popup ref={keepFocus} className={className} finalFocus={giveBack}>
+        {/* Forced, so that a modal opened from another one has its own backdrop. */}
+        <Base.Backdrop className="backdrop" forceRender />
+        <Base.Popup ref={recoverLostFocus} className={className} finalFocus={restoreFocus}>
           {children}
         </Base.Popup>
       </Base.Portal>
@@ -40,18 +39,15 @@ export function Front({ className, onClose, staysOnOutsidePress = false, childre
   );
 }
 
-export const FrontTitle = Base.Title;
-export const FrontClose = Base.Close;
+export const ModalTitle = Base.Title;
+export const ModalClose = Base.Close;
 
-/**
- * What has the focus may be taken away, as a button is that was replaced by another. Then the focus goes to the whole
- * of what stands in front, instead of to nowhere.
- */
-function keepFocus(front: HTMLElement | null): (() => void) | undefined {
-  if (front === null) return undefined;
-  const watcher = new MutationObserver(() => {
-    if (document.activeElement === document.body) front.focus();
+/** Focuses the popup when the focused element is removed from it, for example a button replaced by another. */
+function recoverLostFocus(popup: HTMLElement | null): (() => void) | undefined {
+  if (popup === null) return undefined;
+  const observer = new MutationObserver(() => {
+    if (document.activeElement === document.body) popup.focus();
   });
-  watcher.observe(front, { childList: true, subtree: true });
-  return () => watcher.disconnect();
+  observer.observe(popup, { childList: true, subtree: true });
+  return () => observer.disconnect();
 }

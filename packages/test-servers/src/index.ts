@@ -7,15 +7,14 @@
  */
 
 export { appear, press } from "./browser/appear.ts";
-export { findViolations, takePicture } from "./browser/judge-screen.ts";
+export { findViolations, takePicture } from "./browser/check-screen.ts";
 export { KeyboardWalk, type KeyboardWalkPlan } from "./browser/keyboard-walk.ts";
-export { photograph } from "./browser/photograph.ts";
 export { type BrowserOptions, startBrowser, type TestBrowser } from "./browser/start-browser.ts";
+export { photograph } from "./browser/take-screenshot.ts";
 export { type ScreenState, type Variant, type Walked, walkScreens } from "./browser/walk-screens.ts";
 export { type Watched, type WatchRules, watchPage } from "./browser/watch-page.ts";
 export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
 export { cacheFolder, downloadEnvironment, screenshotFolder } from "./config.ts";
-export { endProgramsOf } from "./end-programs.ts";
 export type { Fault } from "./fault-proxy/fault.ts";
 export { type FaultProxy, type FaultProxyPlan, startFaultProxy } from "./fault-proxy/start-fault-proxy.ts";
 export { prepareGitleaks } from "./gitleaks/prepare-gitleaks.ts";
@@ -49,9 +48,9 @@ export {
 export { findFreePort } from "./loopback-port.ts";
 export { corpusModels, type TestModelName, testModel } from "./models/test-model.ts";
 export { type OwnedProcess, type ProcessPlan, startProcess } from "./owned-process.ts";
+export { acquireDatabase } from "./postgres/acquire-database.ts";
 export { cloneFromTemplate, type DatabaseTemplate } from "./postgres/database-template.ts";
 export type { PostgresAddress, PostgresDatabase } from "./postgres/databases.ts";
-export { lendDatabase } from "./postgres/lend-database.ts";
 export { type Postgres, type PostgresOptions, startPostgres } from "./postgres/start-postgres.ts";
 export { descendantsOf, readProcessFile } from "./process-table.ts";
 export { preparePython } from "./python/prepare-python.ts";
@@ -64,4 +63,5 @@ export {
   type ModelRegistryOptions,
   startModelRegistry,
 } from "./registries/start-model-registry.ts";
+export { endProgramsOf } from "./stop-programs.ts";
 export { makeTemporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";

@@ -4,7 +4,10 @@
  * Promises what every driver promises; what an engine over HTTP cannot be trusted with is told beside the code.
  * Imported by `scheduling/`, which loads engines, and by `main`, which chooses them.
  */
-export { createLlamaServerDriver, type LlamaServerDriverParts } from "./llama-server/llama-server-driver.ts";
+export {
+  createLlamaServerDriver,
+  type LlamaServerDriverOptions,
+} from "./llama-server/llama-server-driver.ts";
 export type { LlamaServerProgram } from "./llama-server/program.ts";
 export { type Candidate, type Choose } from "./pool/choose-member.ts";
 export { EnginePool, type MemberSnapshot } from "./pool/engine-pool.ts";
@@ -13,8 +16,8 @@ export type { DialectName } from "./remote/dialects.ts";
 export {
   createEngineClient,
   type EngineAddress,
-  type EngineAnswer,
   type EngineClient,
-  type EngineQuestion,
+  type EngineHttpRequest,
+  type EngineResponse,
 } from "./wire/engine-client.ts";
-export { type WireDetail, WireProblem } from "./wire/wire-problem.ts";
+export { type WireDetail, WireError } from "./wire/wire-error.ts";

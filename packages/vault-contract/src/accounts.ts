@@ -1,16 +1,16 @@
 import { type Static, Type } from "typebox";
-import { id, moment } from "./shared-fields.ts";
+import { id, timestamp } from "./shared-fields.ts";
 
 const providerKind = Type.Enum(["code-hosting", "general"]);
 const displayName = Type.String({ minLength: 1, maxLength: 200 });
-const orNothing = <Shape extends Type.TSchema>(shape: Shape) => Type.Union([shape, Type.Null()]);
+const nullable = <Shape extends Type.TSchema>(shape: Shape) => Type.Union([shape, Type.Null()]);
 
-/** Who is signed in, and which providers there are. */
+/** The current session and the configured identity providers. */
 export const session = Type.Object(
   {
     id,
-    authenticated_at: moment,
-    /** How long the sign-in is still new enough for what needs a fresh one; 0 when it is not. */
+    authenticated_at: timestamp,
+    /** Seconds for which the sign-in still counts as fresh; 0 when it does not. */
     fresh_seconds: Type.Integer({ minimum: 0, maximum: 86_400 }),
     account: Type.Object({ id, display_name: displayName }, { additionalProperties: false }),
     providers: Type.Array(
@@ -31,10 +31,10 @@ const identity = Type.Object(
     id,
     provider: providerKind,
     issuer: Type.String({ maxLength: 512 }),
-    login: orNothing(Type.String({ maxLength: 255 })),
-    email: orNothing(Type.String({ maxLength: 320 })),
-    created_at: moment,
-    last_sign_in_at: moment,
+    login: nullable(Type.String({ maxLength: 255 })),
+    email: nullable(Type.String({ maxLength: 320 })),
+    created_at: timestamp,
+    last_sign_in_at: timestamp,
     is_current: Type.Boolean(),
   },
   { additionalProperties: false },
@@ -46,8 +46,8 @@ export const account = Type.Object(
   {
     id,
     display_name: displayName,
-    created_at: moment,
-    /** What is alive in it. */
+    created_at: timestamp,
+    /** Counts of live resources. */
     holds: Type.Object({ vaults: count, secrets: count, tokens: count }, { additionalProperties: false }),
     identities: Type.Array(identity, { maxItems: 100 }),
   },
@@ -56,7 +56,7 @@ export const account = Type.Object(
 
 export type Account = Static<typeof account>;
 
-/** The display name, so that nobody deletes an account by accident. */
+/** `confirm` must be the account's display name, against accidental deletion. */
 export const accountDeletion = Type.Object({ confirm: displayName }, { additionalProperties: false });
 
 export const sessionList = Type.Object(
@@ -66,13 +66,13 @@ export const sessionList = Type.Object(
         {
           id,
           identity_id: id,
-          created_at: moment,
-          authenticated_at: moment,
-          last_seen_at: moment,
-          idle_until: moment,
-          absolute_until: moment,
+          created_at: timestamp,
+          authenticated_at: timestamp,
+          last_seen_at: timestamp,
+          idle_until: timestamp,
+          absolute_until: timestamp,
           address: Type.String({ maxLength: 64 }),
-          user_agent: orNothing(Type.String({ maxLength: 512 })),
+          user_agent: nullable(Type.String({ maxLength: 512 })),
           is_current: Type.Boolean(),
         },
         { additionalProperties: false },

@@ -1,24 +1,24 @@
 import { type Static, Type } from "typebox";
-import { id, moment } from "./shared-fields.ts";
+import { id, timestamp } from "./shared-fields.ts";
 
 const hash = Type.String({ pattern: "^[0-9a-f]{64}$", maxLength: 64 });
 const seq = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const wholeNumberText = Type.String({ pattern: "^[1-9][0-9]{0,14}$", maxLength: 15 });
+const integerText = Type.String({ pattern: "^[1-9][0-9]{0,14}$", maxLength: 15 });
 
-/** One event of an audit log: a link of its chain. */
+/** One event in the hash chain of an audit log. */
 const auditEvent = Type.Object({
   seq,
-  at: moment,
+  at: timestamp,
   previous: hash,
   body_hash: hash,
   hash,
-  // What is said depends on the type of the event; what was erased is null.
+  // The body depends on the event type; null after it was erased.
   body: Type.Unknown(),
   subject_id: Type.Union([id, Type.Null()]),
   revision: Type.Union([seq, Type.Null()]),
 });
 
-/** The newest first; `next_before` asks for the ones before them. */
+/** Newest first; pass `next_before` as `before` to get the next page. */
 export const auditPage = Type.Object({
   items: Type.Array(auditEvent, { maxItems: 200 }),
   next_before: Type.Optional(seq),
@@ -29,7 +29,7 @@ export type AuditPage = Static<typeof auditPage>;
 export const auditQuery = Type.Object(
   {
     limit: Type.Optional(Type.String({ pattern: "^([1-9][0-9]?|1[0-9]{2}|200)$", maxLength: 3 })),
-    before: Type.Optional(wholeNumberText),
+    before: Type.Optional(integerText),
     type: Type.Optional(Type.String({ pattern: "^[a-z]+(-[a-z]+)*$", maxLength: 64 })),
   },
   { additionalProperties: false },
@@ -40,7 +40,9 @@ export const checkpointQuery = Type.Omit(auditQuery, ["type"]);
 const signature = Type.String({ maxLength: 128 });
 
 export const checkpointPage = Type.Object({
-  items: Type.Array(Type.Object({ seq, hash, at: moment, key_version: seq, signature }), { maxItems: 200 }),
+  items: Type.Array(Type.Object({ seq, hash, at: timestamp, key_version: seq, signature }), {
+    maxItems: 200,
+  }),
   next_before: Type.Optional(seq),
 });
 
@@ -53,7 +55,7 @@ export const dailyQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** One entry for every day up to today, in UTC, also where nothing happened. */
+/** One entry per UTC day up to today, including days without events. */
 export const dailyCounts = Type.Object({
   items: Type.Array(
     Type.Object({
@@ -69,7 +71,7 @@ export const dailyCounts = Type.Object({
 
 export type DailyCounts = Static<typeof dailyCounts>;
 
-/** What checkpoints are verified with: Ed25519 keys in SPKI form, in base64. */
+/** The public keys that verify checkpoints: Ed25519 keys in SPKI form, base64. */
 export const auditKeys = Type.Object({
   keys: Type.Array(Type.Object({ version: seq, public_key: Type.String({ maxLength: 128 }) }), {
     maxItems: 1000,

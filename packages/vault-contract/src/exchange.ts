@@ -3,20 +3,20 @@ import { secretPath, secretValue } from "./secrets.ts";
 import { flag, revision } from "./shared-fields.ts";
 
 const closed = { additionalProperties: false } as const;
-const mostItems = 1000;
+const maxItems = 1000;
 const format = Type.Enum(["dotenv", "json"]);
-/** A whole file. */
+/** The content of the file. */
 const content = Type.String({ maxLength: 8 * 1024 * 1024 });
-const paths = Type.Array(secretPath, { maxItems: mostItems });
+const paths = Type.Array(secretPath, { maxItems });
 
-/** Which secrets: those of a folder, or of all folders in it. */
+/** The secrets of a folder; with `recursive`, of its subfolders too. */
 const selection = { path: Type.Optional(secretPath), recursive: Type.Optional(flag) };
 const expand = Type.Optional(Type.Enum(["references"]));
 
 export const valuesQuery = Type.Object(
   {
     ...selection,
-    /** Names with commas between them. */
+    /** Comma-separated secret names. */
     names: Type.Optional(Type.String({ minLength: 1, maxLength: 8192 })),
     expand,
   },
@@ -33,7 +33,7 @@ export const secretValues = Type.Object(
         { id, path, name: Type.String({ minLength: 1, maxLength: 255 }), version, type, value, encoding },
         closed,
       ),
-      { maxItems: mostItems },
+      { maxItems },
     ),
   },
   closed,
@@ -48,7 +48,7 @@ export const exportedFile = Type.Object(
     format,
     path: secretPath,
     revision,
-    items: Type.Integer({ minimum: 0, maximum: mostItems }),
+    items: Type.Integer({ minimum: 0, maximum: maxItems }),
     content,
   },
   closed,
@@ -60,7 +60,7 @@ export const importQuery = Type.Object(
   {
     format,
     path: Type.Optional(secretPath),
-    /** What becomes of what is there already: it is left alone, or given a new version. */
+    /** `create` skips existing secrets, `overwrite` adds a version to them. */
     mode: Type.Optional(Type.Enum(["create", "overwrite"])),
     dry_run: Type.Optional(flag),
   },
@@ -69,7 +69,7 @@ export const importQuery = Type.Object(
 
 export const importRequest = Type.Object({ content }, closed);
 
-/** What an import did, or would do: paths alone, never a value. */
+/** The result of an import or dry run: paths, never values. */
 export const importReport = Type.Object(
   {
     dry_run: Type.Boolean(),
@@ -78,7 +78,7 @@ export const importReport = Type.Object(
     changed: paths,
     unchanged: paths,
     skipped: paths,
-    /** Stood in the file more than once; the last one counted. */
+    /** Names that occur more than once in the file; the last occurrence was used. */
     repeated: paths,
   },
   closed,

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 
-/** What probes are answered with. */
+/** Responses of the health endpoints. */
 export const alive = Type.Object({ status: Type.Literal("alive") });
 
 export const ready = Type.Object({ status: Type.Literal("ready") });

@@ -1,8 +1,8 @@
 /**
  * @module
- * The interface of Keep as schemas: what every request and answer looks like, with a bound on every part. The server
- * checks and describes itself with them; the console and the command line are typed by them.
- * Imported by Keep, its console and its command line; holds no code that needs Node.
+ * Keep's HTTP API as schemas: every request and response body, with a bound on every string, list and number. The server
+ * validates requests and generates its OpenAPI document from them; the console and the command line derive types.
+ * Imported by Keep, its console and its command line; contains no code that needs Node.
  */
 export {
   type Account,
@@ -38,7 +38,7 @@ export {
   valuesQuery,
 } from "./exchange.ts";
 export { alive, notReady, ready } from "./health.ts";
-export { begunOperation, operation } from "./operations.ts";
+export { operation, startedOperation } from "./operations.ts";
 export { type Problem, type ProblemCode, problem, problemCodes } from "./problem.ts";
 export {
   type BatchOperation,
@@ -72,13 +72,13 @@ export {
   valueQuery,
   versionPage,
 } from "./secrets.ts";
-export { id, label, moment } from "./shared-fields.ts";
+export { id, label, timestamp } from "./shared-fields.ts";
 export {
   type ApiToken,
   apiToken,
   issuedToken,
   leakedTokens,
-  leakedTokensAnswer,
+  leakedTokensResponse,
   type NewToken,
   newToken,
   revocationQuery,

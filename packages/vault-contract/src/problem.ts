@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 
-/** Every code a problem can carry. They never change their meaning, so programs may decide on them. */
+/** Every problem code. The meaning of a code never changes, so clients can rely on it. */
 export const problemCodes = [
   "invalid_request",
   "validation_failed",
@@ -31,7 +31,7 @@ export const problemCodes = [
 
 export type ProblemCode = (typeof problemCodes)[number];
 
-/** RFC 9457: what every failed request is answered with. */
+/** RFC 9457 problem document: the response of every failed request. */
 export const problem = Type.Object({
   type: Type.String({ maxLength: 128 }),
   title: Type.String({ maxLength: 256 }),

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
-import { cursor, flag, id, label, moment, pageLimit, revision } from "./shared-fields.ts";
+import { cursor, flag, id, label, pageLimit, revision, timestamp } from "./shared-fields.ts";
 
-/** Folder and name in one, or a folder alone; what its segments may be, the server says when they are not. */
+/** The path of a secret (folder and name joined) or of a folder. The server validates its segments. */
 export const secretPath = Type.String({ minLength: 1, maxLength: 2400 });
 
 const closed = { additionalProperties: false } as const;
@@ -16,11 +16,11 @@ const tag = Type.String({
 });
 const tags = Type.Array(tag, { maxItems: 32, uniqueItems: true });
 const note = Type.String({ maxLength: 4096 });
-/** 1 MiB in base64. */
+/** 1 MiB, encoded as base64. */
 const value = Type.String({ maxLength: 1_398_104 });
 const actorName = Type.String({ maxLength: 64 });
 
-/** A secret as everybody sees it who may list names. */
+/** Metadata of a secret, without its value and note. */
 export const secret = Type.Object(
   {
     id,
@@ -33,10 +33,10 @@ export const secret = Type.Object(
     tags,
     has_note: Type.Boolean(),
     size: Type.Integer({ minimum: 0, maximum: 1_048_576 }),
-    created_at: moment,
-    updated_at: moment,
+    created_at: timestamp,
+    updated_at: timestamp,
     updated_by: actorName,
-    deleted_at: Type.Optional(moment),
+    deleted_at: Type.Optional(timestamp),
   },
   closed,
 );
@@ -73,7 +73,7 @@ const content = {
   note: Type.Optional(Type.Union([note, Type.Null()])),
 };
 
-/** What is to be at a path; what is left out stays as it was. */
+/** Omitted fields keep their current value. */
 export const newSecret = Type.Object(content, closed);
 
 export type NewSecretBody = Static<typeof newSecret>;
@@ -112,9 +112,9 @@ export const secretVersion = Type.Object(
     version,
     type: secretType,
     size: Type.Integer({ minimum: 0, maximum: 1_048_576 }),
-    created_at: moment,
+    created_at: timestamp,
     created_by: actorName,
-    destroyed_at: Type.Optional(moment),
+    destroyed_at: Type.Optional(timestamp),
   },
   closed,
 );
@@ -133,7 +133,7 @@ export const pageQuery = Type.Object(
   closed,
 );
 
-export const folder = Type.Object({ path: secretPath, created_at: moment }, closed);
+export const folder = Type.Object({ path: secretPath, created_at: timestamp }, closed);
 
 export const folderPage = Type.Object(
   { items: Type.Array(folder, { maxItems: 200 }), next_cursor: nextCursor },
@@ -158,13 +158,13 @@ export const folderDeletionQuery = Type.Object({ path: secretPath, recursive: Ty
 
 export const folderMove = Type.Object({ from: secretPath, to: secretPath }, closed);
 
-/** How many secrets a folder's move or deletion touched. */
+/** `secrets` is the number of moved or deleted secrets. */
 export const folderOutcome = Type.Object(
   { secrets: Type.Integer({ minimum: 0, maximum: 10_000 }), revision },
   closed,
 );
 
-/** A revision the secret must have; 0 when there must be none yet, `*` when there must be any. */
+/** The required revision of the secret; 0 requires that it does not exist, `*` that it exists. */
 const ifRevision = Type.Optional(Type.Union([revision, Type.Literal("*")]));
 
 const operation = Type.Union([
@@ -178,7 +178,7 @@ const operation = Type.Union([
 
 export type BatchOperation = Static<typeof operation>;
 
-/** Changes that stand or fall together, in this order. */
+/** Operations that are applied atomically, in order. */
 export const batch = Type.Object(
   { operations: Type.Array(operation, { minItems: 1, maxItems: 200 }) },
   closed,

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
-import { id, label, moment } from "./shared-fields.ts";
+import { id, label, timestamp } from "./shared-fields.ts";
 
-/** What a token may be allowed; the list is closed. */
+/** Every scope that a token can have. */
 export const scopeNames = [
   "vaults:read",
   "vaults:write",
@@ -23,10 +23,10 @@ const scopeList = Type.Array(Type.Enum([...scopeNames]), {
   uniqueItems: true,
 });
 
-/** An absent limit, or null, limits nothing. */
+/** Absent or null restrictions allow everything. */
 const vaultIds = Type.Array(id, { minItems: 1, maxItems: 100, uniqueItems: true });
 
-/** Segments with `/` before each: `*` stands for any one, `**` as the last for one or more. */
+/** A path in which `*` matches one segment and a final `**` matches one or more. */
 const pathPattern = Type.String({
   minLength: 2,
   maxLength: 1024,
@@ -35,21 +35,21 @@ const pathPattern = Type.String({
 const paths = Type.Array(pathPattern, { minItems: 1, maxItems: 100, uniqueItems: true });
 
 const addresses = Type.Array(
-  Type.String({ minLength: 2, maxLength: 64, description: "An address, or a range such as 10.0.0.0/8" }),
+  Type.String({ minLength: 2, maxLength: 64, description: "An IP address, or a range such as 10.0.0.0/8" }),
   { minItems: 1, maxItems: 100, uniqueItems: true },
 );
 
-const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()]);
 
 export const newToken = Type.Object(
   {
     name: label,
     scopes: scopeList,
-    vault_ids: Type.Optional(orNull(vaultIds)),
-    paths: Type.Optional(orNull(paths)),
-    addresses: Type.Optional(orNull(addresses)),
-    expires_at: Type.Optional(orNull(moment)),
+    vault_ids: Type.Optional(nullable(vaultIds)),
+    paths: Type.Optional(nullable(paths)),
+    addresses: Type.Optional(nullable(addresses)),
+    expires_at: Type.Optional(nullable(timestamp)),
   },
   { additionalProperties: false },
 );
@@ -68,25 +68,25 @@ const tokenFields = {
   name: label,
   fingerprint: Type.String({ pattern: "^[0-9a-f]{8}$" }),
   scopes: scopeList,
-  vault_ids: orNull(vaultIds),
-  paths: orNull(paths),
-  addresses: orNull(addresses),
-  expires_at: orNull(moment),
-  created_at: moment,
+  vault_ids: nullable(vaultIds),
+  paths: nullable(paths),
+  addresses: nullable(addresses),
+  expires_at: nullable(timestamp),
+  created_at: timestamp,
   created_by: Type.String({ maxLength: 64 }),
-  rotated_at: orNull(moment),
-  last_used_at: orNull(moment),
-  last_used_address: orNull(Type.String({ maxLength: 64 })),
-  revoked_at: orNull(moment),
-  revoke_reason: orNull(Type.Enum(["asked", "leaked", "account-deleted", "parent-revoked"])),
+  rotated_at: nullable(timestamp),
+  last_used_at: nullable(timestamp),
+  last_used_address: nullable(Type.String({ maxLength: 64 })),
+  revoked_at: nullable(timestamp),
+  revoke_reason: nullable(Type.Enum(["asked", "leaked", "account-deleted", "parent-revoked"])),
 };
 
-/** A token as its owner sees it: everything but its value. */
+/** A token without its value. */
 export const apiToken = Type.Object(tokenFields, { additionalProperties: false });
 
 export type ApiToken = Static<typeof apiToken>;
 
-/** The only answer that has the value, once. */
+/** The only response that contains the token's value. */
 export const issuedToken = Type.Object(
   { ...tokenFields, value: Type.String({ pattern: "^sk-svc-[0-9A-Za-z]{49}$" }) },
   { additionalProperties: false },
@@ -111,13 +111,13 @@ export const revocationQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** Texts that somebody found; who has a token may end it. */
+/** Suspected tokens; anyone who holds a token may revoke it. */
 export const leakedTokens = Type.Object(
   { tokens: Type.Array(Type.String({ maxLength: 255 }), { minItems: 1, maxItems: 100 }) },
   { additionalProperties: false },
 );
 
-export const leakedTokensAnswer = Type.Object(
+export const leakedTokensResponse = Type.Object(
   {
     checked: Type.Integer({ minimum: 0, maximum: 100 }),
     revoked: Type.Integer({ minimum: 0, maximum: 100 }),

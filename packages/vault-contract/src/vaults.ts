@@ -1,10 +1,10 @@
 import { type Static, Type } from "typebox";
-import { cursor, id, label, moment, pageLimit, revision } from "./shared-fields.ts";
+import { cursor, id, label, pageLimit, revision, timestamp } from "./shared-fields.ts";
 
-const fourFields = { id, name: label, is_encrypted: Type.Boolean(), created_at: moment };
+const vaultFields = { id, name: label, is_encrypted: Type.Boolean(), created_at: timestamp };
 
-/** A vault as everybody sees it: exactly these four fields. */
-export const vault = Type.Object(fourFields, { additionalProperties: false });
+/** A vault in lists. */
+export const vault = Type.Object(vaultFields, { additionalProperties: false });
 
 export type Vault = Static<typeof vault>;
 
@@ -19,17 +19,17 @@ export const vaultListQuery = Type.Object(
   { additionalProperties: false },
 );
 
-const mostVersions = Type.Integer({ minimum: 1, maximum: 10_000 });
+const maxVersions = Type.Integer({ minimum: 1, maximum: 10_000 });
 
-/** A vault by itself, with its settings. */
+/** A vault with its settings. */
 export const vaultDetail = Type.Object(
   {
-    ...fourFields,
+    ...vaultFields,
     kind: Type.Enum(["personal", "project"]),
     revision,
     demands_preconditions: Type.Boolean(),
-    most_versions: mostVersions,
-    updated_at: moment,
+    most_versions: maxVersions,
+    updated_at: timestamp,
   },
   { additionalProperties: false },
 );
@@ -42,7 +42,7 @@ export const vaultChanges = Type.Object(
   {
     name: Type.Optional(label),
     demands_preconditions: Type.Optional(Type.Boolean()),
-    most_versions: Type.Optional(mostVersions),
+    most_versions: Type.Optional(maxVersions),
   },
   { additionalProperties: false, minProperties: 1 },
 );

@@ -1,29 +1,29 @@
-import { CloseIcon, Front, FrontClose, type FrontProps, FrontTitle } from "@hearth-and-keep/page-design";
+import { CloseIcon, Modal, ModalClose, type ModalProps, ModalTitle } from "@hearth-and-keep/page-design";
 import type { ReactNode } from "react";
 
-export type DialogProps = Pick<FrontProps, "onClose" | "children"> & {
+export type DialogProps = Pick<ModalProps, "onClose" | "children"> & {
   readonly title: string;
   readonly shape?: "plain" | "wide" | "side";
-  /** What it is for, at the end of its last row. */
+  /** The confirm button; without it the dialog has no action row. */
   readonly action?: ReactNode;
 };
 
 export function Dialog({ title, onClose, shape = "plain", children, action }: DialogProps) {
   return (
-    <Front className={`dialog ${shape}`} onClose={onClose}>
-      <div className="dialog-head">
-        <FrontTitle>{title}</FrontTitle>
-        <FrontClose className="button bare square" aria-label="Close">
+    <Modal className={`dialog ${shape}`} onClose={onClose}>
+      <div className="dialog-header">
+        <ModalTitle>{title}</ModalTitle>
+        <ModalClose className="button ghost square" aria-label="Close">
           <CloseIcon />
-        </FrontClose>
+        </ModalClose>
       </div>
       <div className="dialog-body">{children}</div>
       {action !== undefined && (
-        <div className="dialog-ending">
-          <FrontClose className="button">Cancel</FrontClose>
+        <div className="dialog-actions">
+          <ModalClose className="button">Cancel</ModalClose>
           {action}
         </div>
       )}
-    </Front>
+    </Modal>
   );
 }

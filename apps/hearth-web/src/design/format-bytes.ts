@@ -1,5 +1,5 @@
-/** As people say sizes: 98 MB, 4.7 GB. */
-export function bytesInWords(bytes: number): string {
+/** In decimal units, e.g. 98 MB or 4.7 GB. */
+export function formatBytes(bytes: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
   const amount = bytes / 1000 ** step;

@@ -1,61 +1,63 @@
 /**
  * @module
- * The page's four places and, in the chat, which conversation: what they are called in an address, and which of them
- * an address means. Nothing that somebody wrote is ever in an address.
+ * The URLs of the four sections and of a conversation in the chat. They contain ids only, never text that a user wrote.
  * Imported by the shell and by screens.
  */
 import {
-  go as goTo,
-  Link as PlainLink,
-  type LinkProps as PlainProps,
-  useAddress,
+  Link as BaseLink,
+  type LinkProps as BaseLinkProps,
+  navigate as navigateTo,
+  useLocation,
 } from "@hearth-and-keep/page-design";
 import { useEffect } from "react";
 
-export type Place = "chat" | "models" | "live" | "connect";
+export type Section = "chat" | "models" | "live" | "connect";
 
-export type Whereabouts = { readonly place: Place; readonly conversation: string | undefined };
+export type Route = { readonly section: Section; readonly conversation: string | undefined };
 
-const home = "/ui";
-const others: readonly Place[] = ["models", "live", "connect"];
+const basePath = "/ui";
+const subsections: readonly Section[] = ["models", "live", "connect"];
 
-export function useWhereabouts(): Whereabouts {
-  const { path, query } = useAddress();
-  const last = path.slice(home.length + 1);
+export function useRoute(): Route {
+  const { path, query } = useLocation();
+  const name = path.slice(basePath.length + 1);
   const id = query.get("chat") ?? "";
   return {
-    place: others.find((other) => other === last) ?? "chat",
+    section: subsections.find((section) => section === name) ?? "chat",
     conversation: /^[0-9a-f-]{36}$/u.test(id) ? id : undefined,
   };
 }
 
-function hrefOf(place: Place, conversation?: string): string {
-  if (place !== "chat") return `${home}/${place}`;
-  return conversation === undefined ? home : `${home}?chat=${conversation}`;
+function urlOf(section: Section, conversation?: string): string {
+  if (section !== "chat") return `${basePath}/${section}`;
+  return conversation === undefined ? basePath : `${basePath}?chat=${conversation}`;
 }
 
 let lastConversation: string | undefined;
 
-/** Where the chat was left, so that the way there leads back to it while the page is open. */
+/** The conversation that was last open, for links back to the chat. Kept until the page is reloaded. */
 export function useLastChat(): string | undefined {
-  const { place, conversation } = useWhereabouts();
+  const { section, conversation } = useRoute();
   useEffect(() => {
-    if (place === "chat") lastConversation = conversation;
-  }, [place, conversation]);
-  return place === "chat" ? conversation : lastConversation;
+    if (section === "chat") lastConversation = conversation;
+  }, [section, conversation]);
+  return section === "chat" ? conversation : lastConversation;
 }
 
-/** To where the chat was left; `go("chat")` begins a new one. */
-export function goBackToChat(): void {
-  go("chat", lastConversation);
+/** Opens the last conversation; `navigate("chat")` opens a new one. */
+export function returnToChat(): void {
+  navigate("chat", lastConversation);
 }
 
-export function go(place: Place, conversation?: string): void {
-  goTo(hrefOf(place, conversation));
+export function navigate(section: Section, conversation?: string): void {
+  navigateTo(urlOf(section, conversation));
 }
 
-export type LinkProps = Omit<PlainProps, "to"> & { readonly place: Place; readonly conversation?: string };
+export type LinkProps = Omit<BaseLinkProps, "to"> & {
+  readonly section: Section;
+  readonly conversation?: string;
+};
 
-export function Link({ place, conversation, ...rest }: LinkProps) {
-  return <PlainLink {...rest} to={hrefOf(place, conversation)} />;
+export function Link({ section, conversation, ...rest }: LinkProps) {
+  return <BaseLink {...rest} to={urlOf(section, conversation)} />;
 }

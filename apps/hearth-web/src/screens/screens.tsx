@@ -1,10 +1,10 @@
 /**
  * @module
- * The screens of the page, one folder each: chat, models, live and connect. Here is which of them is shown.
+ * The screens of the web UI, one folder each, and the component that shows the one of the current URL.
  * Imported by `main.tsx`.
  */
 import { type ReactNode, useEffect } from "react";
-import { type Place, useWhereabouts } from "../router/router.tsx";
+import { type Section, useRoute } from "../router/router.tsx";
 import { Frame } from "../shell/frame.tsx";
 import { loadChats } from "../state/chats.ts";
 import { loadModels } from "../state/models.ts";
@@ -17,19 +17,19 @@ import { ModelsScreen } from "./models/models-screen.tsx";
 applyTheme();
 
 export function Screens() {
-  const { place, conversation } = useWhereabouts();
+  const { section, conversation } = useRoute();
   useEffect(() => {
     void loadChats();
   }, []);
-  // A model that another program made is there when one looks again.
+  // Other programs add and delete models too, so the list is reloaded on every navigation.
   useEffect(() => {
     void loadModels();
-  }, [place]);
-  const screens: Readonly<Record<Place, () => ReactNode>> = {
+  }, [section]);
+  const screens: Readonly<Record<Section, () => ReactNode>> = {
     chat: () => <ChatScreen key={conversation ?? "new"} id={conversation} />,
     models: () => <ModelsScreen />,
     live: () => <LiveScreen />,
     connect: () => <ConnectScreen />,
   };
-  return <Frame>{screens[place]()}</Frame>;
+  return <Frame>{screens[section]()}</Frame>;
 }

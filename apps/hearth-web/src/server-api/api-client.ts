@@ -1,70 +1,78 @@
 /**
  * @module
- * The way to this server's own API: whole answers, streams of lines, and what goes wrong as one kind of error that
- * has the server's sentence and what to do next. The browser adds the password that the person typed; no key is ever
- * seen or kept here.
+ * The client of this server's own API: JSON responses, streams of lines, and one kind of error with the server's
+ * message, its code and the next step. The browser adds the password that the user entered; no key is seen or stored
+ * here.
  * Imported by `state/` and by screens.
  */
-import { nextStepFor } from "./next-step.ts";
+import {
+  type FailureCode,
+  nextStepFor,
+  nextStepForStatus,
+  type ReceivedError,
+  readErrorBody,
+} from "@hearth-and-keep/hearth-contract";
+import type { Suggestion } from "./suggestion.ts";
 
-/** What the server said instead of an answer, in its words. */
-export class ServerProblem extends Error {
-  override readonly name = "ServerProblem";
-  readonly status: number;
-  readonly nextStep: string;
+/** A request that failed: at the server, or on the way to it. */
+export class RequestError extends Error {
+  override readonly name = "RequestError";
+  readonly code: FailureCode | undefined;
+  readonly suggestion: Suggestion | undefined;
 
-  constructor(status: number, sentence: string) {
-    super(sentence);
-    this.status = status;
-    this.nextStep = nextStepFor(status, sentence);
+  constructor(message: string, suggestion?: Suggestion, code?: FailureCode) {
+    super(message);
+    this.suggestion = suggestion;
+    this.code = code;
   }
 }
 
-export type Wish = {
+export type RequestOptions = {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 };
 
-export async function ask<Body>(path: string, wish: Wish = {}): Promise<Body> {
-  const response = await reach(path, wish);
+export async function request<Body>(path: string, options: RequestOptions = {}): Promise<Body> {
+  const response = await send(path, options);
   const text = await response.text();
-  // The shapes are those of the documented API of this same server.
+  // The types are those of this server's documented API.
   return (text === "" ? undefined : JSON.parse(text)) as Body;
 }
 
-export async function askText(path: string, wish: Wish = {}): Promise<string> {
-  return (await reach(path, wish)).text();
+export async function requestText(path: string, options: RequestOptions = {}): Promise<string> {
+  return (await send(path, options)).text();
 }
 
-/** One object for each line of a streamed answer. It ends when the stream does, whether or not that was its end. */
-export async function* askLines<Line>(path: string, wish: Wish): AsyncGenerator<Line> {
-  const response = await reach(path, wish);
+/** Yields one object per line of a streamed response. A stream that is cut off ends like a complete one. */
+export async function* streamLines<Line>(path: string, options: RequestOptions): AsyncGenerator<Line> {
+  const response = await send(path, options);
   const reader = (response.body ?? new Blob([]).stream()).pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      const lines = (rest + piece.value).split("\n");
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      const lines = (rest + chunk.value).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) if (line.trim() !== "") yield readLine<Line>(line);
+      for (const line of lines) if (line.trim() !== "") yield parseLine<Line>(line);
     }
-    if (rest.trim() !== "") yield readLine<Line>(rest);
-  } catch (problem) {
-    if (wish.signal?.aborted === true || problem instanceof ServerProblem) throw problem;
-    throw new ServerProblem(0, "The connection to Hearth broke");
+    if (rest.trim() !== "") yield parseLine<Line>(rest);
+  } catch (error) {
+    if (options.signal?.aborted === true || error instanceof RequestError) throw error;
+    throw new RequestError("Connection to Hearth lost", { action: "check-connection" });
   } finally {
     await reader.cancel().catch(() => undefined);
   }
 }
 
-function readLine<Line>(line: string): Line {
-  // As above; a failure in mid-stream is an object with nothing but its sentence.
-  const read = JSON.parse(line) as Line & { readonly error?: string };
-  if (typeof read.error === "string") throw new ServerProblem(500, read.error);
-  return read;
+function parseLine<Line>(line: string): Line {
+  const value: unknown = JSON.parse(line);
+  const received = readErrorBody(value);
+  if (received !== undefined) throw fromReceived(received, 500);
+  // As above.
+  return value as Line;
 }
 
-async function reach(path: string, { method = "GET", body, signal }: Wish): Promise<Response> {
+async function send(path: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
   const response = await fetch(path, {
     method,
     headers: {
@@ -74,24 +82,36 @@ async function reach(path: string, { method = "GET", body, signal }: Wish): Prom
     cache: "no-store",
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  }).catch((problem: unknown) => {
-    if (signal?.aborted === true) throw problem;
-    throw new ServerProblem(0, "Hearth cannot be reached");
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new RequestError("Cannot reach Hearth", { action: "start-server" });
   });
-  if (!response.ok) throw new ServerProblem(response.status, sentenceOf(await response.text()));
+  if (!response.ok) throw fromReceived(await readError(response), response.status);
   return response;
 }
 
-function sentenceOf(text: string): string {
+const maxMessageCharacters = 500;
+
+/** Responses of a proxy have no error object; their text is shown instead. */
+async function readError(response: Response): Promise<ReceivedError> {
+  const text = await response.text();
+  const message = text.slice(0, maxMessageCharacters) || `HTTP status ${response.status}`;
+  return readErrorBody(parseJson(text)) ?? { message, code: undefined, details: {} };
+}
+
+function parseJson(text: string): unknown {
   try {
-    // Refusals of this family have one string; what has not is told as it came.
-    const { error } = JSON.parse(text) as { readonly error?: unknown };
-    return typeof error === "string" ? error : text.slice(0, 500);
+    return JSON.parse(text);
   } catch {
-    return text.slice(0, 500);
+    return undefined;
   }
 }
 
-export function asProblem(thrown: unknown): ServerProblem {
-  return thrown instanceof ServerProblem ? thrown : new ServerProblem(0, "Something went wrong on this page");
+function fromReceived({ message, code, details }: ReceivedError, status: number): RequestError {
+  const suggestion = code === undefined ? nextStepForStatus(status) : nextStepFor(code, details);
+  return new RequestError(message, suggestion, code);
+}
+
+export function toRequestError(error: unknown): RequestError {
+  return error instanceof RequestError ? error : new RequestError("Something went wrong on this page");
 }

@@ -1,10 +1,11 @@
 /**
  * @module
- * The frame that every screen stands in: the product's name, the four places, the look, the list of keys, and the main
- * part, which takes the focus when the place changes. On narrow screens the places are below, near the thumb.
+ * The frame around every screen: the product name, the navigation, the theme and the keyboard shortcuts. The main
+ * landmark takes the focus when the section changes. On narrow screens the navigation is at the bottom, within reach of
+ * the thumb.
  * Imported by `screens/screens.tsx`.
  */
-import { Main, SkipLink } from "@hearth-and-keep/page-design";
+import { MainLandmark, SkipLink } from "@hearth-and-keep/page-design";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "../design/dialog.tsx";
 import {
@@ -12,78 +13,87 @@ import {
   ConnectIcon,
   DarkIcon,
   FlameIcon,
-  KeysIcon,
+  KeyboardIcon,
   LightIcon,
   LiveIcon,
   ModelsIcon,
   SystemIcon,
 } from "../design/icons.tsx";
-import { Link, type Place, useLastChat, useWhereabouts } from "../router/router.tsx";
+import { Link, type Section, useLastChat, useRoute } from "../router/router.tsx";
 import { useStore } from "../state/store.ts";
-import { nextTheme, theme } from "../state/theme.ts";
+import { cycleTheme, theme } from "../state/theme.ts";
 import { shortcuts, useShortcuts } from "./shortcuts.ts";
 
-const places: readonly { readonly place: Place; readonly label: string; readonly icon: ReactNode }[] = [
-  { place: "chat", label: "Chat", icon: <ChatIcon /> },
-  { place: "models", label: "Models", icon: <ModelsIcon /> },
-  { place: "live", label: "Live", icon: <LiveIcon /> },
-  { place: "connect", label: "Connect", icon: <ConnectIcon /> },
+type NavigationItem = { readonly section: Section; readonly label: string; readonly icon: ReactNode };
+
+const navigation: readonly NavigationItem[] = [
+  { section: "chat", label: "Chat", icon: <ChatIcon /> },
+  { section: "models", label: "Models", icon: <ModelsIcon /> },
+  { section: "live", label: "Live", icon: <LiveIcon /> },
+  { section: "connect", label: "Connect", icon: <ConnectIcon /> },
 ];
 
 export function Frame({ children }: { readonly children: ReactNode }) {
-  const { place } = useWhereabouts();
+  const { section } = useRoute();
   const lastChat = useLastChat();
-  const back = lastChat === undefined ? {} : { conversation: lastChat };
-  const [isListShown, setIsListShown] = useState(false);
-  useShortcuts(() => setIsListShown(true));
-  const label = places.find((each) => each.place === place)?.label;
+  const conversation = lastChat === undefined ? {} : { conversation: lastChat };
+  const [isListOpen, setIsListOpen] = useState(false);
+  useShortcuts(() => setIsListOpen(true));
+  const title = navigation.find((item) => item.section === section)?.label;
   return (
     <div className="frame">
       <SkipLink />
       <header>
-        <Link place="chat" {...back} className="name">
+        <Link section="chat" {...conversation} className="brand">
           <FlameIcon />
           Hearth
         </Link>
-        <nav className="places" aria-label="Places">
-          {places.map(({ place: to, label: words, icon }) => (
-            <Link key={to} place={to} {...back} {...(to === place ? { "aria-current": "page" } : {})}>
-              {icon}
-              {words}
+        <nav className="main-nav" aria-label="Main">
+          {navigation.map((item) => (
+            <Link
+              key={item.section}
+              section={item.section}
+              {...conversation}
+              {...(item.section === section ? { "aria-current": "page" } : {})}
+            >
+              {item.icon}
+              {item.label}
             </Link>
           ))}
         </nav>
         <button
           type="button"
-          className="button bare square keys"
+          className="button ghost square shortcuts-button"
           aria-label="Keyboard shortcuts"
           title="Keyboard shortcuts"
-          onClick={() => setIsListShown(true)}
+          onClick={() => setIsListOpen(true)}
         >
-          <KeysIcon />
+          <KeyboardIcon />
         </button>
         <ThemeButton />
       </header>
-      <Main title={`${label} – Hearth`} className={`place-${place}`}>
+      <MainLandmark title={`${title} – Hearth`} className={`screen-${section}`}>
         {children}
-      </Main>
-      {isListShown && <ShortcutList onClose={() => setIsListShown(false)} />}
+      </MainLandmark>
+      {isListOpen && <ShortcutList onClose={() => setIsListOpen(false)} />}
     </div>
   );
 }
 
-const looks = {
-  system: { icon: <SystemIcon />, words: "as the system says" },
-  light: { icon: <LightIcon />, words: "light" },
-  dark: { icon: <DarkIcon />, words: "dark" },
-} as const;
+const themeIcons = { system: <SystemIcon />, light: <LightIcon />, dark: <DarkIcon /> } as const;
 
 function ThemeButton() {
-  const { icon, words } = looks[useStore(theme)];
-  const label = `Look: ${words}. Change it`;
+  const current = useStore(theme);
+  const label = `Theme: ${current}`;
   return (
-    <button type="button" className="button bare square" aria-label={label} title={label} onClick={nextTheme}>
-      {icon}
+    <button
+      type="button"
+      className="button ghost square"
+      aria-label={label}
+      title={label}
+      onClick={cycleTheme}
+    >
+      {themeIcons[current]}
     </button>
   );
 }
@@ -92,12 +102,12 @@ function ShortcutList({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl className="shortcuts">
-        {shortcuts.map(({ keys, meaning }) => (
-          <div key={meaning}>
+        {shortcuts.map(({ keys, description }) => (
+          <div key={keys}>
             <dt>
               <kbd>{keys}</kbd>
             </dt>
-            <dd>{meaning}</dd>
+            <dd>{description}</dd>
           </div>
         ))}
       </dl>

@@ -1,54 +1,54 @@
 import { useEffect } from "react";
-import { go, goBackToChat } from "../router/router.tsx";
+import { navigate, returnToChat } from "../router/router.tsx";
 
 export const shortcuts = [
-  { keys: "Enter", meaning: "Send the question" },
-  { keys: "Shift Enter", meaning: "A new line in the question" },
-  { keys: "Esc", meaning: "Stop the answer; close what stands in front" },
-  { keys: "/", meaning: "Write a question" },
-  { keys: "n", meaning: "New chat" },
-  { keys: "1 2 3 4", meaning: "Chat, Models, Live, Connect" },
-  { keys: "?", meaning: "This list" },
+  { keys: "Enter", description: "Send the message" },
+  { keys: "Shift Enter", description: "Insert a line break" },
+  { keys: "Esc", description: "Stop the response, or close a dialog" },
+  { keys: "/", description: "Write a message" },
+  { keys: "n", description: "New chat" },
+  { keys: "1 2 3 4", description: "Chat, Models, Live, Connect" },
+  { keys: "?", description: "Show keyboard shortcuts" },
 ] as const;
 
-/** Keys mean something only while nothing is being written and nothing stands in front of the page. */
+/** Single keys work only while the focus is outside of text fields and no dialog is open. */
 export function useShortcuts(showList: () => void): void {
   useEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return;
-      const deed = deeds(showList)[event.key];
-      if (deed === undefined) return;
+    const handleKey = (event: KeyboardEvent): void => {
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+      const action = actionsByKey(showList)[event.key];
+      if (action === undefined) return;
       event.preventDefault();
-      deed();
+      action();
     };
-    document.addEventListener("keydown", listen);
-    return () => document.removeEventListener("keydown", listen);
+    document.addEventListener("keydown", handleKey);
+    return () => document.removeEventListener("keydown", handleKey);
   }, [showList]);
 }
 
-function deeds(showList: () => void): Readonly<Record<string, () => void>> {
+function actionsByKey(showList: () => void): Readonly<Record<string, () => void>> {
   return {
-    "1": goBackToChat,
-    "2": () => go("models"),
-    "3": () => go("live"),
-    "4": () => go("connect"),
-    n: () => go("chat"),
+    "1": returnToChat,
+    "2": () => navigate("models"),
+    "3": () => navigate("live"),
+    "4": () => navigate("connect"),
+    n: () => navigate("chat"),
     "/": () => {
-      if (focusQuestion()) return;
-      goBackToChat();
-      requestAnimationFrame(focusQuestion);
+      if (focusMessageBox()) return;
+      returnToChat();
+      requestAnimationFrame(focusMessageBox);
     },
     "?": showList,
   };
 }
 
-function focusQuestion(): boolean {
-  const question = document.querySelector<HTMLElement>("#question");
-  question?.focus();
-  return question !== null;
+function focusMessageBox(): boolean {
+  const field = document.querySelector<HTMLElement>("#message");
+  field?.focus();
+  return field !== null;
 }
 
-function isWriting(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof Element)) return false;
   return target.matches("input, textarea, select") || document.querySelector("[role=dialog]") !== null;
 }

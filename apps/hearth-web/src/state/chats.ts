@@ -1,33 +1,33 @@
-import { readAnswer, stopAnswer } from "./answering.ts";
 import {
   type Conversation,
-  newConversation,
-  newId,
-  type Question,
+  createConversation,
+  createId,
+  createTitle,
+  type PromptTurn,
   type Settings,
-  titleOf,
 } from "./conversation.ts";
-import { dropDraft } from "./drafts.ts";
 import {
-  dropAllConversations,
-  dropConversation,
-  keepConversation,
-  keepUnfinished,
-  parted,
-  readConversations,
-} from "./kept-conversations.ts";
+  deleteAllConversations,
+  deleteConversation,
+  loadConversations,
+  saveConversation,
+  savePartialResponse,
+  splitByLimit,
+} from "./conversation-database.ts";
+import { deleteDraft } from "./drafts.ts";
 import { createStore } from "./store.ts";
+import { stopResponse, streamResponse } from "./stream-response.ts";
 
 export type Chats = { readonly isLoaded: boolean; readonly list: readonly Conversation[] };
 
-/** The newest first. */
+/** Newest first. */
 export const chats = createStore<Chats>({ isLoaded: false, list: [] });
 
 export async function loadChats(): Promise<void> {
-  const kept = await readConversations();
+  const saved = await loadConversations();
   chats.set(({ list }) => {
-    const isNew = ({ id }: Conversation): boolean => list.every((begun) => begun.id !== id);
-    return { isLoaded: true, list: [...list, ...kept.filter(isNew)] };
+    const isNew = ({ id }: Conversation): boolean => list.every((started) => started.id !== id);
+    return { isLoaded: true, list: [...list, ...saved.filter(isNew)] };
   });
 }
 
@@ -35,103 +35,102 @@ function find(id: string): Conversation | undefined {
   return chats.get().list.find((conversation) => conversation.id === id);
 }
 
-/** Nobody waits for the browser to have written it. */
-function put(conversation: Conversation): void {
+/** Updates the list at once, and the database in the background. */
+function save(conversation: Conversation): void {
   const others = chats.get().list.filter(({ id }) => id !== conversation.id);
-  const { kept, surplus } = parted([conversation, ...others]);
-  chats.set((known) => ({ ...known, list: kept }));
-  void keepConversation(conversation);
-  for (const { id } of surplus) void removeChat(id);
+  const { kept, surplus } = splitByLimit([conversation, ...others]);
+  chats.set((state) => ({ ...state, list: kept }));
+  void saveConversation(conversation);
+  for (const { id } of surplus) void deleteChat(id);
 }
 
-export type NewQuestion = { readonly text: string; readonly images: readonly string[] };
+export type NewPrompt = { readonly text: string; readonly images: readonly string[] };
 
-/** Gives the conversation's id at once; the answer comes by and by. */
-export function beginChat(start: { model: string; settings: Settings }, question: NewQuestion): string {
-  const conversation = newConversation(start.model, start.settings);
-  void askIn({ ...conversation, title: titleOf(question.text) || "An image" }, question);
+/** Returns the conversation's id at once; the response is streamed in the background. */
+export function startChat(start: { model: string; settings: Settings }, prompt: NewPrompt): string {
+  const conversation = createConversation(start.model, start.settings);
+  void addPrompt({ ...conversation, title: createTitle(prompt.text) || "Image" }, prompt);
   return conversation.id;
 }
 
-export async function goOn(id: string, question: NewQuestion): Promise<void> {
-  await endAnswer(id);
+export async function continueChat(id: string, prompt: NewPrompt): Promise<void> {
+  await stopAndWait(id);
   const conversation = find(id);
-  if (conversation !== undefined) await askIn(conversation, question);
+  if (conversation !== undefined) await addPrompt(conversation, prompt);
 }
 
-/** The question in other words; what followed it is replaced, also while it is still being written. */
-export async function askAnew(id: string, questionId: string, text: string): Promise<void> {
-  await endAnswer(id);
+/** Replaces a prompt and everything after it, including a response that is still being streamed. */
+export async function editPrompt(id: string, promptId: string, text: string): Promise<void> {
+  await stopAndWait(id);
   const conversation = find(id);
-  const place = conversation?.turns.findIndex((turn) => turn.id === questionId) ?? -1;
-  const old = conversation?.turns[place];
+  const index = conversation?.turns.findIndex((turn) => turn.id === promptId) ?? -1;
+  const old = conversation?.turns[index];
   if (conversation === undefined || old?.role !== "user") return;
-  const title = place === 0 ? titleOf(text) : conversation.title;
-  const turns = conversation.turns.slice(0, place);
-  await askIn({ ...conversation, title, turns }, { text, images: old.images });
+  const title = index === 0 ? createTitle(text) : conversation.title;
+  const turns = conversation.turns.slice(0, index);
+  await addPrompt({ ...conversation, title, turns }, { text, images: old.images });
 }
 
-/** Another answer to the last question. */
+/** Replaces the response to the last prompt. */
 export async function regenerate(id: string): Promise<void> {
-  await endAnswer(id);
+  await stopAndWait(id);
   const conversation = find(id);
   if (conversation === undefined) return;
   const last = conversation.turns.findLastIndex(({ role }) => role === "user");
-  await answerIn({ ...conversation, turns: conversation.turns.slice(0, last + 1) });
+  await respond({ ...conversation, turns: conversation.turns.slice(0, last + 1) });
 }
 
-function askIn(conversation: Conversation, { text, images }: NewQuestion): Promise<void> {
-  const question: Question = { id: newId(), role: "user", text, images };
-  return answerIn({ ...conversation, turns: [...conversation.turns, question] });
+function addPrompt(conversation: Conversation, { text, images }: NewPrompt): Promise<void> {
+  const prompt: PromptTurn = { id: createId(), role: "user", text, images };
+  return respond({ ...conversation, turns: [...conversation.turns, prompt] });
 }
 
-/** By conversation; each ends once its answer has its place there. */
-const underWay = new Map<string, Promise<void>>();
+/** By conversation. Each settles once its response is part of the conversation. */
+const pending = new Map<string, Promise<void>>();
 
-/** What comes next takes the place of an answer that is still being written. */
-async function endAnswer(id: string): Promise<void> {
-  stopAnswer(id);
-  await underWay.get(id);
+async function stopAndWait(id: string): Promise<void> {
+  stopResponse(id);
+  await pending.get(id);
 }
 
-async function answerIn(conversation: Conversation): Promise<void> {
+async function respond(conversation: Conversation): Promise<void> {
   const { id } = conversation;
-  if (underWay.has(id)) return;
-  const answering = takeAnswer({ ...conversation, changedAt: Date.now() });
-  underWay.set(id, answering);
-  await answering.finally(() => underWay.delete(id));
+  if (pending.has(id)) return;
+  const response = addResponse({ ...conversation, changedAt: Date.now() });
+  pending.set(id, response);
+  await response.finally(() => pending.delete(id));
 }
 
-async function takeAnswer(asked: Conversation): Promise<void> {
-  const answering = readAnswer(asked, (unfinished) => {
-    if (find(asked.id) !== undefined) void keepUnfinished(asked.id, unfinished);
+async function addResponse(conversation: Conversation): Promise<void> {
+  const response = streamResponse(conversation, (partial) => {
+    if (find(conversation.id) !== undefined) void savePartialResponse(conversation.id, partial);
   });
-  put(asked);
-  const turn = await answering;
-  // Whoever was removed meanwhile stays away; a model chosen meanwhile stays chosen.
-  const current = find(asked.id);
+  save(conversation);
+  const turn = await response;
+  // The conversation may have been deleted, or its model changed, in the meantime.
+  const current = find(conversation.id);
   if (current === undefined || turn === undefined) return;
-  put({ ...current, changedAt: Date.now(), turns: [...asked.turns, turn] });
+  save({ ...current, changedAt: Date.now(), turns: [...conversation.turns, turn] });
 }
 
-export function changeChat(id: string, change: Partial<Pick<Conversation, "model" | "settings">>): void {
+export function updateChat(id: string, change: Partial<Pick<Conversation, "model" | "settings">>): void {
   const conversation = find(id);
-  if (conversation !== undefined) put({ ...conversation, ...change });
+  if (conversation !== undefined) save({ ...conversation, ...change });
 }
 
-export async function removeChat(id: string): Promise<void> {
-  chats.set((known) => ({ ...known, list: known.list.filter((each) => each.id !== id) }));
-  stopAnswer(id);
-  dropDraft(id);
-  await dropConversation(id);
+export async function deleteChat(id: string): Promise<void> {
+  chats.set((state) => ({ ...state, list: state.list.filter((chat) => chat.id !== id) }));
+  stopResponse(id);
+  deleteDraft(id);
+  await deleteConversation(id);
 }
 
-export async function removeAllChats(): Promise<void> {
+export async function deleteAllChats(): Promise<void> {
   const { list } = chats.get();
-  chats.set((known) => ({ ...known, list: [] }));
+  chats.set((state) => ({ ...state, list: [] }));
   for (const { id } of list) {
-    stopAnswer(id);
-    dropDraft(id);
+    stopResponse(id);
+    deleteDraft(id);
   }
-  await dropAllConversations();
+  await deleteAllConversations();
 }

@@ -1,37 +1,39 @@
-/** How an answer came to its end. */
+import type { Suggestion } from "../server-api/suggestion.ts";
+
+/** How a response ended. */
 export type Ending = "done" | "length" | "stopped" | "cut" | "failed";
 
-export type Question = {
+export type PromptTurn = {
   readonly id: string;
   readonly role: "user";
   readonly text: string;
-  /** As data addresses. */
+  /** As data URLs. */
   readonly images: readonly string[];
 };
 
-export type AnswerTurn = {
+export type ResponseTurn = {
   readonly id: string;
   readonly role: "assistant";
   readonly model: string;
   readonly text: string;
   readonly thinking: string;
+  readonly thinkingSeconds?: number;
   readonly ending: Ending;
-  /** What went wrong and what to do, when something did. */
-  readonly problem?: { readonly sentence: string; readonly nextStep: string };
-  readonly figures?: Figures;
+  readonly error?: { readonly message: string; readonly suggestion?: Suggestion | undefined };
+  readonly stats?: ResponseStats;
 };
 
-export type Figures = {
+export type ResponseStats = {
   readonly tokens: number;
   readonly tokensPerSecond: number;
   readonly firstTokenSeconds: number;
 };
 
-export type Turn = Question | AnswerTurn;
+export type Turn = PromptTurn | ResponseTurn;
 
 export type Settings = {
   readonly system: string;
-  /** By the names of the API; what is not there is left to the model. */
+  /** By the API's names. Missing options use the model's defaults. */
   readonly options: Readonly<Record<string, number>>;
 };
 
@@ -44,33 +46,33 @@ export type Conversation = {
   readonly settings: Settings;
 };
 
-export const noSettings: Settings = { system: "", options: {} };
+export const defaultSettings: Settings = { system: "", options: {} };
 
-const mostTitleCharacters = 60;
+const maxTitleCharacters = 60;
 
-/** As a UUID. Not by `randomUUID`, which browsers have only where a page came by HTTPS or from this machine. */
-export function newId(): string {
+/** A random UUID. Browsers provide `crypto.randomUUID` only on HTTPS and localhost. */
+export function createId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/u, "$1-$2-$3-$4-");
 }
 
-export function newConversation(model: string, settings: Settings): Conversation {
-  return { id: newId(), title: "New chat", model, changedAt: Date.now(), turns: [], settings };
+export function createConversation(model: string, settings: Settings): Conversation {
+  return { id: createId(), title: "New chat", model, changedAt: Date.now(), turns: [], settings };
 }
 
-export function titleOf(text: string): string {
+export function createTitle(text: string): string {
   const line = text.trim().replaceAll(/\s+/gu, " ");
-  return line.length <= mostTitleCharacters ? line : `${line.slice(0, mostTitleCharacters - 1)}…`;
+  return line.length <= maxTitleCharacters ? line : `${line.slice(0, maxTitleCharacters - 1)}…`;
 }
 
-/** As the API takes it; what was stopped or cut off is still what was said. */
-export function messagesOf({ turns, settings }: Pick<Conversation, "turns" | "settings">): readonly object[] {
+/** The `messages` of `/api/chat`. Responses that were stopped or cut off are part of the conversation. */
+export function toMessages({ turns, settings }: Pick<Conversation, "turns" | "settings">): readonly object[] {
   const system = settings.system.trim() === "" ? [] : [{ role: "system", content: settings.system }];
-  const said = turns.filter((turn) => turn.role === "user" || turn.text !== "");
+  const nonEmpty = turns.filter((turn) => turn.role === "user" || turn.text !== "");
   return [
     ...system,
-    ...said.map((turn) => ({
+    ...nonEmpty.map((turn) => ({
       role: turn.role,
       content: turn.text,
       ...(turn.role === "user" && turn.images.length > 0

@@ -1,29 +1,29 @@
-import { noSettings, type Settings } from "./conversation.ts";
+import { defaultSettings, type Settings } from "./conversation.ts";
 import { createStore } from "./store.ts";
 
-/** A question that is being written. */
+/** A message that has not been sent yet. */
 export type Draft = {
   readonly text: string;
-  /** As data addresses. */
+  /** As data URLs. */
   readonly images: readonly string[];
-  /** What a chat that has not begun is to ask of the model; later the chat has its own. */
+  /** For a chat without messages; once it has some, the conversation stores its settings. */
   readonly settings: Settings;
 };
 
-/** Of the chat that has no id yet. */
-export const newChat = "new";
-export const noDraft: Draft = { text: "", images: [], settings: noSettings };
+/** Stands in for the id of a chat without messages. */
+export const newChatId = "new";
+export const emptyDraft: Draft = { text: "", images: [], settings: defaultSettings };
 
-/** By conversation, for as long as the page is open. */
+/** By conversation, until the page is reloaded. */
 export const drafts = createStore<ReadonlyMap<string, Draft>>(new Map());
 
-export function changeDraft(id: string, how: (draft: Draft) => Partial<Draft>): void {
+export function updateDraft(id: string, change: (draft: Draft) => Partial<Draft>): void {
   drafts.set((all) => {
-    const known = all.get(id) ?? noDraft;
-    return new Map(all).set(id, { ...known, ...how(known) });
+    const draft = all.get(id) ?? emptyDraft;
+    return new Map(all).set(id, { ...draft, ...change(draft) });
   });
 }
 
-export function dropDraft(id: string): void {
+export function deleteDraft(id: string): void {
   drafts.set((all) => new Map([...all].filter(([other]) => other !== id)));
 }

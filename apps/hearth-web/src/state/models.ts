@@ -1,7 +1,7 @@
-import { ask, asProblem, type ServerProblem } from "../server-api/api-client.ts";
+import { type RequestError, request, toRequestError } from "../server-api/api-client.ts";
 import { createStore } from "./store.ts";
 
-/** As the server lists it. */
+/** An entry of `/api/tags`. */
 export type Model = {
   readonly name: string;
   readonly size: number;
@@ -9,7 +9,7 @@ export type Model = {
   readonly modified_at: string;
   readonly capabilities: readonly string[];
   readonly details: {
-    /** "remote" for one that engines on other machines serve. */
+    /** "remote" for a model that runs on a remote engine. */
     readonly format?: string;
     readonly family?: string;
     readonly parameter_size?: string;
@@ -20,49 +20,49 @@ export type Model = {
 
 export type Models =
   | { readonly state: "loading" }
-  | { readonly state: "failed"; readonly problem: ServerProblem }
-  | { readonly state: "there"; readonly list: readonly Model[] };
+  | { readonly state: "failed"; readonly error: RequestError }
+  | { readonly state: "loaded"; readonly list: readonly Model[] };
 
 export const models = createStore<Models>({ state: "loading" });
 
 export async function loadModels(): Promise<void> {
   try {
-    const { models: list } = await ask<{ readonly models: readonly Model[] }>("/api/tags");
-    models.set(() => ({ state: "there", list }));
+    const { models: list } = await request<{ readonly models: readonly Model[] }>("/api/tags");
+    models.set(() => ({ state: "loaded", list }));
   } catch (thrown) {
-    const problem = asProblem(thrown);
-    // A list that is there stays while the server is away.
-    models.set((known) => (known.state === "there" ? known : { state: "failed", problem }));
+    const error = toRequestError(thrown);
+    // A list that is already loaded stays usable while the server is unreachable.
+    models.set((current) => (current.state === "loaded" ? current : { state: "failed", error }));
   }
 }
 
-export async function removeModel(name: string): Promise<void> {
-  await ask("/api/delete", { method: "DELETE", body: { model: name } });
+export async function deleteModel(name: string): Promise<void> {
+  await request("/api/delete", { method: "DELETE", body: { model: name } });
   await loadModels();
 }
 
-/** Those one can talk to; the others only make vectors. */
-export function talking(list: readonly Model[]): readonly Model[] {
+/** Models that generate text; the others only compute embeddings. */
+export function chatModels(list: readonly Model[]): readonly Model[] {
   return list.filter(({ capabilities }) => capabilities.includes("completion"));
 }
 
-export function canSee(list: readonly Model[], name: string): boolean {
+export function supportsImages(list: readonly Model[], name: string): boolean {
   return list.some((model) => model.name === name && model.capabilities.includes("vision"));
 }
 
-export function isElsewhere(list: readonly Model[], name: string): boolean {
-  return list.some((model) => model.name === name && model.details.format === "remote");
+export function isRemote({ details }: Model): boolean {
+  return details.format === "remote";
 }
 
-const chosenKey = "hearth-model";
+const storageKey = "hearth-model";
 
-/** The model that was last talked to, while it is there; else the first. */
-export function usualModel(list: readonly Model[]): string | undefined {
-  const last = localStorage.getItem(chosenKey);
-  const usable = talking(list);
+/** The model used last, if it still exists; otherwise the first. */
+export function defaultModel(list: readonly Model[]): string | undefined {
+  const last = localStorage.getItem(storageKey);
+  const usable = chatModels(list);
   return (usable.find(({ name }) => name === last) ?? usable[0])?.name;
 }
 
-export function rememberModel(name: string): void {
-  localStorage.setItem(chosenKey, name);
+export function saveChosenModel(name: string): void {
+  localStorage.setItem(storageKey, name);
 }

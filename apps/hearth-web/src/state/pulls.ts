@@ -1,4 +1,4 @@
-import { askLines, asProblem, type ServerProblem } from "../server-api/api-client.ts";
+import { type RequestError, streamLines, toRequestError } from "../server-api/api-client.ts";
 import { loadModels } from "./models.ts";
 import { createStore } from "./store.ts";
 
@@ -6,14 +6,14 @@ export type Layer = { readonly digest: string; readonly total: number; readonly 
 
 export type Pull = {
   readonly name: string;
-  readonly isPlain: boolean;
-  readonly state: "running" | "done" | "failed" | "cancelled";
-  /** In the server's words. */
+  readonly isInsecure: boolean;
+  readonly state: "running" | "done" | "failed" | "paused";
+  /** The server's status text. */
   readonly status: string;
   readonly layers: readonly Layer[];
-  /** Over the last seconds. */
+  /** Average of the last seconds. */
   readonly bytesPerSecond: number;
-  readonly problem?: ServerProblem;
+  readonly error?: RequestError;
 };
 
 type ProgressLine = {
@@ -23,76 +23,77 @@ type ProgressLine = {
   readonly completed?: number;
 };
 
-/** By name, in the order they were begun. */
+/** By model name, in the order they were started. */
 export const pulls = createStore<ReadonlyMap<string, Pull>>(new Map());
 const controllers = new Map<string, AbortController>();
 
-function change(name: string, how: (pull: Pull) => Pull): void {
+function update(name: string, change: (pull: Pull) => Pull): void {
   pulls.set((all) => {
-    const known = all.get(name);
-    return known === undefined ? all : new Map(all).set(name, how(known));
+    const pull = all.get(name);
+    return pull === undefined ? all : new Map(all).set(name, change(pull));
   });
 }
 
-/** What another pull of it left is taken up again by the server. */
-export async function startPull(name: string, isPlain = false): Promise<void> {
+/** Starts or resumes a pull; the server keeps the bytes of an earlier attempt. */
+export async function startPull(name: string, isInsecure = false): Promise<void> {
   if (pulls.get().get(name)?.state === "running") return;
   const controller = new AbortController();
   controllers.set(name, controller);
-  const begun: Pull = { name, isPlain, state: "running", status: "", layers: [], bytesPerSecond: 0 };
-  pulls.set((all) => new Map(all).set(name, begun));
+  const started: Pull = { name, isInsecure, state: "running", status: "", layers: [], bytesPerSecond: 0 };
+  pulls.set((all) => new Map(all).set(name, started));
   try {
-    await follow(name, isPlain, controller.signal);
-    change(name, (pull) => ({ ...pull, state: "done" }));
+    await readProgress(name, isInsecure, controller.signal);
+    update(name, (pull) => ({ ...pull, state: "done" }));
     await loadModels();
-  } catch (thrown) {
-    change(name, (pull) =>
+  } catch (error) {
+    update(name, (pull) =>
       controller.signal.aborted
-        ? { ...pull, state: "cancelled" }
-        : { ...pull, state: "failed", problem: asProblem(thrown) },
+        ? { ...pull, state: "paused" }
+        : { ...pull, state: "failed", error: toRequestError(error) },
     );
   }
 }
 
-async function follow(name: string, isPlain: boolean, signal: AbortSignal): Promise<void> {
-  const body = { model: name, stream: true, ...(isPlain ? { insecure: true } : {}) };
-  const speed = createSpeed();
-  for await (const line of askLines<ProgressLine>("/api/pull", { method: "POST", body, signal })) {
-    change(name, (pull) => {
-      const layers = withLine(pull.layers, line);
-      const bytesPerSecond = speed(layers.reduce((sum, { completed }) => sum + completed, 0));
+async function readProgress(name: string, isInsecure: boolean, signal: AbortSignal): Promise<void> {
+  const body = { model: name, stream: true, ...(isInsecure ? { insecure: true } : {}) };
+  const measureSpeed = createSpeedMeter();
+  for await (const line of streamLines<ProgressLine>("/api/pull", { method: "POST", body, signal })) {
+    update(name, (pull) => {
+      const layers = withProgress(pull.layers, line);
+      const bytesPerSecond = measureSpeed(layers.reduce((sum, { completed }) => sum + completed, 0));
       return { ...pull, status: line.status, layers, bytesPerSecond };
     });
   }
 }
 
-function withLine(
+function withProgress(
   layers: readonly Layer[],
   { digest, total, completed = 0 }: ProgressLine,
 ): readonly Layer[] {
   if (digest === undefined || total === undefined) return layers;
   const layer = { digest, total, completed };
-  const isKnown = layers.some((other) => other.digest === digest);
-  return isKnown ? layers.map((other) => (other.digest === digest ? layer : other)) : [...layers, layer];
+  const isListed = layers.some((other) => other.digest === digest);
+  return isListed ? layers.map((other) => (other.digest === digest ? layer : other)) : [...layers, layer];
 }
 
-const speedMilliseconds = 3000;
+const speedWindowMilliseconds = 3000;
 
-function createSpeed(): (bytes: number) => number {
-  let marks: { readonly at: number; readonly bytes: number }[] = [];
+/** Returns a function that turns byte counts into bytes per second, averaged over the window. */
+function createSpeedMeter(): (bytes: number) => number {
+  let samples: { readonly at: number; readonly bytes: number }[] = [];
   return (bytes) => {
     const now = performance.now();
-    marks = [...marks.filter(({ at }) => now - at < speedMilliseconds), { at: now, bytes }];
-    const [first] = marks;
+    samples = [...samples.filter(({ at }) => now - at < speedWindowMilliseconds), { at: now, bytes }];
+    const [first] = samples;
     const elapsed = now - (first?.at ?? now);
     return elapsed < 200 ? 0 : ((bytes - (first?.bytes ?? bytes)) / elapsed) * 1000;
   };
 }
 
-export function cancelPull(name: string): void {
+export function pausePull(name: string): void {
   controllers.get(name)?.abort();
 }
 
-export function forgetPull(name: string): void {
+export function dismissPull(name: string): void {
   pulls.set((all) => new Map([...all].filter(([other]) => other !== name)));
 }

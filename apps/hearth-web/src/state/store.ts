@@ -1,8 +1,7 @@
 /**
  * @module
- * What the page knows, outside of what it draws: the models, downloads under way, conversations and the answers that
- * come at this moment. Promises that work goes on while another screen is shown, and that conversations are kept in
- * this browser alone, within bounds.
+ * State that outlives a screen: models, running pulls, conversations and responses that are being streamed. Work
+ * continues while another screen is shown. Conversations are stored in this browser only, up to a limit.
  * Imported by the shell and by screens.
  */
 import { useSyncExternalStore } from "react";
@@ -13,8 +12,8 @@ export type Store<Value> = {
   readonly subscribe: (listener: () => void) => () => void;
 };
 
-export function createStore<Value>(first: Value): Store<Value> {
-  let value = first;
+export function createStore<Value>(initial: Value): Store<Value> {
+  let value = initial;
   const listeners = new Set<() => void>();
   return {
     get: () => value,
@@ -29,10 +28,10 @@ export function createStore<Value>(first: Value): Store<Value> {
   };
 }
 
-/** What of a store a part draws; it is drawn again when that changes. `pick` gives the same object for the same value. */
+/** Subscribes a component to a part of a store. `pick` must return the same object for the same value. */
 export function useStore<Value, Picked = Value>(
   store: Store<Value>,
-  // Without a choice it is the whole.
+  // Without `pick`, Picked is Value.
   pick: (value: Value) => Picked = (value) => value as unknown as Picked,
 ): Picked {
   return useSyncExternalStore(store.subscribe, () => pick(store.get()));

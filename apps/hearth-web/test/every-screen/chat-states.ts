@@ -1,25 +1,33 @@
 import { appear, press } from "@hearth-and-keep/test-servers";
-import { askOn } from "../mock-chat-response.ts";
-import { breakOff, chatAbout, keepOpen, keepWaiting, openChat, type PageState, tell } from "./scene.ts";
+import { sendPrompt } from "../mock-chat-response.ts";
+import {
+  abortRequests,
+  mockJson,
+  mockOpenStream,
+  openAnsweredChat,
+  openChat,
+  type PageState,
+  stallRequests,
+} from "./screen-state.ts";
 
-const rich = `Use a **dictionary** that counts, or the \`Counter\` that Python brings:
+const markdownResponse = `Use a **dictionary**, or the \`Counter\` of the standard library:
 
 \`\`\`python
 from collections import Counter
 
 def count_words(text: str) -> Counter:
-    """Words in small letters, without their punctuation."""
+    """Count words in lower case, without punctuation."""
     words = (word.strip(".,;:!?") for word in text.lower().split())
-    return Counter(word for word in words if word)  # no empty ones
+    return Counter(word for word in words if word)  # skip empty strings
 \`\`\`
 
-### What to look out for
+### Watch out for
 
-1. Capital letters: *The* and *the* are one word.
+1. Capitalization: *The* and *the* are one word.
 2. Punctuation at the end of a word.
-3. Words with a hyphen.
+3. Hyphenated words.
 
-| Way | Lines | Speed |
+| Approach | Lines | Speed |
 |---|---|---|
 | dictionary | 6 | good |
 | \`Counter\` | 2 | better |
@@ -29,103 +37,106 @@ def count_words(text: str) -> Counter:
 
 > For large files, read line by line.
 
-More is in the [documentation](https://docs.python.org/3/library/collections.html).`;
+See the [documentation](https://docs.python.org/3/library/collections.html).`;
 
 const thoughts =
-  "The person wants to count words. A Counter is the shortest way. I should mention punctuation.";
+  "The user wants to count words. A Counter is the shortest solution. I should mention punctuation.";
 
 export const chatStates: readonly PageState[] = [
   { name: "chat-new", reach: openChat },
   {
     name: "chat-loading",
     reach: async (page, url) => {
-      await keepWaiting(page, "**/api/tags");
+      await stallRequests(page, "**/api/tags");
       await page.goto(`${url}/ui`);
-      await appear(page.getByRole("status", { name: "Loading the models" }));
+      await appear(page.getByRole("status", { name: "Loading models" }));
     },
   },
   {
     name: "chat-unreachable",
     isRefused: true,
     reach: async (page, url) => {
-      await breakOff(page, "**/api/tags");
+      await abortRequests(page, "**/api/tags");
       await page.goto(`${url}/ui`);
-      await appear(page.getByText("Hearth cannot be reached"));
+      await appear(page.getByText("Cannot reach Hearth"));
     },
   },
   {
     name: "first-visit",
     reach: async (page, url) => {
-      await tell(page, "**/api/tags", { models: [] });
+      await mockJson(page, "**/api/tags", { models: [] });
       await page.goto(`${url}/ui`);
-      await appear(page.getByText("Your hearth is lit"));
+      await appear(page.getByText("Hearth is running"));
     },
   },
   {
     name: "chat-waiting",
     reach: async (page, url) => {
-      await keepWaiting(page, "**/api/chat");
+      await stallRequests(page, "**/api/chat");
       await openChat(page, url);
-      await askOn(page, "Are you there?");
-      await appear(page.getByText("Reading your question"));
+      await sendPrompt(page, "Are you there?");
+      await appear(page.getByText("Waiting for the first token"));
     },
   },
   {
-    name: "chat-growing",
+    name: "chat-streaming",
     reach: async (page, url) => {
       await openChat(page, url);
-      await keepOpen(page, "/api/chat", [{ message: { content: rich.slice(0, 420) }, done: false }]);
-      await askOn(page, "How do I count words?");
+      await mockOpenStream(page, "/api/chat", [
+        { message: { content: markdownResponse.slice(0, 420) }, done: false },
+      ]);
+      await sendPrompt(page, "How do I count words?");
       await appear(page.getByText("Use a"));
     },
   },
-  { name: "chat-answer", reach: (page, url) => chatAbout(page, url, { text: rich }) },
+  { name: "chat-answer", reach: (page, url) => openAnsweredChat(page, url, { text: markdownResponse }) },
   {
     name: "chat-thinking",
     reach: async (page, url) => {
-      await chatAbout(page, url, { text: "With a `Counter`.", thinking: thoughts });
+      await openAnsweredChat(page, url, { text: "With a `Counter`.", thinking: thoughts });
       await press(page.getByText("Thought for"));
     },
   },
   {
-    name: "chat-broken-off",
-    reach: (page, url) => chatAbout(page, url, { text: "Use a dictionary that", isCut: true }),
+    name: "chat-cut-off",
+    reach: (page, url) => openAnsweredChat(page, url, { text: "Use a dictionary that", isCut: true }),
   },
   {
-    name: "chat-refused",
+    name: "chat-error",
     isRefused: true,
     reach: (page, url) => {
       const error = "model requires more system memory (5.6 GiB) than is available";
-      return chatAbout(page, url, { refusal: { status: 500, error } });
+      const body = { error, code: "insufficient-memory", needed_bytes: 6e9 } as const;
+      return openAnsweredChat(page, url, { error: { status: 500, body } });
     },
   },
   {
-    name: "chat-unanswered",
+    name: "chat-no-response",
     reach: async (page, url) => {
-      await keepWaiting(page, "**/api/chat");
+      await stallRequests(page, "**/api/chat");
       await openChat(page, url);
-      await askOn(page, "Are you there?");
-      await appear(page.getByText("Reading your question"));
+      await sendPrompt(page, "Are you there?");
+      await appear(page.getByText("Waiting for the first token"));
       await page.reload();
-      await appear(page.getByText("This question has no answer"));
+      await appear(page.getByText("No response yet."));
     },
   },
   {
     name: "chat-edit",
     reach: async (page, url) => {
-      await chatAbout(page, url, { text: "With a `Counter`." });
-      await press(page.getByRole("button", { name: "Edit this question" }));
-      await appear(page.getByText("What followed is replaced."));
+      await openAnsweredChat(page, url, { text: "With a `Counter`." });
+      await press(page.getByRole("button", { name: "Edit message" }));
+      await appear(page.getByText("Later messages will be replaced."));
     },
   },
   {
-    name: "chat-sees",
+    name: "chat-image",
     reach: async (page, url) => {
       const details = { family: "tiny", parameter_size: "3M", quantization_level: "F16" };
-      const name = "sees:latest";
+      const name = "vision:latest";
       const capabilities = ["completion", "vision"];
       const model = { name, size: 5e6, digest: "0".repeat(64), modified_at: "2026-01-01T00:00:00Z" };
-      await tell(page, "**/api/tags", { models: [{ ...model, details, capabilities }] });
+      await mockJson(page, "**/api/tags", { models: [{ ...model, details, capabilities }] });
       await openChat(page, url);
       const buffer = Buffer.from(pixel, "base64");
       await page
@@ -142,14 +153,14 @@ export const chatStates: readonly PageState[] = [
       await page.getByLabel("System prompt").fill("You are a patient teacher. Answer briefly.");
       await page.getByLabel("Temperature").fill("0.3");
       await page.getByLabel("Top p").fill("7");
-      await appear(page.getByText("A number from 0 to 1"));
+      await appear(page.getByText("Enter a number from 0 to 1"));
     },
   },
   {
-    name: "chat-clear-all",
+    name: "chat-delete-all",
     reach: async (page, url) => {
-      await chatAbout(page, url, { text: "With a `Counter`." });
-      await press(page.getByRole("button", { name: "Clear all" }));
+      await openAnsweredChat(page, url, { text: "With a `Counter`." });
+      await press(page.getByRole("button", { name: "Delete all chats" }));
       await appear(page.getByRole("dialog"));
     },
   },

@@ -1,11 +1,11 @@
-import type { CallHead } from "@hearth-and-keep/http-service";
+import type { RequestHead } from "@hearth-and-keep/http-service";
 
 /**
- * Every credential a request shows, in any of the three forms, on every family: `Authorization: Bearer`,
- * `Authorization: Basic` (its password; the name does not matter) and `x-api-key`. An empty one counts as none,
- * because clients without a key send it so. Queries and cookies are never looked at.
+ * All credentials of a request: `Authorization: Bearer`, `Authorization: Basic` (the password; the user name is ignored)
+ * and `x-api-key`, accepted on every API. Empty ones are ignored, because clients without a key send them.
+ * Query parameters and cookies are never used.
  */
-export function readCredentials(headers: CallHead["headers"]): readonly string[] {
+export function readCredentials(headers: RequestHead["headers"]): readonly string[] {
   const authorizations = valuesOf(headers["authorization"]).map(readAuthorization);
   const apiKeys = valuesOf(headers["x-api-key"]).map((text) => text.trim());
   return [...authorizations, ...apiKeys].filter((credential) => credential !== "");
@@ -28,7 +28,7 @@ function readAuthorization(header: string): string {
   }
 }
 
-/** `name:password` in base64; the password may hold colons. */
+/** `name:password` in base64; the password may contain colons. */
 function readPassword(encoded: string): string {
   const text = Buffer.from(encoded, "base64").toString("utf8");
   const colon = text.indexOf(":");

@@ -1,31 +1,31 @@
-import type { CallHead, WholeAnswer } from "@hearth-and-keep/http-service";
-import { type Access, admit } from "./admit.ts";
+import type { BufferedResponse, RequestHead } from "@hearth-and-keep/http-service";
 import { isAllowedHost, isAllowedOrigin, loopbackSites } from "./allowed-sites.ts";
-import { refuseOtherSites } from "./refuse-other-sites.ts";
+import { type Access, authenticate } from "./authenticate.ts";
+import { rejectCrossSite } from "./reject-cross-site.ts";
 
-const readableHeaders = "x-request-id, request-id, x-context-truncated, retry-after";
+const exposedHeaders = "x-request-id, request-id, x-context-truncated, retry-after";
 const methods = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const preflightSeconds = "600";
 
-/** What lets an allowed page read the answer. No credentials: a browser's cookies and passwords are not for pages. */
-export function crossOriginHeaders(head: CallHead, access: Access): Readonly<Record<string, string>> {
+/** CORS headers that let an allowed page read the response. Credentials are never allowed. */
+export function crossOriginHeaders(head: RequestHead, access: Access): Readonly<Record<string, string>> {
   const origin = allowedOriginOf(head, access);
   if (origin === undefined) return { vary: "origin" };
   return {
     vary: "origin",
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": readableHeaders,
+    "access-control-expose-headers": exposedHeaders,
   };
 }
 
-/** The one question that needs no key, because browsers ask it without; any other OPTIONS needs one. */
-export function answerPreflight(head: CallHead, access: Access): WholeAnswer {
+/** Preflight requests need no API key, because browsers send them without one. Any other OPTIONS needs one. */
+export function handlePreflight(head: RequestHead, access: Access): BufferedResponse {
   const { headers } = head;
   if (headers["origin"] === undefined || headers["access-control-request-method"] === undefined) {
-    admit(head, access);
+    authenticate(head, access);
     return { status: 204 };
   }
-  refuseOtherSites(head, access.sites ?? loopbackSites);
+  rejectCrossSite(head, access.sites ?? loopbackSites);
   return {
     status: 204,
     headers: {
@@ -39,14 +39,14 @@ export function answerPreflight(head: CallHead, access: Access): WholeAnswer {
   };
 }
 
-function allowedOriginOf({ headers }: CallHead, { sites = loopbackSites }: Access): string | undefined {
+function allowedOriginOf({ headers }: RequestHead, { sites = loopbackSites }: Access): string | undefined {
   const { host, origin } = headers;
   if (typeof host !== "string" || typeof origin !== "string" || !isAllowedHost(host, sites)) return undefined;
   return isAllowedOrigin(origin, host, sites) ? origin : undefined;
 }
 
-/** A page that may call may send what it likes; clients name a dozen headers of their own. */
-function allowedHeaders(asked: string | readonly string[] | undefined): Readonly<Record<string, string>> {
-  const isList = typeof asked === "string" && /^[a-z0-9!#$%&'*+.^_`|~, -]{1,2048}$/iu.test(asked);
-  return isList ? { "access-control-allow-headers": asked } : {};
+/** Allows whatever headers a page asks for, because clients send many headers of their own. */
+function allowedHeaders(requested: string | readonly string[] | undefined): Readonly<Record<string, string>> {
+  const isList = typeof requested === "string" && /^[a-z0-9!#$%&'*+.^_`|~, -]{1,2048}$/iu.test(requested);
+  return isList ? { "access-control-allow-headers": requested } : {};
 }

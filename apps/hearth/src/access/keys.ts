@@ -1,18 +1,18 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** A key that is accepted. Only its hash is kept. */
+/** An accepted API key. Only its hash is stored. */
 export type AccessKey = { readonly name: string; readonly sha256: Uint8Array };
 
 export function accessKey(name: string, key: string): AccessKey {
   return { name, sha256: hash(key) };
 }
 
-/** Takes as long for a wrong key as for a right one, whichever of them it is. */
+/** Constant time, whether or not and which key matches. */
 export function findKey(keys: readonly AccessKey[], credential: string): AccessKey | undefined {
-  const shown = hash(credential);
+  const candidate = hash(credential);
   let found: AccessKey | undefined;
   for (const key of keys) {
-    if (timingSafeEqual(key.sha256, shown)) found = key;
+    if (timingSafeEqual(key.sha256, candidate)) found = key;
   }
   return found;
 }

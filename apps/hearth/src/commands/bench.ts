@@ -1,14 +1,15 @@
 import { writeFile } from "node:fs/promises";
+import { Option } from "commander";
 import { callFailure } from "../server-client/call-failure.ts";
-import type { ServerCaller, ServerFlags } from "../server-client/call-server.ts";
-import { listedModels } from "../server-client/response-types.ts";
-import { drawCurve, drawCurveAsSvg } from "../terminal/curve.ts";
-import { tellSeconds } from "../terminal/measures.ts";
+import { listModels } from "../server-client/response-types.ts";
+import type { ServerClient, ServerFlags } from "../server-client/server-client.ts";
+import { formatDuration } from "../terminal/format-units.ts";
+import { sanitizeLine } from "../terminal/sanitize-text.ts";
 import { errorScreen, screen } from "../terminal/screen.ts";
-import { makeSafeLine } from "../terminal/untrusted-text.ts";
-import { showWaiting } from "../terminal/waiting-bar.ts";
-import { type Measured, measureModel } from "./bench/measure-model.ts";
-import type { Define } from "./command-row.ts";
+import { showSpinner } from "../terminal/spinner.ts";
+import { renderChart, renderChartAsSvg } from "../terminal/throughput-chart.ts";
+import { type BenchmarkResult, measureModel } from "./bench/measure-model.ts";
+import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 
 type BenchFlags = ServerFlags & {
@@ -18,72 +19,86 @@ type BenchFlags = ServerFlags & {
   readonly seconds: string;
 };
 
-const mostClients = 64;
+const maxClients = 64;
 
-export const define: Define = (command) => {
+export const define: DefineCommand = (command) => {
   addServerFlags(
     command
-      .argument("[model]", "the model to measure (default: the smallest that is here)")
-      .option("--clients <numbers>", "how many ask at once, with commas between", "1,2,4,8,16")
-      .option("--seconds <number>", "about how long all of it may take", "30")
-      .option("--svg <file>", "draw the curve into this file, too")
-      .option("--json", "as JSON, for programs"),
+      .argument("[model]", "model to measure (default: the smallest local model)")
+      .addOption(
+        new Option("--clients <numbers>", "numbers of concurrent clients, comma-separated").default(
+          "1,2,4,8,16",
+          "1,2,4,8,16",
+        ),
+      )
+      .addOption(new Option("--seconds <number>", "approximate time limit").default("30", "30"))
+      .option("--svg <file>", "also write the chart to this file")
+      .option("--json", "print JSON"),
   ).action((model: string | undefined, flags: BenchFlags) =>
     withServer(flags, async (server) => {
       const name = model ?? (await smallestModel(server));
-      const measured = await measure(server, name, flags);
-      const curve = {
-        title: `${makeSafeLine(name)}: clients against tokens per second`,
-        points: measured.curve,
+      const result = await measure(server, name, flags);
+      const chart = {
+        title: `${sanitizeLine(name)}: tokens per second by number of clients`,
+        points: result.throughput,
       };
-      if (flags.svg !== undefined) await writeSvg(flags.svg, drawCurveAsSvg(curve));
-      if (flags.json === true) screen.line(JSON.stringify(measured, null, 2));
-      else for (const line of [...tell(measured), "", ...drawCurve(curve, screen)]) screen.line(line);
-      if (measured.isCut)
-        errorScreen.line("The time was over before more clients were tried; --seconds gives it more");
+      if (flags.svg !== undefined) await writeSvg(flags.svg, renderChartAsSvg(chart));
+      if (flags.json === true) screen.writeLine(JSON.stringify(result, null, 2));
+      else
+        for (const line of [...formatSummary(result), "", ...renderChart(chart, screen)])
+          screen.writeLine(line);
+      if (result.isTruncated)
+        errorScreen.writeLine(
+          "Time limit reached before all client counts were measured; raise it with --seconds",
+        );
     }),
   );
 };
 
-async function measure(server: ServerCaller, model: string, flags: BenchFlags): Promise<Measured> {
+async function measure(server: ServerClient, model: string, flags: BenchFlags): Promise<BenchmarkResult> {
   const clients = flags.clients
     .split(",")
-    .map((text) => readNumber(text.trim(), { flag: "--clients", most: mostClients }));
-  const seconds = readNumber(flags.seconds, { flag: "--seconds", most: 3600 });
+    .map((text) => parsePositiveInteger(text.trim(), { flag: "--clients", max: maxClients }));
+  const seconds = parsePositiveInteger(flags.seconds, { flag: "--seconds", max: 3600 });
   using stack = new DisposableStack();
-  stack.use(showWaiting(errorScreen, `Measuring ${makeSafeLine(model)}`));
+  stack.use(showSpinner(errorScreen, `Measuring ${sanitizeLine(model)}`));
   return await measureModel(server, { model, clients: clients.slice(0, 16), seconds });
 }
 
-function readNumber(text: string, { flag, most }: { readonly flag: string; readonly most: number }): number {
+function parsePositiveInteger(
+  text: string,
+  { flag, max }: { readonly flag: string; readonly max: number },
+): number {
   const value = /^\d{1,4}$/u.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= most) return value;
-  const sentence = `Cannot use ${flag} "${text}": it must be a whole number from 1 to ${most}`;
-  throw callFailure({ kind: "words-wrong", sentence });
+  if (value >= 1 && value <= max) return value;
+  const message = `Invalid ${flag} "${text}": use a whole number from 1 to ${max}`;
+  throw callFailure({ kind: "usage-error", message });
 }
 
-async function smallestModel(server: ServerCaller): Promise<string> {
-  const models = await listedModels(server);
-  const able = models.filter(({ capabilities = ["completion"] }) => capabilities.includes("completion"));
-  const [smallest] = able.toSorted((one, other) => one.size - other.size);
+async function smallestModel(server: ServerClient): Promise<string> {
+  const models = await listModels(server);
+  const generative = models.filter(({ capabilities = ["completion"] }) =>
+    capabilities.includes("completion"),
+  );
+  const [smallest] = generative.toSorted((one, other) => one.size - other.size);
   if (smallest !== undefined) return smallest.name;
-  const sentence = "Cannot measure: no model is here that writes text";
-  throw callFailure({ kind: "words-wrong", sentence, next: "hearth pull MODEL fetches one" });
+  const message = "No local model can generate text";
+  throw callFailure({ kind: "usage-error", message, next: 'run "hearth pull MODEL" to download one' });
 }
 
-function tell({
+function formatSummary({
   model,
   loadSeconds,
   firstTokenSeconds,
-  readTokensPerSecond,
-  writeTokensPerSecond,
-}: Measured): readonly string[] {
+  promptTokensPerSecond,
+  outputTokensPerSecond,
+}: BenchmarkResult): readonly string[] {
   const rows: readonly (readonly [name: string, value: string])[] = [
-    ["Model", makeSafeLine(model)],
-    ["Loading", tellSeconds(loadSeconds)],
-    ["First token", `${(firstTokenSeconds * 1000).toFixed(0)} ms after a short question`],
-    ["Reading", `${readTokensPerSecond.toFixed(0)} tokens/s of a long prompt`],
-    ["Writing", `${writeTokensPerSecond.toFixed(1)} tokens/s for one client`],
+    ["Model", sanitizeLine(model)],
+    ["Load", formatDuration(loadSeconds)],
+    ["First token", `${(firstTokenSeconds * 1000).toFixed(0)} ms, short prompt`],
+    ["Prompt", `${promptTokensPerSecond.toFixed(0)} tokens/s, long prompt`],
+    ["Output", `${outputTokensPerSecond.toFixed(1)} tokens/s, one client`],
   ];
   return rows.map(([name, value]) => `${name.padEnd(14)}${value}`);
 }
@@ -91,8 +106,8 @@ function tell({
 async function writeSvg(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text);
-  } catch (problem) {
-    const sentence = `Cannot write "${file}": its folder is not there, or it is not yours to write to`;
-    throw callFailure({ kind: "words-wrong", sentence }, { cause: problem });
+  } catch (error) {
+    const message = `Cannot write "${file}": the folder does not exist or is not writable`;
+    throw callFailure({ kind: "usage-error", message }, { cause: error });
   }
 }

@@ -1,108 +1,105 @@
-import { readParameterText } from "../models/metadata/parameter-text.ts";
-import type { PromptLine } from "../terminal/prompt-line.ts";
-import type { Conversation } from "./conversation.ts";
+import { parseParameter } from "../models/metadata/parse-parameter.ts";
+import type { ChatContext } from "./conversation.ts";
 
-type SettingParts = { readonly conversation: Conversation; readonly line: PromptLine };
+/** Applies a setting, and returns what to print: the new state, or why the value is invalid. */
+type ApplySetting = (value: string, context: ChatContext) => string;
 
-/** Changes the chat, and says what is so from now on, or why it is not. */
-type Change = (rest: string, parts: SettingParts) => string;
-
-export const settings: readonly (readonly [usage: string, meaning: string])[] = [
-  ["/set system TEXT", "what the model is told before everything else; without TEXT, its own again"],
-  ["/set parameter NAME VALUE", "as in temperature 0.2, num_ctx 8192 or seed 7"],
-  ["/set think [low|medium|high]", "think before answering; /set nothink does not"],
-  ["/set think show", "show all of it; /set think fold shows one line"],
-  ["/set format json", "answer in JSON; /set noformat as it likes"],
-  ["/set verbose", "tokens per second after each answer; /set quiet does not"],
-  ["/set nowordwrap", "answers as the model writes them; /set wordwrap draws them"],
-  ["/set history", "keep typed lines for later; /set nohistory does not"],
+export const settingsHelp: readonly (readonly [usage: string, description: string])[] = [
+  ["/set system TEXT", "set the system prompt; without TEXT, restore the model's own"],
+  ["/set parameter NAME VALUE", "set a parameter, e.g. temperature 0.2, num_ctx 8192 or seed 7"],
+  ["/set think [low|medium|high]", "turn thinking on; /set nothink turns it off"],
+  ["/set think show", "show all of the thinking; /set think fold shows one line"],
+  ["/set format json", "respond in JSON; /set noformat turns this off"],
+  ["/set verbose", "show timings after each response; /set quiet hides them"],
+  ["/set nowordwrap", "print responses unformatted; /set wordwrap renders Markdown"],
+  ["/set history", "save typed lines for later chats; /set nohistory does not"],
 ];
 
-/** Undefined for a word that changes nothing. */
-export function changeSetting(name: string, value: string, parts: SettingParts): string | undefined {
-  return Object.hasOwn(changes, name) ? changes[name]?.(value, parts) : undefined;
+/** Returns undefined if there is no such setting. */
+export function applySetting(name: string, value: string, context: ChatContext): string | undefined {
+  return Object.hasOwn(settingHandlers, name) ? settingHandlers[name]?.(value, context) : undefined;
 }
 
-const changes: Readonly<Record<string, Change>> = {
+const settingHandlers: Readonly<Record<string, ApplySetting>> = {
   system: setSystem,
   parameter: setParameter,
   think: setThink,
-  nothink(_rest, { conversation }) {
+  nothink(_value, { conversation }) {
     conversation.think = false;
-    return "It answers without thinking";
+    return "Thinking off";
   },
-  format(rest, { conversation }) {
-    if (rest !== "json") return "/set format knows json alone; a schema goes with hearth run --format FILE";
+  format(value, { conversation }) {
+    if (value !== "json") return 'Usage: /set format json; for a schema, use "hearth run --format FILE"';
     conversation.format = "json";
-    return "It answers in JSON; tell it so in words, too";
+    return "JSON output on; ask for JSON in your prompt as well";
   },
-  noformat(_rest, { conversation }) {
+  noformat(_value, { conversation }) {
     conversation.format = undefined;
-    return "It answers as it likes";
+    return "JSON output off";
   },
-  verbose(_rest, { conversation }) {
+  verbose(_value, { conversation }) {
     conversation.isVerbose = true;
-    return "Speed is told after each answer";
+    return "Verbose on";
   },
-  quiet(_rest, { conversation }) {
+  quiet(_value, { conversation }) {
     conversation.isVerbose = false;
-    return "Speed is not told";
+    return "Verbose off";
   },
-  wordwrap(_rest, { conversation }) {
-    conversation.wrapsWords = true;
-    return "Answers are drawn, and broken between words";
+  wordwrap(_value, { conversation }) {
+    conversation.rendersMarkdown = true;
+    return "Markdown rendering and word wrap on";
   },
-  nowordwrap(_rest, { conversation }) {
-    conversation.wrapsWords = false;
-    return "Answers stand as the model writes them";
+  nowordwrap(_value, { conversation }) {
+    conversation.rendersMarkdown = false;
+    return "Markdown rendering and word wrap off";
   },
-  history(_rest, { line }) {
-    line.keepsHistory = true;
-    return "What is typed is kept for the next time";
+  history(_value, { editor }) {
+    editor.recordsHistory = true;
+    return "History on: typed lines are saved";
   },
-  nohistory(_rest, { line }) {
-    line.keepsHistory = false;
-    return "What is typed is not kept";
+  nohistory(_value, { editor }) {
+    editor.recordsHistory = false;
+    return "History off: typed lines are not saved";
   },
 };
 
-function setSystem(rest: string, { conversation }: SettingParts): string {
-  const text = unquote(rest);
+function setSystem(value: string, { conversation }: ChatContext): string {
+  const text = unquote(value);
   if (text.trim() !== "") {
     conversation.system = text;
-    return "The model is told this from now on";
+    return "System prompt set";
   }
   conversation.system = undefined;
-  return conversation.shown.system
-    ? "The model is told its own system text again; /show system shows it"
-    : "The model is told nothing beforehand";
+  return conversation.modelInfo.system
+    ? "System prompt reset to the model's own; see it with /show system"
+    : "System prompt removed";
 }
 
-function setParameter(rest: string, { conversation }: SettingParts): string {
-  const [, name = "", value = ""] = /^(\S*)\s*([\s\S]*)$/u.exec(rest) ?? [];
-  if (value === "") return "Say a name and a value, as in /set parameter temperature 0.2";
-  const read = readParameterText(name, name === "stop" ? splitTexts(value) : [unquote(value)]);
-  if ("reason" in read) return `Cannot set ${name} to ${value}: ${read.reason}`;
-  if (read.isRetired) return `${name} changes nothing any more`;
-  conversation.parameters[name] = read.value;
-  return `${name} is ${value}`;
+function setParameter(value: string, { conversation }: ChatContext): string {
+  const [, name = "", text = ""] = /^(\S*)\s*([\s\S]*)$/u.exec(value) ?? [];
+  if (text === "") return "Usage: /set parameter NAME VALUE, e.g. /set parameter temperature 0.2";
+  const parsed = parseParameter(name, name === "stop" ? splitQuoted(text) : [unquote(text)]);
+  if ("reason" in parsed) return `Cannot set ${name} to ${text}: ${parsed.reason}`;
+  if (parsed.isDeprecated) return `${name} is obsolete and has no effect`;
+  conversation.parameters[name] = parsed.value;
+  return `Set ${name} to ${text}`;
 }
 
-/** Words, and texts in quotes, which may have spaces in them. */
-function splitTexts(text: string): readonly string[] {
-  return [...text.matchAll(/"([^"]*)"|\S+/gu)].map(([word, inside]) => inside ?? word);
+/** Splits at spaces, except inside double quotes. */
+function splitQuoted(text: string): readonly string[] {
+  return [...text.matchAll(/"([^"]*)"|\S+/gu)].map(([match, quoted]) => quoted ?? match);
 }
 
-const levels = ["low", "medium", "high"];
+const thinkLevels = ["low", "medium", "high"];
 
-function setThink(rest: string, { conversation }: SettingParts): string {
-  if (rest === "show" || rest === "fold") {
-    conversation.thinkingView = rest === "show" ? "shown" : "folded";
-    return rest === "show" ? "Thinking is shown" : "Thinking is one line";
+function setThink(value: string, { conversation }: ChatContext): string {
+  if (value === "show" || value === "fold") {
+    conversation.thinkingView = value === "show" ? "shown" : "folded";
+    return value === "show" ? "Thinking is shown" : "Thinking is folded into one line";
   }
-  if (rest !== "" && !levels.includes(rest)) return "/set think knows low, medium, high, show and fold";
-  conversation.think = rest === "" ? true : rest;
-  return "It thinks before it answers";
+  if (value !== "" && !thinkLevels.includes(value)) return "Usage: /set think [low|medium|high|show|fold]";
+  conversation.think = value === "" ? true : value;
+  return value === "" ? "Thinking on" : `Thinking on, level ${value}`;
 }
 
 function unquote(text: string): string {
@@ -110,6 +107,6 @@ function unquote(text: string): string {
     /^(?:"""([\s\S]*)"""|"([\s\S]*)")$/u
       .exec(text)
       ?.slice(1)
-      .find((part) => part !== undefined) ?? text
+      .find((group) => group !== undefined) ?? text
   );
 }

@@ -1,140 +1,141 @@
-import { ownFiles } from "../server-client/app-paths.ts";
+import { appPaths } from "../server-client/app-paths.ts";
 import { CallError } from "../server-client/call-failure.ts";
-import type { ServerCaller } from "../server-client/call-server.ts";
-import type { AnswerEnd } from "../server-client/response-types.ts";
-import { showAnswer } from "../terminal/answer-view.ts";
-import { explainCall } from "../terminal/format-error.ts";
-import { openPromptLine, type PromptLine } from "../terminal/prompt-line.ts";
+import type { GenerationStats } from "../server-client/response-types.ts";
+import type { ServerClient } from "../server-client/server-client.ts";
+import { formatCallFailure, formatLines } from "../terminal/format-error.ts";
+import { type LineEditor, openLineEditor } from "../terminal/line-editor.ts";
+import { showResponse } from "../terminal/response-view.ts";
+import { sanitizeText } from "../terminal/sanitize-text.ts";
 import { screen } from "../terminal/screen.ts";
-import { wrapTo } from "../terminal/text-width.ts";
-import { makeSafe } from "../terminal/untrusted-text.ts";
-import { showWaiting } from "../terminal/waiting-bar.ts";
-import { type Conversation, loadModel, say, tellEnd } from "./conversation.ts";
-import { findImages } from "./prompt-images.ts";
-import { obey } from "./slash-commands.ts";
+import { showSpinner } from "../terminal/spinner.ts";
+import { wrapToWidth } from "../terminal/text-width.ts";
+import { type ChatContext, type Conversation, formatStats, loadModel, sendMessage } from "./conversation.ts";
+import { extractImages } from "./prompt-images.ts";
+import { runSlashCommand } from "./slash-commands.ts";
 
-const quotes = '"""';
-/** What can be of several lines, from one mark to the next: a message, and a system text. */
-const quoted = /^\s*(?:\/set\s+system\s+)?"""/u;
-const mostShownTurns = 2;
-const mostShownLines = 6;
+const tripleQuotes = '"""';
+/** A message or a system prompt may span several lines between triple quotes. */
+const multilineStart = /^\s*(?:\/set\s+system\s+)?"""/u;
+const maxShownMessages = 2;
+const maxShownLines = 6;
 
-/** Talks with a person until they leave. */
-export async function chat(server: ServerCaller, conversation: Conversation): Promise<void> {
-  using line = openPromptLine(ownFiles().history);
-  await load(server, conversation, line);
-  showEarlier(conversation);
-  screen.line(screen.style("dim", "/? tells what can be typed, /bye leaves"));
-  const pictures = conversation.images.length;
-  if (pictures > 0) {
-    const told = pictures === 1 ? "The picture goes" : `The ${pictures} pictures go`;
-    screen.line(screen.style("dim", `${told} with the first question`));
+/** Runs an interactive chat until the user exits. */
+export async function chat(server: ServerClient, conversation: Conversation): Promise<void> {
+  using editor = openLineEditor(appPaths().history);
+  await load({ server, conversation, editor });
+  showSavedMessages(conversation);
+  screen.writeLine(screen.style("dim", "Type /? for help, /bye to exit"));
+  const imageCount = conversation.images.length;
+  if (imageCount > 0) {
+    const images = imageCount === 1 ? "1 image" : `${imageCount} images`;
+    screen.writeLine(screen.style("dim", `${images} will be sent with your first message`));
   }
   for (let hasInterrupted = false; ; ) {
-    const typed = await line.read(">>> ");
-    if (typed.kind === "end" || (typed.kind === "interrupt" && typed.isEmpty && hasInterrupted)) {
-      if (typed.kind === "end") screen.line();
+    const input = await editor.read(">>> ");
+    if (input.kind === "end" || (input.kind === "interrupt" && input.isEmpty && hasInterrupted)) {
+      if (input.kind === "end") screen.writeLine();
       return;
     }
-    hasInterrupted = typed.kind === "interrupt" && typed.isEmpty;
-    if (hasInterrupted) screen.line(screen.style("dim", "Ctrl-C once more, or Ctrl-D, leaves"));
-    const text = typed.kind === "text" ? await readWhole(typed.text, line) : "";
+    hasInterrupted = input.kind === "interrupt" && input.isEmpty;
+    if (hasInterrupted) screen.writeLine(screen.style("dim", "Press Ctrl-C again or Ctrl-D to exit"));
+    const text = input.kind === "text" ? await readMultiline(input.text, editor) : "";
     if (text.trim() === "") continue;
-    if (!(await answer(text, { server, conversation, line }))) return;
+    if (!(await handleInput(text, { server, conversation, editor }))) return;
   }
 }
 
-type ChatParts = {
-  readonly server: ServerCaller;
-  readonly conversation: Conversation;
-  readonly line: PromptLine;
-};
-
-/** False when the person leaves. A failure is told, and the chat goes on. */
-async function answer(text: string, { server, conversation, line }: ChatParts): Promise<boolean> {
-  line.remember(text);
+/** Returns false to exit. Failures are printed, and the chat continues. */
+async function handleInput(text: string, context: ChatContext): Promise<boolean> {
+  context.editor.addToHistory(text);
   try {
+    // A path such as /tmp/image.png is part of a message, not a command.
     if (!text.startsWith("/") || /^\/[^\s/]+\//u.test(text)) {
-      await speak(text, { server, conversation, line });
+      await streamResponse(text, context);
       return true;
     }
-    const outcome = await obey(text, { server, conversation, line });
-    if (outcome === "load") {
-      await load(server, conversation, line);
-      showEarlier(conversation);
+    const result = await runSlashCommand(text, context);
+    if (result === "load") {
+      await load(context);
+      showSavedMessages(context.conversation);
     }
-    return outcome !== "leave";
-  } catch (problem) {
-    if (!(problem instanceof CallError)) throw problem;
-    for (const told of explainCall(problem.failure).sentences.flatMap(wrap)) screen.line(told);
+    return result !== "exit";
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    for (const line of formatLines(formatCallFailure(error.failure)).flatMap(wrap)) screen.writeLine(line);
     return true;
   }
 }
 
-function wrap(sentence: string): readonly string[] {
-  return wrapTo(screen.style("yellow", sentence), screen.columns() - 1);
+function wrap(text: string): readonly string[] {
+  return wrapToWidth(screen.style("yellow", text), screen.columns() - 1);
 }
 
-/** What begins with three quotes goes on over lines, until three more. A command keeps its quotes. */
-async function readWhole(first: string, line: PromptLine): Promise<string> {
-  const start = quoted.exec(first)?.[0].length;
+/** Reads further lines of an input that starts with triple quotes, up to the closing ones. A command keeps its quotes. */
+async function readMultiline(first: string, editor: LineEditor): Promise<string> {
+  const start = multilineStart.exec(first)?.[0].length;
   if (start === undefined) return first;
   const head = first.slice(0, start);
   let text = first.slice(start);
-  while (!text.trimEnd().endsWith(quotes)) {
-    const typed = await line.read("... ");
-    if (typed.kind !== "text") return "";
-    text += `\n${typed.text}`;
+  while (!text.trimEnd().endsWith(tripleQuotes)) {
+    const input = await editor.read("... ");
+    if (input.kind !== "text") return "";
+    text += `\n${input.text}`;
   }
-  const inside = text.trimEnd().slice(0, -quotes.length).replace(/^\n/u, "");
-  return head.trim() === quotes ? inside : head + inside + quotes;
+  const inside = text.trimEnd().slice(0, -tripleQuotes.length).replace(/^\n/u, "");
+  return head.trim() === tripleQuotes ? inside : head + inside + tripleQuotes;
 }
 
-/** The end of the chat that a model was saved with, so that one sees where it goes on. */
-function showEarlier({ shown: { messages = [] } }: Conversation): void {
-  const turns = messages.filter(({ role }) => role !== "system");
-  const hidden = turns.length - mostShownTurns;
-  if (hidden > 0) screen.line(screen.style("dim", `(${hidden} earlier messages)`));
-  for (const { role, content } of turns.slice(-mostShownTurns)) {
-    const text = makeSafe(role === "user" ? `>>> ${content}` : content);
-    const lines = wrapTo(text, screen.columns() - 1);
-    for (const each of lines.slice(0, mostShownLines)) screen.line(screen.style("dim", each));
-    if (lines.length > mostShownLines) screen.line(screen.style("dim", "…"));
+/** Shows the last messages of the chat that is saved in the model. */
+function showSavedMessages({ modelInfo: { messages = [] } }: Conversation): void {
+  const visible = messages.filter(({ role }) => role !== "system");
+  const hidden = visible.length - maxShownMessages;
+  if (hidden > 0) screen.writeLine(screen.style("dim", `(${hidden} earlier messages)`));
+  for (const { role, content } of visible.slice(-maxShownMessages)) {
+    const text = sanitizeText(role === "user" ? `>>> ${content}` : content);
+    const lines = wrapToWidth(text, screen.columns() - 1);
+    for (const line of lines.slice(0, maxShownLines)) screen.writeLine(screen.style("dim", line));
+    if (lines.length > maxShownLines) screen.writeLine(screen.style("dim", "…"));
   }
-  if (turns.length > 0) screen.line();
+  if (visible.length > 0) screen.writeLine();
 }
 
-/** Ctrl-C while it loads leaves the model to itself. */
-async function load(server: ServerCaller, conversation: Conversation, line: PromptLine): Promise<void> {
+/** Ctrl-C stops waiting; the server continues to load the model. */
+async function load({ server, conversation, editor }: ChatContext): Promise<void> {
   const stop = new AbortController();
   using stack = new DisposableStack();
-  stack.use(line.watchInterrupt(() => stop.abort()));
-  stack.use(showWaiting(screen, `Loading ${conversation.model}`));
+  stack.use(editor.onInterrupt(() => stop.abort()));
+  stack.use(showSpinner(screen, `Loading ${conversation.model}`));
   try {
     await loadModel(server, conversation, stop.signal);
-  } catch (problem) {
-    if (!stop.signal.aborted) throw problem;
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
   }
 }
 
-/** Ctrl-C ends the answer, not the chat. */
-async function speak(text: string, { server, conversation, line }: ChatParts): Promise<void> {
-  const said = await findImages(text, conversation);
+/** Ctrl-C stops the response, not the chat. */
+async function streamResponse(text: string, { server, conversation, editor }: ChatContext): Promise<void> {
+  const message = await extractImages(text, conversation);
   const stop = new AbortController();
-  let end: AnswerEnd | undefined;
-  const onEnd = (last: AnswerEnd): void => void (end = last);
+  let stats: GenerationStats | undefined;
+  const onDone = (final: GenerationStats): void => void (stats = final);
   {
     using stack = new DisposableStack();
-    stack.use(line.watchInterrupt(() => stop.abort()));
-    const pieces = say(conversation, said, { server, signal: stop.signal, onEnd });
-    const { thinkingView, wrapsWords, model } = conversation;
+    stack.use(editor.onInterrupt(() => stop.abort()));
+    const chunks = sendMessage(conversation, message, { server, signal: stop.signal, onDone });
+    const { thinkingView, rendersMarkdown } = conversation;
     try {
-      await showAnswer(pieces, { screen, thinkingView, wrapsWords, waitingWords: `${model} is reading` });
-    } catch (problem) {
-      if (!stop.signal.aborted) throw problem;
-      screen.line(screen.style("dim", "(stopped)"));
+      await showResponse(chunks, {
+        screen,
+        thinkingView,
+        rendersMarkdown,
+        waitingLabel: "Processing the prompt",
+      });
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+      screen.writeLine(screen.style("dim", "(stopped)"));
     }
   }
-  if (conversation.isVerbose && end !== undefined) screen.line(screen.style("dim", tellEnd(end)));
-  screen.line();
+  if (conversation.isVerbose && stats !== undefined)
+    screen.writeLine(screen.style("dim", formatStats(stats)));
+  screen.writeLine();
 }

@@ -1,23 +1,23 @@
-import type { CommandRow } from "./command-row.ts";
+import type { CommandEntry } from "./command-entry.ts";
 
-/** Every word that can follow `hearth`, in the order of its help. */
+/** All subcommands, in the order of the help text. */
 // biome-ignore format: a table is read down its columns
-export const commandTable: readonly CommandRow[] = [
-  { name: "run", summary: "Chat with a model, or ask it one question", takesModel: true, load: () => import("./run.ts") },
-  { name: "pull", summary: "Fetch a model from a registry", takesModel: true, load: () => import("./pull.ts") },
-  { name: "list", alias: "ls", summary: "List the models that are here", load: () => import("./list.ts") },
-  { name: "show", summary: "Tell what a model is and can do", takesModel: true, load: () => import("./show.ts") },
-  { name: "ps", summary: "List the models that are in memory", load: () => import("./ps.ts") },
-  { name: "stop", summary: "Take a model out of memory, or end the server that run started", takesModel: true, load: () => import("./stop.ts") },
-  { name: "create", summary: "Make a model of a file or by a Modelfile", load: () => import("./create.ts") },
-  { name: "copy", alias: "cp", summary: "Give a model a second name", takesModel: true, load: () => import("./copy.ts") },
+export const commandTable: readonly CommandEntry[] = [
+  { name: "run", summary: "Chat with a model, or send it a single prompt", takesModel: true, load: () => import("./run.ts") },
+  { name: "pull", summary: "Download a model from a registry", takesModel: true, load: () => import("./pull.ts") },
+  { name: "list", alias: "ls", summary: "List local models", load: () => import("./list.ts") },
+  { name: "show", summary: "Show model information", takesModel: true, load: () => import("./show.ts") },
+  { name: "ps", summary: "List loaded models", load: () => import("./ps.ts") },
+  { name: "stop", summary: "Unload a model, or stop the background server", takesModel: true, load: () => import("./stop.ts") },
+  { name: "create", summary: "Create a model from a GGUF file or a Modelfile", load: () => import("./create.ts") },
+  { name: "copy", alias: "cp", summary: "Copy a model", takesModel: true, load: () => import("./copy.ts") },
   { name: "remove", alias: "rm", summary: "Remove models", takesModel: true, load: () => import("./remove.ts") },
-  { name: "push", summary: "Send a model to a registry", takesModel: true, load: () => import("./push.ts") },
-  { name: "prune", summary: "Remove from the store what no model needs", load: () => import("./prune.ts") },
-  { name: "serve", alias: "start", summary: "Start the server, and keep it in this terminal", load: () => import("./serve-command.ts") },
-  { name: "logs", summary: "Show the log of the server that run started", load: () => import("./logs.ts") },
-  { name: "engine", summary: "See, install, build and choose what runs models", load: () => import("./engine.ts") },
-  { name: "doctor", summary: "Look at this machine, and tell what to do", load: () => import("./doctor.ts") },
-  { name: "bench", summary: "Measure how fast a model is on this machine", takesModel: true, load: () => import("./bench.ts") },
-  { name: "completion", summary: "Print a script that completes words in bash, zsh or fish", load: () => import("./completion.ts") },
+  { name: "push", summary: "Upload a model to a registry", takesModel: true, load: () => import("./push.ts") },
+  { name: "prune", summary: "Remove files that no model uses", load: () => import("./prune.ts") },
+  { name: "serve", alias: "start", summary: "Start the server in the foreground", load: () => import("./serve-command.ts") },
+  { name: "logs", summary: "Show the log of the background server", load: () => import("./logs.ts") },
+  { name: "engine", summary: "List, install, build and select engines", load: () => import("./engine.ts") },
+  { name: "doctor", summary: "Check this machine and suggest fixes", load: () => import("./doctor.ts") },
+  { name: "bench", summary: "Measure the speed of a model", takesModel: true, load: () => import("./bench.ts") },
+  { name: "completion", summary: "Print a completion script for bash, zsh or fish", load: () => import("./completion.ts") },
 ];

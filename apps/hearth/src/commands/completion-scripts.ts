@@ -1,22 +1,22 @@
-/** What a shell completes of one command. */
-export type CompletedCommand = {
+/** What a shell can complete for one command. */
+export type CommandCompletion = {
   readonly names: readonly string[];
   readonly summary: string;
   readonly takesModel: boolean;
-  /** Words that may follow it. */
-  readonly words: readonly string[];
-  readonly flags: readonly { readonly long: string; readonly meaning: string }[];
+  /** Fixed values that may follow it, e.g. subcommands. */
+  readonly arguments: readonly string[];
+  readonly flags: readonly { readonly long: string; readonly description: string }[];
 };
 
 export function writeCompletion(
   shell: "bash" | "zsh" | "fish",
-  commands: readonly CompletedCommand[],
+  commands: readonly CommandCompletion[],
 ): string {
   return { bash: writeBash, zsh: writeZsh, fish: writeFish }[shell](commands);
 }
 
-/** Model names hold colons, at which bash breaks words; so what stands before the last colon is cut off again. */
-function writeBash(commands: readonly CompletedCommand[]): string {
+/** Bash splits words at the colons of model names, so the part before the last colon is removed from each match. */
+function writeBash(commands: readonly CommandCompletion[]): string {
   return `_hearth() {
   local word="\${COMP_WORDS[COMP_CWORD]}" words="" IFS=$' \\t\\n' line="\${COMP_LINE:0:COMP_POINT}"
   COMPREPLY=()
@@ -39,15 +39,15 @@ complete -F _hearth hearth
 `;
 }
 
-function writeBashCase({ names, takesModel, words, flags }: CompletedCommand): string {
-  const all = [...words, ...flags.map(({ long }) => long), "--help"].join(" ");
+function writeBashCase({ names, takesModel, arguments: values, flags }: CommandCompletion): string {
+  const all = [...values, ...flags.map(({ long }) => long), "--help"].join(" ");
   const models = takesModel
     ? ' [[ "$word" == -* ]] || words="$words $(hearth completion --models 2>/dev/null)";'
     : "";
   return `    ${names.join("|")}) words="${all}";${models} ;;`;
 }
 
-function writeZsh(commands: readonly CompletedCommand[]): string {
+function writeZsh(commands: readonly CommandCompletion[]): string {
   const rows = commands.flatMap(({ names, summary }) =>
     names.map((name) => `    ${quote(`${name}:${summary}`)}`),
   );
@@ -66,27 +66,27 @@ if [[ "$funcstack[1]" == _hearth ]]; then _hearth "$@"; else compdef _hearth hea
 `;
 }
 
-function writeZshCase({ names, takesModel, words, flags }: CompletedCommand): string {
-  const all = [...words, ...flags.map(({ long }) => long), "--help"].join(" ");
+function writeZshCase({ names, takesModel, arguments: values, flags }: CommandCompletion): string {
+  const all = [...values, ...flags.map(({ long }) => long), "--help"].join(" ");
   const models = takesModel
     ? ' [[ "$PREFIX" == -* ]] || { models=(${(f)"$(hearth completion --models 2>/dev/null)"}); compadd -a models; };'
     : "";
   return `    ${names.join("|")}) compadd -- ${all};${models} [[ "$PREFIX" == -* ]] || _files ;;`;
 }
 
-function writeFish(commands: readonly CompletedCommand[]): string {
+function writeFish(commands: readonly CommandCompletion[]): string {
   const lines = commands.flatMap((command) => {
-    const { names, summary, takesModel, words, flags } = command;
+    const { names, summary, takesModel, arguments: values, flags } = command;
     const seen = `"__fish_seen_subcommand_from ${names.join(" ")}"`;
     return [
       ...names.map(
         (name) => `complete -c hearth -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`,
       ),
       ...flags.map(
-        ({ long, meaning }) =>
-          `complete -c hearth -n ${seen} -l ${long.slice(2)} -d ${quote(shorten(meaning))}`,
+        ({ long, description }) =>
+          `complete -c hearth -n ${seen} -l ${long.slice(2)} -d ${quote(truncate(description))}`,
       ),
-      ...(words.length > 0 ? [`complete -c hearth -n ${seen} -f -a ${quote(words.join(" "))}`] : []),
+      ...(values.length > 0 ? [`complete -c hearth -n ${seen} -f -a ${quote(values.join(" "))}`] : []),
       ...(takesModel
         ? [`complete -c hearth -n ${seen} -f -a "(hearth completion --models 2>/dev/null)"`]
         : []),
@@ -95,10 +95,12 @@ function writeFish(commands: readonly CompletedCommand[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-const mostMeaning = 60;
+const maxDescriptionCharacters = 60;
 
-function shorten(meaning: string): string {
-  return meaning.length > mostMeaning ? `${meaning.slice(0, mostMeaning - 1)}…` : meaning;
+function truncate(description: string): string {
+  return description.length > maxDescriptionCharacters
+    ? `${description.slice(0, maxDescriptionCharacters - 1)}…`
+    : description;
 }
 
 function quote(text: string): string {

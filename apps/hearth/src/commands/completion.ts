@@ -1,53 +1,52 @@
 import { Command } from "commander";
 import { callFailure } from "../server-client/call-failure.ts";
-import { openServer } from "../server-client/call-server.ts";
-import { listedModels } from "../server-client/response-types.ts";
+import { listModels } from "../server-client/response-types.ts";
+import { openServerClient } from "../server-client/server-client.ts";
 import { screen } from "../terminal/screen.ts";
-import type { CommandParts, Define } from "./command-row.ts";
-import { type CompletedCommand, writeCompletion } from "./completion-scripts.ts";
+import type { CommandDependencies, DefineCommand } from "./command-entry.ts";
+import { type CommandCompletion, writeCompletion } from "./completion-scripts.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
-/** A shell waits for this; without an answer it completes no names. */
-const longestSeconds = 2;
+/** The shell blocks while completing; without a response in this time, no names are offered. */
+const timeoutSeconds = 2;
 
-export const define: Define = (command, parts) => {
+export const define: DefineCommand = (command, dependencies) => {
   command
     .argument("[shell]", shells.join(", "))
-    .option("--models", "print the names of the models instead, one on a line; the scripts ask for them so")
+    .option("--models", "print model names, one per line; used by the scripts")
     .addHelpText(
       "after",
       [
         "",
-        "Type one of these once; a new shell then completes:",
+        "Install completion with one of these, then start a new shell:",
         "  hearth completion bash > ~/.local/share/bash-completion/completions/hearth",
         "  hearth completion zsh > ~/.zfunc/_hearth     with fpath+=~/.zfunc before compinit in ~/.zshrc",
         "  hearth completion fish > ~/.config/fish/completions/hearth.fish",
       ].join("\n"),
     )
-    .action(async (asked: string | undefined, flags: { readonly models?: boolean }) => {
+    .action(async (name: string | undefined, flags: { readonly models?: boolean }) => {
       if (flags.models === true) return printModels();
-      const shell = shells.find((each) => each === asked);
+      const shell = shells.find((each) => each === name);
       if (shell === undefined) {
-        const sentence = `Cannot write a script for ${asked === undefined ? "no shell" : `"${asked}"`}: there are ${shells.join(", ")}`;
-        throw callFailure({ kind: "words-wrong", sentence, next: "hearth completion bash" });
+        const problem = name === undefined ? "No shell given" : `Unsupported shell "${name}"`;
+        const message = `${problem}: use ${shells.join(", ")}`;
+        throw callFailure({ kind: "usage-error", message, next: 'run "hearth completion --help"' });
       }
-      screen.write(writeCompletion(shell, await describeCommands(parts)));
+      screen.write(writeCompletion(shell, await describeCommands(dependencies)));
     });
 };
 
-async function describeCommands(parts: CommandParts): Promise<readonly CompletedCommand[]> {
+async function describeCommands(dependencies: CommandDependencies): Promise<readonly CommandCompletion[]> {
   return Promise.all(
-    parts.commands.map(async ({ name, alias, summary, takesModel = false, load }) => {
+    dependencies.commands.map(async ({ name, alias, summary, takesModel = false, load }) => {
       const command = new Command(name);
-      (await load()).define(command, parts);
+      (await load()).define(command, dependencies);
       return {
         names: alias === undefined ? [name] : [name, alias],
         summary,
         takesModel,
-        words: [...command.commands.map((each) => each.name()), ...(name === "completion" ? shells : [])],
-        flags: command.options.flatMap(({ long, description }) =>
-          long ? [{ long, meaning: description }] : [],
-        ),
+        arguments: [...command.commands.map((each) => each.name()), ...(name === "completion" ? shells : [])],
+        flags: command.options.flatMap(({ long, description }) => (long ? [{ long, description }] : [])),
       };
     }),
   );
@@ -55,9 +54,9 @@ async function describeCommands(parts: CommandParts): Promise<readonly Completed
 
 async function printModels(): Promise<void> {
   try {
-    await using server = await openServer({});
-    for (const { name } of await listedModels(server, longestSeconds)) screen.line(name);
+    await using server = await openServerClient({});
+    for (const { name } of await listModels(server, timeoutSeconds)) screen.writeLine(name);
   } catch {
-    // Somebody presses a key in the middle of a line: no names are better than a sentence there.
+    // An error message would appear in the middle of the user's command line, so no names are offered instead.
   }
 }

@@ -1,75 +1,82 @@
-import type { ServerCaller } from "../server-client/call-server.ts";
-import type { AnswerEnd, ModelTurn, ShownModel } from "../server-client/response-types.ts";
-import type { AnswerPiece, ThinkingView } from "../terminal/answer-view.ts";
-import { tellSeconds } from "../terminal/measures.ts";
+import type { GenerationStats, ModelInfo, SavedMessage } from "../server-client/response-types.ts";
+import type { ServerClient } from "../server-client/server-client.ts";
+import { formatDuration } from "../terminal/format-units.ts";
+import type { LineEditor } from "../terminal/line-editor.ts";
+import type { ResponseChunk, ThinkingView } from "../terminal/response-view.ts";
 
-type ChatMessage = ModelTurn & { readonly images?: readonly string[] };
+type ChatMessage = SavedMessage & { readonly images?: readonly string[] };
 
-/** What a person has set and said so far; everything in it can be changed while they chat. */
+/** The state of a chat: its history and settings, which slash commands change. */
 export type Conversation = {
   model: string;
-  shown: ShownModel;
+  modelInfo: ModelInfo;
   system: string | undefined;
   parameters: Record<string, unknown>;
-  /** Said in this chat. What the model was saved with is in `shown`, and the server itself puts it before these. */
+  /** Messages of this chat. The server itself prepends those saved with the model, which are in `modelInfo`. */
   messages: ChatMessage[];
-  /** Pictures that go with the next question. */
+  /** Images to send with the next message. */
   images: readonly string[];
   think: boolean | string | undefined;
   thinkingView: ThinkingView;
   format: unknown;
   keepAlive: string | undefined;
   isVerbose: boolean;
-  /** Whether answers are drawn as Markdown, broken between words; otherwise they stand as the model writes them. */
-  wrapsWords: boolean;
+  /** Whether responses are rendered as Markdown with word wrap, or printed as the model writes them. */
+  rendersMarkdown: boolean;
 };
 
-export function canDo({ shown }: Conversation, ability: string): boolean {
-  return shown.capabilities?.includes(ability) === true;
+export type ChatContext = {
+  readonly server: ServerClient;
+  readonly conversation: Conversation;
+  readonly editor: LineEditor;
+};
+
+export function hasCapability({ modelInfo }: Conversation, capability: string): boolean {
+  return modelInfo.capabilities?.includes(capability) === true;
 }
 
-export type Said = { readonly text: string; readonly images?: readonly string[] };
+export type UserMessage = { readonly text: string; readonly images?: readonly string[] };
 
-export type Asking = {
-  readonly server: ServerCaller;
+export type SendOptions = {
+  readonly server: ServerClient;
   readonly signal: AbortSignal;
-  readonly onEnd: (end: AnswerEnd) => void;
+  readonly onDone: (stats: GenerationStats) => void;
 };
 
-/** Says something and yields the answer. Both are part of the conversation afterwards, also when it was stopped. */
-export async function* say(
+/** Sends a message and yields the response. Both are added to the history, even if the response is interrupted. */
+export async function* sendMessage(
   conversation: Conversation,
-  { text, images = [] }: Said,
-  { server, signal, onEnd }: Asking,
-): AsyncGenerator<AnswerPiece> {
+  { text, images = [] }: UserMessage,
+  { server, signal, onDone }: SendOptions,
+): AsyncGenerator<ResponseChunk> {
   const { messages } = conversation;
-  const shown = [...conversation.images, ...images];
-  messages.push({ role: "user", content: text, ...(shown.length === 0 ? {} : { images: shown }) });
-  let answer = "";
+  const allImages = [...conversation.images, ...images];
+  messages.push({ role: "user", content: text, ...(allImages.length === 0 ? {} : { images: allImages }) });
+  let response = "";
   try {
-    for await (const object of server.stream("/api/chat", writeBody(conversation), signal)) {
-      // The shape of the family's answer.
-      const { message, ...end } = object as AnswerEnd & {
+    for await (const object of server.stream("/api/chat", buildRequest(conversation), signal)) {
+      // A chunk of Ollama's /api/chat stream.
+      const { message, ...stats } = object as GenerationStats & {
         readonly done?: boolean;
         readonly message?: { readonly content?: string; readonly thinking?: string };
       };
-      answer += message?.content ?? "";
+      response += message?.content ?? "";
       yield { text: message?.content ?? "", thinking: message?.thinking ?? "" };
-      if (end.done === true) onEnd(end);
+      if (stats.done === true) onDone(stats);
     }
   } finally {
-    if (answer === "") messages.pop();
+    if (response === "") messages.pop();
     else {
-      messages.push({ role: "assistant", content: answer });
+      messages.push({ role: "assistant", content: response });
       conversation.images = [];
     }
   }
 }
 
-function writeBody(conversation: Conversation) {
+function buildRequest(conversation: Conversation) {
   const { model, system, parameters, messages, format, keepAlive } = conversation;
-  // As other programs of this family do: who can think, thinks, unless told otherwise.
-  const think = conversation.think ?? (canDo(conversation, "thinking") ? true : undefined);
+  // As in Ollama, models that can think do so unless it is turned off.
+  const think = conversation.think ?? (hasCapability(conversation, "thinking") ? true : undefined);
   return {
     model,
     messages: [...(system === undefined ? [] : [{ role: "system", content: system }]), ...messages],
@@ -80,27 +87,29 @@ function writeBody(conversation: Conversation) {
   };
 }
 
-/** Into memory, for as long as the chat wants it kept. */
+/** Loads the model into memory with the keep-alive of the chat. */
 export async function loadModel(
-  server: ServerCaller,
+  server: ServerClient,
   { model, keepAlive }: Conversation,
   signal: AbortSignal,
 ): Promise<void> {
   const body = { model, stream: false, ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }) };
-  await server.ask("/api/generate", body, { idleSeconds: 3600, signal });
+  await server.request("/api/generate", body, { idleSeconds: 3600, signal });
 }
 
-/** One line with what took how long. */
-export function tellEnd(end: AnswerEnd): string {
-  const [read, wrote] = [
-    tellRate(end.prompt_eval_count, end.prompt_eval_duration),
-    tellRate(end.eval_count, end.eval_duration),
-  ];
-  const load = tellSeconds((end.load_duration ?? 0) / 1e9);
-  return `read ${read}, wrote ${wrote}; loading ${load}, in all ${tellSeconds((end.total_duration ?? 0) / 1e9)}`;
+/** Token counts, rates and durations in one line. */
+export function formatStats(stats: GenerationStats): string {
+  const load = formatDuration((stats.load_duration ?? 0) / 1e9);
+  const total = formatDuration((stats.total_duration ?? 0) / 1e9);
+  return [
+    `prompt ${formatRate(stats.prompt_eval_count, stats.prompt_eval_duration)}`,
+    `output ${formatRate(stats.eval_count, stats.eval_duration)}`,
+    `load ${load}`,
+    `total ${total}`,
+  ].join(", ");
 }
 
-function tellRate(count = 0, nanoseconds = 0): string {
+function formatRate(count = 0, nanoseconds = 0): string {
   const rate = nanoseconds === 0 ? 0 : count / (nanoseconds / 1e9);
   return `${count} tokens at ${rate.toFixed(1)}/s`;
 }

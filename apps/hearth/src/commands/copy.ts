@@ -1,15 +1,15 @@
-import type { ServerFlags } from "../server-client/call-server.ts";
+import type { ServerFlags } from "../server-client/server-client.ts";
 import { screen } from "../terminal/screen.ts";
-import type { Define } from "./command-row.ts";
+import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 
-export const define: Define = (command) => {
+export const define: DefineCommand = (command) => {
   addServerFlags(
-    command.argument("<model>", "a model that is here").argument("<name>", "what to call it as well"),
+    command.argument("<model>", "name of a local model").argument("<name>", "name of the copy"),
   ).action((source: string, destination: string, flags: ServerFlags) =>
     withServer(flags, async (server) => {
-      await server.ask("/api/copy", { source, destination });
-      screen.line(`Copied ${source} to ${destination}`);
+      await server.request("/api/copy", { source, destination });
+      screen.writeLine(`Copied ${source} to ${destination}`);
     }),
   );
 };

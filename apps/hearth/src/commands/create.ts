@@ -5,31 +5,30 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { Option } from "commander";
 import { readStoreConfig, storeSettings } from "../config.ts";
 import type { CommandFailure } from "../failures.ts";
-import { createWhole, type ModelOrder } from "../models/create/create-model.ts";
+import { type CreateModelRequest, createModelAndWait } from "../models/create/create-model.ts";
 import { parseModelfile } from "../models/create/parse-modelfile.ts";
 import { modelFailure } from "../models/model-failure.ts";
 import { displayModelName, parseModelName } from "../models/model-name.ts";
 import { openStores } from "../models/open-stores.ts";
-import { isAnswering } from "../server-client/background-server.ts";
+import { isReachable } from "../server-client/background-server.ts";
 import { callFailure } from "../server-client/call-failure.ts";
-import { openServer, type ServerFlags } from "../server-client/call-server.ts";
+import { openServerClient, type ServerFlags } from "../server-client/server-client.ts";
 import { screen } from "../terminal/screen.ts";
 import { openTransferProgress } from "../terminal/transfer-progress.ts";
-import type { Define } from "./command-row.ts";
+import type { DefineCommand } from "./command-entry.ts";
 import { createOnServer } from "./create-on-server.ts";
+import { readStdin } from "./read-stdin.ts";
 import { addServerFlags } from "./server-flags.ts";
-import { readStandardInput } from "./standard-input.ts";
 
-type CreatePlan = {
+type CreateOptions = {
   readonly name: string;
-  /** A GGUF file, or the first part of a split one. */
+  /** A GGUF file, or the first shard of a split one. Exactly one of `from` and `modelfile` is given. */
   readonly from?: string;
-  /** What says more than a file can; one of the two. */
   readonly modelfile?: string;
 };
 
-const mostModelfileBytes = 16 * 1024 * 1024;
-const usualModelfile = "Modelfile";
+const maxModelfileBytes = 16 * 1024 * 1024;
+const defaultModelfile = "Modelfile";
 
 type CreateFlags = ServerFlags & {
   readonly from?: string;
@@ -38,111 +37,111 @@ type CreateFlags = ServerFlags & {
   readonly quantize?: string;
 };
 
-export const define: Define = (command) => {
+export const define: DefineCommand = (command) => {
   addServerFlags(
     command
-      .argument("<name>", "what to call it, as in model or model:tag")
-      .option("--from <file>", "a GGUF file, or the first part of a split one")
+      .argument("<name>", "name of the new model: NAME or NAME:TAG")
+      .option("--from <file>", "GGUF file, or the first shard of a split one")
       .option(
         "-f, --file <Modelfile>",
-        "a Modelfile, which says what the model is made of; - reads it from standard input (default: Modelfile in this folder)",
+        "Modelfile to create the model from; - reads standard input (default: Modelfile in this folder)",
       )
       .addOption(new Option("-q, --quantize <type>").hideHelp())
       .option(
         "--models <folder>",
-        `write into this store, without a server (default: ${storeSettings.models.fallbackText})`,
+        `write to this model store, without a server (default: ${storeSettings.models.defaultText})`,
       ),
-  ).action(createAsAsked);
+  ).action(createModel);
 };
 
-/** On the server that was named or answers; in the store of this machine when there is none, or a store was named. */
-async function createAsAsked(name: string, flags: CreateFlags): Promise<void> {
-  if (flags.quantize !== undefined) throw cannotQuantize(flags.quantize);
+/** Creates the model on the server if one was named or is reachable, else, or with --models, in the local store. */
+async function createModel(name: string, flags: CreateFlags): Promise<void> {
+  if (flags.quantize !== undefined) throw quantizeUnsupported(flags.quantize);
   const { from } = flags;
   const modelfile =
-    flags.file ?? (from === undefined && (await sizeOf(usualModelfile)) ? usualModelfile : undefined);
-  const plan = { name, ...(from && { from }), ...(modelfile && { modelfile }) };
-  const title = titleOf(plan);
-  await using server = await openServer(flags);
-  if (flags.models === undefined && (server.isNamed || (await isAnswering(server)))) {
+    flags.file ?? (from === undefined && (await fileSize(defaultModelfile)) ? defaultModelfile : undefined);
+  const options = { name, ...(from && { from }), ...(modelfile && { modelfile }) };
+  const fullName = validateOptions(options);
+  await using server = await openServerClient(flags);
+  if (flags.models === undefined && (server.isNamed || (await isReachable(server)))) {
     const progress = openTransferProgress(screen);
     try {
-      await createOnServer(server, { name, ...(await readOrder(plan)) }, (step) => progress.take(step));
+      await createOnServer(server, { name, ...(await readSource(options)) }, (step) => progress.update(step));
     } finally {
-      progress.end();
+      progress.close();
     }
   } else {
     const { models } = readStoreConfig({ models: flags.models });
-    await createWhole(await openStores(models), { name, ...(await readOrder(plan)) });
+    await createModelAndWait(await openStores(models), { name, ...(await readSource(options)) });
   }
-  screen.line(`Created ${title}`);
+  screen.writeLine(`Created ${fullName}`);
 }
 
-function cannotQuantize(type: string): Error {
-  const sentence = `Cannot convert weights to "${type}": Hearth runs them as they are stored`;
-  const next =
-    "hearth pull a model that is stored so, or convert the file with llama-quantize of llama.cpp first";
-  return callFailure({ kind: "words-wrong", sentence, next });
+function quantizeUnsupported(type: string): Error {
+  const message = `Cannot quantize to "${type}": Hearth does not convert weights`;
+  const next = "pull a model in that format, or convert the file with llama.cpp's llama-quantize first";
+  return callFailure({ kind: "usage-error", message, next });
 }
 
-/** Says at once what is wrong with the words. */
-function titleOf({ name, from, modelfile }: CreatePlan): string {
-  if ((from === undefined) === (modelfile === undefined)) throw modelFailure({ kind: "model-of-nothing" });
+/** Checks the options before anything is read, and returns the full model name. */
+function validateOptions({ name, from, modelfile }: CreateOptions): string {
+  if ((from === undefined) === (modelfile === undefined))
+    throw modelFailure({ kind: "model-source-missing" });
   return displayModelName(parseModelName(name));
 }
 
-/** Of what it is to be made, its files found. */
-async function readOrder({ from, modelfile }: CreatePlan): Promise<Omit<ModelOrder, "name">> {
+/** Resolves and checks the files that the model is created from. */
+async function readSource({ from, modelfile }: CreateOptions): Promise<Omit<CreateModelRequest, "name">> {
   if (modelfile !== undefined) return readModelfile(modelfile);
   await requireFile(from ?? "");
-  return { origin: { kind: "files", paths: [from ?? ""] } };
+  return { source: { kind: "files", paths: [from ?? ""] } };
 }
 
-async function readModelfile(file: string): Promise<Omit<ModelOrder, "name">> {
+async function readModelfile(file: string): Promise<Omit<CreateModelRequest, "name">> {
   const { from, adapters, extras } = parseModelfile(await readModelfileText(file));
   const folder = file === "-" ? resolve(".") : dirname(resolve(file));
   return {
-    origin: await readOrigin(folder, from),
+    source: await resolveSource(folder, from),
     extras,
-    ...(adapters.length === 0 ? {} : { adapters: await filesIn(folder, adapters) }),
+    ...(adapters.length === 0 ? {} : { adapters: await resolveFiles(folder, adapters) }),
   };
 }
 
 async function readModelfileText(file: string): Promise<string> {
-  if (file === "-") return readStandardInput();
+  if (file === "-") return readStdin();
   const bytes = await requireFile(file);
-  if (bytes > mostModelfileBytes) {
-    const reason = `it is longer than ${mostModelfileBytes} bytes`;
+  if (bytes > maxModelfileBytes) {
+    const reason = `it is larger than ${maxModelfileBytes} bytes`;
     throw new FailureError<CommandFailure>({ kind: "modelfile-invalid", line: 1, reason });
   }
   return readFile(file, "utf8");
 }
 
-/** One name that is no file is another model's. */
-async function readOrigin(folder: string, from: readonly string[]): Promise<ModelOrder["origin"]> {
+/** A single FROM that is not a file is the name of another model. */
+async function resolveSource(folder: string, from: readonly string[]): Promise<CreateModelRequest["source"]> {
   const [name = "", ...others] = from;
-  const isPath = /^[./~]|\.gguf$/iu.test(name) || (await sizeOf(placeIn(folder, name))) !== undefined;
-  return isPath || others.length > 0 ? filesIn(folder, from) : { kind: "model", name };
+  const isPath = /^[./~]|\.gguf$/iu.test(name) || (await fileSize(resolveFrom(folder, name))) !== undefined;
+  return isPath || others.length > 0 ? resolveFiles(folder, from) : { kind: "model", name };
 }
 
-async function filesIn(folder: string, places: readonly string[]) {
-  const paths = places.map((place) => placeIn(folder, place));
+async function resolveFiles(folder: string, files: readonly string[]) {
+  const paths = files.map((file) => resolveFrom(folder, file));
   await Promise.all(paths.map(requireFile));
   return { kind: "files", paths } as const;
 }
 
-/** Paths in a Modelfile start from where it lies. */
-function placeIn(folder: string, place: string): string {
-  return resolve(folder, place.replace(/^~(?=\/)/u, homedir()));
+/** Paths in a Modelfile are relative to its folder. */
+function resolveFrom(folder: string, file: string): string {
+  return resolve(folder, file.replace(/^~(?=\/)/u, homedir()));
 }
 
 async function requireFile(file: string): Promise<number> {
-  const bytes = await sizeOf(file);
+  const bytes = await fileSize(file);
   if (bytes === undefined) throw fileMissing(file);
   return bytes;
 }
 
-async function sizeOf(file: string): Promise<number | undefined> {
+async function fileSize(file: string): Promise<number | undefined> {
   const status = await stat(file).catch(() => undefined);
   return status?.isFile() === true ? status.size : undefined;
 }

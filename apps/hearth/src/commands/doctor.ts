@@ -1,93 +1,93 @@
-import { readEnginePlaces, readStoreConfig } from "../config.ts";
-import { openServer, type ServerFlags } from "../server-client/call-server.ts";
+import { readEngineLocations, readStoreConfig } from "../config.ts";
+import { openServerClient, type ServerFlags } from "../server-client/server-client.ts";
 import { exitCodes } from "../terminal/exit-codes.ts";
+import { sanitizeLine } from "../terminal/sanitize-text.ts";
 import { screen } from "../terminal/screen.ts";
-import { padTo, wrapTo } from "../terminal/text-width.ts";
-import { makeSafeLine } from "../terminal/untrusted-text.ts";
-import type { CommandParts, Define } from "./command-row.ts";
-import { type Finding, lookAtMachine } from "./doctor/machine.ts";
-import { lookAtServer } from "./doctor/server.ts";
-import { lookAtStore } from "./doctor/store.ts";
+import { padToWidth, wrapToWidth } from "../terminal/text-width.ts";
+import type { CommandDependencies, DefineCommand } from "./command-entry.ts";
+import { checkMachine, type Finding } from "./doctor/check-machine.ts";
+import { checkServer } from "./doctor/check-server.ts";
+import { checkStore } from "./doctor/check-store.ts";
 import { addServerFlags } from "./server-flags.ts";
 
 type DoctorFlags = ServerFlags & { readonly json?: boolean; readonly models?: string };
 
-export const define: Define = (command, parts) => {
+export const define: DefineCommand = (command, dependencies) => {
   addServerFlags(
     command
-      .option("--json", "as JSON, for programs")
-      .option("--models <folder>", "the store to look at (default: HEARTH_MODELS, or ~/.hearth/models)"),
+      .option("--json", "print JSON")
+      .option("--models <folder>", "model store to check (default: HEARTH_MODELS, else ~/.hearth/models)"),
   ).action(async (flags: DoctorFlags) => {
-    const findings = await examine(flags, parts);
-    if (flags.json === true) screen.line(JSON.stringify({ findings }, null, 2));
-    else for (const line of findings.flatMap(draw)) screen.line(line);
-    if (findings.some(({ state }) => state === "broken")) process.exitCode = exitCodes.unexpected;
+    const findings = await runChecks(flags, dependencies);
+    if (flags.json === true) screen.writeLine(JSON.stringify({ findings }, null, 2));
+    else for (const line of findings.flatMap(renderFinding)) screen.writeLine(line);
+    if (findings.some(({ state }) => state === "error")) process.exitCode = exitCodes.unexpectedError;
   });
 };
 
-async function examine(flags: DoctorFlags, parts: CommandParts): Promise<readonly Finding[]> {
+async function runChecks(flags: DoctorFlags, dependencies: CommandDependencies): Promise<readonly Finding[]> {
   const { models } = readStoreConfig({ models: flags.models });
-  await using server = await openServer(flags);
-  const engine = await parts.openEngine();
+  await using server = await openServerClient(flags);
+  const engine = await dependencies.openEngine();
   return [
-    ...lookAtMachine(),
-    await lookAtEngine(engine),
-    ...lookAtProtections(engine.missingProtections()),
-    ...(await lookAtStore(models)),
-    ...(await lookAtServer(server)),
+    ...checkMachine(),
+    await checkEngine(engine),
+    ...checkSandbox(engine.missingProtections()),
+    ...(await checkStore(models)),
+    ...(await checkServer(server)),
   ];
 }
 
-type Engine = Awaited<ReturnType<CommandParts["openEngine"]>>;
+type Engine = Awaited<ReturnType<CommandDependencies["openEngine"]>>;
 
-async function lookAtEngine({ chooseEngine }: Engine): Promise<Finding> {
+async function checkEngine({ chooseEngine }: Engine): Promise<Finding> {
   const warnings: string[] = [];
   try {
-    const { sentence } = await chooseEngine(undefined, {
-      places: readEnginePlaces({}),
+    const { summary } = await chooseEngine(undefined, {
+      locations: readEngineLocations({}),
       loadSettings: {},
       onWarning: (warning) => warnings.push(warning),
     });
     const [advice] = warnings;
-    const found = { topic: "Engine", text: sentence.replace(/^Engine: /u, "") };
-    return advice === undefined ? { ...found, state: "fine" } : { ...found, state: "note", advice };
+    const found = { topic: "Engine", text: summary.replace(/^Engine: /u, "") };
+    return advice === undefined ? { ...found, state: "ok" } : { ...found, state: "warning", advice };
   } catch {
-    const advice = "hearth engine list shows the engines of this machine and what ails them";
-    return { topic: "Engine", state: "broken", text: "The chosen engine cannot be used", advice };
+    const advice = 'run "hearth engine list" to see the installed engines and their errors';
+    return { topic: "Engine", state: "error", text: "The selected engine cannot be used", advice };
   }
 }
 
-function lookAtProtections(missing: readonly string[]): readonly Finding[] {
+function checkSandbox(missing: readonly string[]): readonly Finding[] {
   if (missing.length === 0) {
     return [
       {
         topic: "Sandbox",
-        state: "fine",
-        text: "Models run locked in: without network, files of others or your rights",
+        state: "ok",
+        text: "Models run sandboxed (no network, no file access, unprivileged)",
       },
     ];
   }
-  return missing.map((sentence) => {
-    const [text = sentence, ...advice] = sentence.split(": ");
-    return { topic: "Sandbox", state: "note", text, advice: advice.join(": ") };
+  return missing.map((message) => {
+    const [text = message, ...advice] = message.split(": ");
+    return { topic: "Sandbox", state: "warning", text, advice: advice.join(": ") };
   });
 }
 
 const topicColumns = 11;
 
-function draw({ topic, state, text, advice }: Finding): readonly string[] {
-  const mark = {
-    fine: screen.style("green", "✓"),
-    note: screen.style("yellow", "!"),
-    broken: screen.style("red", "✗"),
+function renderFinding({ topic, state, text, advice }: Finding): readonly string[] {
+  const symbols = {
+    ok: screen.style("green", "✓"),
+    warning: screen.style("yellow", "!"),
+    error: screen.style("red", "✗"),
   };
-  const room = Math.max(20, Math.min(screen.columns() - 1, 100) - topicColumns - 2);
+  const textColumns = Math.max(20, Math.min(screen.columns() - 1, 100) - topicColumns - 2);
   const indent = " ".repeat(topicColumns + 2);
-  const words = wrapTo(makeSafeLine(text), room);
-  const next = advice === undefined || advice === "" ? [] : wrapTo(`→ ${makeSafeLine(advice)}`, room);
-  const [first = "", ...rest] = words;
+  const [first = "", ...rest] = wrapToWidth(sanitizeLine(text), textColumns);
+  const adviceLines =
+    advice === undefined || advice === "" ? [] : wrapToWidth(`→ ${sanitizeLine(advice)}`, textColumns);
   return [
-    `${mark[state]} ${padTo(topic, topicColumns)}${first}`,
-    ...[...rest, ...next].map((line) => indent + line),
+    `${symbols[state]} ${padToWidth(topic, topicColumns)}${first}`,
+    ...[...rest, ...adviceLines].map((line) => indent + line),
   ];
 }

@@ -1,52 +1,50 @@
 import { describeFlags, SettingsError } from "@hearth-and-keep/configuration";
 import type { Command } from "commander";
-import { enginePlaceSettings, readEnginePlaces } from "../config.ts";
+import { engineLocationSettings, readEngineLocations } from "../config.ts";
 import {
-  type EnginePlaces,
+  type EngineLocations,
+  type EnginePreference,
   type EngineProgram,
-  type EngineWish,
   engineNames,
-  engineWishes,
-  nameProgram,
+  enginePreferences,
+  formatProgram,
 } from "../engines/engine-programs.ts";
-import type { Define } from "./command-row.ts";
+import type { DefineCommand } from "./command-entry.ts";
 
 type Print = (line: string) => void;
 type Flags = { readonly enginesFolder?: string; readonly llamaServer?: string; readonly json?: boolean };
 
-/** What a verb needs is loaded when it is typed, so that no other command pays for it. */
-export const define: Define = (engine) => {
-  addPlaces(
+/** Each subcommand imports its dependencies when it runs, to keep start-up fast. */
+export const define: DefineCommand = (engine) => {
+  addLocationFlags(
     engine
       .command("list")
-      .description("Show the engines of this machine, whether they work, and which is used")
-      .option("--json", "the same for programs"),
+      .description("List engines, their status, and which one is used")
+      .option("--json", "print JSON"),
   ).action((flags: Flags) =>
-    listEngines(readEnginePlaces(flags), { isJson: flags.json === true, print: printLine }),
+    listEngines(readEngineLocations(flags), { isJson: flags.json === true, print: printLine }),
   );
-  addPlaces(
+  addLocationFlags(
     engine
       .command("install")
-      .description("Install llama.cpp's own server (xllamacpp) into a Python environment of its own"),
+      .description("Install llama.cpp's server (xllamacpp) into its own Python environment"),
   ).action(async (flags: Flags) => {
     const { installXllamacpp } = await import("../engines/install-xllamacpp.ts");
-    await getEngine(printLine, () => installXllamacpp(readEnginePlaces(flags), { tell: printLine }));
+    await installEngine(printLine, () => installXllamacpp(readEngineLocations(flags), { onStep: printLine }));
   });
-  addPlaces(
-    engine
-      .command("build")
-      .description("Compile the built-in engine for the processor of this machine; takes minutes"),
+  addLocationFlags(
+    engine.command("build").description("Compile the built-in engine for this machine's CPU; takes minutes"),
   ).action(async (flags: Flags) => {
     const { buildBinding } = await import("../engines/build-binding.ts");
-    await getEngine(printLine, () => buildBinding(readEnginePlaces(flags), { tell: printLine }));
+    await installEngine(printLine, () => buildBinding(readEngineLocations(flags), { onStep: printLine }));
   });
-  addPlaces(
+  addLocationFlags(
     engine
       .command("use")
-      .description("Choose the engine that hearth serve takes from now on")
-      .argument("<name>", engineWishes.join(", ")),
+      .description('Select the engine that "hearth serve" uses')
+      .argument("<name>", enginePreferences.join(", ")),
   ).action((name: string, flags: Flags) =>
-    useEngine(name, { places: readEnginePlaces(flags), print: printLine }),
+    useEngine(name, { locations: readEngineLocations(flags), print: printLine }),
   );
 };
 
@@ -54,70 +52,74 @@ function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function addPlaces(command: Command): Command {
-  for (const { flags, meaning } of describeFlags(enginePlaceSettings)) command.option(flags, meaning);
+function addLocationFlags(command: Command): Command {
+  for (const { flags, description } of describeFlags(engineLocationSettings))
+    command.option(flags, description);
   return command;
 }
 
-type ListParts = { readonly isJson: boolean; readonly print: Print };
+type ListOptions = { readonly isJson: boolean; readonly print: Print };
 
-/** An engine that was never tested is tested now, so that the list says what `serve` would find. */
-export async function listEngines(places: EnginePlaces, { isJson, print }: ListParts): Promise<void> {
+/** Tests engines that have not been tested yet, so that the list matches what `serve` will find. */
+export async function listEngines(locations: EngineLocations, { isJson, print }: ListOptions): Promise<void> {
   const { chooseEngine, testEngines } = await import("../scheduling/engine-choice.ts");
   const { findEngines } = await import("../engines/find-engines.ts");
-  const parts = { places, loadSettings: {}, onWarning: () => undefined };
-  const tested = await testEngines(findEngines(places), parts);
-  const chosen = await chooseEngine(undefined, parts);
+  const choiceOptions = { locations, loadSettings: {}, onWarning: () => undefined };
+  const tested = await testEngines(findEngines(locations), choiceOptions);
+  const chosen = await chooseEngine(undefined, choiceOptions);
   const rows = tested.map(({ program, result }) => ({
     engine: program.kind,
-    name: nameProgram(program),
+    name: formatProgram(program),
     ...result,
-    isUsed: isSame(program, chosen.program),
+    isUsed: isSameProgram(program, chosen.program),
   }));
   const missing = engineNames.filter((name) => !rows.some(({ engine }) => engine === name));
   if (isJson) {
-    print(JSON.stringify({ engines: rows, missing, choice: chosen.sentence }, null, 2));
+    print(JSON.stringify({ engines: rows, missing, choice: chosen.summary }, null, 2));
     return;
   }
   const { screen } = await import("../terminal/screen.ts");
-  const { drawTable } = await import("../terminal/table.ts");
-  const drawn = rows.map((row) => [
+  const { renderTable } = await import("../terminal/table.ts");
+  const installedRows = rows.map((row) => [
     row.name,
     row.works ? "works" : `fails: ${row.reason}`,
     row.works ? `${Math.round(row.tokensPerSecond)} tokens/s` : "",
     row.isUsed ? "used" : "",
   ]);
-  const absent = missing.map((name) => [name, "not installed", "", ""]);
-  const fit = { screen, least: ["", "SELF-TEST"] };
-  for (const line of drawTable(["ENGINE", "STATE", "SELF-TEST", ""], [...drawn, ...absent], fit)) print(line);
+  const missingRows = missing.map((name) => [name, "not installed", "", ""]);
+  const headers = ["ENGINE", "STATUS", "SELF-TEST", ""];
+  const options = { screen, dropOrder: ["", "SELF-TEST"] };
+  for (const line of renderTable(headers, [...installedRows, ...missingRows], options)) print(line);
   print("");
-  print(chosen.sentence);
-  if (missing.includes("xllamacpp")) print("Type hearth engine install to get llama.cpp's own server");
+  print(chosen.summary);
+  if (missing.includes("xllamacpp")) print(`Install llama.cpp's server with "hearth engine install"`);
 }
 
-type UseParts = { readonly places: EnginePlaces; readonly print: Print };
+type UseOptions = { readonly locations: EngineLocations; readonly print: Print };
 
-/** Chooses for every later start; one that is not there or does not work is refused now rather than then. */
-export async function useEngine(name: string, { places, print }: UseParts): Promise<void> {
-  const wish = engineWishes.find((each) => each === name);
-  if (wish === undefined) {
-    throw new SettingsError([`There is no engine "${name}"; it is one of ${engineWishes.join(", ")}`]);
+/** Stores the choice for later starts. An engine that is missing or fails its self-test is rejected here. */
+export async function useEngine(name: string, { locations, print }: UseOptions): Promise<void> {
+  const preference = enginePreferences.find((each) => each === name);
+  if (preference === undefined) {
+    throw new SettingsError([`Unknown engine "${name}"; use one of ${enginePreferences.join(", ")}`]);
   }
   const { chooseEngine } = await import("../scheduling/engine-choice.ts");
   const { writeChosenEngine } = await import("../engines/chosen-engine.ts");
-  const chosen = await chooseEngine(wish, { places, loadSettings: {}, onWarning: print });
-  await writeChosenEngine(places.folder, wish satisfies EngineWish);
-  print(chosen.sentence);
-  print("hearth serve takes it from its next start on");
+  const chosen = await chooseEngine(preference, { locations, loadSettings: {}, onWarning: print });
+  await writeChosenEngine(locations.folder, preference satisfies EnginePreference);
+  print(chosen.summary);
+  print('"hearth serve" uses it from its next start; restart a running server');
 }
 
-async function getEngine(print: Print, get: () => Promise<EngineProgram>): Promise<void> {
+async function installEngine(print: Print, install: () => Promise<EngineProgram>): Promise<void> {
   const startedAt = performance.now();
-  const program = await get();
-  print(`Done in ${Math.round((performance.now() - startedAt) / 1000)} s: ${nameProgram(program)}`);
-  print("Type hearth engine list to see which engine hearth serve takes");
+  const program = await install();
+  print(`Done in ${Math.round((performance.now() - startedAt) / 1000)} s: ${formatProgram(program)}`);
+  print(
+    'Run "hearth engine list" to see which engine is used, and restart a running server to use a new one',
+  );
 }
 
-function isSame(one: EngineProgram, other: EngineProgram): boolean {
+function isSameProgram(one: EngineProgram, other: EngineProgram): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -4,7 +4,7 @@ import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { openLogFile } from "./log-file.ts";
 
-test("a log that is full begins anew, with the one before beside it, and goes on after a restart", async () => {
+test("a full log is rotated, with the previous file kept, and a restart appends to it", async () => {
   await using folder = await makeTemporaryFolder("log");
   const file = join(folder.path, "logs", "server.log");
   const write = openLogFile(file, 20);

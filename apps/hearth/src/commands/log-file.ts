@@ -1,17 +1,17 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
-import { explainFileProblem, FailureError } from "@hearth-and-keep/failures";
+import { explainFileError, FailureError } from "@hearth-and-keep/failures";
 import type { CommandFailure } from "../failures.ts";
 
-const mostBytes = 8 * 1024 * 1024;
+const maxFileBytes = 8 * 1024 * 1024;
 
-/** Writes lines to a file that begins anew when it is full; the one before it stays beside it as `.1`. */
-export function openLogFile(file: string, most = mostBytes): (line: string) => void {
+/** Returns a writer to a file that is rotated when it is full; the previous file is kept as `.1`. */
+export function openLogFile(file: string, maxBytes = maxFileBytes): (line: string) => void {
   const path = file.replace(/^~(?=\/)/u, homedir());
-  let bytes = makeFile(path, file);
+  let bytes = openForAppend(path, file);
   return (line) => {
-    if (bytes > 0 && bytes + line.length > most) {
+    if (bytes > 0 && bytes + line.length > maxBytes) {
       renameSync(path, `${path}.1`);
       bytes = 0;
     }
@@ -20,15 +20,15 @@ export function openLogFile(file: string, most = mostBytes): (line: string) => v
   };
 }
 
-/** Whatever is wrong with the place is told at the start, not at the first line. Gives how much is in it. */
-function makeFile(path: string, file: string): number {
+/** Creates the file and returns its size. An unusable path fails here, at start, rather than at the first log line. */
+function openForAppend(path: string, file: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     appendFileSync(path, "", { mode: 0o600 });
     return statSync(path).size;
-  } catch (problem) {
-    const reason = explainFileProblem(problem);
-    if (reason === undefined) throw problem;
-    throw new FailureError<CommandFailure>({ kind: "log-file-unusable", file, reason }, { cause: problem });
+  } catch (error) {
+    const reason = explainFileError(error);
+    if (reason === undefined) throw error;
+    throw new FailureError<CommandFailure>({ kind: "log-file-unusable", file, reason }, { cause: error });
   }
 }

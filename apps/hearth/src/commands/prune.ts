@@ -2,12 +2,12 @@ import { readStoreConfig, storeSettings } from "../config.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { openOwnStore } from "../models/open-stores.ts";
 import type { UnusedFile } from "../models/prune.ts";
-import { tellBytes } from "../terminal/measures.ts";
+import { formatBytes } from "../terminal/format-units.ts";
 import { screen } from "../terminal/screen.ts";
-import { drawTable } from "../terminal/table.ts";
-import type { Define } from "./command-row.ts";
+import { renderTable } from "../terminal/table.ts";
+import type { DefineCommand } from "./command-entry.ts";
 
-export type PrunePlan = {
+export type PruneOptions = {
   /** The folder of the store. */
   readonly models: string;
   readonly dryRun: boolean;
@@ -16,23 +16,23 @@ export type PrunePlan = {
 
 type PruneFlags = { readonly dryRun?: boolean; readonly json?: boolean; readonly models?: string };
 
-export const define: Define = (command) => {
+export const define: DefineCommand = (command) => {
   command
-    .option("--dry-run", "only tell what would go")
-    .option("--json", "as JSON, for programs")
+    .option("--dry-run", "show what would be removed, without removing it")
+    .option("--json", "print JSON")
     .option(
       "--models <folder>",
-      `the store to look into (default: HEARTH_MODELS, or ${storeSettings.models.fallbackText})`,
+      `model store to prune (default: HEARTH_MODELS, else ${storeSettings.models.defaultText})`,
     )
     .action(async (flags: PruneFlags) => {
       const { models } = readStoreConfig({ models: flags.models });
-      await prune({ models, dryRun: flags.dryRun === true, isJson: flags.json === true }, screen.line);
+      await prune({ models, dryRun: flags.dryRun === true, isJson: flags.json === true }, screen.writeLine);
     });
 };
 
-/** Removes what no model needs from our own store, or tells what would go. Stores of other programs are not touched. */
+/** Removes or lists the files in Hearth's own store that no model uses. Ollama's store is not touched. */
 export async function prune(
-  { models, dryRun, isJson = false }: PrunePlan,
+  { models, dryRun, isJson = false }: PruneOptions,
   print: (line: string) => void,
 ): Promise<void> {
   const store = await openOwnStore(models, dryRun ? "read-only" : "own");
@@ -40,22 +40,24 @@ export async function prune(
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   if (isJson) print(JSON.stringify({ files, bytes, isRemoved: !dryRun }, null, 2));
   else if (files.length === 0) {
-    print("Nothing to remove: every file belongs to a model, or is younger than an hour");
+    print("Nothing to remove: every file is used by a model or less than an hour old");
   } else {
-    for (const line of tabulate(files)) print(line);
+    for (const line of renderFiles(files)) print(line);
     const count = `${files.length} ${files.length === 1 ? "file" : "files"}`;
     print("");
-    print(`${count}, ${tellBytes(bytes)} ${dryRun ? "would go" : "removed"}`);
+    print(`${count}, ${formatBytes(bytes)} ${dryRun ? "would be removed" : "removed"}`);
   }
 }
 
-function tabulate(files: readonly UnusedFile[]): readonly string[] {
+function renderFiles(files: readonly UnusedFile[]): readonly string[] {
   const rows = files.map(({ kind, name, bytes, modifiedAt }) => [
     kind,
-    tellBytes(bytes),
+    formatBytes(bytes),
     modifiedAt.toISOString().slice(0, "2026-01-01T00:00".length).replace("T", " "),
     name,
   ]);
-  const fit = { screen, least: ["NAME", "LAST WRITTEN"] };
-  return drawTable(["WHAT", "SIZE", "LAST WRITTEN", "NAME"], rows, fit);
+  return renderTable(["KIND", "SIZE", "MODIFIED", "NAME"], rows, {
+    screen,
+    dropOrder: ["NAME", "MODIFIED"],
+  });
 }

@@ -1,7 +1,7 @@
-import { defineMove } from "./move-model.ts";
+import { defineTransferCommand } from "./transfer-model.ts";
 
-export const define = defineMove({
+export const define = defineTransferCommand({
   direction: "pull",
-  argument: "as model, model:tag, hf.co/USER/REPOSITORY:TAG or HOST/NAME:TAG",
-  ended: (model) => `Next: hearth run ${model}`,
+  argumentDescription: "MODEL, MODEL:TAG, hf.co/USER/REPOSITORY:TAG or HOST/NAME:TAG",
+  successMessage: (model) => `Run it with: hearth run ${model}`,
 });

@@ -1,7 +1,7 @@
-import { defineMove } from "./move-model.ts";
+import { defineTransferCommand } from "./transfer-model.ts";
 
-export const define = defineMove({
+export const define = defineTransferCommand({
   direction: "push",
-  argument: "a model that is here, with the registry in its name, as HOST/NAME:TAG",
-  ended: (model) => `${model} is in its registry`,
+  argumentDescription: "name of a local model that includes the registry: HOST/NAME:TAG",
+  successMessage: (model) => `Pushed ${model}`,
 });

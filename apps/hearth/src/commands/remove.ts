@@ -1,15 +1,15 @@
-import type { ServerFlags } from "../server-client/call-server.ts";
+import type { ServerFlags } from "../server-client/server-client.ts";
 import { screen } from "../terminal/screen.ts";
-import type { Define } from "./command-row.ts";
+import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 
-export const define: Define = (command) => {
-  addServerFlags(command.argument("<models...>", "the names of models that are here")).action(
+export const define: DefineCommand = (command) => {
+  addServerFlags(command.argument("<models...>", "names of local models")).action(
     (models: readonly string[], flags: ServerFlags) =>
       withServer(flags, async (server) => {
         for (const model of models) {
-          await server.ask("/api/delete", { model });
-          screen.line(`Removed ${model}`);
+          await server.request("/api/delete", { model });
+          screen.writeLine(`Removed ${model}`);
         }
       }),
   );

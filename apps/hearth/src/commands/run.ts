@@ -1,19 +1,19 @@
 import { readFile } from "node:fs/promises";
-import { isAnswering, startBackgroundServer } from "../server-client/background-server.ts";
-import { callFailure, isCallFailure } from "../server-client/call-failure.ts";
-import { openServer, type ServerCaller, type ServerFlags } from "../server-client/call-server.ts";
-import { type AnswerEnd, type ShownModel, showModel } from "../server-client/response-types.ts";
-import { showAnswer } from "../terminal/answer-view.ts";
-import { tellSentence } from "../terminal/report-error.ts";
+import { isReachable, startBackgroundServer } from "../server-client/background-server.ts";
+import { callFailure, hasErrorCode } from "../server-client/call-failure.ts";
+import { type GenerationStats, type ModelInfo, showModel } from "../server-client/response-types.ts";
+import { openServerClient, type ServerClient, type ServerFlags } from "../server-client/server-client.ts";
+import { printToStderr } from "../terminal/report-error.ts";
+import { showResponse } from "../terminal/response-view.ts";
 import { errorScreen, screen } from "../terminal/screen.ts";
-import { showWaiting } from "../terminal/waiting-bar.ts";
+import { showSpinner } from "../terminal/spinner.ts";
 import { chat } from "./chat.ts";
-import type { Define } from "./command-row.ts";
-import { type Conversation, loadModel, say, tellEnd } from "./conversation.ts";
-import { moveModel, watchInterrupt } from "./move-model.ts";
-import { findImages, readImages } from "./prompt-images.ts";
+import type { DefineCommand } from "./command-entry.ts";
+import { type Conversation, formatStats, loadModel, sendMessage } from "./conversation.ts";
+import { extractImages, readImages } from "./prompt-images.ts";
+import { readStdin } from "./read-stdin.ts";
 import { addServerFlags } from "./server-flags.ts";
-import { readStandardInput } from "./standard-input.ts";
+import { abortOnInterrupt, transferModel } from "./transfer-model.ts";
 
 type RunFlags = ServerFlags & {
   readonly system?: string;
@@ -27,163 +27,166 @@ type RunFlags = ServerFlags & {
   readonly insecure?: boolean;
 };
 
-export const define: Define = (command) => {
+export const define: DefineCommand = (command) => {
   const parseOptions = command.parseOptions.bind(command);
-  command.parseOptions = (words) => parseOptions(settleThink(words));
+  command.parseOptions = (args) => parseOptions(normalizeThinkFlag(args));
   addServerFlags(
     command
-      .argument("<model>", "its name; one that is not here is pulled first")
-      .argument("[prompt...]", "one question; without it, and with nothing piped in, this is a chat")
-      .option("--system <text>", "what the model is told before everything else")
-      .option("--format <json|file>", "answer in JSON, or after the JSON Schema in a file")
-      .option("--think [level]", "think first: true, false, low, medium or high")
-      .option("--hidethinking", "do not show that it thinks")
-      .option("--verbose", "show the thinking, and tokens per second after each answer")
+      .argument("<model>", "model name; pulled first if it is not installed")
+      .argument("[prompt...]", "prompt to send; without one and without piped input, starts a chat")
+      .option("--system <text>", "system prompt")
+      .option("--format <json|file>", "respond in JSON, or according to the JSON Schema in a file")
+      .option("--think [level]", "enable thinking: true, false, low, medium or high")
+      .option("--hidethinking", "hide the thinking")
+      .option("--verbose", "show the thinking, and timings after each response")
       .option(
         "--keepalive <time>",
-        "how long the model stays in memory afterwards, as 30s, 5m or -1 for ever",
+        "how long the model stays loaded afterwards, e.g. 30s, 5m, or -1 for ever",
       )
       .option(
         "--image <file>",
-        "a picture for the question, where the model sees; may be said again",
+        "image to send with the prompt, for models that support images; repeatable",
         (file: string, files: readonly string[] | undefined) => [...(files ?? []), file],
       )
-      .option("--nowordwrap", "show answers as the model writes them, neither drawn nor broken between words")
-      .option("--insecure", "when it is pulled first: speak plain http to a private registry")
+      .option("--nowordwrap", "print responses unformatted: no Markdown rendering, no word wrap")
+      .option("--insecure", "if the model is pulled: use plain HTTP for a private registry")
       .addHelpText(
         "after",
         [
           "",
           "Examples:",
-          "  hearth run qwen3:0.6b                                    a chat",
-          '  hearth run qwen3:0.6b "Why is the sky blue?"             one answer',
-          '  cat notes.txt | hearth run qwen3:0.6b "Summarise this"   about a file',
-          '  hearth run qwen3:0.6b ""                                 only load it',
+          "  hearth run qwen3:0.6b                                    start a chat",
+          '  hearth run qwen3:0.6b "Why is the sky blue?"             get one response',
+          '  cat notes.txt | hearth run qwen3:0.6b "Summarise this"   ask about a file',
+          '  hearth run qwen3:0.6b ""                                 only load the model',
         ].join("\n"),
       ),
   ).action(run);
 };
 
-async function run(model: string, words: readonly string[], flags: RunFlags): Promise<void> {
-  await using server = await openServer(flags);
-  const piped = process.stdin.isTTY ? "" : await readStandardInput();
-  const prompt = [piped.trimEnd(), words.join(" ")].filter((part) => part !== "").join("\n\n");
+async function run(model: string, promptArguments: readonly string[], flags: RunFlags): Promise<void> {
+  await using server = await openServerClient(flags);
+  const piped = process.stdin.isTTY ? "" : await readStdin();
+  const prompt = [piped.trimEnd(), promptArguments.join(" ")].filter((text) => text !== "").join("\n\n");
   const isChat = prompt === "" && process.stdin.isTTY && screen.isTerminal;
-  // Nothing is asked on purpose, which in this family means that the model is to be in memory.
-  const isLoadOnly = prompt === "" && words.length > 0;
+  // As in Ollama, an explicit empty prompt only loads the model.
+  const isLoadOnly = prompt === "" && promptArguments.length > 0;
   if (prompt === "" && !isChat && !isLoadOnly)
-    throw callFailure({ kind: "terminal-missing", command: `hearth run ${model}` });
-  await requireServer(server);
-  const conversation = await begin(server, model, flags);
+    throw callFailure({ kind: "not-a-terminal", command: `hearth run ${model}` });
+  await ensureServer(server);
+  const conversation = await startConversation(server, model, flags);
   if (isLoadOnly) await loadOnly(server, conversation);
   else if (isChat) await chat(server, conversation);
-  else await answerOnce(server, conversation, prompt);
+  else await respondOnce(server, conversation, prompt);
 }
 
-/** Starts one on this machine when none answers there, and says so. */
-async function requireServer(server: ServerCaller): Promise<void> {
-  if (!server.address.isLocal || (await isAnswering(server))) return;
-  using waiting = showWaiting(errorScreen, "Starting the server");
+/** Starts a background server when none is reachable at a local address, and reports it. */
+async function ensureServer(server: ServerClient): Promise<void> {
+  if (!server.address.isLocal || (await isReachable(server))) return;
+  using waiting = showSpinner(errorScreen, "Starting the server");
   const outcome = await startBackgroundServer(server);
   waiting[Symbol.dispose]();
   const { url } = server.address;
-  tellSentence(
+  printToStderr(
     outcome === "found"
-      ? `Another command has just started a server at ${url}; this one uses it`
-      : `Started a server at ${url}; it stays: hearth stop --server ends it, hearth logs shows its log`,
+      ? `Using the server at ${url}, which another command has just started`
+      : `Started a server at ${url}, running in the background; stop it with "hearth stop --server", see its log with "hearth logs"`,
   );
 }
 
-async function begin(server: ServerCaller, model: string, flags: RunFlags): Promise<Conversation> {
-  const shown = await showOrPull(server, model, flags.insecure === true);
+async function startConversation(
+  server: ServerClient,
+  model: string,
+  flags: RunFlags,
+): Promise<Conversation> {
   const conversation: Conversation = {
     model,
-    shown,
+    modelInfo: await showOrPull(server, model, flags.insecure === true),
     system: flags.system,
     parameters: {},
     messages: [],
     images: [],
-    think: readThink(flags.think),
+    think: parseThink(flags.think),
     thinkingView: flags.hidethinking === true ? "hidden" : flags.verbose === true ? "shown" : "folded",
     format: await readFormat(flags.format),
     keepAlive: flags.keepalive,
     isVerbose: flags.verbose === true,
-    wrapsWords: flags.nowordwrap !== true,
+    rendersMarkdown: flags.nowordwrap !== true,
   };
   return { ...conversation, images: await readImages(flags.image ?? [], conversation) };
 }
 
-async function showOrPull(server: ServerCaller, model: string, isInsecure: boolean): Promise<ShownModel> {
+async function showOrPull(server: ServerClient, model: string, isInsecure: boolean): Promise<ModelInfo> {
   try {
     return await showModel(server, model);
-  } catch (problem) {
-    if (!isCallFailure(problem, "server-model-missing")) throw problem;
-    await moveModel(server, { direction: "pull", model, isInsecure }, errorScreen);
+  } catch (error) {
+    if (!hasErrorCode(error, "model-not-found")) throw error;
+    await transferModel(server, { direction: "pull", model, isInsecure }, errorScreen);
     return await showModel(server, model);
   }
 }
 
-const thinkWords = new Set(["true", "false", "low", "medium", "high"]);
+const thinkValues = new Set(["true", "false", "low", "medium", "high"]);
 
-/** The next word is what --think is set to only when it can be; otherwise it belongs to the question. */
-function settleThink(words: readonly string[]): string[] {
-  const end = words.includes("--") ? words.indexOf("--") : words.length;
-  return words.flatMap((word, index) => {
-    const isSaid = index < end && word === "--think";
-    if (isSaid) return `--think=${thinkWords.has(words[index + 1] ?? "") ? words[index + 1] : "true"}`;
-    return words[index - 1] === "--think" && index < end && thinkWords.has(word) ? [] : word;
+/** `--think` consumes the next argument only if it is a valid value; otherwise that argument is part of the prompt. */
+function normalizeThinkFlag(args: readonly string[]): string[] {
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  return args.flatMap((argument, index) => {
+    const isThinkFlag = index < end && argument === "--think";
+    if (isThinkFlag) return `--think=${thinkValues.has(args[index + 1] ?? "") ? args[index + 1] : "true"}`;
+    return args[index - 1] === "--think" && index < end && thinkValues.has(argument) ? [] : argument;
   });
 }
 
-function readThink(wish: boolean | string | undefined): boolean | string | undefined {
-  if (wish === undefined || typeof wish === "boolean") return wish;
-  if (wish === "true" || wish === "false") return wish === "true";
-  if (thinkWords.has(wish)) return wish;
-  const sentence = `Cannot use --think "${wish}": it is true, false, low, medium or high`;
-  throw callFailure({ kind: "words-wrong", sentence });
+function parseThink(value: boolean | string | undefined): boolean | string | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  if (value === "true" || value === "false") return value === "true";
+  if (thinkValues.has(value)) return value;
+  const message = `Invalid --think "${value}": use true, false, low, medium or high`;
+  throw callFailure({ kind: "usage-error", message });
 }
 
-const mostSchemaCharacters = 1_000_000;
+const maxSchemaCharacters = 1_000_000;
 
-async function readFormat(wish: string | undefined): Promise<unknown> {
-  if (wish === undefined || wish === "json") return wish;
-  const text = wish.trimStart().startsWith("{") ? wish : await readFile(wish, "utf8").catch(() => "");
+async function readFormat(value: string | undefined): Promise<unknown> {
+  if (value === undefined || value === "json") return value;
+  const text = value.trimStart().startsWith("{") ? value : await readFile(value, "utf8").catch(() => "");
   try {
-    return JSON.parse(text.slice(0, mostSchemaCharacters));
+    return JSON.parse(text.slice(0, maxSchemaCharacters));
   } catch {
-    const sentence = `Cannot use --format "${wish}": it is neither json nor a file with a JSON Schema`;
-    throw callFailure({ kind: "words-wrong", sentence });
+    const message = `Invalid --format "${value}": use json, or a file that contains a JSON Schema`;
+    throw callFailure({ kind: "usage-error", message });
   }
 }
 
-async function loadOnly(server: ServerCaller, conversation: Conversation): Promise<void> {
+async function loadOnly(server: ServerClient, conversation: Conversation): Promise<void> {
   using stack = new DisposableStack();
-  const interrupt = stack.use(watchInterrupt());
-  stack.use(showWaiting(errorScreen, `Loading ${conversation.model}`));
+  const interrupt = stack.use(abortOnInterrupt());
+  stack.use(showSpinner(errorScreen, `Loading ${conversation.model}`));
   try {
     await loadModel(server, conversation, interrupt.signal);
-  } catch (problem) {
-    throw interrupt.signal.aborted ? callFailure({ kind: "interrupted", sentences: ["Stopped"] }) : problem;
+  } catch (error) {
+    throw interrupt.signal.aborted ? callFailure({ kind: "interrupted", messages: ["Interrupted"] }) : error;
   }
 }
 
-async function answerOnce(server: ServerCaller, conversation: Conversation, prompt: string): Promise<void> {
-  const said = await findImages(prompt, conversation);
-  using interrupt = watchInterrupt();
-  let end: AnswerEnd = {};
-  const onEnd = (last: AnswerEnd): void => void (end = last);
-  const pieces = say(conversation, said, { server, signal: interrupt.signal, onEnd });
+async function respondOnce(server: ServerClient, conversation: Conversation, prompt: string): Promise<void> {
+  const message = await extractImages(prompt, conversation);
+  using interrupt = abortOnInterrupt();
+  let stats: GenerationStats = {};
+  const onDone = (final: GenerationStats): void => void (stats = final);
+  const chunks = sendMessage(conversation, message, { server, signal: interrupt.signal, onDone });
   try {
-    const { thinkingView, wrapsWords } = conversation;
-    await showAnswer(pieces, {
+    const { thinkingView, rendersMarkdown } = conversation;
+    await showResponse(chunks, {
       screen,
       thinkingView,
-      wrapsWords,
-      waitingWords: `${conversation.model} is reading`,
+      rendersMarkdown,
+      waitingLabel: "Processing the prompt",
     });
-  } catch (problem) {
-    if (!interrupt.signal.aborted) throw problem;
-    throw callFailure({ kind: "interrupted", sentences: ["Stopped"] });
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    throw callFailure({ kind: "interrupted", messages: ["Interrupted"] });
   }
-  if (conversation.isVerbose) errorScreen.line(errorScreen.style("dim", tellEnd(end)));
+  if (conversation.isVerbose) errorScreen.writeLine(errorScreen.style("dim", formatStats(stats)));
 }

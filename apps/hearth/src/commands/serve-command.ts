@@ -1,8 +1,8 @@
-import { addSettings, endSignal } from "@hearth-and-keep/command-line";
+import { addSettings, shutdownSignal } from "@hearth-and-keep/command-line";
 import { createLogger } from "@hearth-and-keep/logging";
-import { readEnginePlaces, readServeConfig, serveSettings } from "../config.ts";
+import { readEngineLocations, readServeConfig, serveSettings } from "../config.ts";
 import { logFields } from "../server.ts";
-import type { Define } from "./command-row.ts";
+import type { DefineCommand } from "./command-entry.ts";
 import { openLogFile } from "./log-file.ts";
 import { serve } from "./serve.ts";
 
@@ -10,7 +10,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-export const define: Define = (command, { openEngine }) => {
+export const define: DefineCommand = (command, { openEngine }) => {
   addSettings(command, serveSettings).action(
     async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
       const config = readServeConfig(flags, filePath);
@@ -18,17 +18,17 @@ export const define: Define = (command, { openEngine }) => {
       const write = logFile === undefined ? {} : { write: openLogFile(logFile) };
       const logger = createLogger({ level, allowedFields: logFields, ...write });
       const engine = await openEngine();
-      const { driver, sentence } = await engine.chooseEngine(config.engine, {
-        places: readEnginePlaces(config),
+      const { driver, summary } = await engine.chooseEngine(config.engine, {
+        locations: readEngineLocations(config),
         loadSettings: config.threads === 0 ? {} : { threads: config.threads },
-        onWarning: (protection) => logger.warn("Look at this", { protection }),
+        onWarning: (protection) => logger.warn("Engine selection", { protection }),
       });
-      print(sentence);
+      print(summary);
       await serve(config, {
         driver,
         logger,
         print,
-        signal: endSignal(),
+        signal: shutdownSignal(),
         missingProtections: engine.missingProtections(),
       });
     },

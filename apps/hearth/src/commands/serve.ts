@@ -1,16 +1,15 @@
 /**
  * @module
- * The verbs of the command line, one per file. Each takes its settings and parts and ends by returning;
- * what goes wrong is thrown as a Failure, which `main.ts` turns into a sentence and an exit code.
- * Imported by `main.ts` only.
+ * The subcommands of `hearth`, one per file. Each receives its flags and dependencies and returns when it is done;
+ * errors are thrown as failures, which `main.ts` turns into a message and an exit code. Imported by `main.ts` only.
  */
 import { hostname } from "node:os";
-import { readServedCertificate, renewAsNeeded } from "@hearth-and-keep/command-line";
+import { readServedCertificate, watchServedCertificate } from "@hearth-and-keep/command-line";
 import type { EngineDriver } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { serveUntil } from "@hearth-and-keep/http-service";
 import { createOutbound, type Outbound } from "@hearth-and-keep/outbound-http";
-import type { Access } from "../access/admit.ts";
+import type { Access } from "../access/authenticate.ts";
 import { isLoopbackAddress } from "../access/loopback.ts";
 import { readAccess } from "../access/read-access.ts";
 import type { ServeConfig } from "../config.ts";
@@ -19,59 +18,61 @@ import type { CommandFailure } from "../failures.ts";
 import { createImageFetcher, type FetchImage } from "../images/fetch-image.ts";
 import { createMetrics } from "../metrics.ts";
 import { type Catalog, createCatalog } from "../models/catalog.ts";
+import { withDefaultSeed } from "../models/default-seed.ts";
 import { openStores } from "../models/open-stores.ts";
 import { readCredentials } from "../models/registry/credentials.ts";
 import { readEnginesFile } from "../models/remote/engines-file.ts";
-import { coveredNames, withoutRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
+import { guardRemoteModels, shadowedNames, withRemoteModels } from "../models/remote/remote-models.ts";
 import type { ModelStores } from "../models/store/model-store.ts";
 import { createTransfers } from "../models/transfers/create-transfers.ts";
 import type { Transfers } from "../models/transfers/transfer.ts";
-import { closeServed } from "../scheduling/drain-scheduler.ts";
+import { drainScheduler } from "../scheduling/drain-scheduler.ts";
 import { openRemoteEngines } from "../scheduling/remote-engines.ts";
-import { createScheduler, type SchedulerParts } from "../scheduling/scheduler.ts";
+import { createScheduler, type SchedulerOptions } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
-import { readPageFiles } from "../web-ui/handlers.ts";
+import { readWebUiFiles } from "../web-ui/handlers.ts";
 
-/** Clients on Node give up after five minutes without a head. */
+/** Node's fetch times out after five minutes without response headers. */
 const earlyHeadMilliseconds = 240_000;
 
-export type ServeParts = {
+export type ServeDependencies = {
   readonly driver: EngineDriver;
   readonly logger: HearthLogger;
-  /** One line on standard output for the person or script that started us. */
+  /** Prints one line on standard output. */
   readonly print: (line: string) => void;
-  /** Fires when the server is asked to end. */
+  /** Aborts when the server must stop. */
   readonly signal: AbortSignal;
-  /** One sentence for each wall around models that this machine lacks. */
+  /** One message for each sandbox protection that this machine lacks. */
   readonly missingProtections: readonly string[];
 };
 
-export async function serve(config: ServeConfig, parts: ServeParts): Promise<void> {
-  const { driver, logger, print, signal } = parts;
-  // A flag shows its key in every list of processes.
+export async function serve(config: ServeConfig, dependencies: ServeDependencies): Promise<void> {
+  const { driver, logger, print, signal, missingProtections } = dependencies;
+  // Process listings show flags, which may contain the key.
   if (config.apiKey !== undefined) process.title = "hearth serve";
   const access = await readAccess({ ...config, machineName: hostname() });
-  refuseOpenBind(config, access);
+  rejectInsecureBind(config, access);
   const served = await readServedCertificate(config);
-  for (const protection of parts.missingProtections) logger.warn("Protection missing", { protection });
+  for (const protection of missingProtections) logger.warn("Sandbox protection missing", { protection });
   const stores = await openStores(config.models);
   const local = createCatalog(stores);
   const remote = await readEnginesFile(config.enginesFile);
   await using engines = openRemoteEngines(remote);
-  const models = withRemoteModels(local, remote, engines.learn);
-  for (const model of await coveredNames(local, remote)) logger.warn("Model runs elsewhere", { model });
+  const models = withDefaultSeed(withRemoteModels(local, remote, engines.getEngineInfo), config.seed);
+  for (const model of await shadowedNames(local, remote))
+    logger.warn("Local model is shadowed by a remote engine", { model });
   await using outbound = createOutbound({ privateHosts: config.privateRegistries });
-  const transfers = withoutRemoteModels(await transfersOf(config, { stores, outbound }), remote);
+  const transfers = guardRemoteModels(await openTransfers(config, { stores, outbound }), remote);
   const scheduler = createScheduler({
-    driver: engines.beside(driver),
-    ...schedulingOf(config),
+    driver: engines.extendDriver(driver),
+    ...schedulerOptions(config),
     onEvent: (event) => metrics.countScheduling(event),
   });
   const metrics = createMetrics(scheduler, {
-    names: () => namesOf(models),
+    names: () => modelNamesByDigest(models),
     pools: () => engines.snapshots(),
   });
-  await using images = imagesOf(config);
+  await using images = openImageFetcher(config);
   const { trustedProxies, earlyHeaders } = config;
   const server = createModelServer({
     models,
@@ -80,10 +81,10 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     metrics,
     logger,
     access,
-    page: await readPageFiles(),
+    page: await readWebUiFiles(),
     fetchImage: images.fetchImage,
     isDraining: () => signal.aborted,
-    ...responsesOf(config),
+    ...openResponseStore(config),
     transport: {
       trustedProxies,
       ...(served === undefined ? {} : { certificate: served.certificate }),
@@ -91,63 +92,65 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
     },
   });
   using stack = new DisposableStack();
-  if (served !== undefined) stack.use(renewAsNeeded(server, served, logger));
+  if (served !== undefined) stack.use(watchServedCertificate(server, served, logger));
   await serveUntil(server, config, {
     signal,
     drainSeconds: config.drainSeconds,
     onListening: (url) => {
       logger.info("Listening", { url });
-      print(`Hearth listens on ${url}`);
+      print(`Hearth is listening on ${url}`);
     },
     onClosing: (graceSeconds) =>
-      config.drainSeconds > 0 ? closeServed(scheduler, graceSeconds) : scheduler.close(graceSeconds),
+      config.drainSeconds > 0 ? drainScheduler(scheduler, graceSeconds) : scheduler.close(graceSeconds),
   });
   logger.info("Stopped");
 }
 
-/** The name of each digest, for people who look at figures. */
-async function namesOf(models: Catalog): Promise<ReadonlyMap<string, string>> {
+/** Metrics are labelled with model names rather than digests. */
+async function modelNamesByDigest(models: Catalog): Promise<ReadonlyMap<string, string>> {
   const listing = await models.list();
   return new Map(listing.models.map(({ digest, name }) => [digest, name]));
 }
 
-function refuseOpenBind({ host, allowInsecureBind }: ServeConfig, { keys }: Access): void {
+function rejectInsecureBind({ host, allowInsecureBind }: ServeConfig, { keys }: Access): void {
   if (isLoopbackAddress(host) || keys.length > 0 || allowInsecureBind) return;
   throw new FailureError<CommandFailure>({ kind: "insecure-bind", host });
 }
 
-function schedulingOf(config: ServeConfig): Pick<SchedulerParts, "limits" | "loadSettings"> {
-  const { contextLength, parallelRequests, waitingLine, waitingInAll, keepAlive, memoryBudget } = config;
+function schedulerOptions(config: ServeConfig): Pick<SchedulerOptions, "limits" | "loadSettings"> {
+  const { contextLength, parallelRequests, maxQueue, maxQueueTotal, keepAlive, memoryBudget } = config;
   return {
     loadSettings: config.threads === 0 ? {} : { threads: config.threads },
     limits: {
       contextTokens: contextLength,
       sequences: parallelRequests,
-      waitingLine,
-      waitingInAll,
+      maxQueuedPerModel: maxQueue,
+      maxQueuedTotal: maxQueueTotal,
       keepAlive,
       ...(memoryBudget === undefined ? {} : { memoryBudgetBytes: memoryBudget }),
     },
   };
 }
 
-async function transfersOf(
-  { dockerConfig, hubToken, pullRate }: ServeConfig,
-  parts: { readonly stores: ModelStores; readonly outbound: Outbound },
+async function openTransfers(
+  { dockerConfig, hubToken, pullRateLimit }: ServeConfig,
+  dependencies: { readonly stores: ModelStores; readonly outbound: Outbound },
 ): Promise<Transfers> {
   const credentials = await readCredentials({
     dockerConfig,
     ...(hubToken === undefined ? {} : { hubToken: hubToken.reveal() }),
   });
   return createTransfers({
-    ...parts,
+    ...dependencies,
     credentials,
-    ...(pullRate === undefined ? {} : { limits: { bytesPerSecond: pullRate } }),
+    ...(pullRateLimit === undefined ? {} : { limits: { maxBytesPerSecond: pullRateLimit } }),
   });
 }
 
-/** A client of its own: registries may be at private addresses, and hosts of images never are. */
-function imagesOf({ imageHosts }: ServeConfig): AsyncDisposable & { readonly fetchImage?: FetchImage } {
+/** Uses a separate outbound client: registries may be at private addresses, image hosts never. */
+function openImageFetcher({
+  imageHosts,
+}: ServeConfig): AsyncDisposable & { readonly fetchImage?: FetchImage } {
   const outbound = createOutbound({ privateHosts: [] });
   return {
     ...(imageHosts.length === 0 ? {} : { fetchImage: createImageFetcher({ hosts: imageHosts, outbound }) }),
@@ -155,9 +158,9 @@ function imagesOf({ imageHosts }: ServeConfig): AsyncDisposable & { readonly fet
   };
 }
 
-const mostResponseBytes = 64 * 1024 * 1024;
+const maxResponseBytes = 64 * 1024 * 1024;
 
-function responsesOf({ keepResponses }: ServeConfig): { readonly responses?: ResponseStore } {
-  if (keepResponses === 0) return {};
-  return { responses: new ResponseStore({ mostResponses: keepResponses, mostBytes: mostResponseBytes }) };
+function openResponseStore({ maxStoredResponses }: ServeConfig): { readonly responses?: ResponseStore } {
+  if (maxStoredResponses === 0) return {};
+  return { responses: new ResponseStore({ maxResponses: maxStoredResponses, maxBytes: maxResponseBytes }) };
 }

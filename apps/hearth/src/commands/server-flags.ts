@@ -1,23 +1,23 @@
 import type { Command } from "commander";
-import { openServer, type ServerCaller, type ServerFlags } from "../server-client/call-server.ts";
+import { openServerClient, type ServerClient, type ServerFlags } from "../server-client/server-client.ts";
 
-/** Which server a command calls, and by which key. */
+/** Options that select the server and the API key. */
 export function addServerFlags(command: Command): Command {
   return command
     .option(
       "--host <address>",
-      "the server to call, as host, host:port or https://host (default: HEARTH_HOST, or this machine)",
+      "server address: host, host:port or a URL (default: HEARTH_HOST, else this machine)",
     )
     .option(
       "--api-key-file <file>",
-      "a file with the server's key (default: HEARTH_API_KEY or HEARTH_API_KEY_FILE)",
+      "file that contains the API key (default: HEARTH_API_KEY or HEARTH_API_KEY_FILE)",
     );
 }
 
 export async function withServer(
   flags: ServerFlags,
-  work: (server: ServerCaller) => Promise<void>,
+  work: (server: ServerClient) => Promise<void>,
 ): Promise<void> {
-  await using server = await openServer(flags);
+  await using server = await openServerClient(flags);
   await work(server);
 }

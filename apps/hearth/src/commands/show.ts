@@ -1,121 +1,129 @@
-import type { ServerFlags } from "../server-client/call-server.ts";
-import { type ShownModel, showModel } from "../server-client/response-types.ts";
-import { tellCount } from "../terminal/measures.ts";
+import { type ModelInfo, showModel } from "../server-client/response-types.ts";
+import type { ServerFlags } from "../server-client/server-client.ts";
+import { formatParameterCount } from "../terminal/format-units.ts";
+import { sanitizeText } from "../terminal/sanitize-text.ts";
 import { type Screen, screen } from "../terminal/screen.ts";
-import { padTo, wrapTo } from "../terminal/text-width.ts";
-import { makeSafe } from "../terminal/untrusted-text.ts";
-import type { Define } from "./command-row.ts";
+import { padToWidth, wrapToWidth } from "../terminal/text-width.ts";
+import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 
-const parts = ["modelfile", "parameters", "template", "system", "license"] as const;
-export type ShownPart = (typeof parts)[number];
+export const modelFields = ["modelfile", "parameters", "template", "system", "license"] as const;
+export type ModelField = (typeof modelFields)[number];
 
-const titles = {
+const fieldTitles = {
   modelfile: "Modelfile",
   parameters: "parameters",
   template: "template",
-  system: "system text",
+  system: "system prompt",
   license: "license",
 } as const;
 
-type ShowFlags = ServerFlags & { readonly [Part in ShownPart | "json" | "verbose"]?: boolean };
+type ShowFlags = ServerFlags & { readonly [Field in ModelField | "json" | "verbose"]?: boolean };
 
-export const define: Define = (command) => {
-  command.argument("<model>", "the name of a model that is here");
-  for (const part of parts) command.option(`--${part}`, `only its ${titles[part]}`);
+export const define: DefineCommand = (command) => {
+  command.argument("<model>", "name of a local model");
+  for (const field of modelFields) command.option(`--${field}`, `show only the ${fieldTitles[field]}`);
   addServerFlags(
     command
-      .option("-v, --verbose", "also everything that its file says, and its tensors")
-      .option("--json", "everything, as JSON, for programs"),
+      .option("-v, --verbose", "also show all metadata and tensors of the model file")
+      .option("--json", "print everything as JSON"),
   ).action((model: string, flags: ShowFlags) =>
     withServer(flags, async (server) => {
-      const shown = await showModel(server, model, flags.verbose);
-      const asked = parts.find((part) => flags[part] === true);
-      if (flags.json === true) screen.line(JSON.stringify(shown, null, 2));
-      else if (asked !== undefined) screen.line(tellPart(shown, asked));
+      const modelInfo = await showModel(server, model, flags.verbose);
+      const field = modelFields.find((each) => flags[each] === true);
+      if (flags.json === true) screen.writeLine(JSON.stringify(modelInfo, null, 2));
+      else if (field !== undefined) screen.writeLine(formatField(modelInfo, field));
       else {
-        const more = flags.verbose === true ? describeFile(shown) : [];
-        for (const line of drawGroups([...describeGroups(shown), ...more], screen)) screen.line(line);
+        const metadata = flags.verbose === true ? metadataSections(modelInfo) : [];
+        const sections = [...summarySections(modelInfo), ...metadata];
+        for (const line of renderSections(sections, screen)) screen.writeLine(line);
       }
     }),
   );
 };
 
-export function tellPart(shown: ShownModel, part: ShownPart): string {
-  return makeSafe((shown[part] ?? "").trimEnd()) || `This model has no ${titles[part]} of its own`;
+export function formatField(modelInfo: ModelInfo, field: ModelField): string {
+  return sanitizeText((modelInfo[field] ?? "").trimEnd()) || `This model has no ${fieldTitles[field]}`;
 }
 
-/** What a model is, in a few short groups. */
-export function describeShown(shown: ShownModel, on: Screen): readonly string[] {
-  return drawGroups(describeGroups(shown), on);
+/** A short summary of a model, in titled sections. */
+export function renderModelInfo(modelInfo: ModelInfo): readonly string[] {
+  return renderSections(summarySections(modelInfo), screen);
 }
 
-type Group = readonly [title: string, lines: readonly string[]];
+type Section = readonly [title: string, lines: readonly string[]];
 
-function describeGroups(shown: ShownModel): readonly Group[] {
-  const { details = {}, model_info: facts = {}, parameters, system, license, capabilities = [] } = shown;
-  const architecture = tellText(facts["general.architecture"]) || (details.family ?? "");
-  const known: readonly (readonly [name: string, value: unknown])[] = [
+function summarySections(modelInfo: ModelInfo): readonly Section[] {
+  const { details = {}, model_info: metadata = {}, capabilities = [] } = modelInfo;
+  const architecture = stringOrEmpty(metadata["general.architecture"]) || (details.family ?? "");
+  const properties: readonly (readonly [name: string, value: unknown])[] = [
     ["architecture", architecture],
-    ["parameters", tellCount(Number(facts["general.parameter_count"] ?? 0)) || details.parameter_size],
-    ["context length", facts[`${architecture}.context_length`]],
-    ["embedding length", facts[`${architecture}.embedding_length`]],
+    [
+      "parameters",
+      formatParameterCount(Number(metadata["general.parameter_count"] ?? 0)) || details.parameter_size,
+    ],
+    ["context length", metadata[`${architecture}.context_length`]],
+    ["embedding length", metadata[`${architecture}.embedding_length`]],
     ["quantization", details.quantization_level],
-    ["made from", details.parent_model],
+    ["parent model", details.parent_model],
   ];
-  const rows = known.filter(([, value]) => value !== undefined && value !== "" && value !== "0");
+  const rows = properties.filter(([, value]) => value !== undefined && value !== "" && value !== "0");
   return [
-    ["Model", rows.map(([name, value]) => padTo(name, 20) + String(value))],
+    ["Model", rows.map(([name, value]) => padToWidth(name, 20) + String(value))],
     ["Capabilities", capabilities],
-    ["Parameters", linesOf(parameters)],
-    ["System", linesOf(system).slice(0, 12)],
-    ["License", linesOf(license).slice(0, 2)],
+    ["Parameters", nonEmptyLines(modelInfo.parameters)],
+    ["System", nonEmptyLines(modelInfo.system).slice(0, 12)],
+    ["License", nonEmptyLines(modelInfo.license).slice(0, 2)],
   ];
 }
 
-function describeFile({ model_info: facts = {}, projector_info: seeing = {}, tensors = [] }: ShownModel) {
+function metadataSections({ model_info = {}, projector_info = {}, tensors = [] }: ModelInfo) {
   return [
-    ["Metadata", tellFacts(facts)],
-    ["Projector", tellFacts(seeing)],
+    ["Metadata", formatMetadata(model_info)],
+    ["Projector", formatMetadata(projector_info)],
     [
       "Tensors",
-      tensors.map(({ name, type, shape }) => `${padTo(name, 40)} ${padTo(type, 6)} ${shape.join(" × ")}`),
+      tensors.map(
+        ({ name, type, shape }) => `${padToWidth(name, 40)} ${padToWidth(type, 6)} ${shape.join(" × ")}`,
+      ),
     ],
   ] as const;
 }
 
-function tellFacts(facts: Readonly<Record<string, unknown>>): readonly string[] {
-  return Object.entries(facts).map(([name, value]) => `${padTo(name, 40)} ${tellValue(value)}`);
+function formatMetadata(metadata: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(metadata).map(
+    ([name, value]) => `${padToWidth(name, 40)} ${formatMetadataValue(value)}`,
+  );
 }
 
-const shownOfList = 3;
-const mostValueLetters = 120;
+const maxListItems = 3;
+const maxValueCharacters = 120;
 
-/** A list, as of all words that the model knows, by its beginning and its length. */
-function tellValue(value: unknown): string {
+/** Long lists, such as the vocabulary, are shown by their first items and their length. */
+function formatMetadataValue(value: unknown): string {
   if (Array.isArray(value)) {
-    const first = value.slice(0, shownOfList).map((each) => JSON.stringify(each));
-    const rest = value.length > shownOfList ? `, … (${value.length} in all)` : "";
+    const first = value.slice(0, maxListItems).map((each) => JSON.stringify(each));
+    const rest = value.length > maxListItems ? `, … (${value.length} items)` : "";
     return `${first.join(", ")}${rest}`;
   }
   const text = String(value);
-  return text.length > mostValueLetters ? `${text.slice(0, mostValueLetters)}…` : text;
+  return text.length > maxValueCharacters ? `${text.slice(0, maxValueCharacters)}…` : text;
 }
 
-function drawGroups(groups: readonly Group[], { style, columns }: Screen): readonly string[] {
-  return groups
+function renderSections(sections: readonly Section[], { style, columns }: Screen): readonly string[] {
+  return sections
     .filter(([, lines]) => lines.length > 0)
     .flatMap(([title, lines]) => [
       `  ${style("bold", title)}`,
-      ...lines.flatMap((line) => wrapTo(makeSafe(line), columns() - 5).map((part) => `    ${part}`)),
+      ...lines.flatMap((line) => wrapToWidth(sanitizeText(line), columns() - 5).map((row) => `    ${row}`)),
       "",
     ]);
 }
 
-function tellText(value: unknown): string {
+function stringOrEmpty(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function linesOf(text = ""): readonly string[] {
+function nonEmptyLines(text = ""): readonly string[] {
   return text.split("\n").filter((line) => line.trim() !== "");
 }

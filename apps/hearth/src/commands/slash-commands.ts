@@ -1,149 +1,143 @@
 import { callFailure } from "../server-client/call-failure.ts";
-import type { ServerCaller } from "../server-client/call-server.ts";
 import { showModel } from "../server-client/response-types.ts";
-import type { PromptLine } from "../terminal/prompt-line.ts";
 import { screen } from "../terminal/screen.ts";
-import { wrapTo } from "../terminal/text-width.ts";
-import { changeSetting, settings } from "./chat-settings.ts";
-import type { Conversation } from "./conversation.ts";
-import { describeShown, tellPart } from "./show.ts";
+import { wrapToWidth } from "../terminal/text-width.ts";
+import { applySetting, settingsHelp } from "./chat-settings.ts";
+import type { ChatContext } from "./conversation.ts";
+import { formatField, modelFields, renderModelInfo } from "./show.ts";
 
-export type Outcome = "stay" | "leave" | "load";
+/** What the chat does next; `load`: a model was selected and must be loaded. */
+export type SlashCommandResult = "continue" | "exit" | "load";
 
-type Parts = {
-  readonly server: ServerCaller;
-  readonly conversation: Conversation;
-  readonly line: PromptLine;
-};
-
-type Word = {
+type SlashCommand = {
+  /** Empty for an alias, which the help omits. */
   readonly usage: string;
-  readonly meaning: string;
-  readonly does: (rest: string, parts: Parts) => Promise<Outcome> | Outcome;
+  readonly description: string;
+  readonly run: (rest: string, context: ChatContext) => Promise<SlashCommandResult> | SlashCommandResult;
 };
 
-/** What can be typed in a chat besides what the model is to read. */
-const words: Readonly<Record<string, Word>> = {
-  set: { usage: "/set …", meaning: "change the chat; /set alone tells what", does: set },
-  show: { usage: "/show …", meaning: "info, system, parameters, template, license or modelfile", does: show },
-  load: { usage: "/load MODEL", meaning: "go on with another model, or with a saved chat", does: load },
-  save: { usage: "/save NAME", meaning: "keep this chat and its settings as a model", does: save },
-  clear: { usage: "/clear", meaning: "forget what was said", does: clear },
-  bye: { usage: "/bye", meaning: "leave, as Ctrl-D does", does: () => "leave" },
-  exit: { usage: "", meaning: "", does: () => "leave" },
-  "?": { usage: "/?", meaning: "this list", does: help },
-  help: { usage: "", meaning: "", does: help },
+const slashCommands: Readonly<Record<string, SlashCommand>> = {
+  set: { usage: "/set …", description: "change a setting; /set alone lists the settings", run: set },
+  show: { usage: "/show …", description: `show info, ${modelFields.join(", ")}`, run: show },
+  load: { usage: "/load MODEL", description: "switch to another model or a saved chat", run: load },
+  save: { usage: "/save NAME", description: "save this chat and its settings as a model", run: save },
+  clear: { usage: "/clear", description: "clear the history of this chat", run: clear },
+  bye: { usage: "/bye", description: "exit, like Ctrl-D", run: () => "exit" },
+  exit: { usage: "", description: "", run: () => "exit" },
+  "?": { usage: "/?", description: "show this help", run: help },
+  help: { usage: "", description: "", run: help },
 };
 
-export async function obey(text: string, parts: Parts): Promise<Outcome> {
+export async function runSlashCommand(text: string, context: ChatContext): Promise<SlashCommandResult> {
   const [, name = "", rest = ""] = /^\/(\S*)\s*([\s\S]*)$/u.exec(text.trimEnd()) ?? [];
-  if (!Object.hasOwn(words, name)) {
-    tell(`There is no /${name}. /? tells what can be typed`);
-    return "stay";
+  if (!Object.hasOwn(slashCommands, name)) {
+    printWrapped(`Unknown command /${name}. Type /? for help`);
+    return "continue";
   }
-  return (await words[name]?.does(rest, parts)) ?? "stay";
+  return (await slashCommands[name]?.run(rest, context)) ?? "continue";
 }
 
-function help(rest: string): Outcome {
+function help(rest: string): SlashCommandResult {
   if (/^\/?set$/u.test(rest)) {
-    tabulate(settings);
-    return "stay";
+    printHelpTable(settingsHelp);
+    return "continue";
   }
-  const shown = Object.values(words).filter(({ usage }) => usage !== "");
-  tabulate(shown.map(({ usage, meaning }) => [usage, meaning]));
-  tabulate([
-    ['"""', "begins a text of several lines, and ends it"],
-    ["Ctrl-C", "stops the answer; twice at the prompt leaves"],
+  const listed = Object.values(slashCommands).filter(({ usage }) => usage !== "");
+  printHelpTable(listed.map(({ usage, description }) => [usage, description]));
+  printHelpTable([
+    ['"""', "start and end a message of several lines"],
+    ["Ctrl-C", "stop the response; twice at the prompt exits"],
   ]);
-  return "stay";
+  return "continue";
 }
 
-function tell(sentence: string): void {
-  for (const line of wrapTo(sentence, screen.columns() - 1)) screen.line(line);
+function printWrapped(text: string): void {
+  for (const line of wrapToWidth(text, screen.columns() - 1)) screen.writeLine(line);
 }
 
 const narrowColumns = 60;
 
-/** Two columns; in a narrow window one below the other. */
-function tabulate(rows: readonly (readonly [usage: string, meaning: string])[]): void {
+/** Two columns, or one below the other in a narrow window. */
+function printHelpTable(rows: readonly (readonly [usage: string, description: string])[]): void {
   const isNarrow = screen.columns() < narrowColumns;
   const indent = isNarrow ? 6 : 33;
-  for (const [usage, meaning] of rows) {
-    const [first = "", ...rest] = wrapTo(meaning, screen.columns() - 1 - indent);
-    screen.line(isNarrow ? `  ${usage}` : `  ${usage.padEnd(indent - 2)}${first}`);
-    for (const line of isNarrow ? [first, ...rest] : rest) screen.line(" ".repeat(indent) + line);
+  for (const [usage, description] of rows) {
+    const [first = "", ...rest] = wrapToWidth(description, screen.columns() - 1 - indent);
+    screen.writeLine(isNarrow ? `  ${usage}` : `  ${usage.padEnd(indent - 2)}${first}`);
+    for (const line of isNarrow ? [first, ...rest] : rest) screen.writeLine(" ".repeat(indent) + line);
   }
 }
 
-function set(rest: string, parts: Parts): Outcome {
+function set(rest: string, context: ChatContext): SlashCommandResult {
   const [, name = "", value = ""] = /^(\S*)\s*([\s\S]*)$/u.exec(rest) ?? [];
-  const said = changeSetting(name, value, parts);
-  if (said === undefined) tabulate(settings);
-  else tell(said);
-  return "stay";
+  const result = applySetting(name, value, context);
+  if (result === undefined) printHelpTable(settingsHelp);
+  else printWrapped(result);
+  return "continue";
 }
 
-const shownParts = ["system", "parameters", "template", "license", "modelfile"] as const;
-
-function show(rest: string, { conversation }: Parts): Outcome {
-  const { shown, system, parameters } = conversation;
-  const part = shownParts.find((each) => each === rest);
-  if (rest === "info") for (const line of describeShown(shown, screen)) screen.line(line);
-  else if (part === undefined) tell("/show knows info, system, parameters, template, license and modelfile");
-  else if (part === "system" && system !== undefined) screen.line(system);
-  else screen.line(tellPart(shown, part));
-  if (part === "parameters" && Object.keys(parameters).length > 0) {
-    screen.line("set in this chat:");
+function show(rest: string, { conversation }: ChatContext): SlashCommandResult {
+  const { modelInfo, system, parameters } = conversation;
+  const field = modelFields.find((each) => each === rest);
+  if (rest === "info") for (const line of renderModelInfo(modelInfo)) screen.writeLine(line);
+  else if (field === undefined) printWrapped(`Usage: /show info|${modelFields.join("|")}`);
+  else if (field === "system" && system !== undefined) screen.writeLine(system);
+  else screen.writeLine(formatField(modelInfo, field));
+  if (field === "parameters" && Object.keys(parameters).length > 0) {
+    screen.writeLine("set in this chat:");
     for (const [name, value] of Object.entries(parameters))
-      screen.line(`  ${name.padEnd(20)} ${JSON.stringify(value)}`);
+      screen.writeLine(`  ${name.padEnd(20)} ${JSON.stringify(value)}`);
   }
-  return "stay";
+  return "continue";
 }
 
-async function load(rest: string, { server, conversation }: Parts): Promise<Outcome> {
+async function load(rest: string, { server, conversation }: ChatContext): Promise<SlashCommandResult> {
   requireName(rest, "/load MODEL");
-  conversation.shown = await showModel(server, rest);
+  conversation.modelInfo = await showModel(server, rest);
   conversation.model = rest;
   conversation.messages = [];
   conversation.images = [];
   return "load";
 }
 
-/** The server takes these messages in place of the model's own, so the own ones are said again before the new. */
-async function save(rest: string, { server, conversation }: Parts): Promise<Outcome> {
+/** `/api/create` replaces the messages saved with a model, so the request repeats them before those of this chat. */
+async function save(rest: string, { server, conversation }: ChatContext): Promise<SlashCommandResult> {
   requireName(rest, "/save NAME");
-  const { model, shown, system, parameters, messages } = conversation;
-  const kept = [...(shown.messages ?? []), ...messages.map(({ role, content }) => ({ role, content }))];
+  const { model, modelInfo, system, parameters, messages } = conversation;
+  const allMessages = [
+    ...(modelInfo.messages ?? []),
+    ...messages.map(({ role, content }) => ({ role, content })),
+  ];
   const body = {
     model: rest,
     from: model,
     ...(system === undefined ? {} : { system }),
     parameters,
-    messages: kept,
+    messages: allMessages,
   };
   const steps = server.stream("/api/create", body);
   while ((await steps.next()).done !== true);
   const hasImages = messages.some(({ images = [] }) => images.length > 0);
-  // Under its own name, what was said here is the model's from now on, and must not be said twice.
-  conversation.shown = await showModel(server, model);
-  const isOwn = (conversation.shown.messages ?? []).length === kept.length;
-  if (isOwn) conversation.messages = [];
-  tell(`Saved; hearth run ${rest} goes on from here${hasImages ? ", without the pictures" : ""}`);
-  return "stay";
+  // After saving under the same name, the server prepends the messages of this chat; they must not be sent twice.
+  conversation.modelInfo = await showModel(server, model);
+  const isSameModel = (conversation.modelInfo.messages ?? []).length === allMessages.length;
+  if (isSameModel) conversation.messages = [];
+  printWrapped(`Saved${hasImages ? " without images" : ""}; continue later with "hearth run ${rest}"`);
+  return "continue";
 }
 
-function clear(_rest: string, { conversation }: Parts): Outcome {
+function clear(_rest: string, { conversation }: ChatContext): SlashCommandResult {
   conversation.messages = [];
   conversation.images = [];
-  const { messages = [] } = conversation.shown;
-  tell(
+  const { messages = [] } = conversation.modelInfo;
+  printWrapped(
     messages.length === 0
-      ? "Forgotten; what is set stays"
-      : `Forgotten; what is set stays, and so do the ${messages.length} messages that ${conversation.model} was saved with`,
+      ? "History cleared; settings kept"
+      : `History cleared; settings and the ${messages.length} messages saved in ${conversation.model} kept`,
   );
-  return "stay";
+  return "continue";
 }
 
 function requireName(name: string, usage: string): void {
-  if (!/^\S+$/u.test(name)) throw callFailure({ kind: "words-wrong", sentence: `Say ${usage}` });
+  if (!/^\S+$/u.test(name)) throw callFailure({ kind: "usage-error", message: `Usage: ${usage}` });
 }

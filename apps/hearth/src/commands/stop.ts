@@ -1,90 +1,91 @@
 import { stopBackgroundServer } from "../server-client/background-server.ts";
 import { callFailure } from "../server-client/call-failure.ts";
-import type { ServerCaller, ServerFlags } from "../server-client/call-server.ts";
-import { findNotedServer, listNotedServers } from "../server-client/pid-files.ts";
+import { findBackgroundServer, listBackgroundServers } from "../server-client/pid-files.ts";
 import {
-  listedModels,
+  listModels,
+  listRunningModels,
   type RunningModel,
-  runningModels,
   showModel,
 } from "../server-client/response-types.ts";
+import type { ServerClient, ServerFlags } from "../server-client/server-client.ts";
+import { sanitizeLine } from "../terminal/sanitize-text.ts";
 import { screen } from "../terminal/screen.ts";
-import { makeSafeLine } from "../terminal/untrusted-text.ts";
-import type { Define } from "./command-row.ts";
+import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 
 type StopFlags = ServerFlags & { readonly server?: boolean };
 
-export const define: Define = (command) => {
+export const define: DefineCommand = (command) => {
   addServerFlags(
     command
-      .argument("[model]", "a model that is in memory, by its name or by its ID as hearth ps shows it")
-      .option("--server", "end the server that hearth run started in the background at this address"),
+      .argument("[model]", 'loaded model to unload, by name or by the ID that "hearth ps" shows')
+      .option("--server", 'stop the background server that "hearth run" started at this address'),
   ).action(async (model: string | undefined, flags: StopFlags) => {
     if (flags.server === true && model === undefined) await withServer(flags, stopServer);
     else if (model === undefined || flags.server === true) {
-      const sentence = "Cannot stop: say which model, or --server, and not both";
+      const message = "Specify either a model or --server";
       throw callFailure({
-        kind: "words-wrong",
-        sentence,
-        next: "hearth ps shows the models that are in memory",
+        kind: "usage-error",
+        message,
+        next: 'run "hearth ps" to list the loaded models',
       });
     } else await withServer(flags, (server) => stopModel(server, model));
   });
 };
 
-async function stopModel(server: ServerCaller, model: string): Promise<void> {
-  const found = await findRunning(server, model);
+async function stopModel(server: ServerClient, model: string): Promise<void> {
+  const found = await findRunningModel(server, model);
   if (found === undefined) {
-    // One that is nowhere is refused here.
+    // Fails if there is no such model.
     await showModel(server, model);
-    screen.line(`${model} is not in memory, so there is nothing to stop`);
+    screen.writeLine(`${model} is not loaded`);
     return;
   }
-  const name = makeSafeLine(found.name);
-  if (isNameless(found)) {
-    screen.line(`${name} leaves memory when its last answer is finished: its name is another model's now`);
+  const name = sanitizeLine(found.name);
+  if (isUnnamed(found)) {
+    screen.writeLine(`${name} no longer has a name, and will be unloaded when its current requests finish`);
     return;
   }
-  await server.ask("/api/generate", { model: found.name, keep_alive: 0, stream: false });
-  const isLeft = (await runningModels(server)).every(({ digest }) => digest !== found.digest);
-  screen.line(
-    isLeft
-      ? `Stopped ${name}: it has left memory`
-      : `Stopped ${name}: it leaves memory when its last answer is finished`,
+  await server.request("/api/generate", { model: found.name, keep_alive: 0, stream: false });
+  const isUnloaded = (await listRunningModels(server)).every(({ digest }) => digest !== found.digest);
+  screen.writeLine(
+    isUnloaded ? `Unloaded ${name}` : `${name} will be unloaded when its current requests finish`,
   );
 }
 
-const leastDigestLetters = 6;
+const minDigestCharacters = 6;
 
-/** By name, whose tag may be left out, or by the start of its ID. Of two names of one model ps shows the first alone. */
-async function findRunning(server: ServerCaller, wanted: string): Promise<RunningModel | undefined> {
-  const running = await runningModels(server);
-  const asked = wanted.toLowerCase();
-  const isNamed = ({ name }: { readonly name: string }): boolean =>
-    [asked, `${asked}:latest`].includes(name.toLowerCase());
-  const listed = (await listedModels(server)).find(isNamed);
+/**
+ * Finds a loaded model by its name, with or without the tag, or by a prefix of its ID. `/api/ps` lists a model with
+ * several names under one of them, so the others are matched by digest.
+ */
+async function findRunningModel(server: ServerClient, nameOrId: string): Promise<RunningModel | undefined> {
+  const running = await listRunningModels(server);
+  const wanted = nameOrId.toLowerCase();
+  const hasName = ({ name }: { readonly name: string }): boolean =>
+    [wanted, `${wanted}:latest`].includes(name.toLowerCase());
+  const listed = (await listModels(server)).find(hasName);
   return (
-    running.find((model) => isNamed(model) || model.digest === listed?.digest) ??
-    running.find(({ digest }) => asked.length >= leastDigestLetters && digest.startsWith(asked))
+    running.find((model) => hasName(model) || model.digest === listed?.digest) ??
+    running.find(({ digest }) => wanted.length >= minDigestCharacters && digest.startsWith(wanted))
   );
 }
 
-/** The server shows what no name leads to by its digest. */
-function isNameless({ name, digest }: RunningModel): boolean {
+/** The server lists a model without a name by its digest. */
+function isUnnamed({ name, digest }: RunningModel): boolean {
   return digest.startsWith(name);
 }
 
-async function stopServer({ address }: ServerCaller): Promise<void> {
-  const running = await findNotedServer(address);
+async function stopServer({ address }: ServerClient): Promise<void> {
+  const running = await findBackgroundServer(address);
   if (running !== undefined) {
     await stopBackgroundServer(address, running);
-    screen.line(`The server at ${running.url} has ended`);
+    screen.writeLine(`Stopped the server at ${running.url}`);
     return;
   }
-  screen.line(`hearth run started no server at ${address.url}`);
-  screen.line("One of hearth serve ends by Ctrl-C in its terminal");
-  for (const { url } of await listNotedServers()) {
-    screen.line(`One runs at ${url}: hearth stop --server --host ${url} ends it`);
+  screen.writeLine(`No background server at ${address.url}`);
+  screen.writeLine('To stop a server started with "hearth serve", press Ctrl-C in its terminal');
+  for (const { url } of await listBackgroundServers()) {
+    screen.writeLine(`Running at ${url}; stop it with "hearth stop --server --host ${url}"`);
   }
 }

@@ -4,54 +4,54 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EnginePlaces, EngineProgram, EngineSetupFailure, MissingTool } from "./engine-programs.ts";
+import type { EngineLocations, EngineProgram, EngineSetupFailure, MissingTool } from "./engine-programs.ts";
 import { findTool } from "./find-engines.ts";
-import type { InstallParts } from "./install-xllamacpp.ts";
+import type { InstallOptions } from "./install-xllamacpp.ts";
 import { runTool } from "./run-tool.ts";
-import { openUnfinishedFolder } from "./unfinished-folder.ts";
+import { openStagingFolder } from "./staging-folder.ts";
 
 const platform = `${process.platform}-${process.arch}`;
 /**
- * Matrix tiles are left out: GCC 12 drops most of what is stored into their configuration, and the first tile
- * instruction then ends the process.
+ * Disables AMX: GCC 12 drops most stores to the tile configuration, and the first tile instruction then crashes the
+ * process.
  */
-const withoutTiles = "-U__AMX_INT8__";
+const withoutAmx = "-U__AMX_INT8__";
 const metadataFile = "_nlcBuildMetadata.json";
 
-/** What the binding's package says of itself, and what its source needs beside it. */
+/** The source in the binding's package, and the headers that it needs. */
 type BindingSource = {
   readonly version: string;
-  /** CMake's files, the addon's source, and llama.cpp's own as a bundle of git. */
+  /** CMake files, the addon's source, and llama.cpp's source as a git bundle. */
   readonly folder: string;
   readonly addonHeaders: string;
   readonly nodeHeaders: string;
 };
 
-/** The binding compiled for this very processor, from the source in its package; a whole one, or none. No network. */
+/** Compiles the binding for this processor from the source in its package, completely or not at all. Needs no network. */
 export async function buildBinding(
-  places: EnginePlaces,
-  { tell, signal }: InstallParts,
+  locations: EngineLocations,
+  { onStep, signal }: InstallOptions,
 ): Promise<EngineProgram> {
-  if (process.platform !== "linux") throw missing("linux");
-  const tools = findTools(places.searchPath);
+  if (process.platform !== "linux") throw missingTool("linux");
+  const tools = findTools(locations.searchPath);
   const source = await findSource();
-  const folder = join(places.folder, `binding-${source.version}`);
-  await using unfinished = await openUnfinishedFolder(places.folder, "binding");
-  const work: Work = { unfinished: unfinished.path, source, tools, signal };
-  tell("Unpacking the source of llama.cpp");
-  await unpack(work);
-  tell("Compiling for this processor: some minutes, on every core");
-  await compile(work);
-  await layOut(work);
+  const folder = join(locations.folder, `binding-${source.version}`);
+  await using staging = await openStagingFolder(locations.folder, "binding");
+  const context: BuildContext = { staging: staging.path, source, tools, signal };
+  onStep("Unpacking the source of llama.cpp");
+  await unpack(context);
+  onStep("Compiling for this processor; this takes several minutes and uses all cores");
+  await compile(context);
+  await assemblePackage(context);
   await rm(folder, { recursive: true, force: true });
-  await rename(join(unfinished.path, "package"), folder);
+  await rename(join(staging.path, "package"), folder);
   return { kind: "binding", buildFolder: folder };
 }
 
 type Tools = { readonly cmake: string; readonly git: string; readonly generator: readonly string[] };
 
-type Work = {
-  readonly unfinished: string;
+type BuildContext = {
+  readonly staging: string;
   readonly source: BindingSource;
   readonly tools: Tools;
   readonly signal: AbortSignal | undefined;
@@ -59,67 +59,67 @@ type Work = {
 
 function findTools(searchPath: readonly string[]): Tools {
   const cmake = findTool(["cmake"], searchPath);
-  if (cmake === undefined) throw missing("cmake");
+  if (cmake === undefined) throw missingTool("cmake");
   const git = findTool(["git"], searchPath);
-  if (git === undefined) throw missing("git");
+  if (git === undefined) throw missingTool("git");
   const hasNinja = findTool(["ninja"], searchPath) !== undefined;
   const hasMake = findTool(["make"], searchPath) !== undefined;
   const hasCompiler = findTool(["c++", "g++", "clang++"], searchPath) !== undefined;
-  if (!hasCompiler || !(hasNinja || hasMake)) throw missing("compiler");
+  if (!hasCompiler || !(hasNinja || hasMake)) throw missingTool("compiler");
   return { cmake, git, generator: hasNinja ? ["-G", "Ninja"] : [] };
 }
 
-/** The binding's package is beside us in a clone; in an installed program it is there when a person put it there. */
+/** The binding's package is present in a clone of the repository; an installed Hearth has it only if the user added it. */
 async function findSource(): Promise<BindingSource> {
   try {
-    const entrance = createRequire(import.meta.url).resolve("node-llama-cpp");
-    const home = join(dirname(entrance), "..");
-    const { version } = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
-    const theirs = createRequire(entrance);
+    const entryPoint = createRequire(import.meta.url).resolve("node-llama-cpp");
+    const packageFolder = join(dirname(entryPoint), "..");
+    const { version } = JSON.parse(await readFile(join(packageFolder, "package.json"), "utf8"));
+    const packageRequire = createRequire(entryPoint);
     return {
       version,
-      folder: join(home, "llama"),
-      addonHeaders: dirname(theirs.resolve("node-addon-api/package.json")),
-      nodeHeaders: join(dirname(theirs.resolve("node-api-headers/package.json")), "include"),
+      folder: join(packageFolder, "llama"),
+      addonHeaders: dirname(packageRequire.resolve("node-addon-api/package.json")),
+      nodeHeaders: join(dirname(packageRequire.resolve("node-api-headers/package.json")), "include"),
     };
   } catch (cause) {
-    throw missing("engine-source", cause);
+    throw missingTool("engine-source", cause);
   }
 }
 
-function missing(tool: MissingTool, cause?: unknown): FailureError<EngineSetupFailure> {
+function missingTool(tool: MissingTool, cause?: unknown): FailureError<EngineSetupFailure> {
   return new FailureError<EngineSetupFailure>({ kind: "tool-missing", tool }, { cause });
 }
 
-/** As the package's own tool does it: llama.cpp beside the addon, with the package's patches. */
-async function unpack({ unfinished, source, tools, signal }: Work): Promise<void> {
-  const target = join(unfinished, "source");
+/** Like the package's own tool: llama.cpp next to the addon, with the package's patches applied. */
+async function unpack({ staging, source, tools, signal }: BuildContext): Promise<void> {
+  const target = join(staging, "source");
   await cp(source.folder, target, {
     recursive: true,
     filter: (path) => !/(?:gitRelease\.bundle|\/localBuilds|\/xpack)$/u.test(path),
   });
   const step = { step: "unpack the source", command: tools.git, ...(signal && { signal }) };
-  const quietly = ["-c", "advice.detachedHead=false", "clone", "--quiet"];
+  const clone = ["-c", "advice.detachedHead=false", "clone", "--quiet"];
   const llama = join(target, "llama.cpp");
-  await runTool({ ...step, words: [...quietly, join(source.folder, "gitRelease.bundle"), llama] });
+  await runTool({ ...step, args: [...clone, join(source.folder, "gitRelease.bundle"), llama] });
   for (const patch of (await readdir(join(target, "patches"))).toSorted()) {
-    await runTool({ ...step, folder: llama, words: ["apply", join(target, "patches", patch)] });
+    await runTool({ ...step, folder: llama, args: ["apply", join(target, "patches", patch)] });
   }
-  // CMake asks Node for these headers from the source's own folder.
+  // CMake resolves these headers with Node from the folder of the source.
   await mkdir(join(target, "node_modules"));
   await symlink(source.addonHeaders, join(target, "node_modules", "node-addon-api"));
 }
 
-async function compile({ unfinished, source, tools, signal }: Work): Promise<void> {
+async function compile({ staging, source, tools, signal }: BuildContext): Promise<void> {
   const settings = {
     CMAKE_BUILD_TYPE: "Release",
     CMAKE_JS_INC: source.nodeHeaders,
     GGML_NATIVE: "ON",
-    ...Object.fromEntries(["C", "CXX"].map((language) => [`CMAKE_${language}_FLAGS`, withoutTiles])),
+    ...Object.fromEntries(["C", "CXX"].map((language) => [`CMAKE_${language}_FLAGS`, withoutAmx])),
     GGML_OPENMP: "ON",
     GGML_CCACHE: "OFF",
     GGML_BUILD_NUMBER: "1",
-    // What would be built for programs that we do not use, or link libraries that we do not need.
+    // Programs that we do not use, and libraries that we do not need.
     ...Object.fromEntries(
       ["TESTS", "TOOLS", "EXAMPLES", "SERVER", "BORINGSSL"].map((name) => [`LLAMA_BUILD_${name}`, "OFF"]),
     ),
@@ -129,20 +129,20 @@ async function compile({ unfinished, source, tools, signal }: Work): Promise<voi
     NLC_VARIANT: "local",
   };
   const step = { step: "compile the engine", command: tools.cmake, ...(signal && { signal }) };
-  const output = join(unfinished, "output");
+  const output = join(staging, "output");
   const flags = Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
   await runTool({
     ...step,
-    words: ["-S", join(unfinished, "source"), "-B", output, ...tools.generator, ...flags],
+    args: ["-S", join(staging, "source"), "-B", output, ...tools.generator, ...flags],
   });
   const cores = String(availableParallelism());
-  await runTool({ ...step, words: ["--build", output, "--target", "llama-addon", "--parallel", cores] });
+  await runTool({ ...step, args: ["--build", output, "--target", "llama-addon", "--parallel", cores] });
 }
 
-/** As the binding's own packages are, so that it finds there what it looks for. */
-async function layOut({ unfinished, source }: Work): Promise<void> {
-  const output = join(unfinished, "output");
-  const bins = join(unfinished, "package", "bins", platform);
+/** Assembles the layout of the binding's own packages, in which it looks for builds. */
+async function assemblePackage({ staging, source }: BuildContext): Promise<void> {
+  const output = join(staging, "output");
+  const bins = join(staging, "package", "bins", platform);
   await mkdir(bins, { recursive: true });
   await copyFile(
     join(output, "llama-addon.node"),
@@ -158,18 +158,18 @@ async function layOut({ unfinished, source }: Work): Promise<void> {
     customCmakeOptions: { GGML_NATIVE: "ON", GGML_OPENMP: "ON" },
     progressLogs: false,
     platform: process.platform,
-    // The binding then tries a build in a child before it loads it.
+    // Unknown platforms make the binding test a build in a child process before it loads it.
     platformInfo: { name: "unknown", version: "unknown" },
     arch: process.arch,
     gpu: false,
     llamaCpp: { repo: llamaCppGithubRepo, release: tag },
   };
   await writeFile(join(bins, metadataFile), JSON.stringify({ buildOptions }));
-  const answer = JSON.stringify({ packageVersion: source.version });
-  const folder = join(unfinished, "package");
+  const properties = JSON.stringify({ packageVersion: source.version });
+  const folder = join(staging, "package");
   await writeFile(join(folder, "package.json"), '{ "type": "module" }\n');
   await writeFile(
     join(folder, "index.js"),
-    `import { join } from "node:path";\nexport const getBinsDir = () => ({ binsDir: join(import.meta.dirname, "bins"), ...${answer} });\n`,
+    `import { join } from "node:path";\nexport const getBinsDir = () => ({ binsDir: join(import.meta.dirname, "bins"), ...${properties} });\n`,
   );
 }

@@ -1,18 +1,18 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type EngineWish, engineWishes } from "./engine-programs.ts";
+import { type EnginePreference, enginePreferences } from "./engine-programs.ts";
 
 const fileName = "chosen-engine";
 
-/** What `hearth engine use` wrote down; undefined when nothing was, or when it is no longer understood. */
-export async function readChosenEngine(folder: string): Promise<EngineWish | undefined> {
-  const written = await readFile(join(folder, fileName), "utf8").catch(() => "");
-  return engineWishes.find((each) => each === written.trim());
+/** The engine set by `hearth engine use`; undefined when none was set or the value is unknown. */
+export async function readChosenEngine(folder: string): Promise<EnginePreference | undefined> {
+  const stored = await readFile(join(folder, fileName), "utf8").catch(() => "");
+  return enginePreferences.find((each) => each === stored.trim());
 }
 
-export async function writeChosenEngine(folder: string, wish: EngineWish): Promise<void> {
+export async function writeChosenEngine(folder: string, preference: EnginePreference): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const unfinished = join(folder, `${fileName}.${process.pid}`);
-  await writeFile(unfinished, `${wish}\n`);
-  await rename(unfinished, join(folder, fileName));
+  const temporary = join(folder, `${fileName}.${process.pid}`);
+  await writeFile(temporary, `${preference}\n`);
+  await rename(temporary, join(folder, fileName));
 }

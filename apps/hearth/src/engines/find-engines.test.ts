@@ -1,6 +1,6 @@
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isJudgedLoosely } from "@hearth-and-keep/figures";
+import { hasLooseTimingBounds } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { builtIn, findEngines } from "./find-engines.ts";
@@ -13,16 +13,16 @@ async function putProgram(folder: string, name: string): Promise<string> {
   return path;
 }
 
-test("a machine without other engines has the built-in one, and looking costs nothing", () => {
-  const looks = Array.from({ length: 9 }, () => {
+test("without other engines only the built-in one is found, in a few milliseconds", () => {
+  const durations = Array.from({ length: 9 }, () => {
     const startedAt = performance.now();
     expect(findEngines({ folder: "/nowhere/at/all", searchPath: ["/nowhere"] })).toEqual([builtIn]);
     return performance.now() - startedAt;
   });
-  expect(Math.min(...looks)).toBeLessThan(isJudgedLoosely ? 50 : 5);
+  expect(Math.min(...durations)).toBeLessThan(hasLooseTimingBounds ? 50 : 5);
 });
 
-test("llama-server is found on the PATH, in its order, and only where it can be run", async () => {
+test("the first executable llama-server on the PATH is found", async () => {
   await using folder = await makeTemporaryFolder("engines");
   const searchPath = ["first", "second", "third"].map((name) => join(folder.path, name));
   const [first = "", second = "", third = ""] = searchPath;
@@ -32,20 +32,20 @@ test("llama-server is found on the PATH, in its order, and only where it can be 
   expect(findEngines({ folder: folder.path, searchPath })).toEqual([builtIn, { kind: "llama-server", path }]);
 });
 
-test("a llama-server that was named is taken or missed, never replaced by another", async () => {
+test("a configured llama-server is never replaced by one on the PATH", async () => {
   await using folder = await makeTemporaryFolder("engines");
-  const named = await putProgram(join(folder.path, "named"), "my-server");
+  const configured = await putProgram(join(folder.path, "configured"), "my-server");
   const onPath = join(folder.path, "on-path");
   await putProgram(onPath, "llama-server");
-  const places = { folder: folder.path, searchPath: [onPath] };
-  expect(findEngines({ ...places, llamaServer: named })).toContainEqual({
+  const locations = { folder: folder.path, searchPath: [onPath] };
+  expect(findEngines({ ...locations, llamaServer: configured })).toContainEqual({
     kind: "llama-server",
-    path: named,
+    path: configured,
   });
-  expect(findEngines({ ...places, llamaServer: `${named}-gone` })).toEqual([builtIn]);
+  expect(findEngines({ ...locations, llamaServer: `${configured}-gone` })).toEqual([builtIn]);
 });
 
-test("of several environments and builds the newest counts, and an unfinished one does not", async () => {
+test("the newest environment and build are found, and unfinished ones are not", async () => {
   await using folder = await makeTemporaryFolder("engines");
   const environments = ["xllamacpp-2026.9.1", "xllamacpp-2026.10.11549", "unfinished-xllamacpp-77"];
   for (const name of environments) await putProgram(join(folder.path, name, "bin"), "python");
@@ -60,7 +60,7 @@ test("of several environments and builds the newest counts, and an unfinished on
   ]);
 });
 
-test("an environment whose Python is gone is none", async () => {
+test("an environment without its Python is not found", async () => {
   await using folder = await makeTemporaryFolder("engines");
   const programs = join(folder.path, "xllamacpp-2026.10.11549", "bin");
   await mkdir(programs, { recursive: true });

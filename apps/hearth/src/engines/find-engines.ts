@@ -1,60 +1,60 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { EnginePlaces, EngineProgram } from "./engine-programs.ts";
+import type { EngineLocations, EngineProgram } from "./engine-programs.ts";
 
-/** Where package managers put programs that a service's PATH may lack. */
-const knownPlaces = ["/usr/local/bin", "/opt/homebrew/bin", "/snap/bin"];
+/** Folders of package managers that may be missing from a service's PATH. */
+const commonFolders = ["/usr/local/bin", "/opt/homebrew/bin", "/snap/bin"];
 export const builtIn: EngineProgram = { kind: "binding" };
 const isWindows = process.platform === "win32";
 
-/** Every engine that is there, whether or not it works; the one that came with us is first. Nothing is started. */
-export function findEngines(places: EnginePlaces): readonly EngineProgram[] {
-  const buildFolder = findBuild(places.folder);
-  const llamaServer = findLlamaServer(places);
+/** Every installed engine, the built-in one first. Nothing is started, so an engine may turn out not to work. */
+export function findEngines(locations: EngineLocations): readonly EngineProgram[] {
+  const buildFolder = findBuild(locations.folder);
+  const llamaServer = findLlamaServer(locations);
   return [
     builtIn,
     ...(buildFolder === undefined ? [] : [{ kind: "binding", buildFolder } as const]),
     ...(llamaServer === undefined ? [] : [{ kind: "llama-server", path: llamaServer } as const]),
-    ...findEnvironment(places.folder),
+    ...findEnvironment(locations.folder),
   ];
 }
 
-/** A program's path among the folders that programs are looked for in. */
+/** The path of the first of these programs that is in the search path. */
 export function findTool(names: readonly string[], searchPath: readonly string[]): string | undefined {
-  const endings = isWindows ? [".exe", ".cmd", ""] : [""];
+  const extensions = isWindows ? [".exe", ".cmd", ""] : [""];
   return names
     .flatMap((name) =>
-      searchPath.flatMap((folder) => endings.map((ending) => join(folder, `${name}${ending}`))),
+      searchPath.flatMap((folder) => extensions.map((extension) => join(folder, `${name}${extension}`))),
     )
     .find(isProgram);
 }
 
-/** Where an environment made by us keeps its interpreter. */
+/** The interpreter of a Python virtual environment. */
 export function interpreterOf(environment: string): string {
   return isWindows ? join(environment, "Scripts", "python.exe") : join(environment, "bin", "python");
 }
 
-function findLlamaServer({ llamaServer, searchPath }: EnginePlaces): string | undefined {
-  // A place that was named is used or missed: another program in its stead would surprise.
+function findLlamaServer({ llamaServer, searchPath }: EngineLocations): string | undefined {
+  // If the configured path does not exist, falling back to another program would be surprising.
   if (llamaServer !== undefined) return isProgram(llamaServer) ? llamaServer : undefined;
-  return findTool(["llama-server"], [...searchPath, ...knownPlaces]);
+  return findTool(["llama-server"], [...searchPath, ...commonFolders]);
 }
 
-/** The newest of ours; an unfinished one has another name. */
+/** The newest environment that we installed. */
 function findEnvironment(folder: string): readonly EngineProgram[] {
-  const [newest] = foldersNamed("xllamacpp-", folder);
+  const [newest] = findVersions("xllamacpp-", folder);
   if (newest === undefined) return [];
   const interpreter = interpreterOf(join(folder, `xllamacpp-${newest}`));
   return isProgram(interpreter) ? [{ kind: "xllamacpp", interpreter, version: newest }] : [];
 }
 
 function findBuild(folder: string): string | undefined {
-  const [newest] = foldersNamed("binding-", folder);
+  const [newest] = findVersions("binding-", folder);
   return newest === undefined ? undefined : join(folder, `binding-${newest}`);
 }
 
-/** What follows a prefix in the names of folders, if it is a version, the newest first. */
-function foldersNamed(prefix: string, folder: string): readonly string[] {
+/** The versions in the names of folders with this prefix, newest first. */
+function findVersions(prefix: string, folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((name) => name.startsWith(prefix))

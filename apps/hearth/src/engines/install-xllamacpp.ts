@@ -1,17 +1,17 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EnginePlaces, EngineProgram, EngineSetupFailure } from "./engine-programs.ts";
+import type { EngineLocations, EngineProgram, EngineSetupFailure } from "./engine-programs.ts";
 import { findTool, interpreterOf } from "./find-engines.ts";
 import { runTool } from "./run-tool.ts";
-import { openUnfinishedFolder } from "./unfinished-folder.ts";
+import { openStagingFolder } from "./staging-folder.ts";
 import { xllamacppRequirements, xllamacppVersion } from "./xllamacpp-release.ts";
 
-export type InstallParts = {
-  /** Hears, in plain sentences, what is being done. */
-  readonly tell: (sentence: string) => void;
+export type InstallOptions = {
+  /** Receives a message for the terminal before each step. */
+  readonly onStep: (message: string) => void;
   readonly signal?: AbortSignal;
-  /** What is installed, as pip reads it; the release we were tested with unless told. */
+  /** A requirements file for pip; by default the release that Hearth is tested with. */
   readonly requirements?: string;
 };
 
@@ -25,29 +25,29 @@ const interpreters = [
   "python",
 ];
 
-/** An environment of our own with xllamacpp in it: a whole one, or none. One that is there is left as it is. */
+/** Installs xllamacpp into a virtual environment of its own, completely or not at all. An existing one is kept. */
 export async function installXllamacpp(
-  places: EnginePlaces,
-  { tell, signal, requirements = xllamacppRequirements }: InstallParts,
+  locations: EngineLocations,
+  { onStep, signal, requirements = xllamacppRequirements }: InstallOptions,
 ): Promise<EngineProgram> {
-  const folder = join(places.folder, `xllamacpp-${xllamacppVersion}`);
+  const folder = join(locations.folder, `xllamacpp-${xllamacppVersion}`);
   const program = {
     kind: "xllamacpp",
     interpreter: interpreterOf(folder),
     version: xllamacppVersion,
   } as const;
   if (findTool(["python"], [join(folder, "bin"), join(folder, "Scripts")]) !== undefined) {
-    tell(`xllamacpp ${xllamacppVersion} is installed already`);
+    onStep(`xllamacpp ${xllamacppVersion} is already installed`);
     return program;
   }
-  const python = await findPython(places.searchPath);
-  await using unfinished = await openUnfinishedFolder(places.folder, "xllamacpp");
-  tell("Making a Python environment of its own");
-  await makeEnvironment(python, unfinished.path, signal);
-  tell(`Downloading xllamacpp ${xllamacppVersion} (some 30 MB) and checking it by hash`);
-  await installInto(unfinished.path, { requirements, signal });
+  const python = await findPython(locations.searchPath);
+  await using staging = await openStagingFolder(locations.folder, "xllamacpp");
+  onStep("Creating a Python virtual environment");
+  await createEnvironment(python, staging.path, signal);
+  onStep(`Downloading xllamacpp ${xllamacppVersion} (about 30 MB) and verifying its hash`);
+  await installInto(staging.path, { requirements, signal });
   await rm(folder, { recursive: true, force: true });
-  await rename(unfinished.path, folder);
+  await rename(staging.path, folder);
   return program;
 }
 
@@ -60,31 +60,31 @@ async function findPython(searchPath: readonly string[]): Promise<string> {
 }
 
 async function isNewEnough(command: string): Promise<boolean> {
-  const words = ["-c", "import sys; print('new' if sys.version_info >= (3, 10) else 'old')"];
-  const printed = await runTool({ step: "ask Python for its version", command, words }).catch(() => "");
+  const args = ["-c", "import sys; print('new' if sys.version_info >= (3, 10) else 'old')"];
+  const printed = await runTool({ step: "run Python", command, args }).catch(() => "");
   return printed.trim() === "new";
 }
 
-async function makeEnvironment(command: string, folder: string, signal?: AbortSignal): Promise<void> {
-  const made = { step: "make a Python environment", command, ...(signal && { signal }) };
-  await runTool({ ...made, words: ["-c", "import ensurepip, venv"] }).catch((cause: unknown) => {
+async function createEnvironment(command: string, folder: string, signal?: AbortSignal): Promise<void> {
+  const run = { step: "create a Python virtual environment", command, ...(signal && { signal }) };
+  await runTool({ ...run, args: ["-c", "import ensurepip, venv"] }).catch((cause: unknown) => {
     signal?.throwIfAborted();
     throw new FailureError<EngineSetupFailure>({ kind: "tool-missing", tool: "python-venv" }, { cause });
   });
-  await runTool({ ...made, words: ["-m", "venv", folder] });
+  await runTool({ ...run, args: ["-m", "venv", folder] });
 }
 
-type Installing = { readonly requirements: string; readonly signal: AbortSignal | undefined };
+type PipInstall = { readonly requirements: string; readonly signal: AbortSignal | undefined };
 
-async function installInto(environment: string, { requirements, signal }: Installing): Promise<void> {
+async function installInto(environment: string, { requirements, signal }: PipInstall): Promise<void> {
   const file = join(environment, "requirements.txt");
   await writeFile(file, `${requirements}\n`);
   const checks = ["--require-hashes", "--only-binary", ":all:", "--no-deps"];
-  const quietly = ["--quiet", "--disable-pip-version-check", "--no-input"];
+  const quiet = ["--quiet", "--disable-pip-version-check", "--no-input"];
   await runTool({
     step: "install xllamacpp",
     command: interpreterOf(environment),
-    words: ["-m", "pip", "install", ...quietly, ...checks, "--requirement", file],
+    args: ["-m", "pip", "install", ...quiet, ...checks, "--requirement", file],
     ...(signal && { signal }),
   });
 }

@@ -12,24 +12,54 @@ const at = (program: TestedEngine["program"], tokensPerSecond: number): TestedEn
 });
 const broken = (program: TestedEngine["program"]): TestedEngine => ({
   program,
-  result: { works: false, reason: "it ended by itself" },
+  result: { works: false, reason: "it crashed" },
 });
 
 test.each([
-  ["the fastest", [at(builtIn, 100), at(build, 130), at(python, 150)], python, "1.50 times as fast here"],
   [
-    "a build of one's own",
+    "the fastest engine",
+    [at(builtIn, 100), at(build, 130), at(python, 150)],
+    python,
+    "1.50 times as fast as the built-in engine",
+  ],
+  [
+    "a compiled build that is fastest",
     [at(builtIn, 100), at(build, 150), at(python, 120)],
     build,
-    "1.50 times as fast here",
+    "1.50 times as fast as the built-in engine",
   ],
-  ["the built-in one when it is", [at(builtIn, 150), at(python, 120)], builtIn, "the fastest one here"],
-  ["llama.cpp's own server when both are", [at(builtIn, 100), at(server, 98)], server, "it can do more"],
-  ["whatever works", [broken(builtIn), at(python, 10)], python, "the built-in one failed its self-test"],
-  ["the built-in one beside a broken one", [at(builtIn, 1), broken(server)], builtIn, "llama-server failed"],
-  ["the built-in one when nothing works", [broken(builtIn), broken(python)], builtIn, "xllamacpp 1.2 failed"],
-])("auto takes %s, and says why", (...[, tested, program, words]) => {
+  [
+    "the built-in engine when it is fastest",
+    [at(builtIn, 150), at(python, 120)],
+    builtIn,
+    "the fastest on this machine",
+  ],
+  [
+    "llama.cpp's own server when both are equally fast",
+    [at(builtIn, 100), at(server, 98)],
+    server,
+    "it supports images",
+  ],
+  [
+    "the only engine that works",
+    [broken(builtIn), at(python, 10)],
+    python,
+    "the built-in engine failed its self-test",
+  ],
+  [
+    "the built-in engine next to a broken one",
+    [at(builtIn, 1), broken(server)],
+    builtIn,
+    "llama-server failed",
+  ],
+  [
+    "the built-in engine when nothing works",
+    [broken(builtIn), broken(python)],
+    builtIn,
+    "xllamacpp 1.2 failed",
+  ],
+])("auto selects %s and gives the reason", (...[, tested, program, reason]) => {
   const picked = pickFastest(tested);
   expect(picked.program).toEqual(program);
-  expect(picked.reason).toContain(words);
+  expect(picked.reason).toContain(reason);
 });

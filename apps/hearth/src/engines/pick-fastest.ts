@@ -1,34 +1,34 @@
-import { type EngineProgram, nameProgram } from "./engine-programs.ts";
+import { type EngineProgram, formatProgram } from "./engine-programs.ts";
 import { builtIn } from "./find-engines.ts";
-import type { SelfTest } from "./self-test.ts";
+import type { SelfTestResult } from "./self-test.ts";
 
-export type TestedEngine = { readonly program: EngineProgram; readonly result: SelfTest };
+export type TestedEngine = { readonly program: EngineProgram; readonly result: SelfTestResult };
 
 export type PickedEngine = { readonly program: EngineProgram; readonly reason: string };
 
-/** Closer than this, two speeds are one; llama.cpp's own server is then taken, because it can do more. */
-const noise = 1.05;
+/** Within this factor two speeds count as equal, and llama.cpp's own server is preferred because it supports images. */
+const noiseFactor = 1.05;
 
-/** The fastest engine that works. The built-in one is taken when nothing else does, whatever its own test says. */
+/** The fastest working engine; the built-in engine when no other works, even if it failed its own test. */
 export function pickFastest(tested: readonly TestedEngine[]): PickedEngine {
   const [best] = tested
     .filter(({ result }) => result.works)
     .toSorted((one, other) => rankOf(other) - rankOf(one));
-  const usual = tested.find(({ program }) => isBuiltIn(program));
+  const builtInTest = tested.find(({ program }) => isBuiltIn(program));
   if (best === undefined || isBuiltIn(best.program)) {
     const broken = tested.find(({ program, result }) => !isBuiltIn(program) && !result.works);
-    if (broken === undefined) return { program: builtIn, reason: "the fastest one here" };
-    return { program: builtIn, reason: `${nameProgram(broken.program)} failed its self-test` };
+    if (broken === undefined) return { program: builtIn, reason: "the fastest on this machine" };
+    return { program: builtIn, reason: `${formatProgram(broken.program)} failed its self-test` };
   }
-  return { program: best.program, reason: compare(speedOf(best), speedOf(usual)) };
+  return { program: best.program, reason: compare(best, speedOf(builtInTest)) };
 }
 
-function compare(speed: number, usualSpeed: number): string {
-  if (usualSpeed === 0) return "the built-in one failed its self-test";
-  const times = speed / usualSpeed;
-  return times < noise
-    ? "as fast here as the built-in one, and it can do more"
-    : `${times.toFixed(times < 1.95 ? 2 : 1)} times as fast here as the built-in one`;
+function compare(best: TestedEngine, builtInSpeed: number): string {
+  if (builtInSpeed === 0) return "the built-in engine failed its self-test";
+  const factor = speedOf(best) / builtInSpeed;
+  return factor < noiseFactor && best.program.kind !== "binding"
+    ? "as fast as the built-in engine, and it supports images"
+    : `${factor.toFixed(factor < 1.95 ? 2 : 1)} times as fast as the built-in engine`;
 }
 
 function isBuiltIn(program: EngineProgram): boolean {
@@ -36,7 +36,7 @@ function isBuiltIn(program: EngineProgram): boolean {
 }
 
 function rankOf(tested: TestedEngine): number {
-  return speedOf(tested) * (tested.program.kind === "binding" ? 1 : noise);
+  return speedOf(tested) * (tested.program.kind === "binding" ? 1 : noiseFactor);
 }
 
 function speedOf(tested: TestedEngine | undefined): number {

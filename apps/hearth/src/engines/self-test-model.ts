@@ -2,35 +2,35 @@ import { open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Entry, type WrittenModel, writeModel } from "@hearth-and-keep/gguf";
 
-/** Large enough that computing, not asking, takes the time: some 50 MB in the kind of numbers people use most. */
+/** About 50 MB in the most common quantization: large enough that computation dominates the overhead per token. */
 const shape = { layers: 8, width: 1024, feedForward: 2816, heads: 8 };
 const contextTokens = 512;
-/** ggml's numbers. */
+/** ggml's type ids. */
 const float32 = 0;
 const q4_0 = 2;
 const q4Bytes = { values: 32, bytes: 18 };
 const alignment = 32;
 
 /**
- * The path of a model that knows nothing: all its weights are zero, so the file is a hole with a head and takes no
- * room on the disk. An engine computes with zeros as long as with anything else.
+ * Creates the test model and returns its path. All weights are zero, so the file is a header and a hole and takes no
+ * disk space; computing with zeros takes as long as with any other weights.
  */
-export async function makeSelfTestModel(folder: string): Promise<string> {
+export async function createSelfTestModel(folder: string): Promise<string> {
   const path = join(folder, "self-test.gguf");
-  const { head, size } = layOut();
-  const present = await stat(path).catch(() => undefined);
-  if (present?.size === size) return path;
-  const unfinished = `${path}.${process.pid}`;
-  await using file = await open(unfinished, "w", 0o644);
-  await file.write(head);
+  const { header, size } = createFile();
+  const existing = await stat(path).catch(() => undefined);
+  if (existing?.size === size) return path;
+  const temporary = `${path}.${process.pid}`;
+  await using file = await open(temporary, "w", 0o644);
+  await file.write(header);
   await file.truncate(size);
-  await rename(unfinished, path);
+  await rename(temporary, path);
   return path;
 }
 
-type Sized = { readonly name: string; readonly type: number; readonly shape: readonly number[] };
+type TensorShape = { readonly name: string; readonly type: number; readonly shape: readonly number[] };
 
-function layOut(): { readonly head: Buffer; readonly size: number } {
+function createFile(): { readonly header: Buffer; readonly size: number } {
   let offset = 0;
   const tensors = listTensors().map((tensor) => {
     const placed = { ...tensor, offset };
@@ -38,16 +38,16 @@ function layOut(): { readonly head: Buffer; readonly size: number } {
     return placed;
   });
   const model: WrittenModel = { entries: describe(), tensors };
-  const head = writeModel(model);
-  return { head, size: head.length + offset };
+  const header = writeModel(model);
+  return { header, size: header.length + offset };
 }
 
-function bytesOf({ type, shape: lengths }: Sized): number {
+function bytesOf({ type, shape: lengths }: TensorShape): number {
   const values = lengths.reduce((product, length) => product * length, 1);
   return type === float32 ? values * 4 : (values / q4Bytes.values) * q4Bytes.bytes;
 }
 
-function listTensors(): readonly Sized[] {
+function listTensors(): readonly TensorShape[] {
   const { layers, width, feedForward } = shape;
   const blocks = Array.from({ length: layers }, (_, index) => `blk.${index}`).flatMap((block) => [
     norm(`${block}.attn_norm`),
@@ -57,22 +57,27 @@ function listTensors(): readonly Sized[] {
     matrix(`${block}.ffn_up`, width, feedForward),
     matrix(`${block}.ffn_down`, feedForward, width),
   ]);
-  const words = tokens.length;
-  return [matrix("token_embd", width, words), ...blocks, norm("output_norm"), matrix("output", width, words)];
+  const vocabulary = tokens.length;
+  return [
+    matrix("token_embd", width, vocabulary),
+    ...blocks,
+    norm("output_norm"),
+    matrix("output", width, vocabulary),
+  ];
 }
 
-function matrix(name: string, columns: number, rows: number): Sized {
+function matrix(name: string, columns: number, rows: number): TensorShape {
   return { name: `${name}.weight`, type: q4_0, shape: [columns, rows] };
 }
 
-function norm(name: string): Sized {
+function norm(name: string): TensorShape {
   return { name: `${name}.weight`, type: float32, shape: [shape.width] };
 }
 
-/** Every byte as GPT-2 writes it, readable ones first: with equal scores the first token wins every time. */
+/** GPT-2's byte alphabet, printable characters first: all scores are equal, so the first token always wins. */
 const tokens = [...byteLetters().slice(0x21), ...byteLetters().slice(0, 0x21), "<|end|>"];
 const endToken = 256;
-const plainToken = 1;
+const normalToken = 1;
 const controlToken = 3;
 
 function byteLetters(): readonly string[] {
@@ -113,7 +118,7 @@ function describe(): readonly Entry[] {
       type: "array",
       value: {
         of: "int32",
-        values: tokens.map((_, index) => (index === endToken ? controlToken : plainToken)),
+        values: tokens.map((_, index) => (index === endToken ? controlToken : normalToken)),
       },
     },
     { key: "tokenizer.ggml.merges", type: "array", value: { of: "string", values: ["! !"] } },

@@ -2,45 +2,51 @@ import { createHash } from "node:crypto";
 import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { arch, cpus } from "node:os";
 import { dirname, join } from "node:path";
+import type { Static } from "typebox";
+import { Check } from "typebox/value";
 import manifest from "../../package.json" with { type: "json" };
 import type { EngineProgram } from "./engine-programs.ts";
-import type { SelfTest } from "./self-test.ts";
+import { cachedResultSchema } from "./schema.ts";
+import type { SelfTestResult } from "./self-test.ts";
 
 const fileName = "self-tests.json";
-const mostResults = 32;
-const day = 24 * 3600 * 1000;
-/** A machine changes in time; a failure may have been the machine's and is looked at again sooner. */
-const validFor = { works: 30 * day, fails: day };
+const maxResults = 32;
+const dayMilliseconds = 24 * 3600 * 1000;
+/** Failures expire sooner, because the machine's state may have caused them. */
+const maxAge = { works: 30 * dayMilliseconds, fails: dayMilliseconds };
 
-type Remembered = { readonly key: string; readonly at: number; readonly result: SelfTest };
+type CachedResult = Static<typeof cachedResultSchema>;
 
-/** What the last self-test of this very program said; undefined when there was none or it is too old. */
-export async function recallSelfTest(folder: string, program: EngineProgram): Promise<SelfTest | undefined> {
+/** The result of the last self-test of this program; undefined when there is none or it has expired. */
+export async function readCachedSelfTest(
+  folder: string,
+  program: EngineProgram,
+): Promise<SelfTestResult | undefined> {
   const key = await keyOf(program);
   const found = (await readResults(folder)).find((each) => each.key === key);
   if (found === undefined) return undefined;
   const age = Date.now() - found.at;
-  return age >= 0 && age < (found.result.works ? validFor.works : validFor.fails) ? found.result : undefined;
+  return age >= 0 && age < (found.result.works ? maxAge.works : maxAge.fails) ? found.result : undefined;
 }
 
-export async function rememberSelfTest(
+export async function cacheSelfTest(
   folder: string,
   program: EngineProgram,
-  { at = Date.now(), ...result }: SelfTest & { readonly at?: number },
+  { at = Date.now(), ...result }: SelfTestResult & { readonly at?: number },
 ): Promise<void> {
   const key = await keyOf(program);
   const others = (await readResults(folder)).filter((each) => each.key !== key);
-  const results = [{ key, at, result }, ...others].slice(0, mostResults);
-  const unfinished = join(folder, `${fileName}.${process.pid}`);
-  await writeFile(unfinished, `${JSON.stringify(results)}\n`);
-  await rename(unfinished, join(folder, fileName));
+  const results = [{ key, at, result }, ...others].slice(0, maxResults);
+  const temporary = join(folder, `${fileName}.${process.pid}`);
+  await writeFile(temporary, `${JSON.stringify(results)}\n`);
+  await rename(temporary, join(folder, fileName));
 }
 
-/** Another file at the same path, another version of ours or another processor is another engine. */
+/** Changes with the program's file, with the versions of Hearth and Node, and with the processor. */
 async function keyOf(program: EngineProgram): Promise<string> {
-  const place = placeOf(program);
-  const file = place === undefined ? undefined : await stat(place).catch(() => undefined);
-  const facts = [
+  const path = fileOf(program);
+  const file = path === undefined ? undefined : await stat(path).catch(() => undefined);
+  const identity = [
     program,
     file?.mtimeMs,
     file?.size,
@@ -49,38 +55,27 @@ async function keyOf(program: EngineProgram): Promise<string> {
     arch(),
     cpus()[0]?.model,
   ];
-  return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 32);
+  return createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 32);
 }
 
-function placeOf(program: EngineProgram): string | undefined {
+function fileOf(program: EngineProgram): string | undefined {
   switch (program.kind) {
     case "binding":
       return program.buildFolder;
     case "llama-server":
       return program.path;
     case "xllamacpp":
-      // The interpreter is a link; the environment's own file is ours.
+      // The interpreter is a link to the system's Python; this file belongs to the environment.
       return join(dirname(dirname(program.interpreter)), "pyvenv.cfg");
   }
 }
 
-/** A file that is not ours counts as empty: the tests are then made again. */
-async function readResults(folder: string): Promise<readonly Remembered[]> {
+/** Invalid entries are skipped; the self-test then runs again. */
+async function readResults(folder: string): Promise<readonly CachedResult[]> {
   try {
-    const written: unknown = JSON.parse(await readFile(join(folder, fileName), "utf8"));
-    return Array.isArray(written) ? written.filter(isRemembered) : [];
+    const entries: unknown = JSON.parse(await readFile(join(folder, fileName), "utf8"));
+    return Array.isArray(entries) ? entries.filter((entry) => Check(cachedResultSchema, entry)) : [];
   } catch {
     return [];
   }
-}
-
-function isRemembered(value: unknown): value is Remembered {
-  if (typeof value !== "object" || value === null) return false;
-  if (!("key" in value && "at" in value && "result" in value)) return false;
-  const { key, at, result } = value;
-  if (typeof key !== "string" || typeof at !== "number") return false;
-  if (typeof result !== "object" || result === null || !("works" in result)) return false;
-  return result.works === true
-    ? "tokensPerSecond" in result && typeof result.tokensPerSecond === "number"
-    : "reason" in result && typeof result.reason === "string";
 }

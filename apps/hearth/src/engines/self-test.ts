@@ -1,70 +1,68 @@
 import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 
-export type SelfTest =
+export type SelfTestResult =
   | { readonly works: true; readonly tokensPerSecond: number }
   | { readonly works: false; readonly reason: string };
 
-export type SelfTestPlan = {
-  /** The model of `makeSelfTestModel`. */
+export type SelfTestOptions = {
+  /** The model of `createSelfTestModel`. */
   readonly modelPath: string;
-  /** How every model of this server is loaded. */
+  /** The server's settings for loading models. */
   readonly loadSettings: Pick<LoadPlan, "threads" | "gpuLayers">;
-  readonly withinSeconds?: number;
+  readonly timeoutSeconds?: number;
 };
 
-const usualSeconds = 10;
-const firstTokens = 4;
+const defaultTimeoutSeconds = 10;
+const warmUpTokens = 4;
 const burstTokens = 32;
-/** In turns, so that all are measured under the same load; the best one counts, because load only makes it slower. */
+/** Engines take turns, so that all run under the same load. The best round counts, because load only slows it down. */
 const rounds = 4;
 
-/** Starts engines, has them write a few tokens and says how fast each was; what goes wrong is an answer, never thrown. */
-export async function testTogether(
+/** Starts engines and measures how fast each generates tokens. Failures are returned as results, not thrown. */
+export async function runSelfTests(
   drivers: readonly EngineDriver[],
-  plan: SelfTestPlan,
-): Promise<readonly SelfTest[]> {
+  options: SelfTestOptions,
+): Promise<readonly SelfTestResult[]> {
   await using stack = new AsyncDisposableStack();
-  const trials: Trial[] = [];
+  const runs: TestRun[] = [];
   for (const driver of drivers) {
-    const trial = await step(plan, (signal) => open(driver, { plan, signal }));
-    trials.push(trial.works ? { engine: stack.use(trial.value), best: 0 } : { failure: trial });
+    const opened = await runStep(options, (signal) => openEngine(driver, { options, signal }));
+    runs.push(opened.works ? { engine: stack.use(opened.value), best: 0 } : { failure: opened });
   }
   for (let round = 0; round < rounds; round += 1) {
-    for (const [index, trial] of trials.entries()) {
-      if ("failure" in trial) continue;
-      const written = await step(plan, (signal) => write(trial.engine, burstTokens, signal));
-      trials[index] = written.works
-        ? { ...trial, best: Math.max(trial.best, written.value) }
-        : { failure: written };
+    for (const [index, run] of runs.entries()) {
+      if ("failure" in run) continue;
+      const measured = await runStep(options, (signal) => measureSpeed(run.engine, burstTokens, signal));
+      runs[index] = measured.works
+        ? { ...run, best: Math.max(run.best, measured.value) }
+        : { failure: measured };
     }
   }
-  return trials.map((trial) =>
-    "failure" in trial ? trial.failure : { works: true, tokensPerSecond: trial.best },
-  );
+  return runs.map((run) => ("failure" in run ? run.failure : { works: true, tokensPerSecond: run.best }));
 }
 
-type Failed = Extract<SelfTest, { works: false }>;
-type Trial = { readonly engine: Engine; readonly best: number } | { readonly failure: Failed };
-type Step<Value> = { readonly works: true; readonly value: Value } | Failed;
+type Failed = Extract<SelfTestResult, { works: false }>;
+type TestRun = { readonly engine: Engine; readonly best: number } | { readonly failure: Failed };
+type StepResult<Value> = { readonly works: true; readonly value: Value } | Failed;
 
-async function step<Value>(
-  { withinSeconds = usualSeconds }: SelfTestPlan,
+async function runStep<Value>(
+  { timeoutSeconds = defaultTimeoutSeconds }: SelfTestOptions,
   work: (signal: AbortSignal) => Promise<Value>,
-): Promise<Step<Value>> {
-  const signal = AbortSignal.timeout(withinSeconds * 1000);
+): Promise<StepResult<Value>> {
+  const signal = AbortSignal.timeout(timeoutSeconds * 1000);
   try {
     return { works: true, value: await work(signal) };
-  } catch (problem) {
-    if (signal.aborted) return { works: false, reason: `it was not done within ${withinSeconds} s` };
-    return { works: false, reason: reasonOf(problem) };
+  } catch (error) {
+    if (signal.aborted) return { works: false, reason: `it did not finish within ${timeoutSeconds} s` };
+    return { works: false, reason: reasonOf(error) };
   }
 }
 
-type Opening = { readonly plan: SelfTestPlan; readonly signal: AbortSignal };
+type OpenContext = { readonly options: SelfTestOptions; readonly signal: AbortSignal };
 
-async function open(driver: EngineDriver, { plan, signal }: Opening): Promise<Engine> {
-  const { modelPath, loadSettings } = plan;
+async function openEngine(driver: EngineDriver, { options, signal }: OpenContext): Promise<Engine> {
+  const { modelPath, loadSettings } = options;
   await using stack = new AsyncDisposableStack();
   const engine = stack.use(
     await driver.load(
@@ -72,39 +70,39 @@ async function open(driver: EngineDriver, { plan, signal }: Opening): Promise<En
       { signal, onProgress: () => undefined },
     ),
   );
-  await write(engine, firstTokens, signal);
+  await measureSpeed(engine, warmUpTokens, signal);
   stack.move();
   return engine;
 }
 
-/** Tokens per second of the whole answer: some engines say their first words late, and then several at once. */
-async function write(engine: Engine, mostTokens: number, signal: AbortSignal): Promise<number> {
+/** Tokens per second over the whole output, because some engines send their first tokens late and in one batch. */
+async function measureSpeed(engine: Engine, maxTokens: number, signal: AbortSignal): Promise<number> {
   const prompt = "Is anybody there?";
   const request = {
     input: { type: "raw", prompt },
     sampling,
-    mostTokens,
+    maxTokens,
     cachePartition: "self-test",
   } as const;
   const startedAt = performance.now();
   let text = "";
-  let written = 0;
+  let generated = 0;
   for await (const event of engine.generate(request, signal)) {
     if (event.type === "text-delta") text += event.text;
-    else if (event.type === "generation-end") written = event.usage.outputTokens;
+    else if (event.type === "generation-end") generated = event.usage.outputTokens;
   }
-  if (written !== mostTokens || text.length !== mostTokens) throw new WrongAnswer(written, mostTokens);
-  return mostTokens / ((performance.now() - startedAt) / 1000);
+  if (generated !== maxTokens || text.length !== maxTokens) throw new WrongOutputError(generated, maxTokens);
+  return maxTokens / ((performance.now() - startedAt) / 1000);
 }
 
-class WrongAnswer extends Error {
-  constructor(written: number, wanted: number) {
-    super(`it wrote ${written} tokens where ${wanted} were asked for`);
-    this.name = "WrongAnswer";
+class WrongOutputError extends Error {
+  constructor(generated: number, requested: number) {
+    super(`it generated ${generated} tokens instead of ${requested}`);
+    this.name = "WrongOutputError";
   }
 }
 
-/** Greedy: the same on every engine. */
+/** Greedy, so that every engine does the same work. */
 const sampling = {
   temperature: 0,
   topK: 1,
@@ -119,17 +117,17 @@ const sampling = {
   logitBias: new Map(),
 } as const;
 
-function reasonOf(problem: unknown): string {
-  if (problem instanceof WrongAnswer) return problem.message;
-  // Drivers throw the port's failures only; anything else is a program that cannot be started.
-  const failure = problem instanceof FailureError ? (problem.failure as EngineFailure) : undefined;
-  if (failure === undefined) return "it cannot be started";
+function reasonOf(error: unknown): string {
+  if (error instanceof WrongOutputError) return error.message;
+  // Drivers throw engine failures; any other error comes from starting the program.
+  const failure = error instanceof FailureError ? (error.failure as EngineFailure) : undefined;
+  if (failure === undefined) return "it could not be started";
   return knownReasons[failure.kind] ?? `it failed (${failure.kind})`;
 }
 
 const knownReasons: Partial<Record<EngineFailure["kind"], string>> = {
-  "engine-died": "it ended by itself",
-  "engine-hung": "it fell silent",
-  "memory-lacking": "there is too little memory",
-  "model-invalid": "it cannot load our test model",
+  "engine-crashed": "it crashed",
+  "engine-hung": "it stopped responding",
+  "insufficient-memory": "there is not enough memory",
+  "model-invalid": "it cannot load the test model",
 };

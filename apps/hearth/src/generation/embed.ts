@@ -1,23 +1,22 @@
 import type { Embeddings } from "@hearth-and-keep/engine";
-import type { Lease } from "../scheduling/load-request.ts";
+import { createLoadRequest, type Lease, type LoadInput } from "../scheduling/load-request.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
-import { type WishParts, wishFor } from "./load-request.ts";
 
-export type EmbedRequest = WishParts & {
+export type EmbedRequest = LoadInput & {
   readonly texts: readonly string[];
-  /** Whether a text over the context is cut at its end; otherwise it is refused. */
+  /** Whether to truncate a text that exceeds the context; otherwise it is rejected. */
   readonly truncates: boolean;
 };
 
-export type Embedded = Embeddings & Pick<Lease, "loadMilliseconds" | "queueMilliseconds">;
+export type EmbedResult = Embeddings & Pick<Lease, "loadMilliseconds" | "queueMilliseconds">;
 
-/** Vectors of texts, as the model gives them: whether they have a length of one is the model's business. */
+/** Embeds texts. The vectors are the model's own and not normalized. */
 export async function embed(
   scheduler: Scheduler,
   request: EmbedRequest,
   signal: AbortSignal,
-): Promise<Embedded> {
-  using lease = await scheduler.lend(wishFor(request, "embed"), signal);
+): Promise<EmbedResult> {
+  using lease = await scheduler.acquire(createLoadRequest(request, "embed"), signal);
   const { loadMilliseconds, queueMilliseconds } = lease;
   const { texts, truncates } = request;
   return { ...(await lease.engine.embed({ texts, truncates }, signal)), loadMilliseconds, queueMilliseconds };

@@ -1,33 +1,48 @@
 /**
  * @module
- * The heart of Hearth: what a conversation asks of an engine, and what comes back, in words of no protocol.
- * Promises a closed union of events in order, `generation-end` once and last, and visible text that holds no
- * tag, no half call and no stop string, however the engine cuts its text.
+ * Generation: runs a request on an engine and turns the model's raw output into events, independent of any API.
+ * Guarantees a closed union of events in order, with `generation-end` once and last, and visible text without tags,
+ * partial tool calls or stop sequences, however the engine chunks its output.
  * Knows no dialect and no HTTP. Imported by the dialects, which translate its events.
  */
 import type { EngineEvent, JsonObject, TextDelta, Timings, Usage } from "@hearth-and-keep/engine";
 
-export type GenerationEvent =
+export type GenerationEvent = GenerationStart | OutputEvent;
+
+/** The first event of every generation, before the engine's output. */
+type GenerationStart = {
+  readonly type: "generation-start";
+  readonly contextTokens: number;
+  readonly loadMilliseconds: number;
+  readonly queueMilliseconds: number;
+  /** How many of the oldest messages were dropped because they did not fit. */
+  readonly droppedMessages: number;
+  /** The seed in use; random if the request has none. */
+  readonly seed: number;
+};
+
+/** The model's output, parsed. */
+export type OutputEvent =
   | Extract<EngineEvent, { type: "prompt-progress" | "reasoning-delta" | "tool-call-start" }>
-  /** Visible text, with the probabilities of its own tokens when they were asked for. */
+  /** Visible text, with the log-probabilities of its tokens if requested. */
   | TextDelta
-  /** All deltas of a call, joined, are exactly the JSON text of its arguments. */
+  /** The deltas of a call, joined, are exactly the JSON text of its arguments. */
   | Extract<EngineEvent, { type: "tool-call-delta" }>
   | { readonly type: "tool-call-end"; readonly index: number; readonly arguments: JsonObject }
   | ToolCallFailure
   | {
       readonly type: "generation-end";
       readonly reason: "stop" | "length" | "stop-sequence" | "tool-calls";
-      /** Which one was met, when the reason is `stop-sequence`. */
+      /** The matched sequence, if the reason is `stop-sequence`. */
       readonly stopSequence?: string;
       readonly usage: GenerationUsage;
       readonly timings: Timings;
     };
 
 /**
- * Comes instead of `tool-call-end`. `unfinished`: the answer ended inside the call. `malformed`: it is no call, or
- * its arguments are no JSON object. No JSON is invented; `text` is what the model wrote. When nothing but the
- * beginning was readable, no `tool-call-start` came before, and the index is the one it would have had.
+ * Replaces `tool-call-end`. `unfinished`: the output ended inside the call. `malformed`: it is not a call, or its
+ * arguments are not a JSON object. `text` is what the model wrote, never repaired. If not even the name could be read,
+ * there was no `tool-call-start`, and `index` is the one the call would have had.
  */
 export type ToolCallFailure = {
   readonly type: "tool-call-fail";
@@ -37,6 +52,6 @@ export type ToolCallFailure = {
 };
 
 type GenerationUsage = Usage & {
-  /** Of the output's tokens, those that were thinking. */
+  /** Output tokens that were thinking. */
   readonly reasoningTokens: number;
 };

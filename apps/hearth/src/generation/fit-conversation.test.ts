@@ -1,12 +1,12 @@
 import type { Engine, EngineFailure, Message } from "@hearth-and-keep/engine";
-import { createScriptedEngine } from "@hearth-and-keep/engine/testing";
+import { createFakeEngine } from "@hearth-and-keep/engine/testing";
 import { FailureError } from "@hearth-and-keep/failures";
 import { expect, test } from "vitest";
 import { fitConversation } from "./fit-conversation.ts";
 
 const never = new AbortController().signal;
-const engine = createScriptedEngine(() => []);
-/** The scripted engine counts words, the role among them. */
+const engine = createFakeEngine(() => []);
+/** The fake engine counts words, including the role. */
 const turns = (count: number): Message[] =>
   Array.from({ length: count }, (_none, index) => ({ role: "user", content: `turn ${index} ends here` }));
 
@@ -14,7 +14,7 @@ function contentsOf(messages: readonly Message[]): readonly (string | null)[] {
   return messages.map(({ content }) => content);
 }
 
-test("a conversation that fits is left as it is", async () => {
+test("a conversation that fits is unchanged", async () => {
   const conversation = { messages: turns(4) };
   expect(await fitConversation({ engine, contextTokens: 21 }, conversation, never)).toEqual({
     conversation,
@@ -22,7 +22,7 @@ test("a conversation that fits is left as it is", async () => {
   });
 });
 
-test("the oldest messages leave, no more than needed, and the system text and the last message stay", async () => {
+test("only as many of the oldest messages as needed are dropped; the system message and the last message stay", async () => {
   const system: Message = { role: "system", content: "be brief" };
   const conversation = { messages: [system, ...turns(6)] };
   const fitted = await fitConversation({ engine, contextTokens: 19 }, conversation, never);
@@ -35,7 +35,7 @@ test("the oldest messages leave, no more than needed, and the system text and th
   expect(fitted.droppedMessages).toBe(3);
 });
 
-test("what cannot be made to fit keeps its system text and last message, for the engine to refuse", async () => {
+test("a last message that is too long is kept, for the engine to reject", async () => {
   const fitted = await fitConversation({ engine, contextTokens: 2 }, { messages: turns(5) }, never);
   expect(contentsOf(fitted.conversation.messages)).toEqual(["turn 4 ends here"]);
   expect(fitted.droppedMessages).toBe(4);
@@ -44,40 +44,40 @@ test("what cannot be made to fit keeps its system text and last message, for the
 test.each<EngineFailure>([
   { kind: "not-supported", feature: "counting tokens" },
   { kind: "engines-unavailable", retryAfterSeconds: 5 },
-])("nothing is left out when nobody can count: %j", async (failure) => {
-  const uncounting: Engine = { ...engine, count: () => Promise.reject(new FailureError(failure)) };
+])("nothing is dropped if the engine cannot count: %j", async (failure) => {
+  const engineWithoutCount: Engine = { ...engine, count: () => Promise.reject(new FailureError(failure)) };
   const conversation = { messages: turns(9) };
-  const fitted = await fitConversation({ engine: uncounting, contextTokens: 2 }, conversation, never);
+  const fitted = await fitConversation({ engine: engineWithoutCount, contextTokens: 2 }, conversation, never);
   expect(fitted).toEqual({ conversation, droppedMessages: 0 });
 });
 
-test("a conversation that the template does not take is refused and not passed on", async () => {
+test("a conversation that the template rejects fails", async () => {
   const failure: EngineFailure = { kind: "template-failed", reason: "roles" };
-  const refusing: Engine = { ...engine, count: () => Promise.reject(new FailureError(failure)) };
+  const rejectingEngine: Engine = { ...engine, count: () => Promise.reject(new FailureError(failure)) };
   await expect(
-    fitConversation({ engine: refusing, contextTokens: 2 }, { messages: turns(2) }, never),
+    fitConversation({ engine: rejectingEngine, contextTokens: 2 }, { messages: turns(2) }, never),
   ).rejects.toMatchObject({ failure });
 });
 
-test("nothing is left out for a context that is only guessed", async () => {
-  const guessing = createScriptedEngine(() => [], { isContextGuessed: true });
+test("nothing is dropped for a context that is only estimated", async () => {
+  const estimating = createFakeEngine(() => [], { isContextEstimated: true });
   const conversation = { messages: turns(9) };
-  const fitted = await fitConversation({ engine: guessing, contextTokens: 2 }, conversation, never);
+  const fitted = await fitConversation({ engine: estimating, contextTokens: 2 }, conversation, never);
   expect(fitted).toEqual({ conversation, droppedMessages: 0 });
 });
 
-test("who leaves while messages are counted is not waited for any longer", async () => {
-  const hangUp = new AbortController();
+test("counting stops when the client disconnects", async () => {
+  const client = new AbortController();
   const signals: (AbortSignal | undefined)[] = [];
   const slow: Engine = {
     ...engine,
     count: async (_conversation, signal) => {
       signals.push(signal);
-      hangUp.abort(new Error("gone"));
+      client.abort(new Error("gone"));
       return 100;
     },
   };
-  const fitting = fitConversation({ engine: slow, contextTokens: 2 }, { messages: turns(9) }, hangUp.signal);
+  const fitting = fitConversation({ engine: slow, contextTokens: 2 }, { messages: turns(9) }, client.signal);
   await expect(fitting).rejects.toThrow("gone");
-  expect(signals).toEqual([hangUp.signal]);
+  expect(signals).toEqual([client.signal]);
 });

@@ -1,57 +1,56 @@
-import type { Engine, EngineDescription, GenerateRequest } from "@hearth-and-keep/engine";
-import type { AnswerParts } from "./answer-meter.ts";
-import type { GenerationEvent } from "./events.ts";
-import type { GenerationRequest } from "./request.ts";
+import type { Engine, EngineDescription, EngineRequest, Message, Tool } from "@hearth-and-keep/engine";
+import type { OutputEvent } from "./events.ts";
+import type { OutputMeterOptions } from "./output-meter.ts";
+import type { ResolvedRequest } from "./request.ts";
 import {
-  type AnswerFormat,
-  type AnswerPlan,
-  detectAnswerFormat,
+  getOutputFormat,
+  type OutputFormat,
+  type OutputPlan,
   promptOpensReasoning,
-  splitAnswer,
-} from "./split-answer.ts";
-import { tellTools } from "./tell-tools.ts";
-import { thinkingBefore, thinkThenAnswer } from "./think-then-answer.ts";
+  splitOutput,
+} from "./split-output.ts";
+import { findThinkingPass, thinkThenRespond } from "./think-then-respond.ts";
 import { genericFormat } from "./tool-calls/formats.ts";
 
-/** With no limit asked for, a forced turn still has to end. */
-const mostForcedCalls = 16;
+/** Without a limit in the request, a turn of forced calls must still end. */
+const maxForcedCalls = 16;
 
 /**
- * Has an engine answer. Five steps: decide which tools the model sees, show them to it, ask whether the prompt
- * leaves it thinking, start it, and split what it says. Leaving the loop, or the signal, ends it.
+ * Generates on an engine: applies the tool choice, plans how to parse the output, starts the engine and splits its
+ * output into events. Leaving the loop or aborting the signal stops the engine.
  */
 export async function* generate(
   engine: Engine,
-  request: GenerationRequest,
+  request: ResolvedRequest,
   signal: AbortSignal,
-): AsyncGenerator<GenerationEvent> {
-  const thinking = thinkingBefore(engine, request);
-  if (thinking !== undefined) {
-    yield* thinkThenAnswer(request, thinking, { engine, generate, signal });
+): AsyncGenerator<OutputEvent> {
+  const thinkingPass = request.constraint === undefined ? undefined : findThinkingPass(engine, request);
+  if (thinkingPass !== undefined) {
+    yield* thinkThenRespond(request, thinkingPass, { engine, generate, signal });
     return;
   }
-  const shown = showTools(engine.describe(), request);
-  const plan = await planAnswer(engine, shown);
-  const countTokens: AnswerParts["countTokens"] = async (text, both) =>
-    (await engine.tokenize(text, both)).length;
-  yield* splitAnswer(engine.generate(engineRequest(shown), signal), plan, { signal, countTokens });
+  const prepared = applyToolChoice(engine.describe(), request);
+  const plan = await planOutput(engine, prepared);
+  const countTokens: OutputMeterOptions["countTokens"] = async (text, countSignal) =>
+    (await engine.tokenize(text, countSignal)).length;
+  yield* splitOutput(engine.generate(toEngineRequest(prepared), signal), plan, { signal, countTokens });
 }
 
-/** The request as the model sees it: only with tools it may call, told in words where its template cannot. */
-export function showTools(description: EngineDescription, request: GenerationRequest): GenerationRequest {
-  return tellTools(description, offerTools(request));
+/** The request with only the tools that may be called, described in the prompt if the template cannot render them. */
+export function applyToolChoice(description: EngineDescription, request: ResolvedRequest): ResolvedRequest {
+  return describeToolsInPrompt(description, selectTools(request));
 }
 
-/** The conversation with those tools that may be called, and the constraint that forces a call when one must be. */
-function offerTools(request: GenerationRequest): GenerationRequest {
+/** Keeps the tools that may be called and adds the constraint that forces a call if one is required. */
+function selectTools(request: ResolvedRequest): ResolvedRequest {
   const { input, toolChoice } = request;
   if (input.type !== "conversation") return request;
-  const { type, toolName, mostCalls = mostForcedCalls } = toolChoice;
-  const all = type === "none" ? [] : (input.conversation.tools ?? []);
-  const tools = all.filter(({ name }) => toolName === undefined || toolName === name);
+  const { type, toolName, maxCalls = maxForcedCalls } = toolChoice;
+  const available = type === "none" ? [] : (input.conversation.tools ?? []);
+  const tools = available.filter(({ name }) => toolName === undefined || toolName === name);
   const isForced = type === "required" && tools.length > 0;
-  const constraint = isForced ? ({ type: "tool-calls", tools, mostCalls } as const) : request.constraint;
-  // A grammar leaves no room for thoughts, so the template must not ask for them.
+  const constraint = isForced ? ({ type: "tool-calls", tools, maxCalls } as const) : request.constraint;
+  // A grammar leaves no room for thinking, so the template must not ask for it.
   const thinking = constraint === undefined ? {} : { thinking: false };
   return {
     ...request,
@@ -60,47 +59,80 @@ function offerTools(request: GenerationRequest): GenerationRequest {
   };
 }
 
-async function planAnswer(engine: Engine, request: GenerationRequest): Promise<AnswerPlan> {
-  const { stops, toolChoice } = request;
-  const { mostCalls } = toolChoice;
-  const reading = await planReading(engine, request);
-  return { ...reading, stops, ...(mostCalls === undefined ? {} : { mostCalls }) };
+/**
+ * A template without tool support silently ignores tools. They are then described in the system message, together with
+ * the format in which calls are parsed. They also stay in the conversation, for the parser.
+ */
+function describeToolsInPrompt(
+  { templateCapabilities, splitsEvents }: EngineDescription,
+  request: ResolvedRequest,
+): ResolvedRequest {
+  const { input } = request;
+  if (input.type !== "conversation" || templateCapabilities?.tools === true) return request;
+  // An engine that parses output itself also renders tools, unless it reports that its template cannot.
+  if (splitsEvents && templateCapabilities === undefined) return request;
+  const { tools = [], messages } = input.conversation;
+  if (tools.length === 0) return request;
+  const conversation = { ...input.conversation, messages: appendToSystem(messages, describeTools(tools)) };
+  return { ...request, input: { ...input, conversation } };
 }
 
-/** How the answer is to be read: by the model's own format, or by the one a forced call is written in. */
-async function planReading(
+function describeTools(tools: readonly Tool[]): string {
+  return [
+    "You can call these functions:",
+    ...tools.map((tool) => JSON.stringify({ type: "function", function: tool })),
+    "To call one, write a JSON object with its name and arguments between tags:",
+    "<tool_call>",
+    '{"name": "function name", "arguments": {"argument name": "value"}}',
+    "</tool_call>",
+  ].join("\n");
+}
+
+function appendToSystem(messages: readonly Message[], text: string): readonly Message[] {
+  const [first, ...rest] = messages;
+  if (first?.role !== "system") return [{ role: "system", content: text }, ...messages];
+  return [{ role: "system", content: `${first.content}\n\n${text}` }, ...rest];
+}
+
+async function planOutput(engine: Engine, request: ResolvedRequest): Promise<OutputPlan> {
+  const { stops, toolChoice } = request;
+  const { maxCalls } = toolChoice;
+  const parsing = await planParsing(engine, request);
+  return { ...parsing, stops, ...(maxCalls === undefined ? {} : { maxCalls }) };
+}
+
+/** Chooses the format to parse: the model's own, or the one that forced calls are written in. */
+async function planParsing(
   engine: Engine,
-  { input, constraint }: GenerationRequest,
-): Promise<Pick<AnswerPlan, "format" | "startsInReasoning" | "tools">> {
-  const { splitsEvents, chatTemplate, templateAbilities } = engine.describe();
-  const told =
-    templateAbilities?.tools === false && input.type === "conversation" ? input.conversation.tools : [];
-  if (splitsEvents && told !== undefined && told.length > 0) {
-    // The tools were told in words, so the engine does not know a call when it writes one.
-    return { format: plainText, startsInReasoning: false, tools: told };
+  { input, constraint }: ResolvedRequest,
+): Promise<Pick<OutputPlan, "format" | "startsInReasoning" | "tools">> {
+  const { splitsEvents, templateCapabilities } = engine.describe();
+  const tools = input.type === "conversation" ? (input.conversation.tools ?? []) : [];
+  if (splitsEvents && templateCapabilities?.tools === false && tools.length > 0) {
+    // The tools are described in the prompt, so the engine does not recognize calls itself.
+    return { format: plainText, startsInReasoning: false, tools };
   }
   if (splitsEvents) return { format: { type: "split" }, startsInReasoning: false, tools: [] };
-  // A raw prompt is the caller's own business: its answer is given as it comes.
+  // The output of a raw prompt is passed on unchanged.
   if (input.type !== "conversation") return { format: plainText, startsInReasoning: false, tools: [] };
-  const tools = input.conversation.tools ?? [];
   if (constraint !== undefined) {
     const isForced = constraint.type === "tool-calls";
     return { format: plainText, startsInReasoning: false, tools: isForced ? constraint.tools : [] };
   }
-  const format = detectAnswerFormat(chatTemplate);
-  const mayThink = format.type === "tags" && format.reasoning !== undefined;
-  const prompt = mayThink ? await engine.render(input.conversation) : "";
+  const format = getOutputFormat(engine);
+  const canThink = format.type === "tags" && format.reasoning !== undefined;
+  const prompt = canThink ? await engine.render(input.conversation) : "";
   return { format, startsInReasoning: promptOpensReasoning(prompt, format), tools };
 }
 
-const plainText: AnswerFormat = { type: "tags", reasoning: undefined, toolCalls: genericFormat };
+const plainText: OutputFormat = { type: "tags", reasoning: undefined, toolCalls: genericFormat };
 
-function engineRequest(request: GenerationRequest): GenerateRequest {
-  const { input, sampling, mostTokens, constraint, logProbabilities, cachePartition } = request;
+function toEngineRequest(request: ResolvedRequest): EngineRequest {
+  const { input, sampling, maxTokens, constraint, logProbabilities, cachePartition } = request;
   return {
     input,
     sampling,
-    mostTokens,
+    maxTokens,
     cachePartition,
     ...(constraint === undefined ? {} : { constraint }),
     ...(logProbabilities === undefined ? {} : { logProbabilities }),

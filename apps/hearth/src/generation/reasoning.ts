@@ -1,80 +1,141 @@
-import type { ReasoningFormat } from "./reasoning-formats.ts";
-import { nextOf, passOn, readUntil, skipSpace, takeLiteral } from "./splitting/read-text.ts";
-import type { Scanner, Steps } from "./splitting/scanner.ts";
-import { type AnswerEvent, type Emit, splitEvents, textDelta } from "./splitting/split-events.ts";
+import { peekLiteral, readToEnd, readUntil, skipWhitespace, takeLiteral } from "./stream-parser/read-text.ts";
+import type { ParserSteps, Scanner } from "./stream-parser/scanner.ts";
+import { type Emit, type SplitEvent, splitEvents, textDelta } from "./stream-parser/split-events.ts";
 
-export type ReasoningPlan = {
-  readonly format: ReasoningFormat;
-  /** Whether the prompt already opened the thinking, so that the answer begins inside it. */
-  readonly startsInReasoning: boolean;
+type ReasoningFormatName =
+  | "think"
+  | "seed-think"
+  | "minimax-think"
+  | "mistral-think"
+  | "command-thinking"
+  | "gemma-channel"
+  | "apertus-inner"
+  | "kimi-k3-think"
+  | "thinking"
+  | "reasoning"
+  | "thought";
+
+/** The tags around a model's thinking. */
+export type ReasoningFormat = {
+  readonly name: ReasoningFormatName;
+  readonly opens: readonly string[];
+  readonly close: string;
+  /** Strings that identify a template that assembles its tags from fragments; otherwise the tags identify it. */
+  readonly templateMarkers?: readonly string[];
+  /** Tags around the response itself, removed from the visible text. */
+  readonly hidden?: readonly string[];
 };
 
-/**
- * Splits thinking from the answer. Only thinking at the beginning counts: later the same tag is something the
- * model writes about. White space around the thinking and before the answer is dropped, as llama.cpp does.
- * Thinking that is never closed is thinking to the end.
- *
- *   beginning --tag, or opened in the prompt--> thinking --closing tag--> answer
- *   beginning --anything else--> answer
- */
-export function splitReasoning(
-  events: AsyncIterable<AnswerEvent>,
-  plan: ReasoningPlan,
-): AsyncGenerator<AnswerEvent> {
-  return splitEvents(events, function* readAnswer(scanner, emit) {
-    if (yield* beginsThinking(scanner, plan))
-      yield* readThinking(scanner, { close: plan.format.close, emit });
-    yield* readVisible(scanner, { hidden: plan.format.hidden ?? [], emit });
-  });
+/** In order of detection, more specific formats first. */
+export const reasoningFormats: readonly ReasoningFormat[] = [
+  { name: "seed-think", opens: ["<seed:think>"], close: "</seed:think>" },
+  { name: "minimax-think", opens: ["<mm:think>"], close: "</mm:think>" },
+  { name: "mistral-think", opens: ["[THINK]"], close: "[/THINK]" },
+  {
+    name: "command-thinking",
+    opens: ["<|START_THINKING|>"],
+    close: "<|END_THINKING|>",
+    hidden: ["<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"],
+  },
+  { name: "gemma-channel", opens: ["<|channel>thought", "<|channel>analysis"], close: "<channel|>" },
+  { name: "apertus-inner", opens: ["<|inner_prefix|>"], close: "<|inner_suffix|>" },
+  {
+    name: "kimi-k3-think",
+    opens: ["<|open|>think<|sep|>"],
+    close: "<|close|>think<|sep|>",
+    templateMarkers: ["<|open|>", "<|close|>"],
+    hidden: ["<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>"],
+  },
+  { name: "think", opens: ["<think>"], close: "</think>" },
+  { name: "thinking", opens: ["<thinking>"], close: "</thinking>" },
+  { name: "reasoning", opens: ["<reasoning>"], close: "</reasoning>" },
+  { name: "thought", opens: ["<thought>"], close: "</thought>" },
+];
+
+/** The format a chat template uses; undefined for a model that does not think in tags. */
+export function detectReasoningFormat(template: string): ReasoningFormat | undefined {
+  return reasoningFormats.find(({ opens, close, templateMarkers }) =>
+    templateMarkers === undefined
+      ? [close, ...opens].some((tag) => template.includes(tag))
+      : templateMarkers.every((marker) => template.includes(marker)),
+  );
 }
 
-/** Whether a prompt ends inside thinking, as the templates of some models leave it. */
+/** Whether a prompt ends inside thinking, as some templates render it. */
 export function opensReasoning(prompt: string, format: ReasoningFormat): boolean {
   const end = prompt.trimEnd();
   return format.opens.some((open) => end.endsWith(open));
 }
 
-function* beginsThinking(scanner: Scanner, { format, startsInReasoning }: ReasoningPlan): Steps<boolean> {
-  scanner.remember();
-  yield* skipSpace(scanner);
-  const open = yield* nextOf(scanner, format.opens);
+export type ReasoningPlan = {
+  readonly format: ReasoningFormat;
+  /** Whether the prompt already opened the thinking, so that the output starts inside it. */
+  readonly startsInReasoning: boolean;
+};
+
+/**
+ * Separates thinking from the response. Only a tag at the start opens thinking: later, the model is writing about it.
+ * Whitespace around the thinking and before the response is dropped, as in llama.cpp. Thinking that is never closed
+ * lasts until the end.
+ *
+ *   start --opening tag, or opened in the prompt--> thinking --closing tag--> response
+ *   start --anything else--> response
+ */
+export function splitReasoning(
+  events: AsyncIterable<SplitEvent>,
+  plan: ReasoningPlan,
+): AsyncGenerator<SplitEvent> {
+  return splitEvents(events, function* readOutput(scanner, emit) {
+    if (yield* startsThinking(scanner, plan))
+      yield* readThinking(scanner, { close: plan.format.close, emit });
+    yield* readVisible(scanner, { hidden: plan.format.hidden ?? [], emit });
+  });
+}
+
+function* startsThinking(
+  scanner: Scanner,
+  { format, startsInReasoning }: ReasoningPlan,
+): ParserSteps<boolean> {
+  scanner.startRecording();
+  yield* skipWhitespace(scanner);
+  const open = yield* peekLiteral(scanner, format.opens);
   if (open !== undefined || startsInReasoning) {
-    // Some models write the tag again although the prompt already has it.
+    // Some models repeat the tag although the prompt already has it.
     scanner.take(open?.length ?? 0);
-    scanner.forget();
+    scanner.stopRecording();
     return true;
   }
   const { unread, endedBy } = scanner;
-  const isHalfTag = unread !== "" && format.opens.some((tag) => tag.startsWith(unread));
-  // What a limit cut off after half a tag is no text.
-  if (endedBy === "length" && isHalfTag) scanner.take(unread.length);
+  const isPartialTag = unread !== "" && format.opens.some((tag) => tag.startsWith(unread));
+  // A tag truncated by the token limit is dropped.
+  if (endedBy === "length" && isPartialTag) scanner.take(unread.length);
   else scanner.rewind();
-  scanner.forget();
+  scanner.stopRecording();
   return false;
 }
 
-type ReadingThinking = { readonly close: string; readonly emit: Emit };
+type ThinkingContext = { readonly close: string; readonly emit: Emit };
 
-function* readThinking(scanner: Scanner, { close, emit }: ReadingThinking): Steps {
-  yield* skipSpace(scanner);
-  const plan = {
+function* readThinking(scanner: Scanner, { close, emit }: ThinkingContext): ParserSteps {
+  yield* skipWhitespace(scanner);
+  const search = {
     markers: [close],
-    dropsSpaceBefore: true,
-    dropsSpaceAtEnd: true,
-    heldAtEnd: "drop-when-cut",
+    trimsBeforeMarker: true,
+    trimsAtEnd: true,
+    partialMarkerAtEnd: "drop-if-truncated",
   } as const;
-  yield* readUntil(scanner, plan, ({ text }) => emit({ type: "reasoning-delta", text }));
+  yield* readUntil(scanner, search, ({ text }) => emit({ type: "reasoning-delta", text }));
   yield* takeLiteral(scanner, close);
-  yield* skipSpace(scanner);
+  yield* skipWhitespace(scanner);
 }
 
-type ReadingVisible = { readonly hidden: readonly string[]; readonly emit: Emit };
+type VisibleContext = { readonly hidden: readonly string[]; readonly emit: Emit };
 
-function* readVisible(scanner: Scanner, { hidden, emit }: ReadingVisible): Steps {
-  if (hidden.length === 0) return yield* passOn(scanner, (piece) => emit(textDelta(piece)));
+function* readVisible(scanner: Scanner, { hidden, emit }: VisibleContext): ParserSteps {
+  if (hidden.length === 0) return yield* readToEnd(scanner, (chunk) => emit(textDelta(chunk)));
   for (;;) {
-    const plan = { markers: hidden, heldAtEnd: "drop-when-cut" } as const;
-    const marker = yield* readUntil(scanner, plan, (piece) => emit(textDelta(piece)));
+    const search = { markers: hidden, partialMarkerAtEnd: "drop-if-truncated" } as const;
+    const marker = yield* readUntil(scanner, search, (chunk) => emit(textDelta(chunk)));
     if (marker === undefined) return;
     scanner.take(marker.length);
   }

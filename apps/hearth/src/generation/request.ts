@@ -1,19 +1,28 @@
-import type { GenerateRequest, OutputConstraint } from "@hearth-and-keep/engine";
-import type { SettledSampling } from "./sampling.ts";
+import type { EngineRequest } from "@hearth-and-keep/engine";
+import type { LoadInput } from "../scheduling/load-request.ts";
+import type { ResolvedSampling, SamplingOptions } from "./sampling.ts";
 
-/** What a dialect asks of the engine, in words of no protocol. */
-export type GenerationRequest = SettledSampling & {
-  readonly input: GenerateRequest["input"];
-  readonly toolChoice: ToolChoice;
-  readonly constraint?: OutputConstraint;
-  readonly logProbabilities?: number;
-  readonly cachePartition: string;
-};
+/**
+ * A request on its way to the engine, stage by stage:
+ *
+ *   a dialect's body --dialect--> GenerationRequest --runGeneration--> ResolvedRequest --generate--> EngineRequest
+ *
+ * `GenerationRequest` is a client's request without the format of its API. Sampling options may still be missing.
+ */
+export type GenerationRequest = LoadInput &
+  Omit<ResolvedRequest, keyof ResolvedSampling> & {
+    readonly sampling: SamplingOptions;
+    /** How to handle a conversation that exceeds the context. */
+    readonly overflow: "reject" | "drop-oldest";
+  };
 
-/** `none` hides the tools from the model; `required` lets it write nothing but calls, of one tool when it is named. */
+/** An engine request plus everything that Hearth does itself: stop sequences and the tool choice. */
+export type ResolvedRequest = EngineRequest & ResolvedSampling & { readonly toolChoice: ToolChoice };
+
+/** `none` hides the tools from the model; `required` forces it to call one, `toolName` if given. */
 export type ToolChoice = {
   readonly type: "auto" | "none" | "required";
   readonly toolName?: string;
-  /** One forbids parallel calls. */
-  readonly mostCalls?: number;
+  /** 1 disables parallel calls. */
+  readonly maxCalls?: number;
 };

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { settleSampling, untilContextIsFull } from "./sampling.ts";
+import { resolveSampling, untilContextIsFull } from "./sampling.ts";
 
-const seedOf = (seed: number) => settleSampling({ seed }, {}).sampling.seed;
+const seedOf = (seed: number) => resolveSampling({ seed }, {}).sampling.seed;
 
-test("what nobody sets is the server's default", () => {
-  const { sampling, mostTokens, stops } = settleSampling({}, {});
+test("options that are not set have the server's defaults", () => {
+  const { sampling, maxTokens, stops } = resolveSampling({}, {});
   expect(sampling).toMatchObject({
     temperature: 0.7,
     topP: 0.9,
@@ -16,21 +16,21 @@ test("what nobody sets is the server's default", () => {
     frequencyPenalty: 0,
     presencePenalty: 0,
   });
-  expect(mostTokens).toBe(4096);
+  expect(maxTokens).toBe(4096);
   expect(stops).toEqual([]);
 });
 
-test("the request decides, then the model, then the server, for each parameter by itself", () => {
-  const { sampling } = settleSampling({ temperature: 0 }, { temperature: 1, topK: 5 });
+test("each option comes from the request, then the model, then the server", () => {
+  const { sampling } = resolveSampling({ temperature: 0 }, { temperature: 1, topK: 5 });
   expect(sampling).toMatchObject({ temperature: 0, topK: 5, topP: 0.9 });
 });
 
-test("a request's stops are added to the model's own, each once", () => {
-  const { stops } = settleSampling({ stops: ["END", "", "<|x|>"] }, { stops: ["<|x|>", "<|y|>"] });
+test("a request's stops are added to the model's, without duplicates", () => {
+  const { stops } = resolveSampling({ stops: ["END", "", "<|x|>"] }, { stops: ["<|x|>", "<|y|>"] });
   expect(stops).toEqual(["END", "<|x|>", "<|y|>"]);
 });
 
-test("a seed is kept, and one that was not given is random", () => {
+test("a given seed is kept, a missing one is random", () => {
   expect(seedOf(42)).toBe(42);
   expect(seedOf(2 ** 32 + 7)).toBe(7);
   const random = new Set(Array.from({ length: 20 }, () => seedOf(-1)));
@@ -38,9 +38,9 @@ test("a seed is kept, and one that was not given is random", () => {
   for (const seed of random) expect(seed).toBeGreaterThanOrEqual(0);
 });
 
-test("less than none means until the context is full", () => {
-  expect(settleSampling({ mostTokens: -1 }, {}).mostTokens).toBe(untilContextIsFull);
-  expect(settleSampling({ mostTokens: 7 }, {}).mostTokens).toBe(7);
+test("a negative limit means until the context is full", () => {
+  expect(resolveSampling({ maxTokens: -1 }, {}).maxTokens).toBe(untilContextIsFull);
+  expect(resolveSampling({ maxTokens: 7 }, {}).maxTokens).toBe(7);
 });
 
 test.each([
@@ -53,23 +53,23 @@ test.each([
   ["frequencyPenalty", -10, 10],
   ["presencePenalty", -10, 10],
 ] as const)(
-  "%s is taken from %d to %d and refused beyond, not a number among them",
-  (parameter, least, most) => {
-    for (const value of [least, most]) {
-      expect(() => settleSampling({ [parameter]: value }, {})).not.toThrow();
+  "%s is accepted from %d to %d, and rejected outside that range and for NaN",
+  (parameter, min, max) => {
+    for (const value of [min, max]) {
+      expect(() => resolveSampling({ [parameter]: value }, {})).not.toThrow();
     }
-    for (const value of [least - 1, most + 1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(() => settleSampling({ [parameter]: value }, {})).toThrow(
-        expect.objectContaining({ failure: { kind: "parameter-out-of-bounds", parameter, least, most } }),
+    for (const value of [min - 1, max + 1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => resolveSampling({ [parameter]: value }, {})).toThrow(
+        expect.objectContaining({ failure: { kind: "parameter-out-of-range", parameter, min, max } }),
       );
     }
   },
 );
 
-test("a stop that is too long or one of too many is refused", () => {
-  expect(() => settleSampling({ stops: ["x".repeat(1024)] }, {})).not.toThrow();
-  expect(() => settleSampling({ stops: ["x".repeat(1025)] }, {})).toThrow("parameter-out-of-bounds");
+test("stops that are too long or too many are rejected", () => {
+  expect(() => resolveSampling({ stops: ["x".repeat(1024)] }, {})).not.toThrow();
+  expect(() => resolveSampling({ stops: ["x".repeat(1025)] }, {})).toThrow("parameter-out-of-range");
   const many = Array.from({ length: 65 }, (_none, index) => `stop ${index}`);
-  expect(() => settleSampling({ stops: many.slice(1) }, {})).not.toThrow();
-  expect(() => settleSampling({ stops: many }, {})).toThrow("parameter-out-of-bounds");
+  expect(() => resolveSampling({ stops: many.slice(1) }, {})).not.toThrow();
+  expect(() => resolveSampling({ stops: many }, {})).toThrow("parameter-out-of-range");
 });

@@ -1,95 +1,99 @@
-import { type Outbound, OutboundProblem, type OutboundReason } from "@hearth-and-keep/outbound-http";
-import type { Problem } from "./image-size.ts";
+import { type Outbound, OutboundError, type OutboundReason } from "@hearth-and-keep/outbound-http";
+import type { RejectedImage } from "./image-size.ts";
 
-export type FetchImage = (address: string, bounds: FetchBounds) => Promise<Buffer | Problem>;
+export type FetchImage = (url: string, limits: FetchLimits) => Promise<Buffer | RejectedImage>;
 
-type FetchBounds = { readonly mostBytes: number; readonly signal: AbortSignal };
+type FetchLimits = { readonly maxBytes: number; readonly signal: AbortSignal };
 
-export type FetchImageParts = {
-  /** As `images.example` for its usual port, or `images.example:8443`. */
+export type ImageFetcherOptions = {
+  /** E.g. `images.example` for port 443, or `images.example:8443`. */
   readonly hosts: readonly string[];
-  /** One that calls no private address, whatever is listed. */
+  /** Must not connect to private addresses, even for listed hosts. */
   readonly outbound: Pick<Outbound, "request">;
 };
 
-const mostRedirects = 3;
-const mostSeconds = 10;
-const mostAddressCharacters = 8192;
+const maxRedirects = 3;
+const timeoutSeconds = 10;
+const maxUrlLength = 8192;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-/** Fetches from the hosts that were named and from nobody else; every redirect is asked the same questions. */
-export function createImageFetcher({ hosts, outbound }: FetchImageParts): FetchImage {
+/** Fetches from the listed hosts only, and checks every redirect the same way. */
+export function createImageFetcher({ hosts, outbound }: ImageFetcherOptions): FetchImage {
   const allowed = new Set(hosts.map(readHost));
-  return async (address, { mostBytes, signal }) => {
-    const timeout = AbortSignal.timeout(mostSeconds * 1000);
+  return async (text, { maxBytes, signal }) => {
+    const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
     try {
-      const first = judge(address.slice(0, mostAddressCharacters), undefined, allowed);
+      const first = checkUrl(text.slice(0, maxUrlLength), undefined, allowed);
       return await follow(first, {
         allowed,
         outbound,
-        mostBytes,
+        maxBytes,
         signal: AbortSignal.any([signal, timeout]),
       });
-    } catch (problem) {
+    } catch (error) {
       signal.throwIfAborted();
-      if (timeout.aborted) return { problem: words["timed-out"] };
-      if (problem instanceof OutboundProblem) return { problem: words[problem.reason] };
-      throw problem;
+      if (timeout.aborted) return { reason: reasons["timed-out"] };
+      if (error instanceof OutboundError) return { reason: reasons[error.reason] };
+      throw error;
     }
   };
 }
 
-type FollowParts = FetchBounds &
-  Pick<FetchImageParts, "outbound"> & { readonly allowed: ReadonlySet<string> };
+type FollowOptions = FetchLimits &
+  Pick<ImageFetcherOptions, "outbound"> & { readonly allowed: ReadonlySet<string> };
 
-async function follow(first: URL | Problem, parts: FollowParts): Promise<Buffer | Problem> {
-  const { outbound, mostBytes, signal, allowed } = parts;
+async function follow(first: URL | RejectedImage, options: FollowOptions): Promise<Buffer | RejectedImage> {
+  const { outbound, maxBytes, signal, allowed } = options;
   let url = first;
-  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-    if ("problem" in url) return url;
-    await using answer = await outbound.request(url, { mostRedirects: 0, idleSeconds: mostSeconds, signal });
-    if (answer.status === 200) return await answer.readWhole(mostBytes);
-    if (!redirectStatuses.has(answer.status)) {
-      return { problem: `is an address whose host answers with status ${answer.status}, not with an image` };
+  for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
+    if ("reason" in url) return url;
+    await using response = await outbound.request(url, {
+      maxRedirects: 0,
+      idleSeconds: timeoutSeconds,
+      signal,
+    });
+    if (response.status === 200) return await response.readAll(maxBytes);
+    if (!redirectStatuses.has(response.status)) {
+      return { reason: `cannot be fetched: its host responded with status ${response.status}` };
     }
-    url = judge(String(answer.headers["location"] ?? ""), url, allowed);
+    url = checkUrl(String(response.headers["location"] ?? ""), url, allowed);
   }
-  return { problem: words["redirects-too-many"] };
+  return { reason: reasons["redirects-too-many"] };
 }
 
-/** One parser decides: what it takes for the host is what is looked up in the list and what is called. */
-function judge(address: string, from: URL | undefined, allowed: ReadonlySet<string>): URL | Problem {
-  const url = URL.parse(address, from?.href);
-  if (url === null) return { problem: "is no address" };
-  if (url.protocol !== "https:") return { problem: words["plain-forbidden"] };
-  if (url.username !== "" || url.password !== "") return { problem: words["scheme-forbidden"] };
+/** The same parsed URL is checked against the list and connected to, so that two parsers cannot disagree. */
+function checkUrl(text: string, from: URL | undefined, allowed: ReadonlySet<string>): URL | RejectedImage {
+  const url = URL.parse(text, from?.href);
+  if (url === null) return { reason: "is not a valid URL" };
+  if (url.protocol !== "https:") return { reason: reasons["plain-forbidden"] };
+  if (url.username !== "" || url.password !== "") return { reason: reasons["scheme-forbidden"] };
   const isAllowed = allowed.has(`${url.hostname}:${url.port || "443"}`);
-  return isAllowed ? url : { problem: notListed(url.host, from) };
+  return isAllowed ? url : { reason: notListed(url.host, from) };
 }
 
 function notListed(host: string, from: URL | undefined): string {
-  const what = from === undefined ? "is an address of" : "is an address that leads on to";
-  return `${what} "${host.slice(0, 256)}", from where nothing is fetched; it would have to be named in --image-hosts when the server is started`;
+  const subject = from === undefined ? "has the host" : "redirects to the host";
+  return `${subject} "${host.slice(0, 256)}", which is not in --image-hosts; start the server with it to allow fetching`;
 }
 
-/** Spelled as `URL` spells it; what is no host is nobody's. */
+/** Normalized as `URL` does it. An invalid entry becomes an empty string, which no URL matches. */
 function readHost(entry: string): string {
   const url = URL.parse(`https://${entry}`);
   return url === null ? "" : `${url.hostname}:${url.port || "443"}`;
 }
 
-const unreachable = "is an address whose host cannot be reached";
-const words: Readonly<Record<OutboundReason, string>> = {
-  "scheme-forbidden": "is an address with a name or a password in it, which is not fetched",
-  "plain-forbidden": "must be an address by https",
-  "address-forbidden": "is an address whose host is at a private place, which is not called",
-  "redirects-too-many": `is an address that leads on more than ${mostRedirects} times`,
-  "redirect-invalid": "is an address that leads nowhere",
+const unreachable = "cannot be fetched: its host is unreachable";
+const reasons: Readonly<Record<OutboundReason, string>> = {
+  "scheme-forbidden": "contains credentials, which is not allowed",
+  "plain-forbidden": "must be an https URL",
+  "address-forbidden": "cannot be fetched: its host resolves to a private address",
+  "redirects-too-many": `cannot be fetched: more than ${maxRedirects} redirects`,
+  "redirect-invalid": "cannot be fetched: invalid redirect",
   "no-address": unreachable,
   "connection-refused": unreachable,
   "connection-broken": unreachable,
-  "certificate-untrusted": "is an address whose host has a certificate that is not to be trusted",
-  "timed-out": `is an address whose host gave no image within ${mostSeconds} seconds`,
-  "answer-too-large": "is an address of more than an image may have; at most 20 MiB are fetched",
-  "answer-packed": "is an address whose host packs what it sends; it was asked not to",
+  "certificate-untrusted": "cannot be fetched: the TLS certificate of its host is not trusted",
+  "timed-out": `cannot be fetched: timed out after ${timeoutSeconds} seconds`,
+  "response-too-large": "cannot be fetched: it exceeds 20 MiB",
+  "response-compressed": "cannot be fetched: its host sent a compressed response",
 };

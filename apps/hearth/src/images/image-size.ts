@@ -1,12 +1,12 @@
-/** Why something cannot be taken, as the end of a sentence that begins with its place. */
-export type Problem = { readonly problem: string };
+/** Why an image is rejected. Completes a sentence that starts with its path in the body, e.g. "is damaged". */
+export type RejectedImage = { readonly reason: string };
 
 export type ImageSize = {
   readonly width: number;
   readonly height: number;
-  /** What a decoder needs memory for: points, twice as many when each channel has 16 bits. */
+  /** The memory that decoding needs, in pixels; doubled if each channel has 16 bits. */
   readonly weight: number;
 };
 
-/** Reads a size, or says what is wrong. Throws RangeError where the bytes end too early. */
-export type HeadReader = (bytes: Buffer) => ImageSize | Problem;
+/** Throws RangeError if the bytes end too early. */
+export type HeaderReader = (bytes: Buffer) => ImageSize | RejectedImage;

@@ -1,97 +1,100 @@
 import type { Image } from "@hearth-and-keep/engine";
-import { requestFailure } from "../failures.ts";
+import { invalidField } from "../failures.ts";
 import { decodeBase64, decodedLength, splitDataUrl } from "./base64.ts";
 import type { FetchImage } from "./fetch-image.ts";
-import { type ImageHead, readImageHead } from "./image-head.ts";
-import type { Problem } from "./image-size.ts";
+import { type ImageHeader, readImageHeader } from "./image-header.ts";
+import type { RejectedImage } from "./image-size.ts";
 
-/** One image as a request names it; `place` is where it stands in the body. */
-export type ImageSource = { readonly place: string } & (
+/** An image in a request; `field` is its path in the body. */
+export type ImageSource = { readonly field: string } & (
   | { readonly base64: string; readonly declaredType?: string }
-  | { readonly address: string }
+  | { readonly url: string }
 );
 
-export type ReadImagesParts = {
-  /** Absent unless the server was told from whom images may be fetched. */
+export type ReadImagesOptions = {
+  /** Absent unless --image-hosts is set. */
   readonly fetchImage?: FetchImage | undefined;
   readonly signal: AbortSignal;
 };
 
-/** Every image of a request, by the place where it stands. */
-export type ImagesByPlace = ReadonlyMap<string, Image>;
+/** Every image of a request, by its path in the body. */
+export type ImagesByField = ReadonlyMap<string, Image>;
 
-const mostImages = 16;
-const mostImageBytes = 20 * 1024 * 1024;
-/** As much as the largest body holds; addresses are bound by it too. */
-const mostBytesInAll = 64 * 1024 * 1024;
-/** Of all images together, because an engine holds them all decoded at once: three bytes a point. */
-const mostWeightInAll = 120_000_000;
+const maxImages = 16;
+const maxImageBytes = 20 * 1024 * 1024;
+/** The limit on request bodies, which also applies to fetched images. */
+const maxTotalBytes = 64 * 1024 * 1024;
+/** For all images together, because the engine holds them decoded at the same time, at three bytes per pixel. */
+const maxTotalWeight = 120_000_000;
 
-/** Every check that needs no decoding, the cheap ones first. One image after the other: together they are bounded. */
+/** Runs every check that needs no decoding, the cheap ones first. Sequential, so that the totals bound memory. */
 export async function readImages(
   sources: readonly ImageSource[],
-  parts: ReadImagesParts,
-): Promise<ImagesByPlace> {
-  const [, ...rest] = sources.slice(mostImages - 1);
+  options: ReadImagesOptions,
+): Promise<ImagesByField> {
+  const [, ...rest] = sources.slice(maxImages - 1);
   if (rest[0] !== undefined) {
-    throw invalid(rest[0].place, `is one of ${sources.length} images; a request has at most ${mostImages}`);
+    throw invalidField(
+      rest[0].field,
+      `is one of ${sources.length} images; at most ${maxImages} are allowed per request`,
+    );
   }
   const images = new Map<string, Image>();
-  const sum = { bytes: 0, weight: 0 };
+  const total = { bytes: 0, weight: 0 };
   for (const source of sources) {
-    const bytes = "address" in source ? await fetchBytes(source, parts) : decodeBytes(source);
-    const head = checkHead(bytes, source);
-    sum.bytes += bytes.length;
-    sum.weight += head.weight;
-    if (sum.bytes > mostBytesInAll || sum.weight > mostWeightInAll) throw tooMuch(source.place);
-    images.set(source.place, { bytes, mediaType: head.mediaType });
+    const bytes = "url" in source ? await fetchBytes(source, options) : decodeBytes(source);
+    const header = checkHeader(bytes, source);
+    total.bytes += bytes.length;
+    total.weight += header.weight;
+    if (total.bytes > maxTotalBytes || total.weight > maxTotalWeight) throw totalTooLarge(source.field);
+    images.set(source.field, { bytes, mediaType: header.mediaType });
   }
   return images;
 }
 
-/** The image that was read for this place. */
-export function imageAt(images: ImagesByPlace, place: string): Image {
-  const image = images.get(place);
-  if (image === undefined) throw new Error("Cannot find an image that was to be read before");
+/** The image that `readImages` read at this path. */
+export function imageAt(images: ImagesByField, field: string): Image {
+  const image = images.get(field);
+  if (image === undefined) throw new Error("readImages did not read this image");
   return image;
 }
 
-/** What a data URL or an address of the web names, or a text that is bare base64 where that is allowed. */
-export function sourceOf(
+/** Accepts data URLs and https URLs, and bare base64 if allowed. */
+export function parseImageSource(
   text: string,
-  place: string,
-  { takesBare = false }: { readonly takesBare?: boolean } = {},
+  field: string,
+  { allowsBareBase64 = false }: { readonly allowsBareBase64?: boolean } = {},
 ): ImageSource {
   const inline = splitDataUrl(text);
-  if (inline !== undefined) return { place, base64: inline.base64, declaredType: inline.mediaType };
-  if (takesBare) return { place, base64: text };
-  if (/^https?:/iu.test(text.slice(0, 6))) return { place, address: text };
-  throw invalid(place, 'must be a URL of the form "data:image/png;base64,<bytes>", or an address by https');
+  if (inline !== undefined) return { field, base64: inline.base64, declaredType: inline.mediaType };
+  if (allowsBareBase64) return { field, base64: text };
+  if (/^https?:/iu.test(text.slice(0, 6))) return { field, url: text };
+  throw invalidField(field, 'must be a data URL such as "data:image/png;base64,<bytes>", or an https URL');
 }
 
 async function fetchBytes(
-  { place, address }: Extract<ImageSource, { address: string }>,
-  { fetchImage, signal }: ReadImagesParts,
+  { field, url }: Extract<ImageSource, { url: string }>,
+  { fetchImage, signal }: ReadImagesOptions,
 ): Promise<Buffer> {
   if (fetchImage === undefined) {
-    throw invalid(
-      place,
-      'is an address, and this server fetches none; send the image itself as "data:image/png;base64,<bytes>", or name its host in --image-hosts when the server is started',
+    throw invalidField(
+      field,
+      'is a URL, but this server does not fetch images; send "data:image/png;base64,<bytes>", or start the server with the host in --image-hosts',
     );
   }
-  return accept(await fetchImage(address, { mostBytes: mostImageBytes, signal }), place);
+  return accept(await fetchImage(url, { maxBytes: maxImageBytes, signal }), field);
 }
 
-function decodeBytes({ place, base64 }: Extract<ImageSource, { base64: string }>): Buffer {
-  if (decodedLength(base64) > mostImageBytes + 3) throw tooLarge(place);
+function decodeBytes({ field, base64 }: Extract<ImageSource, { base64: string }>): Buffer {
+  if (decodedLength(base64) > maxImageBytes + 3) throw tooLarge(field);
   const bytes = decodeBase64(base64);
-  if (bytes === undefined || bytes.length === 0) throw invalid(place, "must be an image in base64");
-  if (bytes.length > mostImageBytes) throw tooLarge(place);
+  if (bytes === undefined || bytes.length === 0) throw invalidField(field, "must be a base64-encoded image");
+  if (bytes.length > maxImageBytes) throw tooLarge(field);
   return bytes;
 }
 
-/** Names that clients write for the same kind. */
-const sameTypes: Readonly<Record<string, string>> = {
+/** Other names that clients use for the same media type. */
+const mediaTypeAliases: Readonly<Record<string, string>> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
   "image/x-png": "image/png",
@@ -99,31 +102,30 @@ const sameTypes: Readonly<Record<string, string>> = {
   "image/x-bmp": "image/bmp",
 };
 
-function checkHead(bytes: Buffer, source: ImageSource): ImageHead {
-  const head = accept(readImageHead(bytes), source.place);
+function checkHeader(bytes: Buffer, source: ImageSource): ImageHeader {
+  const header = accept(readImageHeader(bytes), source.field);
   const declared = ("declaredType" in source ? source.declaredType : "") ?? "";
-  if (declared !== "" && (sameTypes[declared] ?? declared) !== head.mediaType) {
-    throw invalid(source.place, `is said to be "${declared}" and is ${head.mediaType}; say what it is`);
+  if (declared !== "" && (mediaTypeAliases[declared] ?? declared) !== header.mediaType) {
+    throw invalidField(
+      source.field,
+      `is declared as "${declared}" but is ${header.mediaType}; declare the actual type`,
+    );
   }
-  return head;
+  return header;
 }
 
-function accept<Value extends object>(value: Value | Problem, place: string): Value {
-  if ("problem" in value) throw invalid(place, value.problem);
+function accept<Value extends object>(value: Value | RejectedImage, field: string): Value {
+  if ("reason" in value) throw invalidField(field, value.reason);
   return value;
 }
 
-function tooLarge(place: string): Error {
-  return invalid(place, `is an image of more than ${mostImageBytes / 1024 / 1024} MiB; make it smaller`);
+function tooLarge(field: string): Error {
+  return invalidField(field, `exceeds ${maxImageBytes / 1024 / 1024} MiB; send a smaller image`);
 }
 
-function tooMuch(place: string): Error {
-  return invalid(
-    place,
-    `is one image too many: all together may have ${mostBytesInAll / 1024 / 1024} MiB and ${mostWeightInAll / 1e6} million points; make them smaller or send fewer`,
+function totalTooLarge(field: string): Error {
+  return invalidField(
+    field,
+    `exceeds the limit for all images of a request (${maxTotalBytes / 1024 / 1024} MiB, ${maxTotalWeight / 1e6} million pixels); send smaller or fewer images`,
   );
-}
-
-function invalid(place: string, reason: string): Error {
-  return requestFailure({ kind: "request-invalid", place, reason });
 }

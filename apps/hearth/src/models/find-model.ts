@@ -4,13 +4,13 @@ import { isCloudName, parseModelName } from "./model-name.ts";
 import { findManifest } from "./store/manifest-tree.ts";
 import type { ModelStores } from "./store/model-store.ts";
 
-/** The model of that name, however its case is spelled, from the first store that has it. */
+/** Finds a model by name, ignoring case, in the first store that has it. */
 export async function findModel(stores: ModelStores, text: string): Promise<StoredModel> {
   const name = parseModelName(text);
   for (const store of stores) {
-    const place = await findManifest(store, name);
-    if (place === undefined) continue;
-    const model = await readStoredModel(place);
+    const location = await findManifest(store, name);
+    if (location === undefined) continue;
+    const model = await readStoredModel(location);
     if (name.digest === null || name.digest === model.digest) return model;
   }
   throw modelFailure({ kind: isCloudName(name) ? "model-remote" : "model-not-found", model: text });

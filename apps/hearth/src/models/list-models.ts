@@ -1,73 +1,73 @@
 import { FailureError } from "@hearth-and-keep/failures";
-import { type DescribeParts, type ModelSummary, summarizeModel } from "./metadata/describe-model.ts";
-import { markFile } from "./metadata/file-stamp.ts";
-import type { LeastRecentlyUsed } from "./metadata/least-recently-used.ts";
+import type { LRUCache } from "lru-cache";
+import { type DescribeDependencies, type ModelSummary, summarizeModel } from "./metadata/describe-model.ts";
+import { readFileStamp } from "./metadata/file-stamp.ts";
 import { readStoredModel } from "./metadata/stored-model.ts";
 import { displayModelName } from "./model-name.ts";
-import { type ManifestPlace, walkManifests } from "./store/manifest-tree.ts";
+import { type ManifestLocation, walkManifests } from "./store/manifest-tree.ts";
 
 export type ModelListing = {
-  /** The newest first, by whole seconds; then by name. */
+  /** Newest first, to the second; then by name. */
   readonly models: readonly ModelSummary[];
-  readonly problems: readonly ListingProblem[];
+  readonly errors: readonly ListingError[];
 };
 
-/** Something in a store that could not be listed, or is listed although it cannot be run. */
-type ListingProblem = { readonly name: string; readonly reason: string };
+/** A manifest that could not be listed, or a listed model that cannot be run. */
+type ListingError = { readonly name: string; readonly reason: string };
 
-export type ListParts = DescribeParts & { readonly summaries: LeastRecentlyUsed<ModelSummary> };
+export type ListDependencies = DescribeDependencies & { readonly summaries: LRUCache<string, ModelSummary> };
 
-const mostProblems = 100;
+const maxErrors = 100;
 
-export async function listModels(parts: ListParts): Promise<ModelListing> {
-  const trees = await Promise.all(parts.stores.map(walkManifests));
-  const places = firstOfEachName(trees.flatMap((tree) => tree.places));
-  const listed = await Promise.all(places.map((place) => listModel(place, parts)));
-  const strangers = trees.flatMap((tree) => tree.strangers);
-  const problems = [
-    ...trees.flatMap(({ isCut }) =>
-      isCut ? [{ name: "", reason: "the store has more models than are listed" }] : [],
+export async function listModels(dependencies: ListDependencies): Promise<ModelListing> {
+  const trees = await Promise.all(dependencies.stores.map(walkManifests));
+  const locations = firstOfEachName(trees.flatMap((tree) => tree.locations));
+  const listed = await Promise.all(locations.map((location) => listModel(location, dependencies)));
+  const unexpectedPaths = trees.flatMap((tree) => tree.unexpectedPaths);
+  const errors = [
+    ...trees.flatMap(({ isIncomplete }) =>
+      isIncomplete ? [{ name: "", reason: "the list is incomplete: some manifests could not be read" }] : [],
     ),
-    ...listed.flatMap(({ problem }) => (problem === undefined ? [] : [problem])),
-    ...strangers.map((name) => ({ name, reason: "it is not where a manifest lies" })),
+    ...listed.flatMap(({ error }) => (error === undefined ? [] : [error])),
+    ...unexpectedPaths.map((name) => ({ name, reason: "its path is not a model name" })),
   ];
   return {
     models: listed.flatMap(({ summary }) => (summary === undefined ? [] : [summary])).toSorted(compare),
-    problems: problems.slice(0, mostProblems),
+    errors: errors.slice(0, maxErrors),
   };
 }
 
-/** Stores come in the order in which their names win. */
-function firstOfEachName(places: readonly ManifestPlace[]): readonly ManifestPlace[] {
-  const byName = new Map<string, ManifestPlace>();
-  for (const place of places) {
-    const key = displayModelName(place.name).toLowerCase();
-    if (!byName.has(key)) byName.set(key, place);
+/** Stores come in order of precedence. */
+function firstOfEachName(locations: readonly ManifestLocation[]): readonly ManifestLocation[] {
+  const byName = new Map<string, ManifestLocation>();
+  for (const location of locations) {
+    const key = displayModelName(location.name).toLowerCase();
+    if (!byName.has(key)) byName.set(key, location);
   }
   return [...byName.values()];
 }
 
-type Listed = { readonly summary?: ModelSummary; readonly problem?: ListingProblem };
+type ListedModel = { readonly summary?: ModelSummary; readonly error?: ListingError };
 
-/** Remembered for as long as the manifest stays the same; what has a problem is looked at again. */
-async function listModel(place: ManifestPlace, parts: ListParts): Promise<Listed> {
-  const name = displayModelName(place.name);
+/** Summaries are cached until the manifest changes; models with an error are read again each time. */
+async function listModel(location: ManifestLocation, dependencies: ListDependencies): Promise<ListedModel> {
+  const name = displayModelName(location.name);
   try {
-    const key = `${place.path}@${await markFile(place.path)}`;
-    const known = parts.summaries.get(key);
-    if (known !== undefined) return { summary: known };
-    const { summary, problem } = await summarizeModel(await readStoredModel(place), parts);
-    if (problem !== undefined) return { summary, problem: { name, reason: explain(problem) } };
-    parts.summaries.set(key, summary);
+    const key = `${location.path}@${await readFileStamp(location.path)}`;
+    const cached = dependencies.summaries.get(key);
+    if (cached !== undefined) return { summary: cached };
+    const { summary, error } = await summarizeModel(await readStoredModel(location), dependencies);
+    if (error !== undefined) return { summary, error: { name, reason: reasonOf(error) } };
+    dependencies.summaries.set(key, summary);
     return { summary };
-  } catch (problem) {
-    return { problem: { name, reason: explain(problem) } };
+  } catch (error) {
+    return { error: { name, reason: reasonOf(error) } };
   }
 }
 
-function explain(problem: unknown): string {
-  if (!(problem instanceof FailureError)) return "it cannot be read";
-  const { kind, reason } = problem.failure as { kind: string; reason?: string }; // Some of our failures say more than their kind.
+function reasonOf(error: unknown): string {
+  if (!(error instanceof FailureError)) return "it cannot be read";
+  const { kind, reason } = error.failure as { kind: string; reason?: string }; // Some kinds of failures have a reason.
   return reason ?? kind;
 }
 
@@ -77,7 +77,7 @@ function compare(one: ModelSummary, other: ModelSummary): number {
   return one.name < other.name ? -1 : 1;
 }
 
-/** Times in UTC sort as texts. */
+/** UTC timestamps sort correctly as strings. */
 function toSecond({ modifiedAt }: ModelSummary): string {
   return modifiedAt.slice(0, "2026-01-01T00:00:00".length);
 }

@@ -1,47 +1,48 @@
-import { mostTextBytes } from "./metadata/describe-model.ts";
-import { mostMessageBytes, type StoredMessage } from "./metadata/messages.ts";
-import { mostParameterBytes, requireParameters } from "./metadata/model-parameters.ts";
+import { maxTextBytes } from "./metadata/describe-model.ts";
+import type { StoredMessage } from "./metadata/messages.ts";
+import { parseValidParameters } from "./metadata/model-parameters.ts";
+import { maxMessageBytes, maxParameterBytes } from "./metadata/schema.ts";
 import { modelFailure } from "./model-failure.ts";
-import type { JsonFields } from "./store/json-fields.ts";
+import { encodeGoJson } from "./store/go-json.ts";
 import type { LayerKind } from "./store/manifest.ts";
-import { writeJson } from "./store/write-json.ts";
+import type { JsonObject } from "./store/parse-json.ts";
 
-/** What a model carries besides its weights. */
+/** Everything in a model besides its weights. */
 export type ModelExtras = {
   readonly template?: string;
   readonly system?: string;
   readonly licenses?: readonly string[];
-  /** By Ollama's names, as in `num_ctx`. */
-  readonly parameters?: JsonFields;
+  /** By Ollama's names, e.g. `num_ctx`. */
+  readonly parameters?: JsonObject;
   readonly messages?: readonly StoredMessage[];
 };
 
 export type SmallLayer = { readonly kind: LayerKind; readonly bytes: Buffer };
 
-const mostBytes: Readonly<Partial<Record<LayerKind, number>>> = {
-  params: mostParameterBytes,
-  messages: mostMessageBytes,
+const maxBytes: Readonly<Partial<Record<LayerKind, number>>> = {
+  params: maxParameterBytes,
+  messages: maxMessageBytes,
 };
 
-/** Their layers, in Ollama's order; an empty text is none. What we could not read again is refused. */
-export function layOutExtras(extras: ModelExtras): readonly SmallLayer[] {
+/** Creates layers in Ollama's order; empty texts get none. Layers that could not be read back later are rejected. */
+export function createExtraLayers(extras: ModelExtras): readonly SmallLayer[] {
   const { template = "", system = "", licenses = [], parameters = {}, messages = [] } = extras;
-  const { written } = requireParameters(parameters);
+  const { entries } = parseValidParameters(parameters);
   const layers: SmallLayer[] = [
     { kind: "template", bytes: Buffer.from(template) },
     { kind: "system", bytes: Buffer.from(system) },
     ...licenses.map((license) => ({ kind: "license" as const, bytes: Buffer.from(license) })),
-    ...(written.length === 0
+    ...(entries.length === 0
       ? []
-      : [{ kind: "params" as const, bytes: writeJson(Object.fromEntries(written)) }]),
-    ...(messages.length === 0 ? [] : [{ kind: "messages" as const, bytes: writeJson(messages) }]),
+      : [{ kind: "params" as const, bytes: encodeGoJson(Object.fromEntries(entries)) }]),
+    ...(messages.length === 0 ? [] : [{ kind: "messages" as const, bytes: encodeGoJson(messages) }]),
   ];
-  return layers.filter(({ bytes }) => bytes.length > 0).map(refuseLong);
+  return layers.filter(({ bytes }) => bytes.length > 0).map(rejectLong);
 }
 
-function refuseLong(layer: SmallLayer): SmallLayer {
-  const most = mostBytes[layer.kind] ?? mostTextBytes;
-  if (layer.bytes.length <= most) return layer;
-  const reason = `it must have at most ${most} bytes`;
+function rejectLong(layer: SmallLayer): SmallLayer {
+  const limit = maxBytes[layer.kind] ?? maxTextBytes;
+  if (layer.bytes.length <= limit) return layer;
+  const reason = `it must have at most ${limit} bytes`;
   throw modelFailure({ kind: "parameter-invalid", parameter: layer.kind, reason });
 }

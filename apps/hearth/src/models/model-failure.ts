@@ -1,14 +1,14 @@
 import { FailureError } from "@hearth-and-keep/failures";
 
-/** Everything that can be expected to go wrong with stored models. No text in it holds a path or a system's error. */
+/** Expected failures of model operations. None of their texts contains a path or a system error. */
 export type ModelFailure =
   | { readonly kind: "name-invalid"; readonly name: string }
   | { readonly kind: "digest-invalid"; readonly digest: string }
   | { readonly kind: "model-not-found"; readonly model: string }
-  /** The name stands for a model on somebody else's machines, which this server does not call. */
+  /** A cloud model, which runs on its publisher's servers; this server does not call them. */
   | { readonly kind: "model-remote"; readonly model: string }
-  /** It runs on engines that the operator named; nothing of it lies here to be copied, pushed or removed. */
-  | { readonly kind: "model-elsewhere"; readonly model: string }
+  /** Runs on remote engines from the engines file, so there are no files to copy, push or remove. */
+  | { readonly kind: "model-on-remote-engine"; readonly model: string }
   | { readonly kind: "blob-missing"; readonly digest: string }
   | { readonly kind: "digest-mismatch"; readonly expected: string; readonly actual: string }
   | { readonly kind: "manifest-invalid"; readonly model: string; readonly reason: string }
@@ -16,33 +16,33 @@ export type ModelFailure =
   | { readonly kind: "parameter-invalid"; readonly parameter: string; readonly reason: string }
   | { readonly kind: "store-read-only" }
   | { readonly kind: "store-full" }
-  /** Its disk says that it cannot read or write. */
-  | { readonly kind: "store-failing" }
-  /** Neither files nor another model to make it from. */
-  | { readonly kind: "model-of-nothing" }
-  /** A file that only the program which converted it can read; the advice names what to pull instead. */
-  | { readonly kind: "file-dialect-private"; readonly architecture: string; readonly advice: string }
+  /** The disk reported an I/O error. */
+  | { readonly kind: "store-io-error" }
+  /** A create request with neither files nor a base model. */
+  | { readonly kind: "model-source-missing" }
+  /** A GGUF variant that only Ollama can load; the advice names a model to pull instead. */
+  | { readonly kind: "file-dialect-unsupported"; readonly architecture: string; readonly advice: string }
   | TransferFailure;
 
-/** The folder that a person named for a store cannot be used; told at the terminal alone, in their own words. */
+/** The configured store folder cannot be used. Only printed at the terminal, because it contains a path. */
 export type StoreFolderFailure = {
   readonly kind: "store-folder-unusable";
   readonly folder: string;
   readonly reason: string;
 };
 
-/** What can go wrong between us and a registry. `host` is what the caller or a registry named. */
+/** Failures of transfers to and from registries. `host` comes from the request or from a registry's response. */
 export type TransferFailure =
   | { readonly kind: "address-forbidden"; readonly host: string; readonly reason: ForbiddenAddress }
   | { readonly kind: "registry-unreachable"; readonly host: string; readonly reason: Unreachable }
-  /** It wants credentials that we do not have, or refuses those that we have. */
+  /** A status that ends the transfer, e.g. 401 when credentials are missing or wrong. */
   | { readonly kind: "registry-refused"; readonly host: string; readonly status: number }
-  | { readonly kind: "remote-model-missing"; readonly model: string }
-  | { readonly kind: "registry-answer-invalid"; readonly host: string; readonly reason: string }
-  /** Everything arrived, and it is not what the manifest promised. */
-  | { readonly kind: "transfer-damaged"; readonly digest: string };
+  | { readonly kind: "remote-model-not-found"; readonly model: string }
+  | { readonly kind: "registry-response-invalid"; readonly host: string; readonly reason: string }
+  /** The complete content does not match the manifest's digest. */
+  | { readonly kind: "transfer-corrupted"; readonly digest: string };
 
-/** `private`: this machine or its network, and the host is not listed. `plain`: http without both sides' consent. */
+/** `private`: an address of this machine or its network that is not allowed. `plain`: http that was not requested or not allowed. */
 type ForbiddenAddress = "private" | "plain" | "scheme" | "redirects";
 type Unreachable = "no-address" | "refused" | "timed-out" | "broken" | "untrusted-certificate";
 

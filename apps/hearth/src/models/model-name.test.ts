@@ -6,12 +6,12 @@ import {
   isSameModelName,
   namePath,
   parseModelName,
-  readModelName,
+  tryParseModelName,
 } from "./model-name.ts";
 
 const digest = `sha256:${"0a".repeat(32)}`;
 
-describe("a name is read from the right", () => {
+describe("a name is parsed from the right", () => {
   test.each([
     ["llama3.2", "registry.ollama.ai/library/llama3.2/latest", "llama3.2:latest"],
     ["llama3.2:1b", "registry.ollama.ai/library/llama3.2/1b", "llama3.2:1b"],
@@ -29,7 +29,7 @@ describe("a name is read from the right", () => {
     expect(displayModelName(name)).toBe(display);
   });
 
-  test("what the caller said of scheme and digest is kept", () => {
+  test("scheme and digest are kept", () => {
     expect(parseModelName(`http://h.example/a/b:c@${digest}`)).toMatchObject({ scheme: "http", digest });
     expect(parseModelName("h.example/a/b:c")).toMatchObject({ scheme: "https", digest: null });
   });
@@ -70,24 +70,24 @@ test.each([
   "m".repeat(81),
   `${"n".repeat(81)}/m`,
   `${"h".repeat(351)}/n/m`,
-])("%j is no name", (text) => {
-  expect(readModelName(text)).toBeUndefined();
+])("%j is not a model name", (text) => {
+  expect(tryParseModelName(text)).toBeUndefined();
   expect(() => parseModelName(text)).toThrow(
     expect.objectContaining({ failure: { kind: "name-invalid", name: text } }),
   );
 });
 
-test("the longest legal parts are names", () => {
+test("components of the maximum length are accepted", () => {
   const longest = `${"h".repeat(350)}/${"n".repeat(80)}/${"m".repeat(80)}:${"t".repeat(80)}`;
   expect(displayModelName(parseModelName(longest))).toBe(longest);
 });
 
-test("names are the same without regard to case", () => {
+test("names are compared case-insensitively", () => {
   expect(isSameModelName(parseModelName("Llama:Latest"), parseModelName("LIBRARY/llama"))).toBe(true);
   expect(isSameModelName(parseModelName("llama"), parseModelName("llama:1b"))).toBe(false);
 });
 
-test("cloud tags are recognised, and not when the caller says local", () => {
+test("cloud tags are recognised, except with a :local suffix", () => {
   expect(["m:cloud", "m:120b-cloud", "m:120B-CLOUD"].map(isCloud)).toEqual([true, true, true]);
   expect(["m", "m:cloudy", "m:120b-cloud:local", "cloud:x", "m:local"].map(isCloud)).toEqual(
     Array.from({ length: 5 }, () => false),
@@ -96,10 +96,10 @@ test("cloud tags are recognised, and not when the caller says local", () => {
   expect(parseModelName("m:120b-cloud:local").tag).toBe("120b-cloud");
 });
 
-const part = fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,20}$/u);
-const anyName = fc.record({ host: part, namespace: part, model: part, tag: part });
+const component = fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,20}$/u);
+const anyName = fc.record({ host: component, namespace: component, model: component, tag: component });
 
-test("a name that is displayed and read again is the same name", () => {
+test("parsing a displayed name yields the same name", () => {
   fc.assert(
     fc.property(anyName, (name) => {
       expect(isSameModelName(parseModelName(displayModelName(name)), name)).toBe(true);
@@ -107,14 +107,14 @@ test("a name that is displayed and read again is the same name", () => {
   );
 });
 
-test("no text makes a part that could leave its folder", () => {
-  const piece = fc.oneof(
+test("no text parses to a component that could leave its folder", () => {
+  const fragment = fc.oneof(
     fc.constantFrom("..", ".", "/", ":", "@", "\\", "\0", "%2e", "~", "a", "http://", "//", " "),
     fc.string({ maxLength: 4 }),
   );
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-      const name = readModelName(pieces.join(""));
+    fc.property(fc.array(fragment, { maxLength: 12 }), (fragments) => {
+      const name = tryParseModelName(fragments.join(""));
       for (const each of name === undefined ? [] : namePath(name)) {
         expect(each).toMatch(/^[A-Za-z0-9_][A-Za-z0-9_.:-]*$/u);
       }

@@ -2,35 +2,35 @@ import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { modelFailure } from "./model-failure.ts";
 import { removeBlob } from "./store/blob-store.ts";
-import { readDigest } from "./store/digest.ts";
+import { tryParseDigest } from "./store/digest.ts";
 import { type ModelStore, type ModelStores, partialFolder } from "./store/model-store.ts";
 import { findUsedBlobs } from "./used-blobs.ts";
 
-/** Something in our own store that no model needs. */
+/** A file in our own store that no model uses. */
 export type UnusedFile = {
   readonly kind: "blob" | "unfinished";
-  /** A digest, or the name of an unfinished file. */
+  /** A digest, or the file name of an unfinished download. */
   readonly name: string;
-  /** On the disk: an unfinished file has holes. */
+  /** Allocated on disk, because unfinished files are sparse. */
   readonly bytes: number;
   readonly modifiedAt: Date;
 };
 
-/** What is younger may belong to an upload, a pull or a create that is under way. */
-const leastAgeMilliseconds = 3_600_000;
+/** Newer files may belong to an upload, a pull or a create in progress. */
+const minAgeMilliseconds = 3_600_000;
 const diskBlockBytes = 512;
 
-/** Removes what no model needs, from our own store alone, and says what; with `dryRun` it only says it. */
+/** Removes the unused files of our own store and returns them; with `dryRun` it only returns them. */
 export async function prune(
   [store]: ModelStores,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<readonly UnusedFile[]> {
   if (dryRun) return findUnused(store);
   if (store.access !== "own") throw modelFailure({ kind: "store-read-only" });
-  return store.inTurn(async () => {
+  return store.runExclusive(async () => {
     const unused = await findUnused(store);
     for (const { kind, name } of unused) {
-      const digest = readDigest(name);
+      const digest = tryParseDigest(name);
       if (kind === "blob" && digest !== undefined) await removeBlob(store, digest);
       else await rm(join(partialFolder(store.root), name), { recursive: true, force: true });
     }
@@ -40,23 +40,26 @@ export async function prune(
 
 async function findUnused(store: ModelStore): Promise<readonly UnusedFile[]> {
   const found = await findUsedBlobs(store);
-  if ("doubt" in found) throw found.doubt;
-  const blobs = await listOld(store, "blobs");
-  const unfinished = await listOld(store, "partial");
+  if ("error" in found) throw found.error;
+  const blobs = await listOldFiles(store, "blobs");
+  const unfinished = await listOldFiles(store, "partial");
   const orphans = blobs.flatMap((file) => {
-    const digest = readDigest(file.name.replace("-", ":"));
+    const digest = tryParseDigest(file.name.replace("-", ":"));
     return digest === undefined || found.used.has(digest) ? [] : [{ ...file, name: digest }];
   });
   return [...orphans, ...unfinished];
 }
 
-async function listOld({ root }: ModelStore, place: "blobs" | "partial"): Promise<readonly UnusedFile[]> {
-  const folder = join(root, place);
-  const kind = place === "blobs" ? "blob" : "unfinished";
+async function listOldFiles(
+  { root }: ModelStore,
+  subfolder: "blobs" | "partial",
+): Promise<readonly UnusedFile[]> {
+  const folder = join(root, subfolder);
+  const kind = subfolder === "blobs" ? "blob" : "unfinished";
   const files: UnusedFile[] = [];
   for (const name of await readdir(folder).catch(() => [])) {
     const status = await lstat(join(folder, name)).catch(() => undefined);
-    const isOld = status !== undefined && Date.now() - status.mtimeMs > leastAgeMilliseconds;
+    const isOld = status !== undefined && Date.now() - status.mtimeMs > minAgeMilliseconds;
     if (!isOld || (kind === "blob" && !status.isFile())) continue;
     files.push({ kind, name, bytes: status.blocks * diskBlockBytes, modifiedAt: status.mtime });
   }

@@ -5,23 +5,23 @@ import { blobsOf } from "./store/manifest.ts";
 import { walkManifests } from "./store/manifest-tree.ts";
 import type { ModelStore } from "./store/model-store.ts";
 
-/** A manifest that cannot be read may name any blob: then there is a doubt, and nobody may remove one. */
-export type UsedBlobs = { readonly used: ReadonlySet<Digest> } | { readonly doubt: unknown };
+/** An unreadable manifest may reference any blob, so in case of an error no blob may be removed. */
+export type UsedBlobs = { readonly used: ReadonlySet<Digest> } | { readonly error: unknown };
 
-/** Every blob that a manifest of this store names. */
+/** Every blob that a manifest of this store references. */
 export async function findUsedBlobs(store: ModelStore): Promise<UsedBlobs> {
-  const { places, strangers, isCut } = await walkManifests(store);
-  const [stranger] = isCut ? ["manifests"] : strangers;
-  if (stranger !== undefined) {
-    const reason = isCut ? "not all of them can be read" : "it is not where a manifest lies";
-    return { doubt: modelFailure({ kind: "manifest-invalid", model: stranger, reason }) };
+  const { locations, unexpectedPaths, isIncomplete } = await walkManifests(store);
+  const [unexpected] = isIncomplete ? ["manifests"] : unexpectedPaths;
+  if (unexpected !== undefined) {
+    const reason = isIncomplete ? "some of them cannot be read" : "its path is not a model name";
+    return { error: modelFailure({ kind: "manifest-invalid", model: unexpected, reason }) };
   }
   try {
-    const models = await Promise.all(places.map(readStoredModel));
+    const models = await Promise.all(locations.map(readStoredModel));
     return {
       used: new Set(models.flatMap(({ manifest }) => blobsOf(manifest).map(({ digest }) => digest))),
     };
-  } catch (doubt) {
-    return { doubt };
+  } catch (error) {
+    return { error };
   }
 }

@@ -1,17 +1,20 @@
-import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../dependencies.ts";
-import { renderApiPage } from "./render-api-page.ts";
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../dependencies.ts";
+import { renderOpenApiPage } from "./render-page.ts";
 
-export function answerApiDocument({ parameters }: HearthCall, { documents }: HearthParts): Answer {
+export function handleOpenApiDocument(
+  { parameters }: HearthRequest,
+  { documents }: HearthDependencies,
+): HttpResponse {
   const name = (parameters["document"] ?? "").replace(/\.json$/u, "");
   const document = Object.hasOwn(documents, name) ? documents[name] : undefined;
   return document === undefined
-    ? jsonAnswer({ error: "There is no such document" }, 404)
-    : jsonAnswer(document);
+    ? jsonResponse({ error: "Document not found; use ollama.json, openai.json or anthropic.json" }, 404)
+    : jsonResponse(document);
 }
 
-/** The same documents for people: one page, no script, nothing from anywhere else. */
-export function answerApiPage(_call: HearthCall, { documents }: HearthParts): Answer {
+/** The documents as one HTML page without scripts or external resources. */
+export function handleOpenApiPage(_request: HearthRequest, { documents }: HearthDependencies): HttpResponse {
   return {
     status: 200,
     headers: {
@@ -19,11 +22,14 @@ export function answerApiPage(_call: HearthCall, { documents }: HearthParts): An
       "content-security-policy":
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
     },
-    body: renderApiPage(documents),
+    body: renderOpenApiPage(documents),
   };
 }
 
-export async function answerMetrics(_call: HearthCall, { metrics }: HearthParts): Promise<Answer> {
+export async function handleMetrics(
+  _request: HearthRequest,
+  { metrics }: HearthDependencies,
+): Promise<HttpResponse> {
   const { contentType, text } = await metrics.render();
   return { status: 200, headers: { "content-type": contentType }, body: text };
 }

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Scheduler } from "./scheduler.ts";
 
-const lookAgainMilliseconds = 50;
+const pollMilliseconds = 50;
 
 /**
- * Ends a scheduler that took requests until a moment ago: who waits is served too, within the same grace. Its callers
- * were sent here by a balancer, which knows nobody else to ask for them.
+ * Closes a scheduler after serving its queued requests as well, all within the grace period. Behind a load balancer
+ * those requests have no other server to go to.
  */
-export async function closeServed(
+export async function drainScheduler(
   scheduler: Pick<Scheduler, "queueLengths" | "close">,
   graceSeconds: number,
 ): Promise<void> {
-  const isOverAt = performance.now() + graceSeconds * 1000;
-  const isWaitedFor = (): boolean => scheduler.queueLengths().some(({ waiting }) => waiting > 0);
-  while (isWaitedFor() && performance.now() < isOverAt) await sleep(lookAgainMilliseconds);
-  await scheduler.close(Math.max(0, (isOverAt - performance.now()) / 1000));
+  const deadline = performance.now() + graceSeconds * 1000;
+  const hasQueuedRequests = (): boolean => scheduler.queueLengths().some(({ waiting }) => waiting > 0);
+  while (hasQueuedRequests() && performance.now() < deadline) await sleep(pollMilliseconds);
+  await scheduler.close(Math.max(0, (deadline - performance.now()) / 1000));
 }

@@ -4,129 +4,142 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { readChosenEngine } from "../engines/chosen-engine.ts";
 import {
-  type EnginePlaces,
+  type EngineLocations,
+  type EnginePreference,
   type EngineProgram,
   type EngineSetupFailure,
-  type EngineWish,
-  explainEngineSetup,
-  nameProgram,
+  formatEngineSetupFailure,
+  formatProgram,
 } from "../engines/engine-programs.ts";
 import { builtIn, findEngines } from "../engines/find-engines.ts";
 import { type PickedEngine, pickFastest, type TestedEngine } from "../engines/pick-fastest.ts";
-import { testTogether } from "../engines/self-test.ts";
-import { makeSelfTestModel } from "../engines/self-test-model.ts";
-import { recallSelfTest, rememberSelfTest } from "../engines/self-test-results.ts";
+import { runSelfTests } from "../engines/self-test.ts";
+import { createSelfTestModel } from "../engines/self-test-model.ts";
+import { cacheSelfTest, readCachedSelfTest } from "../engines/self-test-results.ts";
 
-export type ChoiceParts = {
-  readonly places: EnginePlaces;
-  /** How every model of this server is loaded. */
+export type EngineChoiceOptions = {
+  readonly locations: EngineLocations;
+  /** Applied to every load of this server. */
   readonly loadSettings: Pick<LoadPlan, "threads" | "gpuLayers">;
-  /** Hears, in a plain sentence, what someone should look at. */
-  readonly onWarning: (sentence: string) => void;
+  /** Called with a sentence for the log. */
+  readonly onWarning: (message: string) => void;
 };
 
 export type EngineChoice = {
   readonly driver: EngineDriver;
   readonly program: EngineProgram;
-  /** Which engine runs, and why, in one line. */
-  readonly sentence: string;
+  /** Which engine is used, and why, in one line. */
+  readonly summary: string;
 };
 
 /**
- * The driver for models of this machine. What a person asked for at this start wins over what they chose before; with
- * nothing beside the built-in engine it costs no more than a look.
+ * Chooses the driver for local models. An engine requested for this start takes precedence over the stored choice. If
+ * only the built-in engine is installed, no self-test is run.
  */
-export async function chooseEngine(asked: EngineWish | undefined, parts: ChoiceParts): Promise<EngineChoice> {
-  const found = findEngines(parts.places);
-  const wish = asked ?? (await readChosenEngine(parts.places.folder)) ?? "auto";
-  const { program, reason } = await pickEngine(wish, { isAsked: asked !== undefined, found, parts });
+export async function chooseEngine(
+  requested: EnginePreference | undefined,
+  options: EngineChoiceOptions,
+): Promise<EngineChoice> {
+  const found = findEngines(options.locations);
+  const preference = requested ?? (await readChosenEngine(options.locations.folder)) ?? "auto";
+  const context = { isRequested: requested !== undefined, found, options };
+  const { program, reason } = await pickEngine(preference, context);
   return {
-    driver: await assemble(program, { found, onWarning: parts.onWarning }),
+    driver: await createDriver(program, { found, onWarning: options.onWarning }),
     program,
-    sentence: `Engine: ${nameProgram(program)}, ${reason}`,
+    summary: `Engine: ${formatProgram(program)}, ${reason}`,
   };
 }
 
 /**
- * Every engine with what its self-test says. When one was never tested all are tested again: speeds of different
- * hours, when the machine did different things, do not compare.
+ * Returns every engine with its self-test result. If one has no cached result, all are tested again, because speeds
+ * measured at different times, under different load, are not comparable.
  */
 export async function testEngines(
   programs: readonly EngineProgram[],
-  { places: { folder }, loadSettings, onWarning }: ChoiceParts,
+  { locations: { folder }, loadSettings, onWarning }: EngineChoiceOptions,
 ): Promise<readonly TestedEngine[]> {
-  const remembered = await Promise.all(programs.map((program) => recallSelfTest(folder, program)));
-  const known = programs.flatMap((program, index) => {
-    const result = remembered[index];
+  const cachedResults = await Promise.all(programs.map((program) => readCachedSelfTest(folder, program)));
+  const cached = programs.flatMap((program, index) => {
+    const result = cachedResults[index];
     return result === undefined ? [] : [{ program, result }];
   });
-  if (known.length === programs.length) return known;
+  if (cached.length === programs.length) return cached;
   await mkdir(folder, { recursive: true });
-  const modelPath = await makeSelfTestModel(folder);
-  const drivers = await Promise.all(programs.map((program) => driverFor(program, onWarning)));
-  const tested = (await testTogether(drivers, { modelPath, loadSettings })).flatMap((result, index) => {
+  const modelPath = await createSelfTestModel(folder);
+  const drivers = await Promise.all(programs.map((program) => createProgramDriver(program, onWarning)));
+  const tested = (await runSelfTests(drivers, { modelPath, loadSettings })).flatMap((result, index) => {
     const program = programs[index];
     return program === undefined ? [] : [{ program, result }];
   });
-  for (const { program, result } of tested) await rememberSelfTest(folder, program, result);
+  for (const { program, result } of tested) await cacheSelfTest(folder, program, result);
   return tested;
 }
 
-type Picking = {
-  /** At this start, not once before. */
-  readonly isAsked: boolean;
+type PickContext = {
+  /** Requested for this start, as opposed to a stored choice. */
+  readonly isRequested: boolean;
   readonly found: readonly EngineProgram[];
-  readonly parts: ChoiceParts;
+  readonly options: EngineChoiceOptions;
 };
 
-async function pickEngine(wish: EngineWish, { isAsked, found, parts }: Picking): Promise<PickedEngine> {
-  const wanted = wish === "auto" ? found : found.filter(({ kind }) => kind === wish);
-  if (wanted.length === 0 && wish !== "auto") {
-    const missing = { kind: "engine-missing", engine: wish } as const;
-    if (isAsked) throw new FailureError<EngineSetupFailure>(missing);
-    const gone = `the engine that was chosen, ${wish}, is not there any more: ${explainEngineSetup(missing)}`;
-    parts.onWarning(`The built-in engine is used, because ${gone}`);
-    return { program: builtIn, reason: `because ${gone}` };
+async function pickEngine(
+  preference: EnginePreference,
+  { isRequested, found, options }: PickContext,
+): Promise<PickedEngine> {
+  const candidates = preference === "auto" ? found : found.filter(({ kind }) => kind === preference);
+  if (candidates.length === 0 && preference !== "auto") {
+    const missing = { kind: "engine-missing", engine: preference } as const;
+    if (isRequested) throw new FailureError<EngineSetupFailure>(missing);
+    const cause = `the chosen engine ${preference} is no longer installed: ${formatEngineSetupFailure(missing)}`;
+    options.onWarning(`Using the built-in engine, because ${cause}`);
+    return { program: builtIn, reason: `because ${cause}` };
   }
-  const reason = wish === "auto" ? "no other one is installed" : "it was asked for";
-  if (!wanted.some((program) => program !== builtIn)) return { program: builtIn, reason };
-  if (wish === "auto" || wish === "binding") return pickFastest(await testEngines(wanted, parts));
-  const works = (await testEngines(wanted, parts)).find(({ result }) => result.works);
-  if (works !== undefined) return { program: works.program, reason };
-  parts.onWarning(`The engine ${wish} failed its self-test, so the built-in one is used`);
-  return { program: builtIn, reason: `${wish} failed its self-test` };
+  const reason = preference === "auto" ? "the only one installed" : "as requested";
+  if (!candidates.some((program) => program !== builtIn)) return { program: builtIn, reason };
+  if (preference === "auto" || preference === "binding")
+    return pickFastest(await testEngines(candidates, options));
+  const working = (await testEngines(candidates, options)).find(({ result }) => result.works);
+  if (working !== undefined) return { program: working.program, reason };
+  options.onWarning(`The engine ${preference} failed its self-test; using the built-in engine`);
+  return { program: builtIn, reason: `${preference} failed its self-test` };
 }
 
-type Surroundings = {
+type DriverContext = {
   readonly found: readonly EngineProgram[];
-  readonly onWarning: (sentence: string) => void;
+  readonly onWarning: (message: string) => void;
 };
 
-/** The chosen engine with its stand-in. The one that is not chosen is looked for when it is first needed. */
-async function assemble(program: EngineProgram, { found, onWarning }: Surroundings): Promise<EngineDriver> {
-  const chosen = await driverFor(program, onWarning);
+/** The driver of the chosen engine with its fallback, which is created when it is first needed. */
+async function createDriver(
+  program: EngineProgram,
+  { found, onWarning }: DriverContext,
+): Promise<EngineDriver> {
+  const chosen = await createProgramDriver(program, onWarning);
   if (program.kind !== "binding") {
-    const binding = once(() => driverFor(builtIn, onWarning));
-    return withFallback(chosen, { binding, name: nameProgram(program), onWarning });
+    const binding = memoize(() => createProgramDriver(builtIn, onWarning));
+    return withFallback(chosen, { binding, name: formatProgram(program), onWarning });
   }
-  const seeing = found.find(({ kind }) => kind !== "binding");
-  if (seeing === undefined) return chosen;
-  const name = nameProgram(seeing);
+  const visionProgram = found.find(({ kind }) => kind !== "binding");
+  if (visionProgram === undefined) return chosen;
+  const name = formatProgram(visionProgram);
   const binding = (): Promise<EngineDriver> => Promise.resolve(chosen);
-  const openEyes = once(async () =>
-    withFallback(await driverFor(seeing, onWarning), { binding, name, onWarning }),
+  const openVisionDriver = memoize(async () =>
+    withFallback(await createProgramDriver(visionProgram, onWarning), { binding, name, onWarning }),
   );
   return {
-    // The binding knows no images: a model with a projector goes to llama.cpp's own server.
-    load: async (plan, parts) =>
-      plan.projectorPath === undefined ? chosen.load(plan, parts) : (await openEyes()).load(plan, parts),
+    // The binding does not support images, so a model with a projector runs on llama.cpp's own server.
+    load: async (plan, loadOptions) =>
+      plan.projectorPath === undefined
+        ? chosen.load(plan, loadOptions)
+        : (await openVisionDriver()).load(plan, loadOptions),
   };
 }
 
-/** Only an engine that runs over HTTP needs the code for it. */
-async function driverFor(
+/** Imports the HTTP driver only if it is needed. */
+async function createProgramDriver(
   program: EngineProgram,
-  onWarning: (sentence: string) => void,
+  onWarning: (message: string) => void,
 ): Promise<EngineDriver> {
   if (program.kind === "binding") {
     const { buildFolder } = program;
@@ -136,40 +149,40 @@ async function driverFor(
   return createLlamaServerDriver({ program, onWarning });
 }
 
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () => (made ??= make());
+function memoize<Value>(create: () => Promise<Value>): () => Promise<Value> {
+  let created: Promise<Value> | undefined;
+  return () => (created ??= create());
 }
 
 type Fallback = {
   readonly binding: () => Promise<EngineDriver>;
   readonly name: string;
-  readonly onWarning: (sentence: string) => void;
+  readonly onWarning: (message: string) => void;
 };
 
-/** A model that its engine cannot start is tried on the built-in one before anybody is refused. */
+/** If an engine cannot start a model, the built-in engine tries before the request fails. */
 export function withFallback(first: EngineDriver, { binding, name, onWarning }: Fallback): EngineDriver {
   return {
-    async load(plan, parts) {
+    async load(plan, options) {
       try {
-        return await first.load(plan, parts);
-      } catch (problem) {
-        if (parts.signal.aborted || isOfTheModel(problem)) throw problem;
-        onWarning(`A model did not start on ${name}, so it runs on the built-in engine`);
-        return (await binding()).load(plan, parts);
+        return await first.load(plan, options);
+      } catch (error) {
+        if (options.signal.aborted || isModelFailure(error)) throw error;
+        onWarning(`A model failed to start on ${name}; running it on the built-in engine`);
+        return (await binding()).load(plan, options);
       }
     },
   };
 }
 
-/** What every engine would say of this model on this machine. */
-const ofTheModel: ReadonlySet<string> = new Set<EngineFailure["kind"]>([
+/** Failures that any engine would report for this model on this machine. */
+const modelFailures: ReadonlySet<string> = new Set<EngineFailure["kind"]>([
   "model-invalid",
-  "memory-lacking",
+  "insufficient-memory",
   "template-failed",
 ]);
 
-function isOfTheModel(problem: unknown): boolean {
-  // Drivers throw the port's failures only; anything else is a program that cannot be started.
-  return problem instanceof FailureError && ofTheModel.has((problem.failure as EngineFailure).kind);
+function isModelFailure(error: unknown): boolean {
+  // Drivers throw only failures of the engine port; any other error means that the program cannot be started.
+  return error instanceof FailureError && modelFailures.has((error.failure as EngineFailure).kind);
 }

@@ -1,28 +1,28 @@
 import type { EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 
-type OfModel = { readonly key: string; readonly purpose: LoadPlan["purpose"] };
+type ModelEvent = { readonly key: string; readonly purpose: LoadPlan["purpose"] };
 
 /**
- * `expired`: its keep-alive ran out. `evicted`: another model needed the memory. `outgrown`: it is loaded again with
- * a larger context. `asked`: a person or a delete wanted it gone. `stopping`: the server ends. `died`: by itself.
+ * `expired`: its keep-alive has expired. `evicted`: another model needs the memory. `outgrown`: it is reloaded with a
+ * larger context. `requested`: by a client or because the model was deleted. `stopping`: the server is shutting down.
  */
-export type UnloadReason = "expired" | "evicted" | "outgrown" | "asked" | "stopping" | "died";
+export type UnloadReason = "expired" | "evicted" | "outgrown" | "requested" | "stopping" | "crashed";
 
-/** What metrics and logs hear of. */
+/** Reported to metrics and logs. */
 export type SchedulingEvent =
-  | (OfModel & {
+  | (ModelEvent & {
       readonly type: "model-loaded";
       readonly contextTokens: number;
       readonly sequences: number;
       readonly memoryBytes: number;
       readonly loadMilliseconds: number;
     })
-  | (OfModel & {
+  | (ModelEvent & {
       readonly type: "model-unloaded";
       readonly reason: UnloadReason;
       readonly failure?: EngineFailure;
     })
-  | (OfModel & { readonly type: "load-failed"; readonly problem: unknown })
-  /** Everyone who waited for the load went away. */
-  | (OfModel & { readonly type: "load-called-off" })
-  | (OfModel & { readonly type: "queue-full"; readonly waiting: number });
+  | (ModelEvent & { readonly type: "load-failed"; readonly error: unknown })
+  /** All requests that waited for the load were aborted. */
+  | (ModelEvent & { readonly type: "load-cancelled" })
+  | (ModelEvent & { readonly type: "queue-full"; readonly waiting: number });

@@ -1,11 +1,11 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
 
-/** Everything that can be expected to go wrong on the way to a lease. Failures of the engine pass through. */
+/** Every expected failure of acquiring a lease, including the engine's own. */
 export type SchedulingFailure =
   | {
       readonly kind: "queue-full";
       readonly waiting: number;
-      /** From 1 to 30: official clients ignore an advice of more than a minute. */
+      /** From 1 to 30: official clients ignore values over a minute. */
       readonly retryAfterSeconds: number;
     }
   | { readonly kind: "server-stopping" }

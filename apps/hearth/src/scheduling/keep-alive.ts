@@ -1,36 +1,36 @@
-/** Seconds a model stays loaded after its last use; negative seconds mean forever too. */
+/** How many seconds a model stays loaded after its last use; a negative number means forever. */
 export type KeepAlive = number | "forever";
 
-/** The longest span a timer of Node can wait; a longer one fires at once. */
-const longestTimerMilliseconds = 2 ** 31 - 1;
+/** The maximum delay of a Node timer; a longer one fires at once. */
+const maxTimerMilliseconds = 2 ** 31 - 1;
 
 export function isForever(keepAlive: KeepAlive): boolean {
   return keepAlive === "forever" || keepAlive < 0;
 }
 
 /** On the same clock as `since`, in milliseconds. */
-export function expiryOf(keepAlive: KeepAlive, since: number): number {
+export function computeExpiry(keepAlive: KeepAlive, since: number): number {
   return isForever(keepAlive) ? Number.POSITIVE_INFINITY : since + Number(keepAlive) * 1000;
 }
 
-/** An expiry on the monotonic clock as a date people read. */
-export function expiryDate(expiresAt: number): Date | "never" {
+/** Converts an expiry from the monotonic clock to a date. */
+export function toExpiryDate(expiresAt: number): Date | "never" {
   return expiresAt === Number.POSITIVE_INFINITY
     ? "never"
     : new Date(Date.now() + Math.max(0, expiresAt - performance.now()));
 }
 
-/** Calls back when it is time to look whether a moment has come; one too far for a timer is looked at before. */
+/** Calls back at an expiry, or earlier if that is beyond the maximum delay of a timer; the callback checks the time. */
 export class ExpiryTimer {
   #timer: NodeJS.Timeout | undefined;
 
-  start(expiresAt: number, look: () => void): void {
+  start(expiresAt: number, onTimer: () => void): void {
     this.stop();
     if (expiresAt === Number.POSITIVE_INFINITY) return;
     const remaining = Math.max(0, expiresAt - performance.now());
-    // Rounded up, because a timer may fire within the millisecond before it is due.
-    this.#timer = setTimeout(look, Math.min(Math.ceil(remaining), longestTimerMilliseconds));
-    // A model that only waits to be unloaded keeps no process alive.
+    // Rounded up, because a timer may fire up to a millisecond early.
+    this.#timer = setTimeout(onTimer, Math.min(Math.ceil(remaining), maxTimerMilliseconds));
+    // An idle model must not keep the process alive.
     this.#timer.unref();
   }
 

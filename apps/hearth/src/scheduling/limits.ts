@@ -2,16 +2,16 @@ import type { KeepAlive } from "./keep-alive.ts";
 import { defaultMemoryBudget } from "./memory-budget.ts";
 
 export type SchedulingLimits = {
-  /** For all loaded models together, as we count it. */
+  /** Budget for the estimated memory of all loaded models. */
   readonly memoryBudgetBytes: number;
-  /** Of each sequence, unless a request asks for more or the model was trained on less. */
+  /** Default context of each sequence, unless a request asks for more or the model was trained on less. */
   readonly contextTokens: number;
-  /** Of a model that generates, where memory allows. */
+  /** Concurrent requests per generating model, if memory allows. */
   readonly sequences: number;
-  /** How many may wait for one model beyond its sequences. */
-  readonly waitingLine: number;
-  /** How many may wait for all models together. */
-  readonly waitingInAll: number;
+  /** How many requests may queue for one model beyond its slots. */
+  readonly maxQueuedPerModel: number;
+  /** How many requests may queue for all models together. */
+  readonly maxQueuedTotal: number;
   readonly keepAlive: KeepAlive;
 };
 
@@ -20,8 +20,8 @@ export function defaultLimits(): SchedulingLimits {
     memoryBudgetBytes: defaultMemoryBudget(),
     contextTokens: 8192,
     sequences: 8,
-    waitingLine: 64,
-    waitingInAll: 512,
+    maxQueuedPerModel: 64,
+    maxQueuedTotal: 512,
     keepAlive: 300,
   };
 }

@@ -1,9 +1,9 @@
 import { totalmem } from "node:os";
 import type { LoadPlan } from "@hearth-and-keep/engine";
 
-/** What a model file's header says about the memory the model takes. */
+/** The metadata of a model file that determine its memory use. */
 export type ModelSize = {
-  /** With its adapters and its projector. */
+  /** Including adapters and projector. */
   readonly fileBytes: number;
   readonly layers: number;
   readonly keyValueHeads: number;
@@ -12,113 +12,111 @@ export type ModelSize = {
 
 export type LoadShape = { readonly contextTokens: number; readonly sequences: number };
 
-export type Need = {
+export type MemoryNeed = {
   readonly size: ModelSize;
   readonly cacheType: LoadPlan["cacheType"];
-  /** Contexts that would do, the best first. */
+  /** Acceptable context sizes, best first. */
   readonly contexts: readonly number[];
-  readonly mostSequences: number;
+  readonly maxSequences: number;
 };
 
 export type Resident = {
   readonly memoryBytes: number;
-  readonly standing: "busy" | "idle" | "leaving";
-  /** Kept forever by its user, so it leaves after all others. */
+  readonly state: "busy" | "idle" | "unloading";
+  /** Its keep-alive is forever, so it is evicted last. */
   readonly isPinned: boolean;
   readonly usedAt: number;
 };
 
-export type RoomDecision<Kind extends Resident> =
+export type MemoryDecision<Kind extends Resident> =
   | { readonly type: "load"; readonly shape: LoadShape; readonly memoryBytes: number }
-  /** `evict` are idle and leave now; `drain` are in use and leave when their users are done. */
+  /** `evict` are idle and unload now; `drain` are in use and unload when their leases are released. */
   | { readonly type: "wait"; readonly evict: readonly Kind[]; readonly drain: readonly Kind[] }
   | { readonly type: "never"; readonly neededBytes: number };
 
-/** A container's limit counts where there is one; the rest of the memory is left to everything else. */
+/** A share of the machine's memory, or of the container's limit if there is one. */
 export function defaultMemoryBudget(share = 0.8): number {
   const limit = process.constrainedMemory();
   return Math.floor(share * Math.min(totalmem(), limit > 0 ? limit : Number.POSITIVE_INFINITY));
 }
 
-/** Bytes of one cached number; quantised ones come in blocks of 32 with a scale of two bytes. */
-const cacheBytes = { f16: 2, q8_0: 34 / 32, q4_0: 18 / 32 } as const;
+/** Bytes per cached value; quantized ones come in blocks of 32 with a two-byte scale. */
+const cacheBytesPerValue = { f16: 2, q8_0: 34 / 32, q4_0: 18 / 32 } as const;
 
 /** The file, and two caches (keys and values) for every layer, head and token of every sequence. */
-export function countMemoryBytes(
-  { size, cacheType = "f16" }: Pick<Need, "size" | "cacheType">,
+export function estimateMemoryBytes(
+  { size, cacheType = "f16" }: Pick<MemoryNeed, "size" | "cacheType">,
   { contextTokens, sequences }: LoadShape,
 ): number {
-  const numbers = 2 * size.layers * size.keyValueHeads * size.headSize * contextTokens * sequences;
-  return Math.ceil(size.fileBytes + numbers * cacheBytes[cacheType]);
+  const values = 2 * size.layers * size.keyValueHeads * size.headSize * contextTokens * sequences;
+  return Math.ceil(size.fileBytes + values * cacheBytesPerValue[cacheType]);
 }
 
-/** How many bytes the least demanding way to load it takes, when even that is more than the budget. */
-export function bytesBeyond(need: Need, budgetBytes: number): number | undefined {
-  const least = countMemoryBytes(need, { contextTokens: Math.min(...need.contexts), sequences: 1 });
-  return least > budgetBytes ? least : undefined;
+/** The memory of the smallest possible load, if even that exceeds the budget. */
+export function bytesOverBudget(need: MemoryNeed, budgetBytes: number): number | undefined {
+  const min = estimateMemoryBytes(need, { contextTokens: Math.min(...need.contexts), sequences: 1 });
+  return min > budgetBytes ? min : undefined;
 }
 
 /**
- * Finds room for a model: what stays is what is in use, so as many sequences are planned as fit beside that.
- * Pinned models stay too, as long as one sequence fits beside them.
+ * Decides how to load a model within the budget. Models in use stay, so the model gets as many sequences as fit next to
+ * them. Pinned models stay too if at least one sequence fits next to them.
  */
-export function makeRoom<Kind extends Resident>(
-  need: Need,
+export function planMemory<Kind extends Resident>(
+  need: MemoryNeed,
   residents: readonly Kind[],
   budgetBytes: number,
-): RoomDecision<Kind> {
-  const neededBytes = bytesBeyond(need, budgetBytes);
+): MemoryDecision<Kind> {
+  const neededBytes = bytesOverBudget(need, budgetBytes);
   if (neededBytes !== undefined) return { type: "never", neededBytes };
-  const busy = residents.filter(({ standing }) => standing === "busy");
-  const pinned = residents.filter(({ standing, isPinned }) => standing === "idle" && isPinned);
+  const busy = residents.filter(({ state }) => state === "busy");
+  const pinned = residents.filter(({ state, isPinned }) => state === "idle" && isPinned);
   const shape =
     largestShape(need, budgetBytes - sumBytes([...busy, ...pinned])) ??
     largestShape(need, budgetBytes - sumBytes(busy));
-  if (shape === undefined) return { type: "wait", evict: [], drain: chooseDrained(need, busy, budgetBytes) };
-  const memoryBytes = countMemoryBytes(need, shape);
+  if (shape === undefined) return { type: "wait", evict: [], drain: chooseDrains(need, busy, budgetBytes) };
+  const memoryBytes = estimateMemoryBytes(need, shape);
   if (sumBytes(residents) + memoryBytes <= budgetBytes) return { type: "load", shape, memoryBytes };
-  return { type: "wait", evict: chooseEvicted(memoryBytes, residents, budgetBytes), drain: [] };
+  return { type: "wait", evict: chooseEvictions(memoryBytes, residents, budgetBytes), drain: [] };
 }
 
 function sumBytes(residents: readonly Resident[]): number {
   return residents.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
 }
 
-/** A sufficient context matters more than many sequences, because a smaller one refuses prompts. */
-function largestShape(need: Need, bytes: number): LoadShape | undefined {
+/** Prefers a sufficient context over more sequences, because a smaller context rejects prompts. */
+function largestShape(need: MemoryNeed, bytes: number): LoadShape | undefined {
   for (const contextTokens of need.contexts) {
-    for (let sequences = need.mostSequences; sequences >= 1; sequences -= 1) {
+    for (let sequences = need.maxSequences; sequences >= 1; sequences -= 1) {
       const shape = { contextTokens, sequences };
-      if (countMemoryBytes(need, shape) <= bytes) return shape;
+      if (estimateMemoryBytes(need, shape) <= bytes) return shape;
     }
   }
   return undefined;
 }
 
-function chooseEvicted<Kind extends Resident>(
+function chooseEvictions<Kind extends Resident>(
   memoryBytes: number,
   residents: readonly Kind[],
   budgetBytes: number,
 ): readonly Kind[] {
-  let remaining = sumBytes(residents.filter(({ standing }) => standing !== "leaving"));
-  return leastRecentlyUsedFirst(residents.filter(({ standing }) => standing === "idle")).filter(
-    (resident) => {
-      if (remaining + memoryBytes <= budgetBytes) return false;
-      remaining -= resident.memoryBytes;
-      return true;
-    },
-  );
+  let remaining = sumBytes(residents.filter(({ state }) => state !== "unloading"));
+  return leastRecentlyUsedFirst(residents.filter(({ state }) => state === "idle")).filter((resident) => {
+    if (remaining + memoryBytes <= budgetBytes) return false;
+    remaining -= resident.memoryBytes;
+    return true;
+  });
 }
 
-/** As few as make room for one sequence. */
-function chooseDrained<Kind extends Resident>(
-  need: Need,
+/** The fewest models that free enough memory for one sequence. */
+function chooseDrains<Kind extends Resident>(
+  need: MemoryNeed,
   busy: readonly Kind[],
   budgetBytes: number,
 ): readonly Kind[] {
   let remaining = sumBytes(busy);
   return leastRecentlyUsedFirst(busy).filter((resident) => {
-    if (largestShape({ ...need, mostSequences: 1 }, budgetBytes - remaining) !== undefined) return false;
+    if (largestShape({ ...need, maxSequences: 1 }, budgetBytes - remaining) !== undefined) return false;
     remaining -= resident.memoryBytes;
     return true;
   });

@@ -8,7 +8,7 @@ import {
   type NamedPool,
 } from "@hearth-and-keep/upstream-engine";
 import type { RemoteModel } from "../models/remote/engines-file.ts";
-import type { Learn } from "../models/remote/remote-models.ts";
+import type { GetEngineInfo } from "../models/remote/remote-models.ts";
 
 export type PoolSnapshot = {
   readonly model: string;
@@ -16,29 +16,29 @@ export type PoolSnapshot = {
   readonly members: readonly MemberSnapshot[];
 };
 
-/** The pools of all models that run elsewhere, from start to end of the server. */
+/** The engine pools of all remote models, for the lifetime of the server. */
 export type RemoteEngines = AsyncDisposable & {
-  /** Loads what runs elsewhere there, and everything else with the driver of this machine. */
-  beside(local: EngineDriver): EngineDriver;
-  readonly learn: Learn;
+  /** A driver that loads remote models from their pools and all others with the local driver. */
+  extendDriver(local: EngineDriver): EngineDriver;
+  readonly getEngineInfo: GetEngineInfo;
   snapshots(): readonly PoolSnapshot[];
 };
 
 export function openRemoteEngines(
   models: readonly RemoteModel[],
-  parts: { readonly choose?: Choose } = {},
+  options: { readonly choose?: Choose } = {},
 ): RemoteEngines {
   const pools = new Map<string, NamedPool>(
-    models.map(({ name, plan }) => [name, { plan, pool: createEnginePool(plan, parts) }]),
+    models.map(({ name, plan }) => [name, { plan, pool: createEnginePool(plan, options) }]),
   );
-  const elsewhere = createPoolDriver(pools);
+  const remoteDriver = createPoolDriver(pools);
   const all = (): readonly EnginePool[] => [...pools.values()].map(({ pool }) => pool);
   return {
-    beside: (local) =>
+    extendDriver: (local) =>
       pools.size === 0
         ? local
-        : { load: (plan, load) => (plan.remote === undefined ? local : elsewhere).load(plan, load) },
-    learn: (name) => pools.get(name)?.pool.facts(),
+        : { load: (plan, load) => (plan.remote === undefined ? local : remoteDriver).load(plan, load) },
+    getEngineInfo: (name) => pools.get(name)?.pool.facts(),
     snapshots: () =>
       [...pools].map(([model, { pool }]) => ({ model, waiting: pool.waiting, members: pool.snapshot() })),
     async [Symbol.asyncDispose]() {

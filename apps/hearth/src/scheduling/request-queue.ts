@@ -1,87 +1,87 @@
-export type Waiter<Wish, Given> = {
-  /** Grows by one with each request of the server, so it orders requests across models. */
+export type QueuedRequest<Request, Result> = {
+  /** Increases with every request to the server, so it orders requests across models. */
   readonly ticket: number;
-  readonly wish: Wish;
-  readonly enteredAt: number;
-  /** How many were ahead in this line at entry. */
+  readonly request: Request;
+  readonly enqueuedAt: number;
+  /** How many requests were ahead in this queue on arrival. */
   readonly position: number;
-  give(given: Given): void;
-  refuse(problem: unknown): void;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
 };
 
-export type Entry<Wish> = {
+export type QueueEntry<Request> = {
   readonly ticket: number;
-  readonly wish: Wish;
+  readonly request: Request;
   readonly signal: AbortSignal;
-  /** Called after a caller gave up and is out of the line. */
-  readonly onLeave: () => void;
+  /** Called after an aborted request has left the queue. */
+  readonly onAbort: () => void;
 };
 
-/** Who waits for one model, first come first served. A caller whose signal fires leaves at once. */
-export class WaitingLine<Wish, Given> {
-  readonly #waiters = new Set<Waiter<Wish, Given>>();
+/** The queue of one model, first come first served. An aborted request leaves at once. */
+export class RequestQueue<Request, Result> {
+  readonly #queued = new Set<QueuedRequest<Request, Result>>();
 
   get length(): number {
-    return this.#waiters.size;
+    return this.#queued.size;
   }
 
-  get head(): Waiter<Wish, Given> | undefined {
-    return this.#waiters.values().next().value;
+  get head(): QueuedRequest<Request, Result> | undefined {
+    return this.#queued.values().next().value;
   }
 
-  get wishes(): readonly Wish[] {
-    return [...this.#waiters].map(({ wish }) => wish);
+  get requests(): readonly Request[] {
+    return [...this.#queued].map(({ request }) => request);
   }
 
   has(ticket: number): boolean {
-    return [...this.#waiters].some((waiter) => waiter.ticket === ticket);
+    return [...this.#queued].some((queued) => queued.ticket === ticket);
   }
 
-  join({ ticket, wish, signal, onLeave }: Entry<Wish>): {
-    readonly waiter: Waiter<Wish, Given>;
-    readonly given: Promise<Given>;
+  enqueue({ ticket, request, signal, onAbort }: QueueEntry<Request>): {
+    readonly queued: QueuedRequest<Request, Result>;
+    readonly result: Promise<Result>;
   } {
-    const { promise, resolve, reject } = Promise.withResolvers<Given>();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const leave = (): void => {
-      this.#waiters.delete(waiter);
-      signal.removeEventListener("abort", hangUp);
+      this.#queued.delete(queued);
+      signal.removeEventListener("abort", abort);
     };
-    const hangUp = (): void => {
-      waiter.refuse(signal.reason);
-      onLeave();
+    const abort = (): void => {
+      queued.reject(signal.reason);
+      onAbort();
     };
-    const waiter: Waiter<Wish, Given> = {
+    const queued: QueuedRequest<Request, Result> = {
       ticket,
-      wish,
-      enteredAt: performance.now(),
+      request,
+      enqueuedAt: performance.now(),
       position: this.length,
-      give(given) {
+      resolve(result) {
         leave();
-        resolve(given);
+        resolve(result);
       },
-      refuse(problem) {
+      reject(error) {
         leave();
-        reject(problem);
+        reject(error);
       },
     };
-    this.#waiters.add(waiter);
-    signal.addEventListener("abort", hangUp);
-    return { waiter, given: promise };
+    this.#queued.add(queued);
+    signal.addEventListener("abort", abort);
+    return { queued, result: promise };
   }
 
-  refuseAll(problem: unknown): void {
-    for (const waiter of this.#waiters) waiter.refuse(problem);
+  rejectAll(error: unknown): void {
+    for (const queued of this.#queued) queued.reject(error);
   }
 }
 
-export type LineLoad = {
+export type QueueLoad = {
   readonly waiting: number;
-  readonly places: number;
+  readonly slots: number;
   readonly meanLeaseMilliseconds: number;
 };
 
-/** When a place in a full line may be free, from how long leases lasted lately. */
-export function estimateRetrySeconds({ waiting, places, meanLeaseMilliseconds }: LineLoad): number {
-  const seconds = ((meanLeaseMilliseconds / 1000) * waiting) / Math.max(1, places);
+/** Estimates when a full queue has room again, from the duration of recent leases. */
+export function estimateRetrySeconds({ waiting, slots, meanLeaseMilliseconds }: QueueLoad): number {
+  const seconds = ((meanLeaseMilliseconds / 1000) * waiting) / Math.max(1, slots);
   return Math.min(30, Math.max(1, Math.ceil(seconds)));
 }

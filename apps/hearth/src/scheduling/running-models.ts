@@ -1,5 +1,5 @@
 import type { EngineDescription, LoadPlan } from "@hearth-and-keep/engine";
-import { expiryDate } from "./keep-alive.ts";
+import { toExpiryDate } from "./keep-alive.ts";
 import type { ScheduledModel } from "./scheduled-model.ts";
 
 export type RunningModel = {
@@ -7,10 +7,10 @@ export type RunningModel = {
   readonly purpose: LoadPlan["purpose"];
   readonly contextTokens: number;
   readonly sequences: number;
-  /** As the budget counts it. */
+  /** As estimated for the memory budget. */
   readonly memoryBytes: number;
   readonly gpuBytes: number;
-  /** While it is in use, as if its last lease ended now. */
+  /** While the model is in use, as if its last lease were released now. */
   readonly expiresAt: Date | "never";
   readonly leases: number;
   readonly waiting: number;
@@ -24,30 +24,30 @@ export type QueueLength = {
   readonly waiting: number;
 };
 
-/** Those that can serve, not those that load or leave. */
-export function listRunning(models: Iterable<ScheduledModel>): readonly RunningModel[] {
-  return [...models].flatMap(({ key, purpose, hosting, expiresAt, line }) => {
-    if (hosting?.stage.type !== "serving") return [];
-    const { plan, memoryBytes, leases, places, stage } = hosting;
-    const description = stage.engine.describe();
+/** Models that are serving, not those that are loading or unloading. */
+export function listRunningModels(models: Iterable<ScheduledModel>): readonly RunningModel[] {
+  return [...models].flatMap(({ key, purpose, instance, expiresAt, queue }) => {
+    if (instance?.state.type !== "serving") return [];
+    const { plan, memoryBytes, leases, slots, state } = instance;
+    const description = state.engine.describe();
     return {
       key,
       purpose,
       contextTokens: Math.min(plan.contextTokens, description.contextTokens),
-      sequences: places,
+      sequences: slots,
       memoryBytes,
       gpuBytes: 0,
-      expiresAt: expiryDate(expiresAt),
+      expiresAt: toExpiryDate(expiresAt),
       leases,
-      waiting: line.length,
+      waiting: queue.length,
       description,
     };
   });
 }
 
-/** All that somebody waits for or that takes memory. */
-export function listQueues(models: Iterable<ScheduledModel>): readonly QueueLength[] {
-  return [...models].map(({ key, purpose, hosting, line }) => {
-    return { key, purpose, leases: hosting?.leases ?? 0, waiting: line.length };
+/** All models that are loaded or have queued requests. */
+export function listQueueLengths(models: Iterable<ScheduledModel>): readonly QueueLength[] {
+  return [...models].map(({ key, purpose, instance, queue }) => {
+    return { key, purpose, leases: instance?.leases ?? 0, waiting: queue.length };
   });
 }

@@ -1,81 +1,81 @@
 import type { EngineDriver, LoadPlan } from "@hearth-and-keep/engine";
 import type { SchedulingEvent } from "./events.ts";
-import { Hosting, type HostingEnd } from "./hosting.ts";
-import { ExpiryTimer, expiryOf, isForever, type KeepAlive } from "./keep-alive.ts";
-import { type Lease, leastContextOf, type ModelWish } from "./load-request.ts";
+import { computeExpiry, ExpiryTimer, isForever, type KeepAlive } from "./keep-alive.ts";
+import { type Lease, type LoadRequest, minContextTokens } from "./load-request.ts";
 import type { LoadShape, Resident } from "./memory-budget.ts";
-import { WaitingLine } from "./request-queue.ts";
+import { type InstanceEnd, ModelInstance } from "./model-instance.ts";
+import { RequestQueue } from "./request-queue.ts";
 
 export type LoadSettings = Pick<
   LoadPlan,
   "gpuLayers" | "cacheType" | "flashAttention" | "memoryMap" | "threads"
 >;
 
-export type ScheduledModelParts = {
+export type ScheduledModelOptions = {
   readonly driver: EngineDriver;
   readonly loadSettings: LoadSettings;
   readonly keepAlive: KeepAlive;
   readonly onEvent: (event: SchedulingEvent) => void;
-  /** Something happened that may let somebody else have a turn. */
+  /** Called when a lease or memory may have become available. */
   readonly onChange: () => void;
 };
 
-/** One model for one purpose: who waits for it, and its load if it has one. Loads are one at a time. */
+/** One model for one purpose: its queue, and its instance while it is loaded. There is at most one instance. */
 export class ScheduledModel {
   readonly key: string;
   readonly purpose: LoadPlan["purpose"];
-  readonly line = new WaitingLine<ModelWish, Lease>();
-  readonly #parts: ScheduledModelParts;
+  readonly queue = new RequestQueue<LoadRequest, Lease>();
+  readonly #options: ScheduledModelOptions;
   readonly #timer = new ExpiryTimer();
-  #hosting: Hosting | undefined;
+  #instance: ModelInstance | undefined;
   #keepAlive: KeepAlive;
   #meanLeaseMilliseconds = 0;
 
-  constructor({ key, purpose }: ModelWish, parts: ScheduledModelParts) {
+  constructor({ key, purpose }: LoadRequest, options: ScheduledModelOptions) {
     this.key = key;
     this.purpose = purpose;
-    this.#parts = parts;
-    this.#keepAlive = parts.keepAlive;
+    this.#options = options;
+    this.#keepAlive = options.keepAlive;
   }
 
-  get hosting(): Hosting | undefined {
-    return this.#hosting;
+  get instance(): ModelInstance | undefined {
+    return this.#instance;
   }
 
   get meanLeaseMilliseconds(): number {
     return this.#meanLeaseMilliseconds;
   }
 
-  /** How many of the line wait beyond the places that are free or being loaded for them. */
-  get waiting(): number {
-    const hosting = this.#hosting;
-    const places = hosting === undefined || hosting.closing !== undefined ? 0 : hosting.freePlaces;
-    return Math.max(0, this.line.length - places);
+  /** How many queued requests exceed the slots that are free or being loaded. */
+  get queuedBeyondSlots(): number {
+    const instance = this.#instance;
+    const slots = instance === undefined || instance.drain !== undefined ? 0 : instance.freeSlots;
+    return Math.max(0, this.queue.length - slots);
   }
 
-  /** On the monotonic clock; while it is in use, as if its last lease ended now. */
+  /** On the monotonic clock; while the model is in use, as if its last lease were released now. */
   get expiresAt(): number {
-    const hosting = this.#hosting;
-    const isIdle = hosting !== undefined && hosting.leases === 0 && this.line.length === 0;
-    return expiryOf(this.#keepAlive, isIdle ? hosting.usedAt : performance.now());
+    const instance = this.#instance;
+    const isIdle = instance !== undefined && instance.leases === 0 && this.queue.length === 0;
+    return computeExpiry(this.#keepAlive, isIdle ? instance.usedAt : performance.now());
   }
 
-  /** As the memory budget sees it; undefined when it takes none. */
+  /** For the memory budget; undefined if it uses no memory. */
   get resident(): Resident | undefined {
-    if (this.#hosting === undefined) return undefined;
-    const { memoryBytes, usedAt, stage, leases } = this.#hosting;
-    const isIdle = stage.type === "serving" && leases === 0 && this.line.length === 0;
-    const standing = stage.type === "leaving" ? "leaving" : isIdle ? "idle" : "busy";
-    return { memoryBytes, usedAt, standing, isPinned: isForever(this.#keepAlive) };
+    if (this.#instance === undefined) return undefined;
+    const { memoryBytes, usedAt, state, leases } = this.#instance;
+    const isIdle = state.type === "serving" && leases === 0 && this.queue.length === 0;
+    const residentState = state.type === "unloading" ? "unloading" : isIdle ? "idle" : "busy";
+    return { memoryBytes, usedAt, state: residentState, isPinned: isForever(this.#keepAlive) };
   }
 
-  canServe(wish: ModelWish): boolean {
-    return this.#hosting !== undefined && leastContextOf(wish) <= this.#hosting.plan.contextTokens;
+  canServe(request: LoadRequest): boolean {
+    return this.#instance !== undefined && minContextTokens(request) <= this.#instance.plan.contextTokens;
   }
 
-  load(wish: ModelWish, shape: LoadShape, memoryBytes: number): void {
-    const { modelPath, remote, adapters, projectorPath, goTemplate } = wish;
-    const { driver, loadSettings, onChange } = this.#parts;
+  load(request: LoadRequest, shape: LoadShape, memoryBytes: number): void {
+    const { modelPath, remote, adapters, projectorPath, goTemplate } = request;
+    const { driver, loadSettings, onChange } = this.#options;
     const files = {
       modelPath,
       ...(remote && { remote }),
@@ -83,59 +83,59 @@ export class ScheduledModel {
       ...(projectorPath && { projectorPath }),
       ...(goTemplate && { goTemplate }),
     };
-    this.#hosting = new Hosting({
+    this.#instance = new ModelInstance({
       driver,
       plan: { ...loadSettings, ...files, ...shape, purpose: this.purpose },
       memoryBytes,
-      onLoaded: (hosting) => this.#announce(hosting),
-      onPlaces: onChange,
-      onReturned: (leaseMilliseconds) => {
+      onLoaded: (instance) => this.#reportLoaded(instance),
+      onSlotsChange: onChange,
+      onReleased: (leaseMilliseconds) => {
         const mean = this.#meanLeaseMilliseconds;
         this.#meanLeaseMilliseconds = mean === 0 ? leaseMilliseconds : 0.8 * mean + 0.2 * leaseMilliseconds;
         onChange();
       },
-      onGone: (end) => this.#clear(end),
+      onEnd: (end) => this.#handleEnd(end),
     });
   }
 
-  /** Hands out what can be handed out, and lets the load go when its time has come. */
+  /** Grants all leases that can be granted, and unloads the model when it has expired or must make room. */
   serve(): void {
-    const hosting = this.#hosting;
-    if (hosting === undefined) return;
-    if (hosting.stage.type === "loading" && this.line.length === 0) hosting.leave("expired");
-    if (hosting.stage.type !== "serving") return;
-    const { engine } = hosting.stage;
-    let { head } = this.line;
-    while (head !== undefined && hosting.freePlaces > 0 && this.#isServed(head.ticket, head.wish)) {
-      this.#keepAlive = head.wish.keepAlive ?? this.#keepAlive;
-      head.give(hosting.lend(head, engine));
-      head = this.line.head;
+    const instance = this.#instance;
+    if (instance === undefined) return;
+    if (instance.state.type === "loading" && this.queue.length === 0) instance.unload("expired");
+    if (instance.state.type !== "serving") return;
+    const { engine } = instance.state;
+    let { head } = this.queue;
+    while (head !== undefined && instance.freeSlots > 0 && this.#canGrant(head.ticket, head.request)) {
+      this.#keepAlive = head.request.keepAlive ?? this.#keepAlive;
+      head.resolve(instance.grantLease(head, engine));
+      head = this.queue.head;
     }
     this.#timer.stop();
-    if (hosting.leases > 0) return;
-    if (hosting.closing !== undefined) hosting.leave(hosting.closing.reason);
-    else if (head !== undefined) hosting.leave("outgrown");
-    else if (this.expiresAt <= performance.now()) hosting.leave("expired");
-    else this.#timer.start(this.expiresAt, this.#parts.onChange);
+    if (instance.leases > 0) return;
+    if (instance.drain !== undefined) instance.unload(instance.drain.reason);
+    else if (head !== undefined) instance.unload("outgrown");
+    else if (this.expiresAt <= performance.now()) instance.unload("expired");
+    else this.#timer.start(this.expiresAt, this.#options.onChange);
   }
 
-  #isServed(ticket: number, wish: ModelWish): boolean {
-    return this.#hosting?.isOpenTo(ticket) === true && this.canServe(wish);
+  #canGrant(ticket: number, request: LoadRequest): boolean {
+    return this.#instance?.accepts(ticket) === true && this.canServe(request);
   }
 
-  #announce({ plan, memoryBytes, loadMilliseconds }: Hosting): void {
+  #reportLoaded({ plan, memoryBytes, loadMilliseconds }: ModelInstance): void {
     const { contextTokens, sequences } = plan;
-    const figures = { contextTokens, sequences, memoryBytes, loadMilliseconds };
-    this.#parts.onEvent({ type: "model-loaded", key: this.key, purpose: this.purpose, ...figures });
-    this.#parts.onChange();
+    const details = { contextTokens, sequences, memoryBytes, loadMilliseconds };
+    this.#options.onEvent({ type: "model-loaded", key: this.key, purpose: this.purpose, ...details });
+    this.#options.onChange();
   }
 
-  /** A failed load fails everyone who waited for it; any other end leaves them waiting for the next load. */
-  #clear(end: HostingEnd): void {
+  /** A failed load rejects all queued requests; after any other end they wait for the next load. */
+  #handleEnd(end: InstanceEnd): void {
     this.#timer.stop();
-    this.#hosting = undefined;
-    this.#parts.onEvent({ key: this.key, purpose: this.purpose, ...end });
-    if (end.type === "load-failed") this.line.refuseAll(end.problem);
-    this.#parts.onChange();
+    this.#instance = undefined;
+    this.#options.onEvent({ key: this.key, purpose: this.purpose, ...end });
+    if (end.type === "load-failed") this.queue.rejectAll(end.error);
+    this.#options.onChange();
   }
 }

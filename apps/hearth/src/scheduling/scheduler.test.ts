@@ -1,51 +1,56 @@
 import { getEventListeners } from "node:events";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { death, kill } from "./test/fake-driver.ts";
-import { giveBack, isSettled, setStage, settle, wishFor } from "./test/fixture.ts";
+import { crash, crashEngine } from "./test/fake-driver.ts";
+import { createFixture, isSettled, loadRequest, release, settle } from "./test/fixture.ts";
 
-test("a model is loaded once and lent again without loading", async () => {
-  const stage = setStage();
-  const first = await stage.lend("a");
-  const second = await stage.lend("a");
-  expect(stage.loads).toHaveLength(1);
+test("a loaded model is leased again without another load", async () => {
+  const fixture = createFixture();
+  const first = await fixture.acquire("a");
+  const second = await fixture.acquire("a");
+  expect(fixture.loads).toHaveLength(1);
   expect(second.engine).toBe(first.engine);
   expect([second.loadMilliseconds, second.position]).toEqual([0, 0]);
-  expect(stage.scheduler.running()).toMatchObject([
+  expect(fixture.scheduler.running()).toMatchObject([
     { key: "a", contextTokens: 100, sequences: 2, memoryBytes: 1800, gpuBytes: 0, leases: 2, waiting: 0 },
   ]);
 });
 
-test("the same model is loaded apart for embedding and for ranking, with one sequence each", async () => {
-  const stage = setStage();
-  await Promise.all((["generate", "embed", "rank"] as const).map((purpose) => stage.lend("a", { purpose })));
-  expect(stage.loads.map(({ plan }) => [plan.purpose, plan.sequences])).toEqual([
+test("the same model is loaded separately for embedding and ranking, with one sequence each", async () => {
+  const fixture = createFixture();
+  await Promise.all(
+    (["generate", "embed", "rank"] as const).map((purpose) => fixture.acquire("a", { purpose })),
+  );
+  expect(fixture.loads.map(({ plan }) => [plan.purpose, plan.sequences])).toEqual([
     ["generate", 2],
     ["embed", 1],
     ["rank", 1],
   ]);
 });
 
-test("the load plan carries the files of the wish", async () => {
-  const stage = setStage();
-  await stage.lend("a", { adapters: [{ path: "tone.gguf", scale: 0.5 }], projectorPath: "eyes.gguf" });
-  expect(stage.loads[0]?.plan).toMatchObject({
+test("the load plan has the files of the load request", async () => {
+  const fixture = createFixture();
+  await fixture.acquire("a", {
+    adapters: [{ path: "tone.gguf", scale: 0.5 }],
+    projectorPath: "projector.gguf",
+  });
+  expect(fixture.loads[0]?.plan).toMatchObject({
     modelPath: "a.gguf",
     adapters: [{ path: "tone.gguf", scale: 0.5 }],
-    projectorPath: "eyes.gguf",
+    projectorPath: "projector.gguf",
   });
 });
 
-test("those who come while a model loads share the one load, and its time is told apart from the queue's", async () => {
-  const stage = setStage({}, { isHeld: true });
-  const lending = [stage.lend("a"), stage.lend("a"), stage.lend("a")];
+test("requests that arrive during a load share it, and report load time and queue time separately", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const pending = [fixture.acquire("a"), fixture.acquire("a"), fixture.acquire("a")];
   await new Promise((resolve) => setTimeout(resolve, 30));
-  stage.loads[0]?.finish();
-  const [first] = await Promise.all(lending.slice(0, 2));
+  fixture.loads[0]?.finish();
+  const [first] = await Promise.all(pending.slice(0, 2));
   await new Promise((resolve) => setTimeout(resolve, 30));
-  if (first !== undefined) giveBack(first);
-  const third = await lending[2];
-  expect(stage.loads).toHaveLength(1);
+  if (first !== undefined) release(first);
+  const third = await pending[2];
+  expect(fixture.loads).toHaveLength(1);
   expect(first?.loadMilliseconds).toBeGreaterThan(25);
   expect(first?.queueMilliseconds).toBeLessThan(first?.loadMilliseconds ?? 0);
   expect(third?.loadMilliseconds).toBeGreaterThan(25);
@@ -53,140 +58,146 @@ test("those who come while a model loads share the one load, and its time is tol
   expect(third?.position).toBe(2);
 });
 
-test("a load goes on while anybody waits for it, and is called off when the last one has left", async () => {
-  const stage = setStage({}, { isHeld: true });
-  const callers = [new AbortController(), new AbortController()];
-  const lending = callers.map(({ signal }) => stage.lend("a", {}, signal));
-  callers[0]?.abort(new Error("first gone"));
-  await expect(lending[0]).rejects.toThrow("first gone");
-  expect(stage.loads[0]?.signal.aborted).toBe(false);
-  callers[1]?.abort(new Error("second gone"));
-  await expect(lending[1]).rejects.toThrow("second gone");
-  expect(stage.loads[0]?.signal.aborted).toBe(true);
+test("a load is cancelled only when the last waiting request is aborted", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const clients = [new AbortController(), new AbortController()];
+  const pending = clients.map(({ signal }) => fixture.acquire("a", {}, signal));
+  clients[0]?.abort(new Error("first gone"));
+  await expect(pending[0]).rejects.toThrow("first gone");
+  expect(fixture.loads[0]?.signal.aborted).toBe(false);
+  clients[1]?.abort(new Error("second gone"));
+  await expect(pending[1]).rejects.toThrow("second gone");
+  expect(fixture.loads[0]?.signal.aborted).toBe(true);
   await settle();
-  expect(stage.events.map(({ type }) => type)).toEqual(["load-called-off"]);
-  expect(stage.scheduler.queueLengths()).toEqual([]);
+  expect(fixture.events.map(({ type }) => type)).toEqual(["load-cancelled"]);
+  expect(fixture.scheduler.queueLengths()).toEqual([]);
 });
 
-test("who comes while a load is being called off gets a load of its own", async () => {
-  const stage = setStage({}, { isHeld: true });
-  const caller = new AbortController();
-  const left = stage.lend("a", {}, caller.signal);
-  caller.abort(new Error("gone"));
-  const next = stage.lend("a");
-  await expect(left).rejects.toThrow("gone");
+test("a request that arrives while a load is being cancelled gets its own load", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const client = new AbortController();
+  const aborted = fixture.acquire("a", {}, client.signal);
+  client.abort(new Error("gone"));
+  const next = fixture.acquire("a");
+  await expect(aborted).rejects.toThrow("gone");
   await settle();
-  expect(stage.loads).toHaveLength(2);
-  stage.loads[1]?.finish();
-  expect((await next).engine).toBe(stage.loads[1]?.engine);
+  expect(fixture.loads).toHaveLength(2);
+  fixture.loads[1]?.finish();
+  expect((await next).engine).toBe(fixture.loads[1]?.engine);
 });
 
-test("a failed load fails all its waiters with the one reason; the next lend tries again", async () => {
-  const stage = setStage({}, { isHeld: true });
-  const lending = [stage.lend("a"), stage.lend("a"), stage.lend("a")];
+test("a failed load rejects all waiting requests with the same reason; the next request tries again", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const pending = [fixture.acquire("a"), fixture.acquire("a"), fixture.acquire("a")];
   const failure = { kind: "model-invalid", reason: "no tensors" } as const;
-  stage.loads[0]?.fail(failure);
-  const outcomes = await Promise.allSettled(lending);
-  expect(outcomes).toMatchObject(lending.map(() => ({ status: "rejected", reason: { failure } })));
-  const again = stage.lend("a");
-  stage.loads[1]?.finish();
-  expect((await again).engine).toBe(stage.loads[1]?.engine);
+  fixture.loads[0]?.fail(failure);
+  const outcomes = await Promise.allSettled(pending);
+  expect(outcomes).toMatchObject(pending.map(() => ({ status: "rejected", reason: { failure } })));
+  const again = fixture.acquire("a");
+  fixture.loads[1]?.finish();
+  expect((await again).engine).toBe(fixture.loads[1]?.engine);
 });
 
-test("a model whose engine died is forgotten, and the next lend loads it again", async () => {
-  const stage = setStage();
-  const lease = await stage.lend("a");
-  await kill(stage.loads[0]?.engine);
+test("a model whose engine crashed is unloaded, and the next request loads it again", async () => {
+  const fixture = createFixture();
+  const lease = await fixture.acquire("a");
+  await crashEngine(fixture.loads[0]?.engine);
   await settle();
-  expect(stage.scheduler.running()).toEqual([]);
-  expect(stage.events.at(-1)).toMatchObject({ type: "model-unloaded", reason: "died", failure: death });
-  const next = await stage.lend("a");
-  giveBack(lease);
-  expect(next.engine).toBe(stage.loads[1]?.engine);
-  expect(stage.scheduler.running()).toMatchObject([{ leases: 1 }]);
+  expect(fixture.scheduler.running()).toEqual([]);
+  expect(fixture.events.at(-1)).toMatchObject({ type: "model-unloaded", reason: "crashed", failure: crash });
+  const next = await fixture.acquire("a");
+  release(lease);
+  expect(next.engine).toBe(fixture.loads[1]?.engine);
+  expect(fixture.scheduler.running()).toMatchObject([{ leases: 1 }]);
 });
 
-test("those who wait in line when the engine dies are served by the next load", async () => {
-  const stage = setStage({ sequences: 1 });
-  await stage.lend("a");
-  const waiting = stage.lend("a");
-  await kill(stage.loads[0]?.engine);
-  expect((await waiting).engine).toBe(stage.loads[1]?.engine);
+test("requests queued when the engine crashes are served by the next load", async () => {
+  const fixture = createFixture({ sequences: 1 });
+  await fixture.acquire("a");
+  const waiting = fixture.acquire("a");
+  await crashEngine(fixture.loads[0]?.engine);
+  expect((await waiting).engine).toBe(fixture.loads[1]?.engine);
 });
 
-test("a model has as many leases at once as sequences; the rest wait their turn in order", async () => {
-  const stage = setStage();
-  const running = [await stage.lend("a"), await stage.lend("a")];
-  const waiting = [stage.lend("a"), stage.lend("a")] as const;
+test("a model has as many concurrent leases as sequences; other requests wait in order", async () => {
+  const fixture = createFixture();
+  const running = [await fixture.acquire("a"), await fixture.acquire("a")];
+  const waiting = [fixture.acquire("a"), fixture.acquire("a")] as const;
   expect(await isSettled(waiting[0])).toBe(false);
-  running.slice(0, 1).forEach(giveBack);
-  running.slice(0, 1).forEach(giveBack);
+  running.slice(0, 1).forEach(release);
+  running.slice(0, 1).forEach(release);
   expect(await isSettled(waiting[0])).toBe(true);
   expect(await isSettled(waiting[1])).toBe(false);
-  expect(stage.scheduler.queueLengths()).toEqual([{ key: "a", purpose: "generate", leases: 2, waiting: 1 }]);
+  expect(fixture.scheduler.queueLengths()).toEqual([
+    { key: "a", purpose: "generate", leases: 2, waiting: 1 },
+  ]);
 });
 
-test("a caller that hangs up frees its place in the line for another", async () => {
-  const stage = setStage({ sequences: 1, waitingLine: 1 });
-  const lease = await stage.lend("a");
-  const caller = new AbortController();
-  const left = stage.lend("a", {}, caller.signal);
-  await expect(stage.lend("a")).rejects.toMatchObject({ failure: { kind: "queue-full", waiting: 1 } });
-  caller.abort(new Error("gone"));
-  await expect(left).rejects.toThrow("gone");
-  const next = stage.lend("a");
-  giveBack(lease);
+test("a client that disconnects frees its position in the queue", async () => {
+  const fixture = createFixture({ sequences: 1, maxQueuedPerModel: 1 });
+  const lease = await fixture.acquire("a");
+  const client = new AbortController();
+  const aborted = fixture.acquire("a", {}, client.signal);
+  await expect(fixture.acquire("a")).rejects.toMatchObject({ failure: { kind: "queue-full", waiting: 1 } });
+  client.abort(new Error("gone"));
+  await expect(aborted).rejects.toThrow("gone");
+  const next = fixture.acquire("a");
+  release(lease);
   expect((await next).engine).toBe(lease.engine);
 });
 
-test("a caller that has already hung up never enters", async () => {
-  const stage = setStage();
-  await expect(stage.lend("a", {}, AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
-  expect(stage.loads).toHaveLength(0);
+test("a request that is already aborted is never queued", async () => {
+  const fixture = createFixture();
+  await expect(fixture.acquire("a", {}, AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
+  expect(fixture.loads).toHaveLength(0);
 });
 
-test("no line at all still lets in as many as there are sequences", async () => {
-  const stage = setStage({ waitingLine: 0 });
-  const outcomes = await Promise.allSettled([stage.lend("a"), stage.lend("a"), stage.lend("a")]);
+test("without a queue, as many requests are accepted as there are sequences", async () => {
+  const fixture = createFixture({ maxQueuedPerModel: 0 });
+  const outcomes = await Promise.allSettled([
+    fixture.acquire("a"),
+    fixture.acquire("a"),
+    fixture.acquire("a"),
+  ]);
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
 });
 
-test("the bound on all lines together refuses although each line has places", async () => {
-  const stage = setStage({ sequences: 1, waitingLine: 2, waitingInAll: 3 });
-  const asked = ["a", "a", "a", "b", "b", "b"];
-  const lending = asked.map((key) => stage.lend(key));
-  await expect(lending[5]).rejects.toMatchObject({ failure: { kind: "queue-full", retryAfterSeconds: 1 } });
-  expect(stage.scheduler.queueLengths().map(({ waiting }) => waiting)).toEqual([2, 1]);
-  expect(stage.events.filter(({ type }) => type === "queue-full")).toHaveLength(1);
-  await Promise.allSettled([...lending, stage.scheduler.close(0)]);
+test("the limit on all queues together applies even if each queue has room", async () => {
+  const fixture = createFixture({ sequences: 1, maxQueuedPerModel: 2, maxQueuedTotal: 3 });
+  const keys = ["a", "a", "a", "b", "b", "b"];
+  const pending = keys.map((key) => fixture.acquire(key));
+  await expect(pending[5]).rejects.toMatchObject({ failure: { kind: "queue-full", retryAfterSeconds: 1 } });
+  expect(fixture.scheduler.queueLengths().map(({ waiting }) => waiting)).toEqual([2, 1]);
+  expect(fixture.events.filter(({ type }) => type === "queue-full")).toHaveLength(1);
+  await Promise.allSettled([...pending, fixture.scheduler.close(0)]);
 });
 
-test("of 1,000 lends at once with 4 sequences and a line of 64 exactly 68 are accepted, all in order", async () => {
-  const stage = setStage({ sequences: 4, waitingLine: 64 });
+test("of 1,000 concurrent requests with 4 sequences and a queue of 64, exactly 68 are accepted, in order", async () => {
+  const fixture = createFixture({ sequences: 4, maxQueuedPerModel: 64 });
   const served: number[] = [];
-  const caller = new AbortController();
-  const lending = Array.from({ length: 1000 }, async (_none, index) => {
-    const lease = await stage.lend("a", {}, caller.signal);
+  const client = new AbortController();
+  const pending = Array.from({ length: 1000 }, async (_none, index) => {
+    const lease = await fixture.acquire("a", {}, client.signal);
     await settle();
     served.push(index);
-    giveBack(lease);
+    release(lease);
   });
-  const outcomes = await Promise.allSettled(lending);
-  const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  const outcomes = await Promise.allSettled(pending);
+  const rejected = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
   expect(served).toEqual(Array.from({ length: 68 }, (_none, index) => index));
-  expect(refused).toHaveLength(932);
-  for (const { failure } of refused)
+  expect(rejected).toHaveLength(932);
+  for (const { failure } of rejected)
     expect(failure).toMatchObject({ kind: "queue-full", retryAfterSeconds: 1 });
-  expect(getEventListeners(caller.signal, "abort")).toHaveLength(0);
+  expect(getEventListeners(client.signal, "abort")).toHaveLength(0);
   recordFigure({
     claim: "families 12",
-    text: `the scheduler accepts ${served.length} of 1,000 lends at once with 4 sequences and a line of 64`,
+    text: `the scheduler accepts ${served.length} of 1,000 concurrent requests with 4 sequences and a queue of 64`,
     counted: { reached: served.length, needed: 68 },
   });
 });
 
-test("preloading loads, keeps as asked, and holds no place", async () => {
-  const stage = setStage();
-  await stage.scheduler.preload(wishFor("a", { keepAlive: "forever" }), new AbortController().signal);
-  expect(stage.scheduler.running()).toMatchObject([{ key: "a", leases: 0, expiresAt: "never" }]);
+test("preloading loads a model with its keep-alive and holds no lease", async () => {
+  const fixture = createFixture();
+  await fixture.scheduler.preload(loadRequest("a", { keepAlive: "forever" }), new AbortController().signal);
+  expect(fixture.scheduler.running()).toMatchObject([{ key: "a", leases: 0, expiresAt: "never" }]);
 });

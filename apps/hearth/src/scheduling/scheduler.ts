@@ -1,10 +1,10 @@
 /**
  * @module
- * Whose turn it is: models are lent by lease, loaded when somebody waits for them, and unloaded when their keep-alive
- * runs out or another model needs the memory. Promises: the memory counted for all models stays within the budget;
- * lines are bounded and first come first served, across models too; a caller that gives up is out at once; a load
- * is shared by all who wait for it. Knows no dialect and no HTTP.
- * Imported by `generation/`, by the dialects through their parts, and by `main.ts`, which makes it.
+ * Scheduling: grants leases on models, loads a model when requests are queued for it, and unloads it when its keep-alive
+ * expires or another model needs the memory. Guarantees that the estimated memory of all models stays within the budget,
+ * that queues are bounded and first come first served, even across models, that an aborted request leaves its queue at
+ * once, and that all queued requests share one load. Knows no dialect and no HTTP.
+ * Imported by `generation/`, by the dialects, and by `main.ts`, which creates it.
  */
 
 import type { EngineDriver } from "@hearth-and-keep/engine";
@@ -12,222 +12,237 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { SchedulingEvent } from "./events.ts";
 import type { SchedulingFailure } from "./failures.ts";
 import { defaultLimits, type SchedulingLimits } from "./limits.ts";
-import { contextsFor, type Lease, type ModelWish } from "./load-request.ts";
-import { bytesBeyond, makeRoom, type Need, type Resident } from "./memory-budget.ts";
+import { candidateContexts, type Lease, type LoadRequest } from "./load-request.ts";
+import { bytesOverBudget, type MemoryNeed, planMemory, type Resident } from "./memory-budget.ts";
 import { estimateRetrySeconds } from "./request-queue.ts";
-import { listQueues, listRunning, type QueueLength, type RunningModel } from "./running-models.ts";
+import {
+  listQueueLengths,
+  listRunningModels,
+  type QueueLength,
+  type RunningModel,
+} from "./running-models.ts";
 import { type LoadSettings, ScheduledModel } from "./scheduled-model.ts";
-import { withinSeconds } from "./timeout.ts";
+import { settlesWithin } from "./timeout.ts";
 
-export type SchedulerParts = {
+export type SchedulerOptions = {
   readonly driver: EngineDriver;
   readonly limits?: Partial<SchedulingLimits>;
-  /** The same for every load. */
+  /** Applied to every load. */
   readonly loadSettings?: LoadSettings;
   readonly onEvent?: (event: SchedulingEvent) => void;
 };
 
 export type Scheduler = {
-  /** Waits for a place on the model; rejects with SchedulingFailure, or with the signal's reason. */
-  lend(wish: ModelWish, signal: AbortSignal): Promise<Lease>;
-  /** Loads and keeps the model as its keep-alive says. */
-  preload(wish: ModelWish, signal: AbortSignal): Promise<void>;
+  /** Waits for a slot on the model. Rejects with a SchedulingFailure or the signal's reason. */
+  acquire(request: LoadRequest, signal: AbortSignal): Promise<Lease>;
+  /** Loads the model and keeps it for its keep-alive. */
+  preload(request: LoadRequest, signal: AbortSignal): Promise<void>;
   /**
-   * Who came before is served, who comes after waits for another load; settles when the memory is free again. By
-   * force, those who wait are turned away and those who run are cut off when the grace is over.
+   * Unloads a model after serving the requests queued before; later ones wait for the next load. Resolves when the
+   * memory is free again. With `force`, queued requests are rejected and running ones are stopped after the grace period.
    */
   unload(key: string, force?: { readonly graceSeconds: number }): Promise<void>;
   running(): readonly RunningModel[];
   queueLengths(): readonly QueueLength[];
-  /** Turns away who waits, lets who runs finish within the grace, and unloads everything. */
+  /** Rejects queued requests, lets running ones finish within the grace period, and unloads everything. */
   close(graceSeconds: number): Promise<void>;
 };
 
-export function createScheduler(parts: SchedulerParts): Scheduler {
-  return new ModelScheduler(parts);
+export function createScheduler(options: SchedulerOptions): Scheduler {
+  return new ModelScheduler(options);
 }
 
 class ModelScheduler implements Scheduler {
-  readonly #parts: SchedulerParts;
+  readonly #options: SchedulerOptions;
   readonly #limits: SchedulingLimits;
   readonly #models = new Map<string, ScheduledModel>();
   #lastTicket = 0;
   #isClosing = false;
 
-  constructor(parts: SchedulerParts) {
-    this.#parts = parts;
-    this.#limits = { ...defaultLimits(), ...parts.limits };
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#limits = { ...defaultLimits(), ...options.limits };
   }
 
-  async lend(wish: ModelWish, signal: AbortSignal): Promise<Lease> {
+  async acquire(request: LoadRequest, signal: AbortSignal): Promise<Lease> {
     signal.throwIfAborted();
     if (this.#isClosing) throw new FailureError<SchedulingFailure>({ kind: "server-stopping" });
-    const model = this.#modelFor(wish);
-    const neededBytes = bytesBeyond(this.#needOf([wish]), this.#limits.memoryBudgetBytes);
-    if (neededBytes !== undefined && !model.canServe(wish)) throw memoryLacking(neededBytes);
-    this.#models.set(identityOf(wish), model);
+    const model = this.#modelFor(request);
+    if (!model.canServe(request)) this.#checkBudget(request);
+    this.#models.set(modelKey(request), model);
     this.#lastTicket += 1;
-    const entry = { ticket: this.#lastTicket, wish, signal, onLeave: () => this.#advance() };
-    const { waiter, given } = model.line.join(entry);
+    const entry = { ticket: this.#lastTicket, request, signal, onAbort: () => this.#advance() };
+    const { queued, result } = model.queue.enqueue(entry);
     this.#advance();
-    // Counted only now, because the first of a line may have been given its place already.
-    if (model.line.has(waiter.ticket) && this.#isOverfull(model)) {
-      waiter.refuse(this.#queueFull(model));
+    // Checked after advancing, because the request may have been granted its lease already.
+    if (model.queue.has(queued.ticket) && this.#isOverfull(model)) {
+      queued.reject(this.#queueFull(model));
       this.#advance();
     }
-    return given;
+    return result;
   }
 
-  async preload(wish: ModelWish, signal: AbortSignal): Promise<void> {
-    const lease = await this.lend(wish, signal);
+  async preload(request: LoadRequest, signal: AbortSignal): Promise<void> {
+    const lease = await this.acquire(request, signal);
     lease[Symbol.dispose]();
   }
 
   async unload(key: string, force?: { readonly graceSeconds: number }): Promise<void> {
     const models = [...this.#models.values()].filter((model) => model.key === key);
-    const hostings = models.flatMap(({ hosting }) => hosting ?? []);
-    const gone = Promise.all(hostings.map((hosting) => hosting.gone));
-    const closing = { afterTicket: this.#lastTicket, reason: "asked" } as const;
-    for (const hosting of hostings) hosting.closing = closing;
-    for (const { line } of models) {
-      if (force) line.refuseAll(new FailureError<SchedulingFailure>({ kind: "engine-unloaded" }));
+    const instances = models.flatMap(({ instance }) => instance ?? []);
+    const unloaded = Promise.all(instances.map((instance) => instance.unloaded));
+    const drain = { afterTicket: this.#lastTicket, reason: "requested" } as const;
+    for (const instance of instances) instance.drain = drain;
+    for (const { queue } of models) {
+      if (force) queue.rejectAll(new FailureError<SchedulingFailure>({ kind: "engine-unloaded" }));
     }
     this.#advance();
-    if (force && !(await withinSeconds(force.graceSeconds, gone))) {
-      for (const hosting of hostings) hosting.leave("asked");
+    if (force && !(await settlesWithin(force.graceSeconds, unloaded))) {
+      for (const instance of instances) instance.unload("requested");
     }
-    await gone;
+    await unloaded;
   }
 
   running(): readonly RunningModel[] {
-    return listRunning(this.#models.values());
+    return listRunningModels(this.#models.values());
   }
 
   queueLengths(): readonly QueueLength[] {
-    return listQueues(this.#models.values());
+    return listQueueLengths(this.#models.values());
   }
 
   async close(graceSeconds: number): Promise<void> {
     this.#isClosing = true;
     const models = [...this.#models.values()];
-    const hostings = models.flatMap(({ hosting }) => hosting ?? []);
-    for (const { line } of models) {
-      line.refuseAll(new FailureError<SchedulingFailure>({ kind: "server-stopping" }));
+    const instances = models.flatMap(({ instance }) => instance ?? []);
+    for (const { queue } of models) {
+      queue.rejectAll(new FailureError<SchedulingFailure>({ kind: "server-stopping" }));
     }
-    for (const hosting of hostings) hosting.closing = { afterTicket: 0, reason: "stopping" };
+    for (const instance of instances) instance.drain = { afterTicket: 0, reason: "stopping" };
     this.#advance();
-    const gone = Promise.all(hostings.map((hosting) => hosting.gone));
-    if (!(await withinSeconds(graceSeconds, gone))) {
-      for (const hosting of hostings) hosting.leave("stopping");
+    const unloaded = Promise.all(instances.map((instance) => instance.unloaded));
+    if (!(await settlesWithin(graceSeconds, unloaded))) {
+      for (const instance of instances) instance.unload("stopping");
     }
-    await gone;
+    await unloaded;
   }
 
-  #modelFor(wish: ModelWish): ScheduledModel {
-    const { driver, loadSettings = {}, onEvent = () => undefined } = this.#parts;
+  #modelFor(request: LoadRequest): ScheduledModel {
+    const { driver, loadSettings = {}, onEvent = () => undefined } = this.#options;
     const { keepAlive } = this.#limits;
     const onChange = (): void => this.#advance();
     return (
-      this.#models.get(identityOf(wish)) ??
-      new ScheduledModel(wish, { driver, loadSettings, keepAlive, onEvent, onChange })
+      this.#models.get(modelKey(request)) ??
+      new ScheduledModel(request, { driver, loadSettings, keepAlive, onEvent, onChange })
     );
   }
 
-  #needOf(wishes: readonly [ModelWish, ...ModelWish[]]): Need {
-    const [{ size, purpose, sequences }] = wishes;
+  /** Rejects a request at once if its model can never fit into the budget. */
+  #checkBudget(request: LoadRequest): void {
+    const neededBytes = bytesOverBudget(this.#memoryNeed([request]), this.#limits.memoryBudgetBytes);
+    if (neededBytes !== undefined) throw insufficientMemory(neededBytes);
+  }
+
+  #memoryNeed(requests: readonly [LoadRequest, ...LoadRequest[]]): MemoryNeed {
+    const [{ size, purpose, sequences }] = requests;
     return {
       size,
-      cacheType: this.#parts.loadSettings?.cacheType,
-      contexts: contextsFor(wishes, this.#limits.contextTokens),
-      mostSequences: sequences ?? (purpose === "generate" ? this.#limits.sequences : 1),
+      cacheType: this.#options.loadSettings?.cacheType,
+      contexts: candidateContexts(requests, this.#limits.contextTokens),
+      maxSequences: sequences ?? (purpose === "generate" ? this.#limits.sequences : 1),
     };
   }
 
   #isOverfull(model: ScheduledModel): boolean {
-    const waitingInAll = [...this.#models.values()].reduce((sum, { waiting }) => sum + waiting, 0);
-    return model.waiting > this.#limits.waitingLine || waitingInAll > this.#limits.waitingInAll;
+    const totalQueued = [...this.#models.values()].reduce(
+      (sum, { queuedBeyondSlots }) => sum + queuedBeyondSlots,
+      0,
+    );
+    return (
+      model.queuedBeyondSlots > this.#limits.maxQueuedPerModel || totalQueued > this.#limits.maxQueuedTotal
+    );
   }
 
   #queueFull(model: ScheduledModel): FailureError<SchedulingFailure> {
-    const { key, purpose, meanLeaseMilliseconds, hosting } = model;
-    const waiting = model.line.length - 1;
-    const places = hosting?.places ?? 1;
-    this.#parts.onEvent?.({ type: "queue-full", key, purpose, waiting });
-    const retryAfterSeconds = estimateRetrySeconds({ waiting, places, meanLeaseMilliseconds });
+    const { key, purpose, meanLeaseMilliseconds, instance } = model;
+    const waiting = model.queue.length - 1;
+    const slots = instance?.slots ?? 1;
+    this.#options.onEvent?.({ type: "queue-full", key, purpose, waiting });
+    const retryAfterSeconds = estimateRetrySeconds({ waiting, slots, meanLeaseMilliseconds });
     return new FailureError<SchedulingFailure>({ kind: "queue-full", waiting, retryAfterSeconds });
   }
 
-  /** Everything that can happen now happens; called after every change, so nothing else has to be remembered. */
+  /** Performs every step that is possible now. Called after every change, so no pending work has to be tracked. */
   #advance(): void {
     const models = [...this.#models.values()];
-    for (const model of models) this.#reopen(model);
+    for (const model of models) this.#cancelDrain(model);
     for (const model of models) model.serve();
     this.#loadNext();
-    for (const [identity, { hosting, line }] of this.#models) {
-      if (hosting === undefined && line.length === 0) this.#models.delete(identity);
+    for (const [key, { instance, queue }] of this.#models) {
+      if (instance === undefined && queue.length === 0) this.#models.delete(key);
     }
   }
 
-  /** A model that had to make room stays after all when the request it made room for has gone. */
-  #reopen({ hosting }: ScheduledModel): void {
-    const forTicket = hosting?.closing?.forTicket;
-    if (hosting === undefined || forTicket === undefined) return;
-    const isWanted = this.#modelsToLoad().some(({ line }) => line.head?.ticket === forTicket);
-    if (!isWanted) hosting.closing = undefined;
+  /** Cancels the drain of a model if the request that needed its memory has left the queue. */
+  #cancelDrain({ instance }: ScheduledModel): void {
+    const forTicket = instance?.drain?.forTicket;
+    if (instance === undefined || forTicket === undefined) return;
+    const isNeeded = this.#modelsToLoad().some(({ queue }) => queue.head?.ticket === forTicket);
+    if (!isNeeded) instance.drain = undefined;
   }
 
-  /** Those who wait for a load that has not begun, by who came first. */
+  /** Models with queued requests whose load has not started, in order of arrival. */
   #modelsToLoad(): readonly ScheduledModel[] {
     return [...this.#models.values()]
-      .filter(({ line, hosting }) => {
-        return line.length > 0 && (hosting === undefined || hosting.stage.type === "leaving");
+      .filter(({ queue, instance }) => {
+        return queue.length > 0 && (instance === undefined || instance.state.type === "unloading");
       })
-      .toSorted((a, b) => (a.line.head?.ticket ?? 0) - (b.line.head?.ticket ?? 0));
+      .toSorted((a, b) => (a.queue.head?.ticket ?? 0) - (b.queue.head?.ticket ?? 0));
   }
 
-  /** Nobody overtakes: a model that needs much memory would otherwise wait for ever behind small ones. */
+  /** Loads in order of arrival: otherwise a large model could wait forever behind small ones. */
   #loadNext(): void {
     for (const model of this.#modelsToLoad()) {
-      if (model.hosting !== undefined || !this.#hasBegun(model)) return;
+      if (model.instance !== undefined || !this.#startLoad(model)) return;
     }
   }
 
-  /** Whether the load began, or turned out to be impossible; otherwise those who must make room are told. */
-  #hasBegun(model: ScheduledModel): boolean {
-    const { head, wishes } = model.line;
+  /** Returns true if the load has started or is impossible; otherwise makes other models free their memory. */
+  #startLoad(model: ScheduledModel): boolean {
+    const { head, requests } = model.queue;
     if (head === undefined) return true;
-    const need = this.#needOf([head.wish, ...wishes.slice(1)]);
-    const decision = makeRoom(need, this.#residents(), this.#limits.memoryBudgetBytes);
+    const need = this.#memoryNeed([head.request, ...requests.slice(1)]);
+    const decision = planMemory(need, this.#residents(), this.#limits.memoryBudgetBytes);
     switch (decision.type) {
       case "load":
-        model.load(head.wish, decision.shape, decision.memoryBytes);
+        model.load(head.request, decision.shape, decision.memoryBytes);
         return true;
       case "never":
-        head.refuse(memoryLacking(decision.neededBytes));
-        return this.#hasBegun(model);
+        head.reject(insufficientMemory(decision.neededBytes));
+        return this.#startLoad(model);
       case "wait": {
-        for (const { hosting } of decision.evict) hosting.leave("evicted");
-        const closing = { afterTicket: this.#lastTicket, reason: "evicted", forTicket: head.ticket } as const;
-        for (const { hosting } of decision.drain) hosting.closing ??= closing;
+        for (const { instance } of decision.evict) instance.unload("evicted");
+        const drain = { afterTicket: this.#lastTicket, reason: "evicted", forTicket: head.ticket } as const;
+        for (const { instance } of decision.drain) instance.drain ??= drain;
         return false;
       }
     }
   }
 
-  #residents(): readonly (Resident & { readonly hosting: NonNullable<ScheduledModel["hosting"]> })[] {
-    return [...this.#models.values()].flatMap(({ resident, hosting }) => {
-      // What takes no memory can make no room.
-      const takesMemory = resident !== undefined && resident.memoryBytes > 0;
-      return !takesMemory || hosting === undefined ? [] : { ...resident, hosting };
+  #residents(): readonly (Resident & { readonly instance: NonNullable<ScheduledModel["instance"]> })[] {
+    return [...this.#models.values()].flatMap(({ resident, instance }) => {
+      // Unloading a model without memory frees nothing.
+      const usesMemory = resident !== undefined && resident.memoryBytes > 0;
+      return !usesMemory || instance === undefined ? [] : { ...resident, instance };
     });
   }
 }
 
-/** The same model is loaded apart for each purpose, because its context differs. */
-function identityOf({ key, purpose }: ModelWish): string {
+/** A model is loaded separately for each purpose, because its context differs. */
+function modelKey({ key, purpose }: LoadRequest): string {
   return `${purpose} ${key}`;
 }
 
-function memoryLacking(neededBytes: number): FailureError<SchedulingFailure> {
-  return new FailureError<SchedulingFailure>({ kind: "memory-lacking", neededBytes });
+function insufficientMemory(neededBytes: number): FailureError<SchedulingFailure> {
+  return new FailureError<SchedulingFailure>({ kind: "insufficient-memory", neededBytes });
 }

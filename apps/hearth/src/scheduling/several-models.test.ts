@@ -1,137 +1,139 @@
 import { getEventListeners } from "node:events";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { giveBack, isSettled, setStage, settle } from "./test/fixture.ts";
+import { createFixture, isSettled, release, settle } from "./test/fixture.ts";
 
-/** Each model takes 1,800 bytes with two sequences, 1,400 with one. */
-const roomForOne = { memoryBudgetBytes: 1800 };
-const roomForTwo = { memoryBudgetBytes: 3600 };
+/** Each model needs 1,800 bytes with two sequences, 1,400 with one. */
+const budgetForOne = { memoryBudgetBytes: 1800 };
+const budgetForTwo = { memoryBudgetBytes: 3600 };
 
-test("several models are loaded at once as long as the budget holds them", async () => {
-  const stage = setStage(roomForTwo);
-  for (const key of ["a", "b", "a", "b"]) giveBack(await stage.lend(key));
-  expect(stage.loads).toHaveLength(2);
-  expect(stage.running()).toBe(2);
+test("several models stay loaded as long as they fit into the budget", async () => {
+  const fixture = createFixture(budgetForTwo);
+  for (const key of ["a", "b", "a", "b"]) release(await fixture.acquire(key));
+  expect(fixture.loads).toHaveLength(2);
+  expect(fixture.running()).toBe(2);
 });
 
-test("the least recently used idle model leaves when another needs its memory", async () => {
-  const stage = setStage(roomForTwo);
-  for (const key of ["a", "b", "a", "c"]) giveBack(await stage.lend(key));
-  expect(stage.unloads()).toEqual(["b evicted"]);
-  expect(stage.scheduler.running().map(({ key }) => key)).toEqual(["a", "c"]);
+test("the least recently used idle model is evicted when another needs its memory", async () => {
+  const fixture = createFixture(budgetForTwo);
+  for (const key of ["a", "b", "a", "c"]) release(await fixture.acquire(key));
+  expect(fixture.unloads()).toEqual(["b evicted"]);
+  expect(fixture.scheduler.running().map(({ key }) => key)).toEqual(["a", "c"]);
 });
 
-test("a model kept forever leaves last, but it does leave when nothing else can", async () => {
-  const stage = setStage(roomForTwo);
-  giveBack(await stage.lend("a", { keepAlive: "forever" }));
-  for (const key of ["b", "c"]) giveBack(await stage.lend(key));
-  expect(stage.unloads()).toEqual(["b evicted"]);
-  const running = await stage.lend("c");
-  giveBack(await stage.lend("d", { size: { fileBytes: 1700, layers: 0, keyValueHeads: 0, headSize: 0 } }));
-  expect(stage.unloads()).toEqual(["b evicted", "a evicted"]);
-  giveBack(running);
+test("a model with keep-alive forever is evicted only if nothing else can be", async () => {
+  const fixture = createFixture(budgetForTwo);
+  release(await fixture.acquire("a", { keepAlive: "forever" }));
+  for (const key of ["b", "c"]) release(await fixture.acquire(key));
+  expect(fixture.unloads()).toEqual(["b evicted"]);
+  const running = await fixture.acquire("c");
+  release(
+    await fixture.acquire("d", { size: { fileBytes: 1700, layers: 0, keyValueHeads: 0, headSize: 0 } }),
+  );
+  expect(fixture.unloads()).toEqual(["b evicted", "a evicted"]);
+  release(running);
 });
 
-test("when nothing idle can leave, the newcomer waits until something is idle", async () => {
-  const stage = setStage(roomForOne);
-  const running = await stage.lend("a");
-  const newcomer = stage.lend("b");
-  expect(await isSettled(newcomer)).toBe(false);
-  expect(stage.loads).toHaveLength(1);
-  giveBack(running);
-  giveBack(await newcomer);
-  expect(stage.unloads()).toEqual(["a evicted"]);
+test("if no idle model can be evicted, the next model waits until one is idle", async () => {
+  const fixture = createFixture(budgetForOne);
+  const running = await fixture.acquire("a");
+  const next = fixture.acquire("b");
+  expect(await isSettled(next)).toBe(false);
+  expect(fixture.loads).toHaveLength(1);
+  release(running);
+  release(await next);
+  expect(fixture.unloads()).toEqual(["a evicted"]);
 });
 
-test("a newcomer starts only after the memory it needs was given back", async () => {
-  const stage = setStage(roomForOne);
-  giveBack(await stage.lend("a"));
-  const engine = stage.loads[0]?.engine;
+test("a load starts only after the memory it needs is free", async () => {
+  const fixture = createFixture(budgetForOne);
+  release(await fixture.acquire("a"));
+  const engine = fixture.loads[0]?.engine;
   const unloading = Promise.withResolvers<void>();
   if (engine !== undefined) engine.unload = () => unloading.promise;
-  const newcomer = stage.lend("b");
+  const next = fixture.acquire("b");
   await settle();
-  expect(stage.loads).toHaveLength(1);
+  expect(fixture.loads).toHaveLength(1);
   unloading.resolve();
-  await newcomer;
-  expect(stage.loads).toHaveLength(2);
+  await next;
+  expect(fixture.loads).toHaveLength(2);
 });
 
-test("beside a model in use a newcomer is content with fewer sequences", async () => {
-  const stage = setStage({ memoryBudgetBytes: 3300 });
-  await stage.lend("a");
-  await stage.lend("b");
-  expect(stage.scheduler.running().map(({ sequences }) => sequences)).toEqual([2, 1]);
+test("next to a model in use, a model is loaded with fewer sequences", async () => {
+  const fixture = createFixture({ memoryBudgetBytes: 3300 });
+  await fixture.acquire("a");
+  await fixture.acquire("b");
+  expect(fixture.scheduler.running().map(({ sequences }) => sequences)).toEqual([2, 1]);
 });
 
-test("a model that can never fit is refused with what it needs, and nobody has to leave for it", async () => {
-  const stage = setStage(roomForOne);
-  giveBack(await stage.lend("a"));
+test("a model that can never fit is rejected with its memory need, and no other model is evicted for it", async () => {
+  const fixture = createFixture(budgetForOne);
+  release(await fixture.acquire("a"));
   const size = { fileBytes: 5000, layers: 1, keyValueHeads: 1, headSize: 1 };
-  const failure = { kind: "memory-lacking", neededBytes: 5400 };
-  await expect(stage.lend("b", { size })).rejects.toMatchObject({ failure });
-  expect(stage.running()).toBe(1);
-  expect(stage.scheduler.queueLengths()).toHaveLength(1);
+  const failure = { kind: "insufficient-memory", neededBytes: 5400 };
+  await expect(fixture.acquire("b", { size })).rejects.toMatchObject({ failure });
+  expect(fixture.running()).toBe(1);
+  expect(fixture.scheduler.queueLengths()).toHaveLength(1);
 });
 
-test("a busy model cannot starve another: who comes after the newcomer waits behind it", async () => {
-  const stage = setStage(roomForOne);
-  const running = await stage.lend("a");
-  const newcomer = stage.lend("b");
-  const later = stage.lend("a");
+test("a busy model cannot starve another: its later requests wait behind the other model", async () => {
+  const fixture = createFixture(budgetForOne);
+  const running = await fixture.acquire("a");
+  const next = fixture.acquire("b");
+  const later = fixture.acquire("a");
   expect(await isSettled(later)).toBe(false);
-  giveBack(running);
-  giveBack(await newcomer);
-  giveBack(await later);
-  expect(stage.loads.map(({ plan }) => plan.modelPath)).toEqual(["a.gguf", "b.gguf", "a.gguf"]);
+  release(running);
+  release(await next);
+  release(await later);
+  expect(fixture.loads.map(({ plan }) => plan.modelPath)).toEqual(["a.gguf", "b.gguf", "a.gguf"]);
 });
 
-test("when the newcomer gives up, the busy model serves on as if nothing had been", async () => {
-  const stage = setStage(roomForOne);
-  const running = await stage.lend("a");
-  const caller = new AbortController();
-  const newcomer = stage.lend("b", {}, caller.signal);
-  const later = stage.lend("a");
-  caller.abort(new Error("gone"));
-  await expect(newcomer).rejects.toThrow("gone");
+test("if the other model's request is aborted, the busy model keeps serving without a reload", async () => {
+  const fixture = createFixture(budgetForOne);
+  const running = await fixture.acquire("a");
+  const client = new AbortController();
+  const next = fixture.acquire("b", {}, client.signal);
+  const later = fixture.acquire("a");
+  client.abort(new Error("gone"));
+  await expect(next).rejects.toThrow("gone");
   expect((await later).engine).toBe(running.engine);
-  expect(stage.loads).toHaveLength(1);
+  expect(fixture.loads).toHaveLength(1);
 });
 
 test("a small model does not overtake a large one that waits for memory", async () => {
-  const stage = setStage(roomForTwo);
-  const running = await stage.lend("a");
-  const large = stage.lend("b", { size: { fileBytes: 3000, layers: 1, keyValueHeads: 1, headSize: 1 } });
-  const small = stage.lend("c");
+  const fixture = createFixture(budgetForTwo);
+  const running = await fixture.acquire("a");
+  const large = fixture.acquire("b", { size: { fileBytes: 3000, layers: 1, keyValueHeads: 1, headSize: 1 } });
+  const small = fixture.acquire("c");
   expect(await isSettled(small)).toBe(false);
-  giveBack(running);
-  giveBack(await large);
-  giveBack(await small);
-  expect(stage.loads.map(({ plan }) => plan.modelPath)).toEqual(["a.gguf", "b.gguf", "c.gguf"]);
+  release(running);
+  release(await large);
+  release(await small);
+  expect(fixture.loads.map(({ plan }) => plan.modelPath)).toEqual(["a.gguf", "b.gguf", "c.gguf"]);
 });
 
-test("two models alternating for 200 rounds under a budget that holds one leak nothing", async () => {
-  const stage = setStage(roomForOne);
-  const caller = new AbortController();
+test("two models that alternate for 200 rounds under a budget for one leak nothing", async () => {
+  const fixture = createFixture(budgetForOne);
+  const client = new AbortController();
   let rounds = 0;
   for (; rounds < 200; rounds += 1) {
-    const together = ["a", "b"].map((key) => stage.lend(key, {}, caller.signal));
-    for (const lending of together) {
-      const lease = await lending;
-      expect(stage.running()).toBe(1);
-      giveBack(lease);
+    const together = ["a", "b"].map((key) => fixture.acquire(key, {}, client.signal));
+    for (const pending of together) {
+      const lease = await pending;
+      expect(fixture.running()).toBe(1);
+      release(lease);
     }
   }
   await settle();
-  const { loads } = stage;
+  const { loads } = fixture;
   expect(loads.length - loads.filter(({ isUnloaded }) => isUnloaded).length).toBe(1);
-  expect(stage.scheduler.running()).toHaveLength(1);
-  expect(stage.scheduler.queueLengths()).toMatchObject([{ leases: 0, waiting: 0 }]);
-  expect(getEventListeners(caller.signal, "abort")).toHaveLength(0);
+  expect(fixture.scheduler.running()).toHaveLength(1);
+  expect(fixture.scheduler.queueLengths()).toMatchObject([{ leases: 0, waiting: 0 }]);
+  expect(getEventListeners(client.signal, "abort")).toHaveLength(0);
   expect(loads.flatMap(({ signal }) => getEventListeners(signal, "abort"))).toEqual([]);
   recordFigure({
     claim: "families 13",
-    text: `${rounds} rounds of two models under a budget that holds one: ${loads.length} loads, one left running, no listener left`,
+    text: `${rounds} rounds of two models under a budget for one: ${loads.length} loads, one left running, no listener left`,
     counted: { reached: rounds, needed: 200 },
   });
 });

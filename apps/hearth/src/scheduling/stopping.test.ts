@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { giveBack, isSettled, setStage, settle } from "./test/fixture.ts";
+import { createFixture, isSettled, release, settle } from "./test/fixture.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -8,115 +8,115 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("unloading an idle model frees it at once, and only it", async () => {
-  const stage = setStage();
-  for (const key of ["a", "b"]) giveBack(await stage.lend(key));
-  await stage.scheduler.unload("a");
-  expect(stage.scheduler.running().map(({ key }) => key)).toEqual(["b"]);
-  expect(stage.unloads()).toEqual(["a asked"]);
+test("an idle model is unloaded at once, and no other", async () => {
+  const fixture = createFixture();
+  for (const key of ["a", "b"]) release(await fixture.acquire(key));
+  await fixture.scheduler.unload("a");
+  expect(fixture.scheduler.running().map(({ key }) => key)).toEqual(["b"]);
+  expect(fixture.unloads()).toEqual(["a requested"]);
 });
 
-test("unloading takes a model away for all its purposes", async () => {
-  const stage = setStage();
-  for (const purpose of ["generate", "embed"] as const) giveBack(await stage.lend("a", { purpose }));
-  await stage.scheduler.unload("a");
-  expect(stage.running()).toBe(0);
+test("unloading applies to all purposes of a model", async () => {
+  const fixture = createFixture();
+  for (const purpose of ["generate", "embed"] as const) release(await fixture.acquire("a", { purpose }));
+  await fixture.scheduler.unload("a");
+  expect(fixture.running()).toBe(0);
 });
 
-test("unloading a model that is not there is no failure", async () => {
-  await expect(setStage().scheduler.unload("a")).resolves.toBeUndefined();
+test("unloading a model that is not loaded succeeds", async () => {
+  await expect(createFixture().scheduler.unload("a")).resolves.toBeUndefined();
 });
 
-test("unloading a model in use lets its leases finish, and who comes later gets another load", async () => {
-  const stage = setStage();
-  const running = await stage.lend("a");
-  const unloading = stage.scheduler.unload("a");
-  const later = stage.lend("a");
+test("unloading a model in use waits for its leases, and later requests get another load", async () => {
+  const fixture = createFixture();
+  const running = await fixture.acquire("a");
+  const unloading = fixture.scheduler.unload("a");
+  const later = fixture.acquire("a");
   expect(await isSettled(unloading)).toBe(false);
   expect(await isSettled(later)).toBe(false);
-  giveBack(running);
+  release(running);
   await unloading;
-  expect((await later).engine).toBe(stage.loads[1]?.engine);
+  expect((await later).engine).toBe(fixture.loads[1]?.engine);
 });
 
-test("who waited before the unload is served before it", async () => {
-  const stage = setStage({ sequences: 1 }, { isHeld: true });
-  const lending = [stage.lend("a"), stage.lend("a")];
-  const unloading = stage.scheduler.unload("a");
-  stage.loads[0]?.finish();
-  for (const lease of lending) giveBack(await lease);
+test("requests queued before the unload are served first", async () => {
+  const fixture = createFixture({ sequences: 1 }, { isHeld: true });
+  const pending = [fixture.acquire("a"), fixture.acquire("a")];
+  const unloading = fixture.scheduler.unload("a");
+  fixture.loads[0]?.finish();
+  for (const lease of pending) release(await lease);
   await unloading;
-  expect(stage.loads).toHaveLength(1);
+  expect(fixture.loads).toHaveLength(1);
 });
 
-test("unloading by force turns the waiting away and cuts the running off when the grace is over", async () => {
-  const stage = setStage({ sequences: 1 });
-  const running = await stage.lend("a");
-  const waiting = stage.lend("a");
-  const unloading = stage.scheduler.unload("a", { graceSeconds: 5 });
+test("a forced unload rejects queued requests and stops running ones after the grace period", async () => {
+  const fixture = createFixture({ sequences: 1 });
+  const running = await fixture.acquire("a");
+  const waiting = fixture.acquire("a");
+  const unloading = fixture.scheduler.unload("a", { graceSeconds: 5 });
   await expect(waiting).rejects.toMatchObject({ failure: { kind: "engine-unloaded" } });
   await vi.advanceTimersByTimeAsync(4999);
-  expect(stage.running()).toBe(1);
+  expect(fixture.running()).toBe(1);
   await vi.advanceTimersByTimeAsync(1);
   await unloading;
-  expect(stage.running()).toBe(0);
-  giveBack(running);
-  expect(stage.scheduler.queueLengths()).toEqual([]);
+  expect(fixture.running()).toBe(0);
+  release(running);
+  expect(fixture.scheduler.queueLengths()).toEqual([]);
 });
 
-test("unloading by force calls a load off", async () => {
-  const stage = setStage({}, { isHeld: true });
-  const lending = stage.lend("a");
-  const unloading = stage.scheduler.unload("a", { graceSeconds: 5 });
-  await expect(lending).rejects.toMatchObject({ failure: { kind: "engine-unloaded" } });
+test("a forced unload cancels a load", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const pending = fixture.acquire("a");
+  const unloading = fixture.scheduler.unload("a", { graceSeconds: 5 });
+  await expect(pending).rejects.toMatchObject({ failure: { kind: "engine-unloaded" } });
   await unloading;
-  expect(stage.loads[0]?.signal.aborted).toBe(true);
+  expect(fixture.loads[0]?.signal.aborted).toBe(true);
 });
 
-test("a closing scheduler refuses new lends and those who wait, and lets the running ones finish", async () => {
-  const stage = setStage({ sequences: 1 });
-  const running = await stage.lend("a");
-  giveBack(await stage.lend("b", { keepAlive: "forever" }));
-  const waiting = stage.lend("a");
-  const closing = stage.scheduler.close(30);
+test("a closing scheduler rejects new and queued requests and lets running ones finish", async () => {
+  const fixture = createFixture({ sequences: 1 });
+  const running = await fixture.acquire("a");
+  release(await fixture.acquire("b", { keepAlive: "forever" }));
+  const waiting = fixture.acquire("a");
+  const closing = fixture.scheduler.close(30);
   const failure = { kind: "server-stopping" };
   await expect(waiting).rejects.toMatchObject({ failure });
-  await expect(stage.lend("a")).rejects.toMatchObject({ failure });
+  await expect(fixture.acquire("a")).rejects.toMatchObject({ failure });
   await vi.advanceTimersByTimeAsync(20_000);
-  expect(stage.running()).toBe(1);
-  giveBack(running);
+  expect(fixture.running()).toBe(1);
+  release(running);
   await closing;
-  expect(stage.running()).toBe(0);
-  expect(stage.unloads()).toEqual(["b stopping", "a stopping"]);
+  expect(fixture.running()).toBe(0);
+  expect(fixture.unloads()).toEqual(["b stopping", "a stopping"]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("when the grace is over, the engines go with their leases", async () => {
-  const stage = setStage();
-  await stage.lend("a");
-  const closing = stage.scheduler.close(30);
+test("after the grace period, engines are unloaded despite active leases", async () => {
+  const fixture = createFixture();
+  await fixture.acquire("a");
+  const closing = fixture.scheduler.close(30);
   await vi.advanceTimersByTimeAsync(30_000);
   await closing;
-  expect(stage.running()).toBe(0);
+  expect(fixture.running()).toBe(0);
 });
 
-test("closing a second time without grace ends it now", async () => {
-  const stage = setStage();
-  await stage.lend("a");
-  const closing = stage.scheduler.close(30);
-  void stage.scheduler.close(0);
+test("closing a second time without a grace period stops at once", async () => {
+  const fixture = createFixture();
+  await fixture.acquire("a");
+  const closing = fixture.scheduler.close(30);
+  void fixture.scheduler.close(0);
   await vi.advanceTimersByTimeAsync(0);
   await closing;
-  expect(stage.running()).toBe(0);
+  expect(fixture.running()).toBe(0);
 });
 
-test("closing calls loads off, and an engine that comes all the same is unloaded", async () => {
-  const stage = setStage({}, { isHeld: true });
-  const lending = stage.lend("a");
-  stage.loads[0]?.finish();
-  const closing = stage.scheduler.close(30);
-  await expect(lending).rejects.toMatchObject({ failure: { kind: "server-stopping" } });
+test("closing cancels loads, and an engine that finishes loading anyway is unloaded", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const pending = fixture.acquire("a");
+  fixture.loads[0]?.finish();
+  const closing = fixture.scheduler.close(30);
+  await expect(pending).rejects.toMatchObject({ failure: { kind: "server-stopping" } });
   await closing;
   await settle();
-  expect([stage.loads[0]?.engine !== undefined, stage.running()]).toEqual([true, 0]);
+  expect([fixture.loads[0]?.engine !== undefined, fixture.running()]).toEqual([true, 0]);
 });

@@ -1,10 +1,10 @@
-/** Whether the work ends in time; its failure is the caller's to see when it awaits the work itself. */
-export async function withinSeconds(seconds: number, work: Promise<unknown>): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
+/** Whether a promise settles within the timeout. Callers see a rejection when they await the promise itself. */
+export async function settlesWithin(seconds: number, promise: Promise<unknown>): Promise<boolean> {
+  const { promise: result, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), seconds * 1000);
-  void work.then(() => resolve(true)).catch(() => resolve(true));
+  void promise.then(() => resolve(true)).catch(() => resolve(true));
   try {
-    return await promise;
+    return await result;
   } finally {
     clearTimeout(timer);
   }

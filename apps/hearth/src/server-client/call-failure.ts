@@ -1,13 +1,14 @@
 /**
  * @module
- * How commands reach a server: which one is meant, how it is asked over HTTP, what its refusals are, and how one is
- * started on this machine when none runs. Promises a failure of one closed union for everything that goes wrong,
- * bounds on whatever is read, and imports few enough that a command starts at once.
- * Imported by `commands/` and by `terminal/explain.ts`.
+ * The client side of the command line: which server to call, requests over HTTP, the errors it returns, and starting a
+ * server on this machine when none runs. Every failure is one of a closed union and every read is bounded. Imports
+ * little, so that commands start fast.
+ * Imported by `commands/` and by `terminal/format-error.ts`.
  */
 import { FailureError } from "@hearth-and-keep/failures";
+import type { ErrorDetails, FailureCode } from "@hearth-and-keep/hearth-contract";
 
-/** What keeps a command from getting its answer. */
+/** Why a command did not get its response. */
 export type CallFailure =
   | { readonly kind: "address-invalid"; readonly where: string; readonly text: string }
   | { readonly kind: "key-file-unreadable"; readonly file: string }
@@ -16,35 +17,49 @@ export type CallFailure =
       readonly url: string;
       readonly reason: string;
       readonly isLocal: boolean;
-      /** Nothing listens there, so that a server could be started. */
+      /** Nothing listens there, so a server could be started. */
       readonly isFree: boolean;
     }
-  /** Something answers there that speaks another language. */
-  | { readonly kind: "server-strange"; readonly url: string }
-  | { readonly kind: "key-refused"; readonly url: string; readonly hasKey: boolean }
-  | { readonly kind: "server-model-missing"; readonly model: string; readonly isRemote: boolean }
-  /** The server says no in its own words. */
-  | { readonly kind: "server-refused"; readonly status: number; readonly text: string }
-  | { readonly kind: "answer-cut-off" }
+  /** The response is neither Hearth's nor Ollama's. */
+  | { readonly kind: "unexpected-server"; readonly url: string }
+  | {
+      readonly kind: "error-response";
+      readonly url: string;
+      /** 500 for an error in the middle of a stream, whose status is already sent. */
+      readonly status: number;
+      readonly message: string;
+      /** Undefined from servers without codes, e.g. Ollama. */
+      readonly code: FailureCode | undefined;
+      readonly details: ErrorDetails;
+    }
+  | { readonly kind: "response-truncated" }
   | {
       readonly kind: "server-start-failed";
       readonly lines: readonly string[];
       readonly exitCode: number | null;
     }
-  /** Where the command line keeps its own files cannot be written. */
-  | { readonly kind: "own-folder-unusable"; readonly folder: string; readonly reason: string }
-  | { readonly kind: "words-wrong"; readonly sentence: string; readonly next?: string }
-  | { readonly kind: "terminal-missing"; readonly command: string }
-  /** What is kept of an interrupted work, when something is. */
-  | { readonly kind: "interrupted"; readonly sentences: readonly string[] };
+  | { readonly kind: "app-folder-unusable"; readonly folder: string; readonly reason: string }
+  | { readonly kind: "usage-error"; readonly message: string; readonly next?: string }
+  | { readonly kind: "not-a-terminal"; readonly command: string }
+  | { readonly kind: "interrupted"; readonly messages: readonly string[] };
 
-/** Told apart from failures of the store, whose words are not loaded for a command that only calls. */
+/** A class of its own, so that client commands need not load the messages of the store's failures. */
 export class CallError extends FailureError<CallFailure> {}
 
 export function callFailure(failure: CallFailure, options?: ErrorOptions): CallError {
   return new CallError(failure, options);
 }
 
-export function isCallFailure(problem: unknown, kind: CallFailure["kind"]): problem is CallError {
-  return problem instanceof CallError && problem.failure.kind === kind;
+export function isCallFailure<Kind extends CallFailure["kind"]>(
+  error: unknown,
+  kind: Kind,
+): error is CallError & { readonly failure: Extract<CallFailure, { kind: Kind }> } {
+  return error instanceof CallError && error.failure.kind === kind;
+}
+
+/** Whether the server responded with one of these codes. */
+export function hasErrorCode(error: unknown, ...codes: readonly FailureCode[]): boolean {
+  if (!isCallFailure(error, "error-response")) return false;
+  const { code } = error.failure;
+  return code !== undefined && codes.includes(code);
 }

@@ -1,29 +1,29 @@
-/** What a person set for the commands that call a server. */
-export type CallingEnvironment = {
-  /** As it was written, with the name it was found under. */
+/** Environment variables of the commands that call a server. */
+export type ClientEnvironment = {
+  /** The value, and the variable that it comes from. */
   readonly host: { readonly name: string; readonly text: string } | undefined;
   readonly port: string | undefined;
   readonly apiKey: string | undefined;
   readonly apiKeyFile: string | undefined;
 };
 
-/** People who come from Ollama have its variable set already; ours wins. */
-export function readCallingEnvironment(): CallingEnvironment {
-  const hostName = ["HEARTH_HOST", "OLLAMA_HOST"].find((name) => written(name) !== undefined);
+/** HEARTH_HOST takes precedence over OLLAMA_HOST, which users of Ollama may have set. */
+export function readClientEnvironment(): ClientEnvironment {
+  const hostName = ["HEARTH_HOST", "OLLAMA_HOST"].find((name) => readVariable(name) !== undefined);
   return {
-    host: hostName === undefined ? undefined : { name: hostName, text: written(hostName) ?? "" },
-    port: written("HEARTH_PORT"),
-    apiKey: written("HEARTH_API_KEY"),
-    apiKeyFile: written("HEARTH_API_KEY_FILE"),
+    host: hostName === undefined ? undefined : { name: hostName, text: readVariable(hostName) ?? "" },
+    port: readVariable("HEARTH_PORT"),
+    apiKey: readVariable("HEARTH_API_KEY"),
+    apiKeyFile: readVariable("HEARTH_API_KEY_FILE"),
   };
 }
 
-/** A server that is started in the background is told what we were told, and where the key is. */
-export function environmentForServer(apiKeyFile: string | undefined): NodeJS.ProcessEnv {
+/** The environment of a background server: this process's own, and the key file. */
+export function serverEnvironment(apiKeyFile: string | undefined): NodeJS.ProcessEnv {
   return { ...process.env, ...(apiKeyFile === undefined ? {} : { HEARTH_API_KEY_FILE: apiKeyFile }) };
 }
 
-function written(name: string): string | undefined {
+function readVariable(name: string): string | undefined {
   const text = process.env[name]?.trim();
   return text === "" ? undefined : text;
 }

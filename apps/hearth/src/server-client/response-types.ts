@@ -1,6 +1,6 @@
-import type { ServerCaller } from "./call-server.ts";
+import type { ServerClient } from "./server-client.ts";
 
-/** What of the server's answers the commands use; its own tests hold it to these shapes. */
+/** The fields of Ollama's API that the commands use; the server's own tests verify them. */
 export type ListedModel = {
   readonly name: string;
   readonly size: number;
@@ -18,17 +18,17 @@ export type RunningModel = {
   readonly context_length?: number;
 };
 
-export type ModelTurn = { readonly role: "system" | "user" | "assistant"; readonly content: string };
+export type SavedMessage = { readonly role: "system" | "user" | "assistant"; readonly content: string };
 
-export type ShownModel = {
+export type ModelInfo = {
   readonly license?: string;
   readonly modelfile?: string;
   readonly parameters?: string;
   readonly template?: string;
   readonly system?: string;
   readonly capabilities?: readonly string[];
-  /** Turns that the server puts before every conversation with it. */
-  readonly messages?: readonly ModelTurn[];
+  /** Messages that the server prepends to every chat with this model. */
+  readonly messages?: readonly SavedMessage[];
   readonly model_info?: Readonly<Record<string, unknown>>;
   readonly projector_info?: Readonly<Record<string, unknown>>;
   readonly tensors?: readonly {
@@ -44,8 +44,8 @@ export type ShownModel = {
   };
 };
 
-/** Counts and nanoseconds that the last object of an answer has. */
-export type AnswerEnd = {
+/** Token counts and durations in nanoseconds, from the last object of a response. */
+export type GenerationStats = {
   readonly done_reason?: string;
   readonly total_duration?: number;
   readonly load_duration?: number;
@@ -55,20 +55,20 @@ export type AnswerEnd = {
   readonly eval_duration?: number;
 };
 
-export async function listedModels(server: ServerCaller, idleSeconds = 60): Promise<readonly ListedModel[]> {
-  const answer = await server.ask("/api/tags", undefined, { idleSeconds });
-  // The shape of the family's list, which Ollama's clients parse as well.
-  return (answer as { readonly models?: readonly ListedModel[] }).models ?? [];
+export async function listModels(server: ServerClient, idleSeconds = 60): Promise<readonly ListedModel[]> {
+  const response = await server.request("/api/tags", undefined, { idleSeconds });
+  // The response of Ollama's /api/tags.
+  return (response as { readonly models?: readonly ListedModel[] }).models ?? [];
 }
 
-export async function runningModels(server: ServerCaller): Promise<readonly RunningModel[]> {
-  const answer = await server.ask("/api/ps");
-  // The shape of the family's list of loaded models.
-  return (answer as { readonly models?: readonly RunningModel[] }).models ?? [];
+export async function listRunningModels(server: ServerClient): Promise<readonly RunningModel[]> {
+  const response = await server.request("/api/ps");
+  // The response of Ollama's /api/ps.
+  return (response as { readonly models?: readonly RunningModel[] }).models ?? [];
 }
 
-/** With everything that its file says when it is to be whole: also the lists of words, which are long. */
-export async function showModel(server: ServerCaller, model: string, isWhole = false): Promise<ShownModel> {
-  // The shape of the family's description of a model.
-  return (await server.ask("/api/show", { model, ...(isWhole ? { verbose: true } : {}) })) as ShownModel;
+/** `verbose` adds all metadata, including long lists such as the vocabulary. */
+export async function showModel(server: ServerClient, model: string, verbose = false): Promise<ModelInfo> {
+  // The response of Ollama's /api/show.
+  return (await server.request("/api/show", { model, ...(verbose ? { verbose } : {}) })) as ModelInfo;
 }

@@ -12,12 +12,12 @@ test.each([
   ["models.example", "http://models.example:11434", false],
   ["http://models.example", "http://models.example", false],
   ["https://models.example/hearth/", "https://models.example/hearth", false],
-])("%s is the server at %s", (text, url, isLocal) => {
+])("%s is parsed as %s", (text, url, isLocal) => {
   expect(parseServerAddress(text)).toMatchObject({ url, isLocal });
 });
 
 test.each(["not an address", "ftp://host", "http://name:word@host", "", "host:port"])(
-  "%j is no address",
+  "%j is rejected",
   (text) => {
     expect(() => parseServerAddress(text)).toThrow("address-invalid");
   },

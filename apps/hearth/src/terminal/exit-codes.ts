@@ -1,11 +1,10 @@
-/** What scripts see; docs/command-line.md tells the same. */
+import { exitCodes as sharedExitCodes } from "@hearth-and-keep/failures";
+
+/** Exit codes for scripts, as documented in docs/hearth/command-line.md. */
 export const exitCodes = {
-  fine: 0,
-  unexpected: 1,
-  wrongWords: 2,
-  unreachable: 3,
-  keyRefused: 4,
-  noSuchModel: 5,
-  serverFailed: 6,
+  ...sharedExitCodes,
+  unauthorized: 4,
+  modelNotFound: 5,
+  serverError: 6,
   interrupted: 130,
 } as const;

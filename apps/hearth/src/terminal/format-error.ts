@@ -1,152 +1,175 @@
+import { type NextStep, nextStepFor, nextStepForStatus } from "@hearth-and-keep/hearth-contract";
 import type { CallFailure } from "../server-client/call-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { makeSafeLine } from "./untrusted-text.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
-/** What happened and why; below it what to type next. */
-export type Told = { readonly sentences: readonly string[]; readonly exitCode: number };
+/** What happened, and what to type next. */
+export type ErrorMessage = {
+  readonly messages: readonly string[];
+  readonly nextSteps: readonly string[];
+  readonly exitCode: number;
+};
 
-/** Every way a command can fail at its server, in words for the person who typed it. */
-export function explainCall(failure: CallFailure): Told {
+type Failure<Kind extends CallFailure["kind"]> = Extract<CallFailure, { kind: Kind }>;
+
+/** The message, the next steps and the exit code for every failure of a call to a server. */
+export function formatCallFailure(failure: CallFailure): ErrorMessage {
   switch (failure.kind) {
     case "address-invalid":
-      return wrong(
-        `Cannot use ${failure.where} "${failure.text}": it is no address`,
-        "write it as host, host:port or http://host:port",
+      return usageError(
+        `Invalid ${failure.where} "${failure.text}": not a server address`,
+        "use host, host:port or http://host:port",
       );
     case "key-file-unreadable":
-      return wrong(
-        `Cannot read the key: there is no readable file "${failure.file}"`,
-        "name the file with --api-key-file",
+      return usageError(
+        `Cannot read the API key from "${failure.file}"`,
+        "pass a readable file with --api-key-file",
       );
     case "server-unreachable":
-      return explainUnreachable(failure);
-    case "server-strange":
-      return tell(exitCodes.serverFailed, `What answers at ${failure.url} is no Hearth and no Ollama`, [
-        "look what uses that port, or name another server with --host",
-      ]);
-    case "key-refused":
-      return explainKey(failure);
-    case "server-model-missing":
-      return explainMissing(failure);
-    case "server-refused":
-      return explainRefusal(failure);
-    case "answer-cut-off":
-      return tell(exitCodes.serverFailed, "The answer broke off: the server ended, or the connection did", [
-        "hearth logs shows what the server said last; hearth doctor looks at this machine",
-      ]);
-    case "server-start-failed":
-      return explainStart(failure);
-    case "own-folder-unusable":
-      return wrong(
-        `Cannot keep the server's log in ${failure.folder}: ${failure.reason}`,
-        "set HOME to a folder of yours; or hearth serve --models FOLDER in a terminal of its own",
+      return formatUnreachable(failure);
+    case "unexpected-server":
+      return errorMessage(
+        exitCodes.serverError,
+        `The server at ${failure.url} is neither Hearth nor Ollama`,
+        "check which program uses that port, or choose another server with --host",
       );
-    case "words-wrong":
-      return wrong(failure.sentence, failure.next);
-    case "terminal-missing":
-      return wrong(
-        "Cannot chat here: this is no terminal, and nothing was said to the model",
-        `${failure.command} "your question", or pipe a text into it`,
+    case "error-response":
+      return formatErrorResponse(failure);
+    case "response-truncated":
+      return errorMessage(
+        exitCodes.serverError,
+        "The connection closed before the response was complete",
+        'run "hearth logs" to see the server\'s last messages, or "hearth doctor" to check this machine',
+      );
+    case "server-start-failed":
+      return formatStartFailure(failure);
+    case "app-folder-unusable":
+      return usageError(
+        `Cannot write the server's log in ${failure.folder}: ${failure.reason}`,
+        'set HOME to a writable folder, or run "hearth serve --models FOLDER" in another terminal',
+      );
+    case "usage-error":
+      return usageError(failure.message, failure.next);
+    case "not-a-terminal":
+      return usageError(
+        "Cannot start a chat: this is not a terminal, and no prompt was given",
+        `run ${failure.command} "your prompt", or pipe text into it`,
       );
     case "interrupted":
-      return { sentences: failure.sentences, exitCode: exitCodes.interrupted };
+      return { messages: failure.messages, nextSteps: [], exitCode: exitCodes.interrupted };
   }
 }
 
-function tell(exitCode: number, said: string | readonly string[], next: readonly string[]): Told {
-  return { sentences: [...[said].flat(), ...next.map((each) => `Next: ${each}`)], exitCode };
+/** The lines to print. */
+export function formatLines({ messages, nextSteps }: ErrorMessage): readonly string[] {
+  return [...messages, ...nextSteps.map((step) => `Next: ${step}`)];
 }
 
-function wrong(sentence: string, next?: string): Told {
-  return tell(exitCodes.wrongWords, sentence, next === undefined ? [] : [next]);
+function errorMessage(exitCode: number, message: string, nextStep: string | undefined): ErrorMessage {
+  return { messages: [message], nextSteps: nextStep === undefined ? [] : [nextStep], exitCode };
 }
 
-function explainUnreachable({ url, reason, isLocal }: CallFailure & { kind: "server-unreachable" }): Told {
-  return tell(exitCodes.unreachable, `Cannot reach a server at ${url}: ${reason}`, [
+function usageError(message: string, nextStep?: string): ErrorMessage {
+  return errorMessage(exitCodes.usage, message, nextStep);
+}
+
+function formatUnreachable({ url, reason, isLocal }: Failure<"server-unreachable">): ErrorMessage {
+  return errorMessage(
+    exitCodes.unavailable,
+    `Cannot reach a server at ${url}: ${reason}`,
     isLocal
-      ? "hearth serve starts one here, and hearth run MODEL does; HEARTH_HOST or --host names another"
-      : "look whether it runs there, and whether HEARTH_HOST or --host is right",
-  ]);
-}
-
-/** What the server said itself, with its own code where people can do something about it. */
-function explainStart({ lines, exitCode }: CallFailure & { kind: "server-start-failed" }): Told {
-  const said = lines.filter((line) => !line.startsWith("Next: ")).map((line) => `  ${makeSafeLine(line)}`);
-  const next = lines.flatMap((line) => /^Next: (.*)/u.exec(line)?.[1] ?? []).map(makeSafeLine);
-  const usual =
-    exitCode === exitCodes.unreachable
-      ? "end that program, or set HEARTH_PORT to another port"
-      : "hearth serve shows why, hearth doctor looks at this machine";
-  return tell(
-    exitCode === exitCodes.wrongWords || exitCode === exitCodes.unreachable
-      ? exitCode
-      : exitCodes.serverFailed,
-    ["Cannot start the server in the background", ...said],
-    next.length === 0 ? [usual] : next,
+      ? 'start one with "hearth serve" or "hearth run MODEL", or choose another with HEARTH_HOST or --host'
+      : "check that it is running, and that HEARTH_HOST or --host is correct",
   );
 }
 
-function explainKey({ url, hasKey }: CallFailure & { kind: "key-refused" }): Told {
-  return hasKey
-    ? tell(exitCodes.keyRefused, `The server at ${url} refuses this key`, [
-        "put the right one in HEARTH_API_KEY, or in a file for --api-key-file",
-      ])
-    : tell(exitCodes.keyRefused, `The server at ${url} wants a key, and none was given`, [
-        "export HEARTH_API_KEY=…, or name a file with --api-key-file",
-      ]);
+/** Relays the lines that the server printed, and its exit code where the user can correct the cause. */
+function formatStartFailure({ lines, exitCode }: Failure<"server-start-failed">): ErrorMessage {
+  const isCorrectable = exitCode === exitCodes.usage || exitCode === exitCodes.unavailable;
+  return {
+    messages: [
+      "Cannot start the server in the background",
+      ...lines.map((line) => `  ${sanitizeLine(line)}`),
+    ],
+    nextSteps: [
+      exitCode === exitCodes.unavailable
+        ? "stop that program, or set HEARTH_PORT to another port"
+        : 'run "hearth serve" to see the error, or "hearth doctor" to check this machine',
+    ],
+    exitCode: isCorrectable ? exitCode : exitCodes.serverError,
+  };
 }
 
-function explainMissing({ model, isRemote }: CallFailure & { kind: "server-model-missing" }): Told {
-  const name = makeSafeLine(model);
-  if (isRemote) {
-    const named = name === "" ? "that model" : `the model "${name}"`;
-    return tell(exitCodes.noSuchModel, `The registry does not have ${named}`, [
-      "look how it is spelled; the part after the colon is a tag, as in qwen3:8b",
-    ]);
+function formatErrorResponse(failure: Failure<"error-response">): ErrorMessage {
+  const { code, details, status } = failure;
+  const step = code === undefined ? nextStepForStatus(status) : nextStepFor(code, details);
+  const [exitCode, message] = describeError(failure);
+  return errorMessage(exitCode, message, step === undefined ? undefined : formatNextStep(step));
+}
+
+function describeError(failure: Failure<"error-response">): readonly [exitCode: number, message: string] {
+  const { code, details, status, url } = failure;
+  const model = sanitizeLine(details.model ?? "");
+  if (code === "key-missing") return [exitCodes.unauthorized, `The server at ${url} requires an API key`];
+  if (code === "key-invalid" || code === "keys-conflict") {
+    return [exitCodes.unauthorized, `The server at ${url} rejected the API key`];
   }
-  return tell(exitCodes.noSuchModel, `There is no model "${name}" on the server`, [
-    `hearth list shows what is there, hearth pull ${name} fetches it`,
-  ]);
+  if (code === "model-not-found") return [exitCodes.modelNotFound, `Model "${model}" not found`];
+  if (code === "remote-model-not-found") {
+    return [exitCodes.modelNotFound, `The registry has no model "${model}"`];
+  }
+  const exitCode = status >= 500 ? exitCodes.serverError : exitCodes.usage;
+  return [exitCode, `Server error: ${sanitizeLine(failure.message)}`];
 }
 
-/** What helps against the refusals that people meet. */
-const remedies: readonly (readonly [words: RegExp, next: string])[] = [
-  [
-    /more system memory/u,
-    "hearth ps shows what is loaded, hearth stop MODEL frees its memory; or take a smaller model",
-  ],
-  [
-    /no space left|disk is full/u,
-    "hearth prune frees what no model needs, hearth remove MODEL frees a model",
-  ],
-  [
-    /unexpectedly stopped|stopped too often/u,
-    "try again; hearth logs shows what the engine said, hearth doctor looks at this machine",
-  ],
-  [/unable to load model|is damaged/u, "hearth remove MODEL and hearth pull MODEL fetch it anew"],
-  [/timed out waiting/u, "try again; hearth doctor looks at this machine"],
-  [/server busy|is stopping/u, "try again in a moment"],
-  [/does not support/u, "hearth show MODEL lists what it can do"],
-  [/prompt too long/u, "say less, or give it more room with /set parameter num_ctx 16384"],
-  [
-    /private address|private-registries/u,
-    "hearth serve --private-registries HOST, and --insecure for plain http",
-  ],
-  [/invalid model name/u, "a name is like model, model:tag or team/model:tag"],
-  [/Cannot reach /u, "look whether this machine is online, then try again: what arrived is kept"],
-  [/store that is only read/u, "that model belongs to an Ollama on this machine; remove it there"],
-  [
-    /runs on engines elsewhere/u,
-    "take another name, or change the file that hearth serve --engines-file names",
-  ],
-];
+type Step<Action> = Extract<NextStep, { action: Action }>;
 
-function explainRefusal({ status, text }: CallFailure & { kind: "server-refused" }): Told {
-  const remedy = remedies.find(([words]) => words.test(text))?.[1];
-  const next = remedy === undefined ? [] : [remedy];
-  return tell(
-    status >= 500 ? exitCodes.serverFailed : exitCodes.wrongWords,
-    `The server says: ${makeSafeLine(text)}`,
-    next,
-  );
+export function formatNextStep(step: NextStep): string {
+  // The formatter is looked up by the action of the step it receives.
+  const format = stepFormats[step.action] as (step: NextStep) => string;
+  return format(step);
+}
+
+/** Values come from the server, so they are sanitized. */
+const stepFormats: { readonly [Action in NextStep["action"]]: (step: Step<Action>) => string } = {
+  "pull-model": ({ model }) =>
+    `run "hearth pull ${sanitizeLine(model)}" to download it, or "hearth list" to see the local models`,
+  "check-name": () => "check the name: it looks like model, model:tag or team/model:tag, e.g. qwen3:8b",
+  retry: ({ afterSeconds }) =>
+    afterSeconds === undefined ? "try again in a moment" : `try again in ${afterSeconds} s`,
+  "provide-key": () => "set HEARTH_API_KEY, or pass a file with --api-key-file",
+  "correct-key": () => "correct the key in HEARTH_API_KEY, or in the file of --api-key-file",
+  "use-allowed-address": () => 'call the server by a name it allows; see --allowed-hosts of "hearth serve"',
+  "use-smaller-model": () =>
+    'use a smaller model, or unload one with "hearth stop MODEL"; "hearth ps" lists the loaded ones',
+  "use-capable-model": ({ model = "MODEL" }) =>
+    `run "hearth show ${sanitizeLine(model)}" to see what it supports, or use another model`,
+  "use-local-model": () => 'use a local model; "hearth list" shows them',
+  "shorten-prompt": ({ promptTokens }) =>
+    `shorten the prompt, or enlarge the context with /set parameter num_ctx ${contextFor(promptTokens)}`,
+  "send-less": () => "send less at once, e.g. fewer or smaller images",
+  "free-disk-space": () =>
+    'run "hearth prune" to delete unused files, or "hearth remove MODEL" to delete a model',
+  "replace-model": ({ model = "MODEL" }) =>
+    `run "hearth remove ${sanitizeLine(model)}" and "hearth pull ${sanitizeLine(model)}" to download it again`,
+  "replace-file": () => "download the file again; only GGUF files are supported",
+  "specify-source": () =>
+    'run "hearth create NAME --from FILE.gguf" or "hearth create NAME -f Modelfile", not both',
+  "allow-registry": ({ host = "HOST" }) =>
+    `start the server with "hearth serve --private-registries ${sanitizeLine(host)}"; for plain HTTP, add --insecure to the command`,
+  "check-registry-access": () =>
+    "check that the model is public, or that this machine may access the registry",
+  "check-connection": () => "check your connection and try again; a download resumes where it stopped",
+  "use-owning-program": () => "the model belongs to an Ollama on the server's machine; change it there",
+  "edit-engines-file": () =>
+    'use another name, or edit the file that "hearth serve" reads with --engines-file',
+  "check-server-version": () =>
+    'the server may be an older version; compare "hearth --version" on both machines',
+  "check-server-log": () =>
+    'try again; run "hearth logs" to see the cause, or "hearth doctor" to check this machine',
+};
+
+/** The next power of two that holds the prompt and leaves room for a response. */
+function contextFor(promptTokens = 8192): number {
+  return 2 ** Math.ceil(Math.log2(promptTokens + 1024));
 }

@@ -1,66 +1,66 @@
 import { StringDecoder } from "node:string_decoder";
-import { KeyIntake, type Stroke } from "./bracketed-paste.ts";
+import { InputParser, type TerminalInput } from "./bracketed-paste.ts";
 
 export type Keyboard = Disposable & {
-  /** Gives the terminal back until this process is continued. */
+  /** Restores the terminal and suspends this process until it is continued. */
   readonly suspend: (onContinue: () => void) => void;
 };
 
-type KeyboardPlan = {
-  readonly onStroke: (stroke: Stroke) => void;
-  /** The terminal is gone. */
+type KeyboardOptions = {
+  readonly onInput: (input: TerminalInput) => void;
+  /** Called when the terminal is closed. */
   readonly onEnd: () => void;
 };
 
-const startPasteMarks = "\u001B[?2004h";
-const endPasteMarks = "\u001B[?2004l";
-/** What ends this process without Node's telling it beforehand. */
-const endingSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const enableBracketedPaste = "\u001B[?2004h";
+const disableBracketedPaste = "\u001B[?2004l";
+/** Signals that terminate the process without running `exit` handlers. */
+const terminatingSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Every key as it is pressed, and pasted text with marks, until disposed; the terminal is left as it was found. */
-export function openKeyboard({ onStroke, onEnd }: KeyboardPlan): Keyboard {
+/** Reads keys and pasted text in raw mode until disposed, and then restores the terminal. */
+export function openKeyboard({ onInput, onEnd }: KeyboardOptions): Keyboard {
   const { stdin } = process;
-  const intake = new KeyIntake(onStroke);
+  const parser = new InputParser(onInput);
   const decoder = new StringDecoder("utf8");
-  const take = (bytes: Buffer): void => intake.take(decoder.write(bytes));
-  const end = (signal: NodeJS.Signals): void => {
-    giveBack();
-    for (const each of endingSignals) process.off(each, end);
+  const onData = (bytes: Buffer): void => parser.feed(decoder.write(bytes));
+  const terminate = (signal: NodeJS.Signals): void => {
+    restoreTerminal();
+    for (const each of terminatingSignals) process.off(each, terminate);
     process.kill(process.pid, signal);
   };
-  takeOver();
-  stdin.on("data", take).on("end", onEnd).on("error", onEnd).resume();
-  process.on("exit", giveBack);
-  for (const signal of endingSignals) process.on(signal, end);
+  enterRawMode();
+  stdin.on("data", onData).on("end", onEnd).on("error", onEnd).resume();
+  process.on("exit", restoreTerminal);
+  for (const signal of terminatingSignals) process.on(signal, terminate);
   return {
     suspend(onContinue) {
-      giveBack();
+      restoreTerminal();
       process.once("SIGCONT", () => {
-        takeOver();
+        enterRawMode();
         onContinue();
       });
       process.kill(process.pid, "SIGTSTP");
     },
     [Symbol.dispose]: () => {
-      intake.close();
-      giveBack();
-      stdin.off("data", take).off("end", onEnd).off("error", onEnd).pause();
-      process.off("exit", giveBack);
-      for (const signal of endingSignals) process.off(signal, end);
+      parser.close();
+      restoreTerminal();
+      stdin.off("data", onData).off("end", onEnd).off("error", onEnd).pause();
+      process.off("exit", restoreTerminal);
+      for (const signal of terminatingSignals) process.off(signal, terminate);
     },
   };
 }
 
-function takeOver(): void {
+function enterRawMode(): void {
   process.stdin.setRawMode(true);
-  process.stdout.write(startPasteMarks);
+  process.stdout.write(enableBracketedPaste);
 }
 
-function giveBack(): void {
+function restoreTerminal(): void {
   try {
-    process.stdout.write(endPasteMarks);
+    process.stdout.write(disableBracketedPaste);
     process.stdin.setRawMode(false);
   } catch {
-    // The window is closed, and nobody types in it any more.
+    // The terminal window is closed.
   }
 }

@@ -1,11 +1,11 @@
 import { lexer, type Token, type Tokens } from "marked";
 import type { Screen } from "./screen.ts";
-import { padTo, widthOf, wrapTo } from "./text-width.ts";
+import { displayWidth, padToWidth, wrapToWidth } from "./text-width.ts";
 
 export type Block = { readonly token: Token; readonly raw: string };
 
-/** What a text in Markdown is made of, the last part perhaps unfinished; together their raw texts are the text. */
-export function readMarkdown(text: string): readonly Block[] {
+/** Splits Markdown into blocks, whose raw texts add up to the input. The last block may be incomplete. */
+export function parseMarkdown(text: string): readonly Block[] {
   const blocks: Block[] = [];
   let before = "";
   for (const token of lexer(text)) {
@@ -19,115 +19,124 @@ export function readMarkdown(text: string): readonly Block[] {
   return blocks;
 }
 
-/** The lines of one block, none wider than the window. The text in it must have been made safe. */
+/** Renders one block in lines that fit the window. The text must already be sanitized. */
 export function renderBlock({ token }: Block, screen: Screen): readonly string[] {
-  return block(token, { screen, columns: screen.columns() - 1 });
+  return renderToken(token, { screen, columns: screen.columns() - 1 });
 }
 
-type Place = { readonly screen: Screen; readonly columns: number };
+type RenderContext = { readonly screen: Screen; readonly columns: number };
 
-// Each token has the fields of its type; marked's own union also holds tokens of extensions, of which there are none.
-function block(token: Token, place: Place): readonly string[] {
-  const { screen, columns } = place;
+// The casts follow from `type`: marked's union also contains generic extension tokens, which are not used here.
+function renderToken(token: Token, context: RenderContext): readonly string[] {
+  const { screen, columns } = context;
   switch (token.type) {
     case "space":
       return [""];
     case "hr":
       return [screen.style("dim", "─".repeat(Math.min(columns, 40)))];
     case "heading":
-      return wrapTo(screen.style("bold", inline(token.tokens ?? [], screen)), columns);
+      return wrapToWidth(screen.style("bold", renderInline(token.tokens ?? [], screen)), columns);
     case "code":
-      return codeBlock(String(token["text"]), place);
+      return renderCodeBlock(String(token["text"]), context);
     case "blockquote":
-      return within(token.tokens ?? [], place, { first: "│ ", rest: "│ " });
+      return renderNested(token.tokens ?? [], context, { first: "│ ", rest: "│ " });
     case "list":
-      // The type says which of marked's tokens it is.
-      return list(token as Tokens.List, place);
+      // `type` identifies the token.
+      return renderList(token as Tokens.List, context);
     case "table":
-      // As above.
-      return table(token as Tokens.Table, place);
+      // `type` identifies the token.
+      return renderTable(token as Tokens.Table, context);
     case "html":
-      return wrapTo(token.raw.trimEnd(), columns);
+      return wrapToWidth(token.raw.trimEnd(), columns);
     case "def":
       return [];
     default:
-      return wrapTo(inline("tokens" in token ? (token.tokens ?? [token]) : [token], screen), columns);
+      return wrapToWidth(
+        renderInline("tokens" in token ? (token.tokens ?? [token]) : [token], screen),
+        columns,
+      );
   }
 }
 
-/** Blocks inside another, with a mark before them. */
-function within(
+/** Renders blocks inside another block, with a prefix on each line. */
+function renderNested(
   tokens: readonly Token[],
-  { screen, columns }: Place,
-  marks: { readonly first: string; readonly rest: string },
+  { screen, columns }: RenderContext,
+  prefix: { readonly first: string; readonly rest: string },
 ): readonly string[] {
-  const inner = { screen, columns: Math.max(8, columns - widthOf(marks.first)) };
-  const lines = tokens.flatMap((token) => block(token, inner));
+  const inner = { screen, columns: Math.max(8, columns - displayWidth(prefix.first)) };
+  const lines = tokens.flatMap((token) => renderToken(token, inner));
   while (lines.at(-1) === "") lines.pop();
-  return lines.map((line, index) => screen.style("dim", index === 0 ? marks.first : marks.rest) + line);
+  return lines.map((line, index) => screen.style("dim", index === 0 ? prefix.first : prefix.rest) + line);
 }
 
-function codeBlock(text: string, { screen, columns }: Place): readonly string[] {
+function renderCodeBlock(text: string, { screen, columns }: RenderContext): readonly string[] {
   const bar = screen.style("dim", "  │ ");
-  // Breaking at spaces would change what the code looks like less than cutting it off.
+  // Long lines are wrapped rather than truncated, so that no code is lost.
   return text
     .split("\n")
-    .flatMap((line) => wrapTo(line, columns - 4).map((part) => bar + screen.style("cyan", part)));
+    .flatMap((line) => wrapToWidth(line, columns - 4).map((row) => bar + screen.style("cyan", row)));
 }
 
-function list({ ordered, start, items, loose }: Tokens.List, place: Place): readonly string[] {
+function renderList(
+  { ordered, start, items, loose }: Tokens.List,
+  context: RenderContext,
+): readonly string[] {
   return items.flatMap((item, index) => {
-    const box = item.task ? `[${item.checked === true ? "x" : " "}] ` : "";
-    const mark = `${ordered ? `${(start === "" ? 1 : start) + index}.` : "•"} ${box}`;
-    // A box is a block of its own in a close list, and stands inside the first paragraph of a loose one.
+    const checkbox = item.task ? `[${item.checked === true ? "x" : " "}] ` : "";
+    const marker = `${ordered ? `${(start === "" ? 1 : start) + index}.` : "•"} ${checkbox}`;
+    // In a tight list the checkbox is a token of the item; in a loose one it is inside the first paragraph.
     const tokens = item.tokens.filter(({ type }) => type !== "checkbox");
-    const lines = within(tokens, place, { first: mark, rest: " ".repeat(widthOf(mark)) });
-    return loose && index < items.length - 1 ? [...lines, ""] : lines.length === 0 ? [mark.trimEnd()] : lines;
+    const lines = renderNested(tokens, context, { first: marker, rest: " ".repeat(displayWidth(marker)) });
+    if (loose && index < items.length - 1) return [...lines, ""];
+    return lines.length === 0 ? [marker.trimEnd()] : lines;
   });
 }
 
-/** Columns as wide as their widest cell; where that is too wide for the window, one line for each cell. */
-function table({ header, rows }: Tokens.Table, { screen, columns }: Place): readonly string[] {
-  const names = header.map(({ tokens }) => inline(tokens, screen));
-  const cells = rows.map((row) => row.map(({ tokens }) => inline(tokens, screen)));
+/** Aligned columns; a table that is too wide for the window is rendered as one line per cell. */
+function renderTable({ header, rows }: Tokens.Table, { screen, columns }: RenderContext): readonly string[] {
+  const names = header.map(({ tokens }) => renderInline(tokens, screen));
+  const cells = rows.map((row) => row.map(({ tokens }) => renderInline(tokens, screen)));
   const widths = names.map((name, column) =>
-    Math.max(widthOf(name), ...cells.map((row) => widthOf(row[column] ?? ""))),
+    Math.max(displayWidth(name), ...cells.map((row) => displayWidth(row[column] ?? ""))),
   );
-  const whole = widths.reduce((sum, width) => sum + width, 0) + 3 * (widths.length - 1);
-  if (whole > columns) {
+  const totalWidth = widths.reduce((sum, width) => sum + width, 0) + 3 * (widths.length - 1);
+  if (totalWidth > columns) {
     const records = cells.map((row) =>
-      row.flatMap((cell, column) => wrapTo(`${screen.style("bold", names[column] ?? "")}: ${cell}`, columns)),
+      row.flatMap((cell, column) =>
+        wrapToWidth(`${screen.style("bold", names[column] ?? "")}: ${cell}`, columns),
+      ),
     );
     return records.flatMap((record, index) => (index === 0 ? record : ["", ...record]));
   }
-  const draw = (row: readonly string[]): string =>
+  const renderRow = (row: readonly string[]): string =>
     row
-      .map((cell, column) => padTo(cell, widths[column] ?? 0))
+      .map((cell, column) => padToWidth(cell, widths[column] ?? 0))
       .join(screen.style("dim", " │ "))
       .trimEnd();
-  const line = screen.style("dim", widths.map((width) => "─".repeat(width)).join("─┼─"));
-  return [draw(names.map((name) => screen.style("bold", name))), line, ...cells.map(draw)];
+  const divider = screen.style("dim", widths.map((width) => "─".repeat(width)).join("─┼─"));
+  return [renderRow(names.map((name) => screen.style("bold", name))), divider, ...cells.map(renderRow)];
 }
 
-function inline(tokens: readonly Token[], screen: Screen): string {
-  return tokens.map((token) => inlineOne(token, screen)).join("");
+function renderInline(tokens: readonly Token[], screen: Screen): string {
+  return tokens.map((token) => renderInlineToken(token, screen)).join("");
 }
 
-function inlineOne(token: Token, screen: Screen): string {
+function renderInlineToken(token: Token, screen: Screen): string {
   const inner = (): string =>
-    "tokens" in token && token.tokens ? inline(token.tokens, screen) : decode(textOf(token));
+    "tokens" in token && token.tokens ? renderInline(token.tokens, screen) : decodeEntities(tokenText(token));
   switch (token.type) {
     case "strong":
       return screen.style("bold", inner());
     case "em":
       return screen.style("italic", inner());
     case "codespan":
-      return screen.style("cyan", textOf(token));
+      return screen.style("cyan", tokenText(token));
     case "del": {
       const text = inner();
-      const struck = screen.style("strikethrough", text);
-      // Without colours it would say what it takes back.
-      return struck === text ? `~~${struck}~~` : struck;
+      const styled = screen.style("strikethrough", text);
+      // Without styles, deleted text must not look like regular text.
+      return styled === text ? `~~${text}~~` : styled;
     }
     case "checkbox":
       return "";
@@ -140,18 +149,18 @@ function inlineOne(token: Token, screen: Screen): string {
         : `${inner()} (${screen.style("underline", href)})`;
     }
     case "image":
-      return `${textOf(token)} (${String(token["href"])})`;
+      return `${tokenText(token)} (${String(token["href"])})`;
     default:
       return inner();
   }
 }
 
-function textOf(token: Token): string {
+function tokenText(token: Token): string {
   return "text" in token ? String(token.text) : token.raw;
 }
 
-/** marked leaves entities as they were written. */
-function decode(text: string): string {
+/** marked does not decode HTML entities. */
+function decodeEntities(text: string): string {
   return text.replaceAll(/&(?:amp|lt|gt|quot|#39);/gu, (entity) => entities[entity] ?? entity);
 }
 

@@ -1,41 +1,67 @@
+import { type ErrorDetails, isFailureCode, nextStepFor } from "@hearth-and-keep/hearth-contract";
 import { CommanderError } from "commander";
+import type { CommandFailure } from "../failures.ts";
 import { CallError } from "../server-client/call-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { explainCall } from "./format-error.ts";
+import { formatCallFailure, formatLines, formatNextStep } from "./format-error.ts";
 import { errorScreen } from "./screen.ts";
-import { wrapTo } from "./text-width.ts";
+import { wrapToWidth } from "./text-width.ts";
 
-/** Says what went wrong on standard error and gives the exit code; what nobody expected is thrown on, as a defect. */
-export async function tellProblem(problem: unknown): Promise<number> {
-  if (problem instanceof CommanderError)
-    return problem.exitCode === 0 ? exitCodes.fine : exitCodes.wrongWords;
-  const { sentences, exitCode } =
-    problem instanceof CallError ? explainCall(problem.failure) : await explainOthers(problem);
-  for (const sentence of sentences) tellSentence(sentence);
+/** Prints the error to standard error and returns the exit code. Unexpected errors are rethrown. */
+export async function reportError(error: unknown): Promise<number> {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
+  if (error instanceof CallError) {
+    const message = formatCallFailure(error.failure);
+    for (const line of formatLines(message)) printToStderr(line);
+    return message.exitCode;
+  }
+  const { messages, exitCode } = await explainOtherError(error);
+  for (const message of messages) printToStderr(message);
   return exitCode;
 }
 
-/** Broken between words in a terminal; whole in a file, where it may be looked for. */
-export function tellSentence(sentence: string): void {
+/** Wraps between words in a terminal; elsewhere the text stays on one line, so that it can be searched for. */
+export function printToStderr(text: string): void {
   const columns = errorScreen.isTerminal ? errorScreen.columns() - 1 : Number.MAX_SAFE_INTEGER;
-  for (const line of wrapTo(sentence, columns)) errorScreen.line(line);
+  for (const line of wrapToWidth(text, columns)) errorScreen.writeLine(line);
 }
 
-type Wrong = { readonly write: (text: string) => void; readonly typed: string | undefined };
+type UsageErrorOptions = {
+  readonly write: (text: string) => void;
+  /** The command whose arguments are wrong, if it exists. */
+  readonly command: string | undefined;
+};
 
-/** Words of the parser, in ours. */
-export function tellWrongWords(text: string, { write, typed }: Wrong): void {
-  const [first = "", suggestion = ""] = text.trimEnd().split("\n");
-  write(`Cannot understand this: ${first.replace(/^error: /u, "").replaceAll("'", '"')}\n`);
-  const meant = /Did you mean (?:one of )?(.+)\?/u.exec(suggestion)?.[1];
-  const isUnknown = first.includes("unknown command");
-  const help = `hearth ${typed === undefined || isUnknown ? "" : `${typed} `}--help tells what can be typed`;
-  write(`Next: ${meant === undefined ? help : `did you mean ${meant}?`}\n`);
+/** Rewrites the argument parser's error in the format of all our errors. */
+export function reportUsageError(text: string, { write, command }: UsageErrorOptions): void {
+  const [first = "", ...suggestions] = text.trimEnd().split("\n");
+  const message = first
+    .slice(first.indexOf(":") + 1)
+    .trim()
+    .replaceAll("'", '"');
+  write(`${message.charAt(0).toUpperCase()}${message.slice(1)}\n`);
+  for (const suggestion of suggestions) write(`${suggestion.replace(/^\(|\)$/gu, "")}\n`);
+  write(`Next: see hearth ${command === undefined ? "" : `${command} `}--help\n`);
 }
 
-/** Settings, the store and the server's own start; loaded only now, because commands that call know none of it. */
-async function explainOthers(problem: unknown) {
-  const { explainProblem } = await import("@hearth-and-keep/command-line");
+/** Settings, the store and the server's own start. Loaded only here, because client commands do not need them. */
+async function explainOtherError(error: unknown) {
+  const { explainError } = await import("@hearth-and-keep/command-line");
   const { explainFailure } = await import("../failures.ts");
-  return explainProblem(problem, explainFailure);
+  return explainError(error, (failure: CommandFailure) => {
+    const { messages, exitCode } = explainFailure(failure);
+    const step = isFailureCode(failure.kind) ? nextStepFor(failure.kind, detailsOf(failure)) : undefined;
+    return {
+      messages: [...messages, ...(step === undefined ? [] : [`Next: ${formatNextStep(step)}`])],
+      exitCode,
+    };
+  });
+}
+
+function detailsOf(failure: CommandFailure): ErrorDetails {
+  return {
+    ...("model" in failure ? { model: failure.model } : {}),
+    ...("host" in failure ? { host: failure.host } : {}),
+    ...(failure.kind === "address-forbidden" ? { reason: failure.reason } : {}),
+  };
 }

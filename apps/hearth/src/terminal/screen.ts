@@ -1,14 +1,14 @@
 import { styleText } from "node:util";
 
-/** Where we write to, and what it can show. */
+/** An output stream and its capabilities. */
 export type Screen = {
-  /** A window that a person looks at; otherwise a pipe or a file, which gets plain lines. */
+  /** False for a pipe or a file, which receives plain lines. */
   readonly isTerminal: boolean;
   readonly columns: () => number;
   readonly rows: () => number;
   readonly write: (text: string) => void;
-  readonly line: (text?: string) => void;
-  /** Colours where the terminal has them and neither NO_COLOR nor a pipe forbids; FORCE_COLOR wins. */
+  readonly writeLine: (text?: string) => void;
+  /** Applies a style if the terminal supports it; NO_COLOR and pipes turn styles off, FORCE_COLOR turns them on. */
   readonly style: (format: Style, text: string) => string;
 };
 
@@ -24,16 +24,16 @@ type Style =
   | "cyan"
   | "magenta";
 
-const usualColumns = 80;
-const usualRows = 24;
+const defaultColumns = 80;
+const defaultRows = 24;
 
 function openScreen(stream: NodeJS.WriteStream): Screen {
   return {
     isTerminal: stream.isTTY,
-    columns: () => Math.max(20, stream.columns ?? usualColumns),
-    rows: () => Math.max(4, stream.rows ?? usualRows),
+    columns: () => Math.max(20, stream.columns ?? defaultColumns),
+    rows: () => Math.max(4, stream.rows ?? defaultRows),
     write: (text) => void stream.write(text),
-    line: (text = "") => void stream.write(`${text}\n`),
+    writeLine: (text = "") => void stream.write(`${text}\n`),
     style: (format, text) => (text === "" ? "" : styleText(format, text, { stream })),
   };
 }

@@ -1,15 +1,18 @@
 import { expect, test } from "vitest";
-import { readMarkdown, renderBlock } from "./markdown.ts";
+import { parseMarkdown, renderBlock } from "./markdown.ts";
 import type { Screen } from "./screen.ts";
 import { openStreamedMarkdown } from "./streamed-markdown.ts";
-import { widthOf } from "./text-width.ts";
+import { displayWidth } from "./text-width.ts";
 
-/** A window that keeps what is written to it, without colours. */
-function openRecorded(columns = 40): { readonly screen: Screen; readonly lines: () => readonly string[] } {
+/** A screen that records its lines, without styles. */
+function openRecordingScreen(columns = 40): {
+  readonly screen: Screen;
+  readonly lines: () => readonly string[];
+} {
   const lines: string[] = [""];
   const write = (text: string): void => {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a region moves by
-    // oxlint-disable-next-line no-control-regex -- what a region moves by
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: matches cursor movements
+    // oxlint-disable-next-line no-control-regex -- matches cursor movements
     for (const part of text.split(/(\u001B\[\??\d*[A-Za-z]|\r|\n)/u)) {
       const up = part.startsWith("\u001B") ? /\[(\d+)A$/u.exec(part)?.[1] : undefined;
       if (up !== undefined) lines.splice(lines.length - 1 - Number(up));
@@ -26,7 +29,7 @@ function openRecorded(columns = 40): { readonly screen: Screen; readonly lines: 
     columns: () => columns,
     rows: () => 50,
     write,
-    line: (text = "") => write(`${text}\n`),
+    writeLine: (text = "") => write(`${text}\n`),
     style: (_format, text) => text,
   };
   return { screen, lines: () => lines.slice(0, -1) };
@@ -35,15 +38,15 @@ function openRecorded(columns = 40): { readonly screen: Screen; readonly lines: 
 const text =
   "# Title\n\nA *long* paragraph with **many** words in it, which is broken.\n\n- one\n- two\n\n```\ncode\n```\n\nEnd.\n";
 
-test("what the blocks but the last were read from is how the text begins, so that nothing is lost or drawn twice", () => {
+test("the raw texts of complete blocks are a prefix of the text, so that nothing is lost or printed twice", () => {
   for (let end = 0; end <= text.length; end += 1) {
-    const settled = readMarkdown(text.slice(0, end)).slice(0, -1);
-    expect(text.startsWith(settled.map(({ raw }) => raw).join(""))).toBe(true);
+    const complete = parseMarkdown(text.slice(0, end)).slice(0, -1);
+    expect(text.startsWith(complete.map(({ raw }) => raw).join(""))).toBe(true);
   }
 });
 
-test.each([1, 3, 7, 1000])("pieces of %i letters end in the same lines", (size) => {
-  const { screen, lines } = openRecorded();
+test.each([1, 3, 7, 1000])("chunks of %i characters result in the same lines", (size) => {
+  const { screen, lines } = openRecordingScreen();
   const shown = openStreamedMarkdown(screen);
   for (let start = 0; start < text.length; start += size) shown.add(text.slice(start, start + size));
   shown.end();
@@ -62,20 +65,20 @@ test.each([1, 3, 7, 1000])("pieces of %i letters end in the same lines", (size) 
   ]);
 });
 
-test("a table that is too wide for the window becomes one line for each cell", () => {
-  const { screen } = openRecorded(24);
-  const [block] = readMarkdown("| name | meaning |\n|---|---|\n| first | something rather long |\n");
+test("a table that is too wide for the window is rendered as one line per cell", () => {
+  const { screen } = openRecordingScreen(24);
+  const [block] = parseMarkdown("| name | meaning |\n|---|---|\n| first | something rather long |\n");
   const lines = block === undefined ? [] : renderBlock(block, screen);
   expect(lines).toEqual(["name: first", "meaning: something", "rather long"]);
-  for (const line of lines) expect(widthOf(line)).toBeLessThan(24);
+  for (const line of lines) expect(displayWidth(line)).toBeLessThan(24);
 });
 
-test("a task has one box and its text beside it, code stays as written, and what is struck out is seen to be", () => {
-  const { screen } = openRecorded();
-  const draw = (markdown: string) => readMarkdown(markdown).flatMap((block) => renderBlock(block, screen));
-  expect(draw("- [x] done thing\n- [ ] open")).toEqual(["• [x] done thing", "• [ ] open"]);
-  expect(draw("1. [x] loose\n\n2. plain")).toEqual(["1. [x] loose", "", "2. plain"]);
-  expect(draw("`&lt;` is &lt;")).toEqual(["&lt; is <"]);
-  expect(draw("```\n&amp;\n```")).toEqual(["  │ &amp;"]);
-  expect(draw("~~wrong~~ right")).toEqual(["~~wrong~~ right"]);
+test("a task has one checkbox beside its text, code is not decoded, and deleted text is marked", () => {
+  const { screen } = openRecordingScreen();
+  const render = (markdown: string) => parseMarkdown(markdown).flatMap((block) => renderBlock(block, screen));
+  expect(render("- [x] done thing\n- [ ] open")).toEqual(["• [x] done thing", "• [ ] open"]);
+  expect(render("1. [x] loose\n\n2. plain")).toEqual(["1. [x] loose", "", "2. plain"]);
+  expect(render("`&lt;` is &lt;")).toEqual(["&lt; is <"]);
+  expect(render("```\n&amp;\n```")).toEqual(["  │ &amp;"]);
+  expect(render("~~wrong~~ right")).toEqual(["~~wrong~~ right"]);
 });

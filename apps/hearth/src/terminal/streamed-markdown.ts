@@ -1,16 +1,16 @@
 import { openLiveRegion } from "./live-region.ts";
-import { type Block, readMarkdown, renderBlock } from "./markdown.ts";
+import { type Block, parseMarkdown, renderBlock } from "./markdown.ts";
+import { sanitizeText } from "./sanitize-text.ts";
 import type { Screen } from "./screen.ts";
-import { makeSafe } from "./untrusted-text.ts";
 
-/** Draws Markdown while it is being written. */
+/** Renders Markdown while it is being generated. */
 export type StreamedMarkdown = { add(text: string): void; end(): void };
 
-const drawEveryMilliseconds = 40;
+const drawIntervalMilliseconds = 40;
 
 /**
- * Blocks that are followed by another are printed once and for good; only the last one, which may still become
- * something else, is drawn anew. So the cost of a piece of text is that of its block, however long the answer is.
+ * Complete blocks are printed once; only the last block, which may still change, is redrawn. The cost of a chunk depends
+ * on the size of its block, not on the length of the response.
  */
 export function openStreamedMarkdown(screen: Screen): StreamedMarkdown {
   const region = openLiveRegion(screen);
@@ -24,15 +24,15 @@ export function openStreamedMarkdown(screen: Screen): StreamedMarkdown {
   const draw = (isLast: boolean): void => {
     clearTimeout(timer);
     timer = undefined;
-    const blocks = readMarkdown(unfinished);
-    const settled = isLast ? blocks.length : countSettled(blocks, unfinished);
-    for (const block of blocks.slice(0, settled)) {
+    const blocks = parseMarkdown(unfinished);
+    const complete = isLast ? blocks.length : countCompleteBlocks(blocks, unfinished);
+    for (const block of blocks.slice(0, complete)) {
       region.show(render(block));
-      region.keep();
+      region.commit();
       isFirst = false;
       unfinished = unfinished.slice(block.raw.length);
     }
-    const open = blocks.slice(settled);
+    const open = blocks.slice(complete);
     if (open.length > 0)
       region.show(
         open.flatMap((block, index) => (index === 0 ? render(block) : ["", ...renderBlock(block, screen)])),
@@ -40,16 +40,16 @@ export function openStreamedMarkdown(screen: Screen): StreamedMarkdown {
   };
   return {
     add(text) {
-      unfinished += makeSafe(text);
-      timer ??= setTimeout(() => draw(false), drawEveryMilliseconds);
+      unfinished += sanitizeText(text);
+      timer ??= setTimeout(() => draw(false), drawIntervalMilliseconds);
     },
     end: () => draw(true),
   };
 }
 
-/** All but the last; none when the parser has changed the text, so that it could not be cut off where they end. */
-function countSettled(blocks: readonly Block[], text: string): number {
-  const settled = blocks.slice(0, -1);
-  const isSame = text.startsWith(settled.map(({ raw }) => raw).join(""));
-  return isSame ? settled.length : 0;
+/** All blocks but the last. If the parser changed the text, offsets do not match, and no block counts as complete. */
+function countCompleteBlocks(blocks: readonly Block[], text: string): number {
+  const complete = blocks.slice(0, -1);
+  const isUnchanged = text.startsWith(complete.map(({ raw }) => raw).join(""));
+  return isUnchanged ? complete.length : 0;
 }

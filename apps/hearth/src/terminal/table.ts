@@ -1,54 +1,54 @@
+import { sanitizeLine } from "./sanitize-text.ts";
 import type { Screen } from "./screen.ts";
-import { cutTo, padTo, widthOf } from "./text-width.ts";
-import { makeSafeLine } from "./untrusted-text.ts";
+import { displayWidth, padToWidth, truncateToWidth } from "./text-width.ts";
 
-export type TableFit = {
+export type TableOptions = {
   readonly screen: Pick<Screen, "isTerminal" | "columns">;
-  /** Names of columns in the order in which a narrow window goes without them; the others stay. */
-  readonly least: readonly string[];
+  /** Headers of the columns that a narrow window may shorten and drop, least important first. */
+  readonly dropOrder: readonly string[];
 };
 
-const widestGap = 4;
+const wideGap = 4;
 const narrowGap = 2;
-const leastColumns = 6;
+const minColumnWidth = 7;
 
 /**
- * Columns one under the other, with their names above in capitals. In a terminal no line is broken: the gaps shrink,
- * then the least important columns are shortened, then left out, then the rest is cut. A script gets all of it.
+ * Renders aligned columns with headers. In a terminal, lines are never wrapped: the gaps shrink, then the least
+ * important columns are shortened, then dropped, then lines are truncated. A pipe receives the full table.
  */
-export function drawTable(
-  names: readonly string[],
+export function renderTable(
+  headers: readonly string[],
   rows: readonly (readonly string[])[],
-  { screen, least }: TableFit,
+  { screen, dropOrder }: TableOptions,
 ): readonly string[] {
-  const table = [names, ...rows.map((row) => row.map(makeSafeLine))];
-  const room = screen.isTerminal ? screen.columns() - 1 : Number.MAX_SAFE_INTEGER;
-  const widths = names.map((_, column) => Math.max(...table.map((row) => widthOf(row[column] ?? ""))));
-  const order = least.map((name) => names.indexOf(name));
-  const gap = widthOfLine(widths, widestGap) <= room ? widestGap : narrowGap;
-  for (const isLeftOut of [false, true]) {
+  const table = [headers, ...rows.map((row) => row.map(sanitizeLine))];
+  const maxWidth = screen.isTerminal ? screen.columns() - 1 : Number.MAX_SAFE_INTEGER;
+  const widths = headers.map((_, column) => Math.max(...table.map((row) => displayWidth(row[column] ?? ""))));
+  const order = dropOrder.map((header) => headers.indexOf(header));
+  const gap = lineWidth(widths, wideGap) <= maxWidth ? wideGap : narrowGap;
+  for (const isDropped of [false, true]) {
     for (const column of order)
-      narrow(widths, column, { isLeftOut, surplus: widthOfLine(widths, gap) - room });
+      shrinkColumn(widths, column, { isDropped, surplus: lineWidth(widths, gap) - maxWidth });
   }
   return table.map((row) => {
-    const shown = row.flatMap((cell, column) => {
+    const cells = row.flatMap((cell, column) => {
       const width = widths[column] ?? 0;
-      return width === 0 ? [] : [padTo(cutTo(cell, width), width)];
+      return width === 0 ? [] : [padToWidth(truncateToWidth(cell, width), width)];
     });
-    return cutTo(shown.join(" ".repeat(gap)).trimEnd(), room);
+    return truncateToWidth(cells.join(" ".repeat(gap)).trimEnd(), maxWidth);
   });
 }
 
-function widthOfLine(widths: readonly number[], gap: number): number {
+function lineWidth(widths: readonly number[], gap: number): number {
   const shown = widths.filter((width) => width > 0);
   return shown.reduce((sum, width) => sum + width, 0) + gap * Math.max(0, shown.length - 1);
 }
 
-type Narrowing = { readonly isLeftOut: boolean; readonly surplus: number };
+type ShrinkOptions = { readonly isDropped: boolean; readonly surplus: number };
 
-/** Takes from one column what the line has too much, as far as the column can give it. */
-function narrow(widths: number[], column: number, { isLeftOut, surplus }: Narrowing): void {
+/** Shrinks a column by the surplus width of the line, down to a minimum, or drops it. */
+function shrinkColumn(widths: number[], column: number, { isDropped, surplus }: ShrinkOptions): void {
   const width = widths[column] ?? 0;
   if (surplus <= 0 || width === 0) return;
-  widths[column] = isLeftOut ? 0 : Math.max(Math.min(leastColumns, width), width - surplus);
+  widths[column] = isDropped ? 0 : Math.max(Math.min(minColumnWidth, width), width - surplus);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutTo, padTo, widthOf, wrapTo } from "./text-width.ts";
+import { displayWidth, padToWidth, truncateToWidth, wrapToWidth } from "./text-width.ts";
 
 test.each([
   ["abc", 3],
@@ -9,27 +9,38 @@ test.each([
   ["🇫🇷", 2],
   ["❤️", 2],
   ["\u001B[1mbold\u001B[22m", 4],
-])("%j takes %i columns", (text, columns) => {
-  expect(widthOf(text)).toBe(columns);
+])("%j occupies %i columns", (text, columns) => {
+  expect(displayWidth(text)).toBe(columns);
 });
 
-test("text is cut and filled to columns, not to letters", () => {
-  expect(cutTo("漢字漢字", 6)).toBe("漢字…");
-  expect(cutTo("short", 6)).toBe("short");
-  expect(padTo("漢", 4)).toBe("漢  ");
+test("text is truncated and padded by columns, not by characters", () => {
+  expect(truncateToWidth("漢字漢字", 6)).toBe("漢字…");
+  expect(truncateToWidth("short", 6)).toBe("short");
+  expect(padToWidth("漢", 4)).toBe("漢  ");
 });
 
-test("lines break at spaces, long words inside, and none is wider than the window", () => {
-  expect(wrapTo("one two three", 8)).toEqual(["one two", "three"]);
-  expect(wrapTo("a漢字漢字漢字", 5)).toEqual(["a漢字", "漢字", "漢字"]);
-  for (const line of wrapTo(`${"word ".repeat(50)}${"x".repeat(90)}`, 17)) {
-    expect(widthOf(line)).toBeLessThanOrEqual(17);
+test("lines are wrapped at spaces and inside long words, and none is wider than the window", () => {
+  expect(wrapToWidth("one two three", 8)).toEqual(["one two", "three"]);
+  expect(wrapToWidth("a漢字漢字漢字", 5)).toEqual(["a漢字", "漢字", "漢字"]);
+  for (const line of wrapToWidth(`${"word ".repeat(50)}${"x".repeat(90)}`, 17)) {
+    expect(displayWidth(line)).toBeLessThanOrEqual(17);
   }
 });
 
-test("a colour that is open at a break is closed before it and opened after it", () => {
-  expect(wrapTo("\u001B[1mone two\u001B[22m", 4)).toEqual([
-    "\u001B[1mone\u001B[0m",
+test("a style that is open at a line break is closed before it and reopened after it", () => {
+  expect(wrapToWidth("\u001B[1mone two\u001B[22m", 4)).toEqual([
+    "\u001B[1mone\u001B[22m",
     "\u001B[1mtwo\u001B[22m",
   ]);
+});
+
+test("a wrapped line keeps its indentation, and a full line adds neither spaces nor empty lines", () => {
+  expect(wrapToWidth("    if (ready) start();", 15)).toEqual(["    if (ready)", "start();"]);
+  expect(wrapToWidth("three seven eight", 5)).toEqual(["three", "seven", "eight"]);
+  expect(wrapToWidth("      deep", 4)).toEqual(["   d", "eep"]);
+});
+
+test("a text that fits is not changed", () => {
+  const decomposed = "e\u0301  x ";
+  expect(wrapToWidth(decomposed, 80)).toEqual([decomposed]);
 });

@@ -1,8 +1,8 @@
+import { formatBytes, formatDuration } from "./format-units.ts";
 import { openLiveRegion } from "./live-region.ts";
-import { tellBytes, tellSeconds } from "./measures.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 import type { Screen } from "./screen.ts";
-import { cutTo, padTo } from "./text-width.ts";
-import { makeSafeLine } from "./untrusted-text.ts";
+import { padToWidth, truncateToWidth } from "./text-width.ts";
 
 /** One step of a pull, a push, an upload or a creation. */
 export type ProgressStep = {
@@ -13,138 +13,151 @@ export type ProgressStep = {
 };
 
 export type TransferProgress = {
-  take(step: ProgressStep): void;
-  /** Leaves what was drawn; nothing is drawn afterwards. */
-  end(): void;
-  /** What is there of the layers that were seen. */
-  sums(): { readonly completed: number; readonly total: number };
+  update(step: ProgressStep): void;
+  /** Draws the final state and keeps it on the screen. */
+  close(): void;
+  /** Bytes of all layers seen so far. */
+  totals(): { readonly completed: number; readonly total: number };
 };
 
 type Layer = {
   readonly status: string;
   readonly total: number;
-  /** Where it stood when its first number was heard: more than nothing when an earlier pull was left. */
-  start?: number;
+  /** Bytes completed at the first update; more than 0 if an earlier transfer was interrupted. */
+  resumedFrom?: number;
   startedAt: number;
   completed: number;
 };
 
-const drawEveryMilliseconds = 100;
+const drawIntervalMilliseconds = 100;
 
-/** In a terminal a bar for each layer; elsewhere one line when a layer begins and one when it is there. */
+/** Shows a progress bar per layer in a terminal; elsewhere, prints one line when a layer starts and one when it is done. */
 export function openTransferProgress(screen: Screen): TransferProgress {
   const rows: (string | Layer)[] = [];
   const layers = new Map<string, Layer>();
   const region = openLiveRegion(screen);
-  const say = (text: string): void => {
-    if (!screen.isTerminal) screen.line(text);
+  const printPlain = (text: string): void => {
+    if (!screen.isTerminal) screen.writeLine(text);
   };
   let drawnAt = 0;
   const draw = (): void => {
     if (!screen.isTerminal) return;
     drawnAt = performance.now();
-    region.show(rows.map((row) => (typeof row === "string" ? row : drawLayer(row, screen))));
+    region.show(rows.map((row) => (typeof row === "string" ? row : renderLayer(row, screen))));
   };
   return {
-    take(step) {
+    update(step) {
       const isNew =
-        step.digest === undefined ? addWords(rows, step, say) : addLayer({ rows, layers, say }, step);
-      if (isNew || performance.now() - drawnAt > drawEveryMilliseconds) draw();
+        step.digest === undefined
+          ? addStatus(rows, step, printPlain)
+          : updateLayer({ rows, layers, printPlain }, step);
+      if (isNew || performance.now() - drawnAt > drawIntervalMilliseconds) draw();
     },
-    end() {
+    close() {
       draw();
-      region.keep();
+      region.commit();
     },
-    sums: () => ({
+    totals: () => ({
       completed: layers.values().reduce((sum, { completed }) => sum + completed, 0),
       total: layers.values().reduce((sum, { total }) => sum + total, 0),
     }),
   };
 }
 
-function addWords(rows: (string | Layer)[], { status }: ProgressStep, say: (text: string) => void): boolean {
-  const text = makeSafeLine(status);
+function addStatus(
+  rows: (string | Layer)[],
+  { status }: ProgressStep,
+  printPlain: (text: string) => void,
+): boolean {
+  const text = sanitizeLine(status);
   if (rows.at(-1) === text) return false;
   rows.push(text);
-  say(text);
+  printPlain(text);
   return true;
 }
 
-type Drawing = {
+type ProgressState = {
   readonly rows: (string | Layer)[];
   readonly layers: Map<string, Layer>;
-  readonly say: (text: string) => void;
+  readonly printPlain: (text: string) => void;
 };
 
-function addLayer({ rows, layers, say }: Drawing, step: ProgressStep): boolean {
+/** Returns whether the layer is new. */
+function updateLayer({ rows, layers, printPlain }: ProgressState, step: ProgressStep): boolean {
   const { digest = "", total = 0, completed } = step;
-  const known = layers.get(digest);
-  const layer = known ?? {
-    status: makeSafeLine(step.status),
+  const existing = layers.get(digest);
+  const layer = existing ?? {
+    status: sanitizeLine(step.status),
     total,
     startedAt: performance.now(),
     completed: 0,
   };
-  if (known === undefined) {
+  const isNew = existing === undefined;
+  if (isNew) {
     layers.set(digest, layer);
     rows.push(layer);
-    say(`${layer.status}: ${tellBytes(total)}${completed === total ? ", already here" : ""}`);
+    printPlain(`${layer.status}: ${formatBytes(total)}${completed === total ? ", already present" : ""}`);
   }
-  if (completed !== undefined) addBytes(layer, { completed, isNew: known === undefined, say });
-  return known === undefined;
+  if (completed !== undefined) updateCompleted(layer, { completed, isNew, printPlain });
+  return isNew;
 }
 
-type Added = { readonly completed: number; readonly isNew: boolean; readonly say: (text: string) => void };
+type LayerUpdate = {
+  readonly completed: number;
+  readonly isNew: boolean;
+  readonly printPlain: (text: string) => void;
+};
 
-function addBytes(layer: Layer, { completed, isNew, say }: Added): void {
-  const wasWhole = layer.completed >= layer.total;
-  if (layer.start === undefined) {
-    layer.start = completed;
+function updateCompleted(layer: Layer, { completed, isNew, printPlain }: LayerUpdate): void {
+  const wasComplete = layer.completed >= layer.total;
+  if (layer.resumedFrom === undefined) {
+    layer.resumedFrom = completed;
     layer.startedAt = performance.now();
-    if (completed > 0 && completed < layer.total) say(`${layer.status}: ${tellStart(layer)}`);
+    if (completed > 0 && completed < layer.total) printPlain(`${layer.status}: ${formatResume(layer)}`);
   }
   layer.completed = Math.max(layer.completed, completed);
-  if (!isNew && !wasWhole && layer.completed >= layer.total) say(`${layer.status}: done`);
+  if (!isNew && !wasComplete && layer.completed >= layer.total) printPlain(`${layer.status}: done`);
 }
 
-function tellStart({ start = 0, total }: Layer): string {
-  return start > 0 && start < total ? `resuming at ${percentOf(start, total)}` : "";
+function formatResume({ resumedFrom = 0, total }: Layer): string {
+  return resumedFrom > 0 && resumedFrom < total ? `resuming at ${formatPercent(resumedFrom, total)}` : "";
 }
 
-function percentOf(part: number, whole: number): string {
+function formatPercent(part: number, whole: number): string {
   return `${Math.floor((100 * part) / Math.max(1, whole))}%`;
 }
 
-/** The narrower the window, the fewer words; the bar takes what is left. */
-function drawLayer(layer: Layer, screen: Screen): string {
+/** The bar uses the columns that the text leaves; a narrow window omits speed and size. */
+function renderLayer(layer: Layer, screen: Screen): string {
   const columns = screen.columns() - 1;
   const { status, total, completed } = layer;
-  const percent = percentOf(completed, total).padStart(4);
-  const tail = [percent, tellSize(layer), tellSpeed(layer)].filter((text) => text !== "");
+  const percent = formatPercent(completed, total).padStart(4);
+  const tail = [percent, formatSize(layer), formatSpeed(layer)].filter((text) => text !== "");
   while (tail.length > 1 && columns - status.length - tail.join("  ").length < 16) tail.pop();
-  const words = tail.join("  ");
-  const head = cutTo(status, Math.max(8, columns - words.length - 2));
-  const room = Math.min(40, columns - head.length - words.length - 6);
-  if (room < 4) return cutTo(`${head} ${words}`, columns);
-  return `${padTo(head, head.length)} ${drawBar(completed / Math.max(1, total), room)} ${words}`;
+  const figures = tail.join("  ");
+  const head = truncateToWidth(status, Math.max(8, columns - figures.length - 2));
+  const barColumns = Math.min(40, columns - head.length - figures.length - 6);
+  if (barColumns < 4) return truncateToWidth(`${head} ${figures}`, columns);
+  const bar = renderBar(completed / Math.max(1, total), barColumns);
+  return `${padToWidth(head, head.length)} ${bar} ${figures}`;
 }
 
-function drawBar(share: number, columns: number): string {
+function renderBar(share: number, columns: number): string {
   const filled = Math.max(0, Math.min(columns, Math.round(share * columns)));
   return `▕${"█".repeat(filled)}${" ".repeat(columns - filled)}▏`;
 }
 
-function tellSize({ completed, total }: Layer): string {
-  return completed >= total ? tellBytes(total) : `${tellBytes(completed)}/${tellBytes(total)}`;
+function formatSize({ completed, total }: Layer): string {
+  return completed >= total ? formatBytes(total) : `${formatBytes(completed)}/${formatBytes(total)}`;
 }
 
-function tellSpeed(layer: Layer): string {
-  const { completed, start = 0, total, startedAt } = layer;
+function formatSpeed(layer: Layer): string {
+  const { completed, resumedFrom = 0, total, startedAt } = layer;
   if (completed >= total) return "";
   const seconds = (performance.now() - startedAt) / 1000;
-  const rate = (completed - start) / Math.max(0.001, seconds);
-  const resumed = tellStart(layer);
+  const rate = (completed - resumedFrom) / Math.max(0.001, seconds);
+  const resumed = formatResume(layer);
   if (seconds < 0.5 || rate <= 0) return resumed;
-  const speed = `${tellBytes(rate)}/s  ${tellSeconds((total - completed) / rate)}`;
+  const speed = `${formatBytes(rate)}/s  ${formatDuration((total - completed) / rate)}`;
   return resumed === "" ? speed : `${speed}  ${resumed}`;
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { routes } from "../routes.ts";
 import specification from "./fixtures/specification-rows.json" with { type: "json" };
 
-const documentUrl = new URL("../../../../docs/compatibility.md", import.meta.url);
+const documentUrl = new URL("../../../../docs/hearth/compatibility.md", import.meta.url);
 
 type NamedTest = { readonly name: string; readonly file: string };
 type DocumentRow = {
@@ -15,7 +15,7 @@ type DocumentRow = {
 
 const rows = readRows(readFileSync(documentUrl, "utf8"));
 
-/** All rows of all tables below a heading, without their heads. */
+/** The rows of all tables, with their section and without the table heads. */
 function readRows(markdown: string): readonly DocumentRow[] {
   return markdown.split(/^## /mu).flatMap((part) => {
     const [section = "", ...lines] = part.split("\n");
@@ -34,8 +34,8 @@ function readRows(markdown: string): readonly DocumentRow[] {
   });
 }
 
-/** A test of that name stands in the file, and is not one that is never run. */
-function isThere({ name, file }: NamedTest): boolean {
+/** Whether the file contains a test of that name that is not skipped. */
+function testExists({ name, file }: NamedTest): boolean {
   const url = new URL(file, documentUrl);
   if (!existsSync(url)) return false;
   const start = `(?:^|\\n)\\s*(?:test(?:\\.(?:for|each)[^;]*?\\))?|\\](?: as const)?\\))\\(\\s*`;
@@ -43,28 +43,28 @@ function isThere({ name, file }: NamedTest): boolean {
   return new RegExp(`${start}["'\`]${spelled}["'\`],`, "u").test(readFileSync(url, "utf8"));
 }
 
-function shownRows(section: string): readonly DocumentRow[] {
+function testedRows(section: string): readonly DocumentRow[] {
   return rows.filter((row) => row.section === section && row.tests.length > 0);
 }
 
-test("every row and sentence of the specification stands in the document with a test that exists", () => {
-  const asked = Object.entries(specification).flatMap(([section, names]) =>
+test("every row of the specification is documented with a test that exists", () => {
+  const specified = Object.entries(specification).flatMap(([section, names]) =>
     names.map((name) => ({ section, name })),
   );
-  const missing = asked.filter(
-    ({ section, name }) => !shownRows(section).some(({ cells: [first] }) => first === name),
+  const missing = specified.filter(
+    ({ section, name }) => !testedRows(section).some(({ cells: [first] }) => first === name),
   );
   expect(missing).toEqual([]);
-  expect(rows.flatMap(({ tests }) => tests).filter((named) => !isThere(named))).toEqual([]);
+  expect(rows.flatMap(({ tests }) => tests).filter((named) => !testExists(named))).toEqual([]);
   recordFigure({
     claim: "families 1",
-    text: `${asked.length - missing.length} of ${asked.length} rows and sentences of the specification have a named test`,
-    counted: { reached: asked.length - missing.length, needed: asked.length },
+    text: `${specified.length - missing.length} of ${specified.length} rows of the specification have a named test`,
+    counted: { reached: specified.length - missing.length, needed: specified.length },
   });
 });
 
-test("every route of the program stands in the document, and no other", () => {
-  const documented = shownRows("Every URL").map(({ cells: [method, path] }) => `${method} ${path}`);
+test("the document lists exactly the routes of the server", () => {
+  const documented = testedRows("Routes").map(({ cells: [method, path] }) => `${method} ${path}`);
   const served = routes.map(({ method, path }) => `${method} \`${path}\``);
   expect(documented.toSorted()).toEqual(served.toSorted());
   recordFigure({
@@ -74,10 +74,10 @@ test("every route of the program stands in the document, and no other", () => {
   });
 });
 
-test("a test that does not exist is noticed, also where its name stands in another place", () => {
-  const file = "../apps/hearth/src/test/compatibility.test.ts";
-  const own = "every route of the program stands in the document, and no other";
-  expect(isThere({ name: own, file })).toBe(true);
-  expect(isThere({ name: "families 1", file })).toBe(false);
-  expect(isThere({ name: own, file: "../apps/hearth/src/test/gone.test.ts" })).toBe(false);
+test("a test that does not exist is detected, even if its name occurs elsewhere in the file", () => {
+  const file = "../../apps/hearth/src/test/compatibility.test.ts";
+  const own = "the document lists exactly the routes of the server";
+  expect(testExists({ name: own, file })).toBe(true);
+  expect(testExists({ name: "families 1", file })).toBe(false);
+  expect(testExists({ name: own, file: "../../apps/hearth/src/test/gone.test.ts" })).toBe(false);
 });

@@ -1,66 +1,70 @@
 /**
  * @module
- * Hearth as a server for tests: real HTTP, a real store with real model files, and either llama.cpp or an engine that
- * plays a script. Promises that everything is gone when the scope ends.
+ * A Hearth server for tests: real HTTP, a real store with real model files, and either llama.cpp or a fake engine that
+ * runs a script. Everything is removed when the scope ends.
  * Imported by the tests of this program and by `conformance/` and `bench/`.
  */
 
-import type { EngineDescription, EngineDriver, GenerateRequest } from "@hearth-and-keep/engine";
-import { createScriptedEngine, type Script, type ScriptedEngine } from "@hearth-and-keep/engine/testing";
+import type { EngineDescription, EngineDriver, EngineRequest } from "@hearth-and-keep/engine";
+import { createFakeEngine, type FakeEngine, type FakeEngineScript } from "@hearth-and-keep/engine/testing";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { createLogger } from "@hearth-and-keep/logging";
-import { createOutbound, type Outbound, OutboundProblem } from "@hearth-and-keep/outbound-http";
+import { createOutbound, type Outbound, OutboundError } from "@hearth-and-keep/outbound-http";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import type { Choose } from "@hearth-and-keep/upstream-engine";
-import type { Access } from "../access/admit.ts";
+import type { Access } from "../access/authenticate.ts";
 import type { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import type { FetchImage } from "../images/fetch-image.ts";
 import { createMetrics } from "../metrics.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { createFromFile } from "../models/create-from-file.ts";
+import { withDefaultSeed } from "../models/default-seed.ts";
 import type { ModelExtras } from "../models/model-extras.ts";
 import type { Credentials } from "../models/registry/credentials.ts";
 import type { RemoteModel } from "../models/remote/engines-file.ts";
-import { withoutRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
+import { guardRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
 import { type ModelStore, openModelStore } from "../models/store/model-store.ts";
 import { createTransfers, type TransferLimits } from "../models/transfers/create-transfers.ts";
+import type { Transfers } from "../models/transfers/transfer.ts";
 import type { SchedulingLimits } from "../scheduling/limits.ts";
 import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
 import { createModelServer, logFields } from "../server.ts";
-import { readPageFiles } from "../web-ui/handlers.ts";
+import { readWebUiFiles } from "../web-ui/handlers.ts";
 
-export type TestServerPlan = {
-  /** Names of models and the files they are made from. */
-  readonly models: Readonly<Record<string, TestModelPlan>>;
-  /** A store that was laid out before, and is its maker's to remove; otherwise an empty one. */
+export type TestServerOptions = {
+  /** Models to create, by name. */
+  /** For requests that set none; -1 draws one at random. */
+  readonly seed?: number;
+  readonly models: Readonly<Record<string, TestModelOptions>>;
+  /** An existing store, which the caller removes; otherwise a new, empty one. */
   readonly storeFolder?: string;
-  /** What every engine says; without a script the models run in llama.cpp, with one thread. */
-  readonly script?: Script;
-  /** Another engine than llama.cpp's binding. */
+  /** The output of the fake engine; without a script, models run in llama.cpp with one thread. */
+  readonly script?: FakeEngineScript;
+  /** Replaces llama.cpp. */
   readonly driver?: EngineDriver;
-  /** Fetches images that requests name by their addresses. */
+  /** Fetches image URLs. */
   readonly fetchImage?: FetchImage;
-  /** What a scripted engine tells of itself. */
+  /** What the fake engine describes itself as. */
   readonly description?: Partial<EngineDescription>;
   readonly access?: Access;
   readonly limits?: Partial<SchedulingLimits>;
-  /** Registries that tests started; no other private host is called. */
+  /** Registries of the test; no other private host is connected to. */
   readonly privateRegistries?: readonly string[];
-  /** Whatever is pulled or pushed, nobody is called. */
+  /** Every connection to a registry fails. */
   readonly isOffline?: boolean;
   readonly credentials?: Credentials;
   readonly transferLimits?: Partial<TransferLimits>;
-  /** Models that run on engines elsewhere, and who of them is asked when a test decides it. */
+  /** Models on remote engines; `choose` selects the engine. */
   readonly remote?: readonly RemoteModel[];
   readonly choose?: Choose;
-  /** Conversations that are continued by an id. */
+  /** Stores responses for `previous_response_id`. */
   readonly responses?: ResponseStore;
-  /** For tests about memory, which the kept lines would fill. */
-  readonly forgetsLog?: boolean;
+  /** For memory tests, where log records would accumulate. */
+  readonly discardsLog?: boolean;
 };
 
-export type TestModelPlan = {
+export type TestModelOptions = {
   readonly file: Parameters<typeof testModel>[0];
   readonly projector?: Parameters<typeof testModel>[0];
   readonly extras?: ModelExtras;
@@ -69,80 +73,92 @@ export type TestModelPlan = {
 export type TestServer = AsyncDisposable & {
   readonly url: string;
   readonly scheduler: Scheduler;
-  /** Everything that scripted engines were asked for, in order. */
-  readonly requests: readonly GenerateRequest[];
-  /** Log lines so far, parsed. */
-  logged(): readonly Readonly<Record<string, unknown>>[];
+  /** All requests to fake engines, in order. */
+  readonly requests: readonly EngineRequest[];
+  /** The log records so far. */
+  logRecords(): readonly Readonly<Record<string, unknown>>[];
 };
 
 /**
- * SmolLM2's template knows no tools; the tiny one, of random weights, has tools and thinking, and sees with its
- * projector; MiniLM only embeds.
+ * SmolLM2's template has no tools. The tiny model has random weights, tools and thinking, and vision with its projector.
+ * MiniLM has embeddings only.
  */
-export const smol: TestModelPlan = { file: "smollm2-135m-instruct-q4_1.gguf" };
-export const tiny: TestModelPlan = { file: "tiny-llama.gguf" };
-export const seeing: TestModelPlan = { ...tiny, projector: "tiny-projector.gguf" };
-export const minilm: TestModelPlan = { file: "all-minilm-l6-v2-f32.gguf" };
+export const smol: TestModelOptions = { file: "smollm2-135m-instruct-q4_1.gguf" };
+export const tiny: TestModelOptions = { file: "tiny-llama.gguf" };
+export const tinyVision: TestModelOptions = { ...tiny, projector: "tiny-projector.gguf" };
+export const minilm: TestModelOptions = { file: "all-minilm-l6-v2-f32.gguf" };
 
-export async function startTestServer(plan: TestServerPlan): Promise<TestServer> {
+export async function startTestServer(options: TestServerOptions): Promise<TestServer> {
   await using stack = new AsyncDisposableStack();
-  const storeFolder = plan.storeFolder ?? stack.use(await makeTemporaryFolder("hearth-models")).path;
+  const storeFolder = options.storeFolder ?? stack.use(await makeTemporaryFolder("hearth-models")).path;
   const store = await openModelStore(storeFolder, "own");
-  await createModels(store, plan.models);
-  const engines: ScriptedEngine[] = [];
+  await createModels(store, options.models);
+  const engines: FakeEngine[] = [];
   const lines: string[] = [];
-  const remote = stack.use(openRemoteEngines(plan.remote ?? [], plan.choose && { choose: plan.choose }));
+  const remote = stack.use(
+    openRemoteEngines(options.remote ?? [], options.choose && { choose: options.choose }),
+  );
   const scheduler = createScheduler({
-    driver: remote.beside(
-      plan.driver ?? (plan.script === undefined ? createLlamaDriver() : scriptedDriver(plan, engines)),
+    driver: remote.extendDriver(
+      options.driver ??
+        (options.script === undefined ? createLlamaDriver() : createFakeDriver(options, engines)),
     ),
     loadSettings: { threads: 1, gpuLayers: 0 },
-    limits: { contextTokens: 1024, sequences: 2, ...plan.limits },
+    limits: { contextTokens: 1024, sequences: 2, ...options.limits },
   });
   stack.defer(() => scheduler.close(0));
   const metrics = createMetrics(scheduler, { pools: () => remote.snapshots() });
   const outbound =
-    plan.isOffline === true
+    options.isOffline === true
       ? offline
-      : stack.use(createOutbound({ privateHosts: plan.privateRegistries ?? [] }));
+      : stack.use(createOutbound({ privateHosts: options.privateRegistries ?? [] }));
   const server = createModelServer({
     metrics,
-    transfers: withoutRemoteModels(
-      createTransfers({
-        stores: [store],
-        outbound,
-        credentials: plan.credentials ?? { forHost: () => undefined },
-        ...(plan.transferLimits === undefined ? {} : { limits: plan.transferLimits }),
-      }),
-      plan.remote ?? [],
+    transfers: guardRemoteModels(openTransfers(store, outbound, options), options.remote ?? []),
+    // Real weights answer the same prompt with the same text, so no test depends on chance.
+    models: withDefaultSeed(
+      withRemoteModels(createCatalog([store]), options.remote ?? [], remote.getEngineInfo),
+      options.seed ?? 1,
     ),
-    models: withRemoteModels(createCatalog([store]), plan.remote ?? [], remote.learn),
     scheduler,
-    page: await readPageFiles(),
-    fetchImage: plan.fetchImage,
-    ...(plan.responses === undefined ? {} : { responses: plan.responses }),
-    access: plan.access ?? { keys: [] },
+    page: await readWebUiFiles(),
+    fetchImage: options.fetchImage,
+    ...(options.responses === undefined ? {} : { responses: options.responses }),
+    access: options.access ?? { keys: [] },
     logger: createLogger({
       level: "debug",
       allowedFields: logFields,
-      write: (line) => (plan.forgetsLog === true ? undefined : lines.push(line)),
+      write: (line) => (options.discardsLog === true ? undefined : lines.push(line)),
     }),
   });
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
   stack.defer(() => server.close(1));
-  const kept = stack.move();
+  const resources = stack.move();
   return {
     url,
     scheduler,
     get requests() {
       return engines.flatMap((engine) => engine.requests);
     },
-    logged: () => lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line)),
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    logRecords: () => lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line)),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
-async function createModels(store: ModelStore, models: TestServerPlan["models"]): Promise<void> {
+function openTransfers(
+  store: ModelStore,
+  outbound: Outbound,
+  { credentials, transferLimits }: TestServerOptions,
+): Transfers {
+  return createTransfers({
+    stores: [store],
+    outbound,
+    credentials: credentials ?? { forHost: () => undefined },
+    ...(transferLimits === undefined ? {} : { limits: transferLimits }),
+  });
+}
+
+async function createModels(store: ModelStore, models: TestServerOptions["models"]): Promise<void> {
   for (const [name, { file, projector, extras }] of Object.entries(models)) {
     await createFromFile([store], {
       name,
@@ -154,18 +170,18 @@ async function createModels(store: ModelStore, models: TestServerPlan["models"])
 }
 
 const offline: Outbound = {
-  request: ({ host }) => Promise.reject(new OutboundProblem(host, "no-address")),
+  request: ({ host }) => Promise.reject(new OutboundError(host, "no-address")),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
-function scriptedDriver(
-  { script = () => [], description = {} }: TestServerPlan,
-  engines: ScriptedEngine[],
+function createFakeDriver(
+  { script = () => [], description = {} }: TestServerOptions,
+  engines: FakeEngine[],
 ): EngineDriver {
   return {
     load: async ({ contextTokens, sequences }) => {
-      const abilities = { templateAbilities: { tools: true, thinking: true } };
-      const engine = createScriptedEngine(script, { contextTokens, sequences, ...abilities, ...description });
+      const capabilities = { templateCapabilities: { tools: true, thinking: true } };
+      const engine = createFakeEngine(script, { contextTokens, sequences, ...capabilities, ...description });
       engines.push(engine);
       return engine;
     },

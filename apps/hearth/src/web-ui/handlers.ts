@@ -1,35 +1,35 @@
 /**
  * @module
- * The browser page as files: read at start, packed when first asked for, given out from memory under `/ui`. Scripts
- * and styles have the hash of their content in their names and may be kept for ever; the page itself never is.
- * Promises that it runs our own scripts alone, speaks to nobody but this server and stands in nobody's frame.
+ * Serves the web UI under `/ui` from memory. Files are read at startup and compressed on first use. Scripts and styles
+ * have a content hash in their names and are cached forever; the HTML page is never cached. The security headers allow
+ * only our own scripts and connections to this server, and forbid framing.
  * Imported by `routes.ts`, and by `commands/serve.ts`, which reads the files.
  */
 import {
-  type Answer,
-  answerWebPage,
-  answerWebPart,
-  type CallHead,
+  type BufferedResponse,
+  type HttpResponse,
+  type RequestHead,
   readWebFiles,
-  textAnswer,
+  textResponse,
   type WebFiles,
-  type WholeAnswer,
+  webAssetResponse,
+  webPageResponse,
 } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../dependencies.ts";
+import type { HearthDependencies, HearthRequest } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 
-/** Beside the program in a tarball, beside its sources otherwise. */
-const folders = ["./page/", "../../../hearth-web/dist/"].map((place) => new URL(place, import.meta.url));
+/** Next to the program in a tarball, or in the source tree. */
+const folders = ["./page/", "../../../hearth-web/dist/"].map((path) => new URL(path, import.meta.url));
 
-export function readPageFiles(): Promise<WebFiles> {
+export function readWebUiFiles(): Promise<WebFiles> {
   return readWebFiles(folders);
 }
 
-const address = "/ui";
-/** Addresses of the page's own places; it decides in the browser which is shown. */
-const places = new Set(["models", "live", "connect"]);
+const basePath = "/ui";
+/** Client-side routes; all of them serve the HTML page. */
+const clientRoutes = new Set(["models", "live", "connect"]);
 
-const policy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -42,55 +42,61 @@ const policy = [
   "trusted-types 'none'",
 ].join("; ");
 
-const guards = {
-  "content-security-policy": policy,
+const securityHeaders = {
+  "content-security-policy": contentSecurityPolicy,
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
 } as const;
 
-const buildFirst =
-  "Hearth's page is not built in this clone. Build it with: npm run console, and start Hearth again. The API works without it.\n";
+const notBuiltText =
+  'The web UI has not been built. Run "npm run build:pages" and restart Hearth. The API works without it.\n';
 
-export async function answerPage({ headers }: HearthCall, { page }: HearthParts): Promise<Answer> {
+export async function handleWebUi(
+  { headers }: HearthRequest,
+  { page }: HearthDependencies,
+): Promise<HttpResponse> {
   const found = page.get("index.html");
-  if (found === undefined) return guarded(textAnswer(buildFirst), "no-cache");
-  return guarded(await answerWebPage(headers, found), "no-cache");
+  if (found === undefined) return withSecurityHeaders(textResponse(notBuiltText), "no-cache");
+  return withSecurityHeaders(await webPageResponse(headers, found), "no-cache");
 }
 
-/** A script, a style, or one of the page's own places. */
-export async function answerPagePart(call: HearthCall, parts: HearthParts): Promise<Answer> {
-  const name = call.parameters["part"] ?? "";
-  if (places.has(name)) return answerPage(call, parts);
-  const found = name === "index.html" ? undefined : parts.page.get(name);
-  if (found === undefined) throw requestFailure({ kind: "no-such-route" });
-  return guarded(await answerWebPart(call.headers, found));
+/** A script, a style, or a client-side route. */
+export async function handleWebUiFile(
+  request: HearthRequest,
+  dependencies: HearthDependencies,
+): Promise<HttpResponse> {
+  const name = request.parameters["part"] ?? "";
+  if (clientRoutes.has(name)) return handleWebUi(request, dependencies);
+  const found = name === "index.html" ? undefined : dependencies.page.get(name);
+  if (found === undefined) throw requestFailure({ kind: "route-not-found" });
+  return withSecurityHeaders(await webAssetResponse(request.headers, found));
 }
 
-function guarded(answer: WholeAnswer, cacheControl?: string): WholeAnswer {
+function withSecurityHeaders(response: BufferedResponse, cacheControl?: string): BufferedResponse {
   return {
-    ...answer,
+    ...response,
     headers: {
-      ...answer.headers,
+      ...response.headers,
       vary: "origin, accept-encoding",
-      ...guards,
+      ...securityHeaders,
       ...(cacheControl === undefined ? {} : { "cache-control": cacheControl }),
     },
   };
 }
 
-/** The root is what local-runner clients probe, and what people type: those are sent to the page. */
-export function unlessBrowser(handle: () => WholeAnswer): (call: HearthCall) => Answer {
+/** Ollama clients probe the root, and people open it in a browser; browsers are redirected to the web UI. */
+export function redirectBrowsers(handle: () => BufferedResponse): (request: HearthRequest) => HttpResponse {
   return ({ headers }) => {
     const vary = "origin, accept, sec-fetch-mode";
-    if (isNavigation(headers)) return { status: 302, headers: { location: address, vary } };
-    const answer = handle();
-    return { ...answer, headers: { ...answer.headers, vary } };
+    if (isNavigation(headers)) return { status: 302, headers: { location: basePath, vary } };
+    const response = handle();
+    return { ...response, headers: { ...response.headers, vary } };
   };
 }
 
-/** Browsers name the mode of what they fetch; those that do not put HTML first in what they accept. */
-function isNavigation(headers: CallHead["headers"]): boolean {
+/** Browsers send Sec-Fetch-Mode; older ones put text/html first in Accept. */
+function isNavigation(headers: RequestHead["headers"]): boolean {
   const accepted = String(headers["accept"] ?? "").toLowerCase();
   const mode = headers["sec-fetch-mode"];
   return mode === undefined

@@ -1,25 +1,24 @@
 import { CopyButton } from "@hearth-and-keep/page-design";
 
 export type CodeBlockProps = {
-  /** What it is or where it goes. */
+  /** What the code is, or the file it goes into. */
   readonly label: string;
-  readonly shown: string;
-  /** When what is copied has more in it than what is shown. */
-  readonly copied?: string;
+  readonly text: string;
+  /** Copied instead of `text`, for example with a token that is masked on screen. */
+  readonly copiedText?: string;
 };
 
-/** Lines to take along, with a button that takes them. */
-export function CodeBlock({ label, shown, copied = shown }: CodeBlockProps) {
+export function CodeBlock({ label, text, copiedText = text }: CodeBlockProps) {
   return (
     <figure className="code">
       <figcaption>
         <span>{label}</span>
-        <CopyButton text={copied} label={`Copy: ${label}`}>
+        <CopyButton text={copiedText} label={`Copy: ${label}`}>
           Copy
         </CopyButton>
       </figcaption>
       <pre>
-        <code>{shown}</code>
+        <code>{text}</code>
       </pre>
     </figure>
   );

@@ -1,34 +1,34 @@
 /**
  * @module
- * What screens of the console are made of besides what both pages share: the parts that two of them could share, and
- * the console's own colours and sizes (`look.css`). Promises that each part works by keyboard and is understood by a
- * screen reader, and that nothing jumps when content comes. Knows nothing of vaults, secrets or accounts.
+ * The console's own components and theme (`theme.css`), beyond those in `page-design`. Every component works by keyboard
+ * and with screen readers, and layouts do not jump when content arrives. Nothing here knows about vaults, secrets or
+ * accounts.
  * Imported by the shell and by screens.
  */
-import { Front, FrontClose, type FrontProps, FrontTitle } from "@hearth-and-keep/page-design";
+import { Modal, ModalClose, type ModalProps, ModalTitle } from "@hearth-and-keep/page-design";
 import type { ReactNode } from "react";
 
-export type DialogProps = Omit<FrontProps, "className"> & {
+export type DialogProps = Omit<ModalProps, "className"> & {
   readonly title: string;
   readonly isWide?: boolean;
 };
 
-export function Dialog({ title, isWide = false, children, ...front }: DialogProps) {
+export function Dialog({ title, isWide = false, children, ...modal }: DialogProps) {
   return (
-    <Front {...front} className={isWide ? "dialog wide" : "dialog"}>
+    <Modal {...modal} className={isWide ? "dialog wide" : "dialog"}>
       <div className="stack">
-        <FrontTitle>{title}</FrontTitle>
+        <ModalTitle>{title}</ModalTitle>
         {children}
       </div>
-    </Front>
+    </Modal>
   );
 }
 
-/** The last row of a dialog: what it is for at the end, a way out before it. */
-export function DialogEnding({ children }: { readonly children?: ReactNode }) {
+/** The last row of a dialog: Cancel, then the action; Close when there is no action. */
+export function DialogActions({ children }: { readonly children?: ReactNode }) {
   return (
-    <div className="ending">
-      <FrontClose className="button">{children === undefined ? "Close" : "Cancel"}</FrontClose>
+    <div className="dialog-actions">
+      <ModalClose className="button">{children === undefined ? "Close" : "Cancel"}</ModalClose>
       {children}
     </div>
   );

@@ -1,24 +1,25 @@
 import { type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes, useId } from "react";
 
-type Around = {
+type FieldText = {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** What is wrong with it, in words; read out when it appears. */
-  readonly mistake?: string | undefined;
+  /** Validation message; screen readers announce it when it appears. */
+  readonly error?: string | undefined;
 };
 
-/** What ties a control to the words around it. */
-type Tied = {
+/** Connects a control to its label, hint and error. */
+type ControlAttributes = {
   readonly id: string;
   readonly className: string;
   readonly "aria-invalid": boolean;
   readonly "aria-describedby": string | undefined;
 };
 
-/** A label, the control, what to know about it, and what is wrong with it, tied together for every reader. */
-function Field({ label, hint, mistake, draw }: Around & { readonly draw: (tied: Tied) => ReactNode }) {
+type FieldProps = FieldText & { readonly renderControl: (attributes: ControlAttributes) => ReactNode };
+
+function Field({ label, hint, error, renderControl }: FieldProps) {
   const id = useId();
-  const describedBy = [hint === undefined ? "" : `${id}-hint`, mistake === undefined ? "" : `${id}-mistake`]
+  const describedBy = [hint === undefined ? "" : `${id}-hint`, error === undefined ? "" : `${id}-error`]
     .join(" ")
     .trim();
   return (
@@ -29,57 +30,66 @@ function Field({ label, hint, mistake, draw }: Around & { readonly draw: (tied: 
           {hint}
         </span>
       )}
-      {draw({
+      {renderControl({
         id,
         className: "input",
-        "aria-invalid": mistake !== undefined,
+        "aria-invalid": error !== undefined,
         "aria-describedby": describedBy === "" ? undefined : describedBy,
       })}
-      {mistake !== undefined && (
-        <span className="mistake" id={`${id}-mistake`} role="alert">
-          {mistake}
+      {error !== undefined && (
+        <span className="field-error" id={`${id}-error`} role="alert">
+          {error}
         </span>
       )}
     </div>
   );
 }
 
-export type TextFieldProps = Around & Omit<InputHTMLAttributes<HTMLInputElement>, "id" | "className">;
+export type TextFieldProps = FieldText & Omit<InputHTMLAttributes<HTMLInputElement>, "id" | "className">;
 
-export function TextField({ label, hint, mistake, ...rest }: TextFieldProps) {
-  return <Field label={label} hint={hint} mistake={mistake} draw={(tied) => <input {...rest} {...tied} />} />;
-}
-
-export type TextAreaProps = Around & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "id" | "className">;
-
-export function TextArea({ label, hint, mistake, ...rest }: TextAreaProps) {
+export function TextField({ label, hint, error, ...rest }: TextFieldProps) {
   return (
     <Field
       label={label}
       hint={hint}
-      mistake={mistake}
-      draw={(tied) => <textarea spellCheck={false} autoComplete="off" {...rest} {...tied} />}
+      error={error}
+      renderControl={(attributes) => <input {...rest} {...attributes} />}
     />
   );
 }
 
-export type SelectFieldProps = Around & {
-  readonly value: string;
-  readonly onChoose: (value: string) => void;
-  readonly choices: readonly { readonly value: string; readonly label: string }[];
-};
+export type TextAreaProps = FieldText & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "id" | "className">;
 
-export function SelectField({ label, hint, mistake, value, onChoose, choices }: SelectFieldProps) {
+export function TextArea({ label, hint, error, ...rest }: TextAreaProps) {
   return (
     <Field
       label={label}
       hint={hint}
-      mistake={mistake}
-      draw={(tied) => (
-        <select {...tied} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-          {choices.map((choice) => (
-            <option key={choice.value} value={choice.value}>
-              {choice.label}
+      error={error}
+      renderControl={(attributes) => (
+        <textarea spellCheck={false} autoComplete="off" {...rest} {...attributes} />
+      )}
+    />
+  );
+}
+
+export type SelectFieldProps = FieldText & {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+};
+
+export function SelectField({ label, hint, error, value, onChange, options }: SelectFieldProps) {
+  return (
+    <Field
+      label={label}
+      hint={hint}
+      error={error}
+      renderControl={(attributes) => (
+        <select {...attributes} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
             </option>
           ))}
         </select>
@@ -88,7 +98,7 @@ export function SelectField({ label, hint, mistake, value, onChoose, choices }: 
   );
 }
 
-export type CheckFieldProps = {
+export type CheckboxFieldProps = {
   readonly label: ReactNode;
   readonly hint?: ReactNode;
   readonly isChecked: boolean;
@@ -96,10 +106,10 @@ export type CheckFieldProps = {
   readonly onChange: (isChecked: boolean) => void;
 };
 
-export function CheckField({ label, hint, isChecked, isDisabled = false, onChange }: CheckFieldProps) {
+export function CheckboxField({ label, hint, isChecked, isDisabled = false, onChange }: CheckboxFieldProps) {
   const id = useId();
   return (
-    <div className="choice">
+    <div className="checkbox-field">
       <input
         type="checkbox"
         id={id}
@@ -111,7 +121,7 @@ export function CheckField({ label, hint, isChecked, isDisabled = false, onChang
       <div>
         <label htmlFor={id}>{label}</label>
         {hint !== undefined && (
-          <div className="quiet small" id={`${id}-hint`}>
+          <div className="muted small" id={`${id}-hint`}>
             {hint}
           </div>
         )}

@@ -2,41 +2,41 @@ import { Menu as Base } from "@base-ui/react/menu";
 import type { ReactNode } from "react";
 import { MoreIcon } from "./icons.tsx";
 
-export type MenuChoice = {
+export type MenuAction = {
   readonly label: string;
-  readonly onChoose: () => void;
+  readonly onSelect: () => void;
   readonly isDangerous?: boolean;
 };
 
-/** What else can be done with one thing, behind a small button that says with which. */
-export function Menu({
+/** The "…" menu with further actions for one object; the label names the object. */
+export function ActionMenu({
   label,
-  choices,
+  actions,
 }: {
   readonly label: string;
-  readonly choices: readonly MenuChoice[];
+  readonly actions: readonly MenuAction[];
 }) {
   return (
-    <MenuAround trigger={<MoreIcon />} label={label} className="button bare square">
-      {choices.map(({ label: text, onChoose, isDangerous = false }) => (
-        <Base.Item key={text} className={isDangerous ? "item bad" : "item"} onClick={onChoose}>
+    <CustomMenu trigger={<MoreIcon />} label={label} className="button ghost square">
+      {actions.map(({ label: text, onSelect, isDangerous = false }) => (
+        <Base.Item key={text} className={isDangerous ? "item danger" : "item"} onClick={onSelect}>
           {text}
         </Base.Item>
       ))}
-    </MenuAround>
+    </CustomMenu>
   );
 }
 
-type MenuAroundProps = {
+type CustomMenuProps = {
   readonly trigger: ReactNode;
   readonly label?: string;
   readonly className: string;
-  /** Which edge of the button it hangs from. */
+  /** The edge of the trigger that the menu aligns with. */
   readonly align?: "start" | "end";
   readonly children: ReactNode;
 };
 
-export function MenuAround({ trigger, label, className, align = "end", children }: MenuAroundProps) {
+export function CustomMenu({ trigger, label, className, align = "end", children }: CustomMenuProps) {
   return (
     <Base.Root>
       <Base.Trigger className={className} {...(label === undefined ? {} : { "aria-label": label })}>

@@ -1,16 +1,16 @@
 import { Menu as Base } from "@base-ui/react/menu";
-import type { MenuChoice } from "./menu.tsx";
+import type { MenuAction } from "./menu.tsx";
 
 export type SharedMenuProps = {
-  /** The button it was opened by; undefined while it is closed. */
+  /** The button that opened it; undefined while it is closed. */
   readonly anchor: HTMLElement | undefined;
   readonly label: string;
-  readonly choices: readonly MenuChoice[];
+  readonly actions: readonly MenuAction[];
   readonly onClose: () => void;
 };
 
-/** One menu for all rows of a long list: a row has a plain button, and the menu goes to the one that was pressed. */
-export function SharedMenu({ anchor, label, choices, onClose }: SharedMenuProps) {
+/** One menu for all rows of a long list: rows have plain buttons, and the menu anchors to the one pressed. */
+export function SharedMenu({ anchor, label, actions, onClose }: SharedMenuProps) {
   return (
     <Base.Root
       open={anchor !== undefined}
@@ -21,8 +21,8 @@ export function SharedMenu({ anchor, label, choices, onClose }: SharedMenuProps)
       <Base.Portal>
         <Base.Positioner role="region" aria-label="Menu" anchor={anchor ?? null} sideOffset={4} align="end">
           <Base.Popup className="menu" aria-label={label} finalFocus={() => anchor ?? true}>
-            {choices.map(({ label: text, onChoose, isDangerous = false }) => (
-              <Base.Item key={text} className={isDangerous ? "item bad" : "item"} onClick={onChoose}>
+            {actions.map(({ label: text, onSelect, isDangerous = false }) => (
+              <Base.Item key={text} className={isDangerous ? "item danger" : "item"} onClick={onSelect}>
                 {text}
               </Base.Item>
             ))}

@@ -1,18 +1,18 @@
-import { CloseIcon, Front, FrontClose, type FrontProps, FrontTitle } from "@hearth-and-keep/page-design";
+import { CloseIcon, Modal, ModalClose, type ModalProps, ModalTitle } from "@hearth-and-keep/page-design";
 
-export type SidePanelProps = Pick<FrontProps, "onClose" | "children"> & { readonly title: string };
+export type SidePanelProps = Pick<ModalProps, "onClose" | "children"> & { readonly title: string };
 
-/** One thing of a list in full, beside the list; on narrow screens it takes all of the room. */
+/** Details of a list item, beside the list; on narrow screens it covers the whole width. */
 export function SidePanel({ title, onClose, children }: SidePanelProps) {
   return (
-    <Front className="side-panel" onClose={onClose}>
-      <div className="side-panel-head">
-        <FrontTitle className="breaks">{title}</FrontTitle>
-        <FrontClose className="button bare square" aria-label="Close">
+    <Modal className="side-panel" onClose={onClose}>
+      <div className="side-panel-header">
+        <ModalTitle className="break-words">{title}</ModalTitle>
+        <ModalClose className="button ghost square" aria-label="Close">
           <CloseIcon />
-        </FrontClose>
+        </ModalClose>
       </div>
       {children}
-    </Front>
+    </Modal>
   );
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 export type Tab = { readonly id: string; readonly label: string; readonly content: ReactNode };
 
-/** One of several at a time; arrow keys go from one to the next. */
+/** Arrow keys move between the tabs and activate them. */
 export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
   return (
     <Base.Root defaultValue={tabs[0]?.id}>

@@ -2,44 +2,44 @@ import { createContext, type ReactNode, useCallback, useContext, useMemo, useSta
 
 export type Toast = { readonly id: number; readonly text: string };
 
-type Toasts = { readonly tell: (text: string) => void };
+type Toasts = { readonly showToast: (text: string) => void };
 
-const Context = createContext<Toasts>({ tell: () => undefined });
+const ToastContext = createContext<Toasts>({ showToast: () => undefined });
 
 const shownMilliseconds = 6000;
 let nextId = 1;
 
-/** Short news that takes nobody's focus; a screen reader hears it when it is next silent. */
+/** Short messages that do not take the focus; screen readers announce them politely. */
 export function ToastProvider({ children }: { readonly children: ReactNode }) {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
-  const drop = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), []);
-  const tell = useCallback(
+  const dismiss = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), []);
+  const showToast = useCallback(
     (text: string) => {
       const id = nextId;
       nextId += 1;
       setToasts((all) => [...all.slice(-3), { id, text }]);
-      setTimeout(drop, shownMilliseconds, id);
+      setTimeout(dismiss, shownMilliseconds, id);
     },
-    [drop],
+    [dismiss],
   );
-  const value = useMemo(() => ({ tell }), [tell]);
+  const value = useMemo(() => ({ showToast }), [showToast]);
   return (
-    <Context value={value}>
+    <ToastContext value={value}>
       {children}
       <div className="toasts" role="status" aria-live="polite">
         {toasts.map(({ id, text }) => (
           <div key={id} className="toast">
             <span>{text}</span>
-            <button type="button" className="button bare" onClick={() => drop(id)}>
+            <button type="button" className="button ghost" onClick={() => dismiss(id)}>
               Close
             </button>
           </div>
         ))}
       </div>
-    </Context>
+    </ToastContext>
   );
 }
 
 export function useToasts(): Toasts {
-  return useContext(Context);
+  return useContext(ToastContext);
 }

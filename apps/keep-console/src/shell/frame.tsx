@@ -1,25 +1,25 @@
 /**
  * @module
- * The frame that every screen stands in: the bar with the product's name and the person, the places one can go, and
- * the main part that takes the focus when the place changes.
- * Imported by `main.tsx`.
+ * The frame around every screen: the header with the product name and the account menu, the navigation, and the main
+ * landmark, which takes the focus when the screen changes.
+ * Imported by `screens/screens.tsx`.
  */
-import { go, Link, Main, SkipLink, useAddress } from "@hearth-and-keep/page-design";
+import { Link, MainLandmark, navigate, SkipLink, useLocation } from "@hearth-and-keep/page-design";
 import type { Session } from "@hearth-and-keep/vault-contract";
 import type { ReactNode } from "react";
 import { AccountIcon, AuditIcon, DownIcon, KeepIcon, SecretsIcon, TokenIcon } from "../design/icons.tsx";
-import { MenuAround, MenuItem } from "../design/menu.tsx";
+import { CustomMenu, MenuItem } from "../design/menu.tsx";
 import { signOut } from "./session.ts";
 
-const places = [
+const navigationItems = [
   {
     to: "/secrets",
     label: "Secrets",
     icon: <SecretsIcon />,
-    below: [{ to: "/secrets/tokens", label: "Tokens", icon: <TokenIcon /> }],
+    children: [{ to: "/secrets/tokens", label: "Tokens", icon: <TokenIcon /> }],
   },
-  { to: "/audit", label: "Audit", icon: <AuditIcon />, below: [] },
-  { to: "/account", label: "Account", icon: <AccountIcon />, below: [] },
+  { to: "/audit", label: "Audit", icon: <AuditIcon />, children: [] },
+  { to: "/account", label: "Account", icon: <AccountIcon />, children: [] },
 ] as const;
 
 export function Frame({
@@ -31,28 +31,28 @@ export function Frame({
   readonly title: string;
   readonly children: ReactNode;
 }) {
-  const { path } = useAddress();
+  const { path } = useLocation();
   return (
     <div className="frame">
       <SkipLink />
       <header>
-        <Link className="name" to="/secrets">
+        <Link className="brand" to="/secrets">
           <KeepIcon />
           Keep
         </Link>
         <span className="grow" />
-        <Person session={session} />
+        <AccountMenu session={session} />
       </header>
-      <nav className="places" aria-label="Places">
+      <nav className="main-nav" aria-label="Main">
         <ul>
-          {places.map(({ to, label, icon, below }) => (
+          {navigationItems.map(({ to, label, icon, children: nested }) => (
             <li key={to}>
-              <Place to={to} label={label} icon={icon} isHere={isAt(path, to)} />
-              {below.length > 0 && (
+              <NavigationLink to={to} label={label} icon={icon} isCurrent={isCurrentSection(path, to)} />
+              {nested.length > 0 && (
                 <ul>
-                  {below.map((place) => (
-                    <li key={place.to}>
-                      <Place {...place} isHere={path.startsWith(place.to)} />
+                  {nested.map((item) => (
+                    <li key={item.to}>
+                      <NavigationLink {...item} isCurrent={path.startsWith(item.to)} />
                     </li>
                   ))}
                 </ul>
@@ -61,49 +61,49 @@ export function Frame({
           ))}
         </ul>
       </nav>
-      <Main title={`${title} – Keep`}>{children}</Main>
+      <MainLandmark title={`${title} – Keep`}>{children}</MainLandmark>
     </div>
   );
 }
 
-function isAt(path: string, to: string): boolean {
+function isCurrentSection(path: string, to: string): boolean {
   return path.startsWith(to) && !path.startsWith("/secrets/tokens");
 }
 
-type PlaceProps = {
+type NavigationLinkProps = {
   readonly to: string;
   readonly label: string;
   readonly icon: ReactNode;
-  readonly isHere: boolean;
+  readonly isCurrent: boolean;
 };
 
-function Place({ to, label, icon, isHere }: PlaceProps) {
+function NavigationLink({ to, label, icon, isCurrent }: NavigationLinkProps) {
   return (
-    <Link to={to} {...(isHere ? { "aria-current": "page" } : {})}>
+    <Link to={to} {...(isCurrent ? { "aria-current": "page" } : {})}>
       {icon}
       {label}
     </Link>
   );
 }
 
-function Person({ session }: { readonly session: Session }) {
+function AccountMenu({ session }: { readonly session: Session }) {
   const trigger = (
     <>
-      <span className="one-line person">{session.account.display_name}</span>
+      <span className="truncate account-name">{session.account.display_name}</span>
       <DownIcon />
     </>
   );
   return (
-    <MenuAround className="button bare" trigger={trigger}>
-      <MenuItem className="item" onClick={() => go("/account")}>
+    <CustomMenu className="button ghost" trigger={trigger}>
+      <MenuItem className="item" onClick={() => navigate("/account")}>
         Account
       </MenuItem>
-      <MenuItem className="item" onClick={() => go("/welcome")}>
+      <MenuItem className="item" onClick={() => navigate("/welcome")}>
         First steps
       </MenuItem>
       <MenuItem className="item" onClick={() => void signOut()}>
         Sign out
       </MenuItem>
-    </MenuAround>
+    </CustomMenu>
   );
 }

@@ -1,6 +1,6 @@
-import { ask } from "../vault-api/api-client.ts";
+import { request } from "../vault-api/api-client.ts";
 
 export async function signOut(): Promise<void> {
-  await ask("/auth/logout", { method: "POST" });
+  await request("/auth/logout", { method: "POST" });
   window.location.assign("/sign-in");
 }

@@ -1,24 +1,24 @@
 import { Notice } from "@hearth-and-keep/page-design";
 import type { Account, Session } from "@hearth-and-keep/vault-contract";
-import { KeepProblem } from "../vault-api/api-client.ts";
-import { useAnswer } from "../vault-api/use-query.ts";
+import { ApiError } from "../vault-api/api-client.ts";
+import { useQuery } from "../vault-api/use-query.ts";
 
 export type SignInAgainProps = {
   readonly session: Session;
-  /** What it is for, as in "make a token". */
+  /** Completes "Sign in again to …", for example "create a token". */
   readonly purpose: string;
-  /** Where to come back to; here unless told otherwise. */
+  /** Defaults to the current URL. */
   readonly returnTo?: string;
-  /** Called right before the page is left, to keep what was typed so far. */
+  /** Called just before the browser leaves the page, to save what has been typed. */
   readonly onLeave?: () => void;
 };
 
-/** Keep wants to know that it is still the same person: the provider they are signed in with is asked again. */
+/** Asks for a fresh sign-in at the provider of the current session, which sensitive actions require. */
 export function SignInAgain({ session, purpose, returnTo, onLeave }: SignInAgainProps) {
-  const account = useAnswer<Account>("/api/account");
+  const account = useQuery<Account>("/api/account");
   const current =
-    account.state === "there" ? account.body.identities.find((identity) => identity.is_current) : undefined;
-  const back = returnTo ?? window.location.pathname + window.location.search;
+    account.state === "loaded" ? account.body.identities.find((identity) => identity.is_current) : undefined;
+  const destination = returnTo ?? window.location.pathname + window.location.search;
   const providers = session.providers.filter(
     ({ kind }) => current === undefined || kind === current.provider,
   );
@@ -26,17 +26,17 @@ export function SignInAgain({ session, purpose, returnTo, onLeave }: SignInAgain
     <Notice>
       <div className="stack tight">
         <p>
-          <strong>Sign in again</strong> to {purpose}. It has been a while, and Keep wants to be sure that it
-          is you. You come back to this place.
+          <strong>Sign in again</strong> to {purpose}. This requires a recent sign-in. You will return to this
+          page.
         </p>
         {providers.map(({ kind, name }) => (
           <form
             key={kind}
             method="post"
-            action={`/auth/confirm/${kind}?return_to=${encodeURIComponent(back)}`}
+            action={`/auth/confirm/${kind}?return_to=${encodeURIComponent(destination)}`}
             onSubmit={onLeave}
           >
-            <button type="submit" className="button main">
+            <button type="submit" className="button primary">
               Sign in again with {name}
             </button>
           </form>
@@ -46,6 +46,6 @@ export function SignInAgain({ session, purpose, returnTo, onLeave }: SignInAgain
   );
 }
 
-export function needsFreshSignIn(problem: unknown): boolean {
-  return problem instanceof KeepProblem && problem.code === "fresh_sign_in_required";
+export function requiresFreshSignIn(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "fresh_sign_in_required";
 }

@@ -1,80 +1,85 @@
 /**
  * @module
- * The way to Keep's API: requests typed by the contract, problems as one kind of error, and what was read remembered
- * until something changes it. Every write carries an `Idempotency-Key`, and a precondition where there is one to give.
- * Promises that no value is kept here: what is revealed lives in the screen that shows it, and nowhere else.
+ * Client of Keep's API: requests typed by the contract, errors as `ApiError`, and a cache of responses that mutations
+ * invalidate. Every write carries an `Idempotency-Key`, and a precondition where the caller has a revision. Secret values
+ * are never cached here; they live only in the component that shows them.
  * Imported by screens.
  */
 import type { Problem } from "@hearth-and-keep/vault-contract";
 
-/** What of a problem document is needed here. */
-type Told = Partial<Omit<Problem, "code">> & Pick<Problem, "title"> & { readonly code: KeepProblem["code"] };
+/** The members of a problem document (RFC 9457) that the console uses. */
+type ProblemDetails = Partial<Omit<Problem, "code">> &
+  Pick<Problem, "title"> & { readonly code: ApiError["code"] };
 
-/** What Keep said instead of an answer, in its words. */
-export class KeepProblem extends Error {
-  override readonly name = "KeepProblem";
+/** A failed request. Callers decide by `code`; the message is the server's text, for display only. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
   readonly status: number;
   readonly code: Problem["code"] | "unreachable";
 
-  constructor(status: number, problem: Told) {
-    super(wordsOf(problem));
+  constructor(status: number, problem: ProblemDetails) {
+    super(formatProblem(problem));
     this.status = status;
     this.code = problem.code;
   }
 }
 
-/** With what it has against single fields. */
-function wordsOf({ title, detail, errors = [] }: Told): string {
+function formatProblem({ title, detail, errors = [] }: ProblemDetails): string {
   const reasons = errors.map(({ place, reason }) => `${place} ${reason}`).join(", ");
   return [title, detail ?? "", reasons].filter((part) => part !== "").join(": ");
 }
 
-export type Wish = {
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError(0, { title: "Something went wrong in the console", code: "internal" });
+}
+
+export type RequestOptions = {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly body?: unknown;
-  /** The ETag that was read; `new` for what must not be there yet, `any` for what must be there, as it may be. */
+  /** Precondition: the revision that was read, `new` if nothing may exist yet, `any` if something must exist. */
   readonly revision?: number | "new" | "any";
   readonly signal?: AbortSignal;
 };
 
-export type Answered<Body> = {
+export type ApiResponse<Body> = {
   readonly status: number;
   readonly body: Body;
   readonly etag: string | undefined;
 };
 
-/** Undefined as a body when there is none. */
-export async function ask<Body>(path: string, wish: Wish = {}): Promise<Answered<Body>> {
-  const { method = "GET", body, signal } = wish;
+/** Sends a request. Throws an `ApiError` unless the response is a success; an empty response has an undefined body. */
+export async function request<Body>(path: string, options: RequestOptions = {}): Promise<ApiResponse<Body>> {
+  const { method = "GET", body, signal } = options;
   const response = await fetch(path, {
     method,
-    headers: headersOf(wish),
+    headers: buildHeaders(options),
     credentials: "same-origin",
     cache: "no-store",
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  }).catch((problem: unknown) => {
-    if (signal?.aborted === true) throw problem;
-    throw new KeepProblem(0, { title: "Keep cannot be reached", code: "unreachable" });
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(0, { title: "Cannot reach Keep", code: "unreachable" });
   });
   const text = await response.text();
-  const answer: unknown = text === "" || !isJson(response) ? text : JSON.parse(text);
-  // Whatever is not a success is a problem document of the contract.
-  if (!response.ok) throw refusal(response.status, answer as Partial<Problem>);
-  // The server checks its answers against the same contract.
-  return { status: response.status, body: answer as Body, etag: response.headers.get("etag") ?? undefined };
+  const content: unknown = text === "" || !isJson(response) ? text : JSON.parse(text);
+  // The contract: every response that is not a success is a problem document.
+  if (!response.ok) throw failedRequest(response.status, content as Partial<Problem>);
+  // The server validates its responses against the same contract.
+  return { status: response.status, body: content as Body, etag: response.headers.get("etag") ?? undefined };
 }
 
-/** A session that ended takes the person to the sign-in page, and back again afterwards. */
-function refusal(status: number, answer: Partial<Problem>): KeepProblem {
+/** On 401 the browser also goes to the sign-in page, which returns here afterwards. */
+function failedRequest(status: number, problem: Partial<Problem>): ApiError {
   if (status === 401) {
-    const back = encodeURIComponent(window.location.pathname + window.location.search);
-    window.location.assign(`/sign-in?return_to=${back}`);
+    const returnTo = encodeURIComponent(window.location.pathname + window.location.search);
+    window.location.assign(`/sign-in?return_to=${returnTo}`);
   }
-  return new KeepProblem(status, {
-    ...answer,
-    title: answer.title ?? "Keep answered in a way this page does not understand",
-    code: answer.code ?? "internal",
+  return new ApiError(status, {
+    ...problem,
+    title: problem.title ?? "Keep sent an unexpected response",
+    code: problem.code ?? "internal",
   });
 }
 
@@ -82,7 +87,7 @@ function isJson(response: Response): boolean {
   return (response.headers.get("content-type") ?? "").includes("json");
 }
 
-function headersOf({ method = "GET", body, revision }: Wish): Record<string, string> {
+function buildHeaders({ method = "GET", body, revision }: RequestOptions): Record<string, string> {
   return {
     accept: "application/json",
     ...(body === undefined ? {} : { "content-type": "application/json" }),

@@ -1,72 +1,70 @@
 import { useCallback, useEffect, useState } from "react";
-import { ask, KeepProblem } from "./api-client.ts";
+import { type ApiError, request, toApiError } from "./api-client.ts";
 
-export type Loaded<Body> =
+export type QueryResult<Body> =
   | { readonly state: "loading" }
-  | { readonly state: "failed"; readonly problem: KeepProblem }
-  /** `isOld`: shown from before, while the newest is on its way. */
-  | { readonly state: "there"; readonly body: Body; readonly isOld: boolean };
+  | { readonly state: "failed"; readonly error: ApiError }
+  /** `isStale`: from the cache, while the current response is on its way. */
+  | { readonly state: "loaded"; readonly body: Body; readonly isStale: boolean };
 
-/** What a path last answered, so that going back shows it at once. Never values: those are not asked for here. */
-const remembered = new Map<string, unknown>();
-const mostRemembered = 200;
-const watchers = new Set<(path: string) => void>();
+/** The last response of each path, so that going back shows it at once. Secret values are never queried through here. */
+const cachedBodies = new Map<string, unknown>();
+const maxCachedBodies = 200;
+const invalidationListeners = new Set<(path: string) => void>();
 
-/** What a path answers, asked anew whenever the screen appears or `changed` says so. Undefined asks nothing. */
-export function useAnswer<Body>(path: string | undefined): Loaded<Body> & { readonly reload: () => void } {
-  const [turn, setTurn] = useState(0);
-  const [loaded, setLoaded] = useState<{ readonly path: string; readonly answer: Loaded<Body> }>();
-  const reload = useCallback(() => setTurn((last) => last + 1), []);
-  useEffect(() => watch(path, reload), [path, reload]);
+/** Fetches a path when the component mounts and whenever `invalidate` covers it. An undefined path fetches nothing. */
+export function useQuery<Body>(
+  path: string | undefined,
+): QueryResult<Body> & { readonly reload: () => void } {
+  const [reloadCount, setReloadCount] = useState(0);
+  const [latest, setLatest] = useState<{ readonly path: string; readonly result: QueryResult<Body> }>();
+  const reload = useCallback(() => setReloadCount((last) => last + 1), []);
+  useEffect(() => onInvalidate(path, reload), [path, reload]);
   useEffect(() => {
     if (path === undefined) return undefined;
-    const end = new AbortController();
-    void load<Body>(path, end.signal).then((answer) => {
-      if (!end.signal.aborted) setLoaded({ path, answer });
+    const controller = new AbortController();
+    void load<Body>(path, controller.signal).then((result) => {
+      if (!controller.signal.aborted) setLatest({ path, result });
       return undefined;
     });
-    return () => end.abort();
-  }, [path, turn]);
+    return () => controller.abort();
+  }, [path, reloadCount]);
   if (path === undefined) return { state: "loading", reload };
-  if (loaded?.path === path) return { ...loaded.answer, reload };
-  if (!remembered.has(path)) return { state: "loading", reload };
-  // Only answers to this very path are kept under it.
-  const body = remembered.get(path) as Body;
-  return { state: "there", body, isOld: true, reload };
+  if (latest?.path === path) return { ...latest.result, reload };
+  if (!cachedBodies.has(path)) return { state: "loading", reload };
+  // Only responses of this very path are cached under it.
+  const body = cachedBodies.get(path) as Body;
+  return { state: "loaded", body, isStale: true, reload };
 }
 
-async function load<Body>(path: string, signal: AbortSignal): Promise<Loaded<Body>> {
+async function load<Body>(path: string, signal: AbortSignal): Promise<QueryResult<Body>> {
   try {
-    const { body } = await ask<Body>(path, { signal });
-    remember(path, body);
-    return { state: "there", body, isOld: false };
-  } catch (problem) {
-    return { state: "failed", problem: problem instanceof KeepProblem ? problem : unknownProblem() };
+    const { body } = await request<Body>(path, { signal });
+    cacheBody(path, body);
+    return { state: "loaded", body, isStale: false };
+  } catch (error) {
+    return { state: "failed", error: toApiError(error) };
   }
 }
 
-/** Everything under these paths is asked for again by whoever shows it. */
-export function changed(...prefixes: readonly string[]): void {
-  for (const path of remembered.keys())
-    if (prefixes.some((prefix) => path.startsWith(prefix))) remembered.delete(path);
-  for (const watcher of watchers) for (const prefix of prefixes) watcher(prefix);
+/** Drops cached responses under these path prefixes; mounted components fetch them again. */
+export function invalidate(...prefixes: readonly string[]): void {
+  for (const path of cachedBodies.keys())
+    if (prefixes.some((prefix) => path.startsWith(prefix))) cachedBodies.delete(path);
+  for (const listener of invalidationListeners) for (const prefix of prefixes) listener(prefix);
 }
 
-function watch(path: string | undefined, reload: () => void): () => void {
-  const watcher = (prefix: string): void => {
+function onInvalidate(path: string | undefined, reload: () => void): () => void {
+  const listener = (prefix: string): void => {
     if (path?.startsWith(prefix) === true) reload();
   };
-  watchers.add(watcher);
-  return () => watchers.delete(watcher);
+  invalidationListeners.add(listener);
+  return () => invalidationListeners.delete(listener);
 }
 
-function remember(path: string, body: unknown): void {
-  remembered.delete(path);
-  remembered.set(path, body);
-  const [oldest] = remembered.keys();
-  if (remembered.size > mostRemembered && oldest !== undefined) remembered.delete(oldest);
-}
-
-function unknownProblem(): KeepProblem {
-  return new KeepProblem(0, { title: "Something went wrong on this page", code: "internal" });
+function cacheBody(path: string, body: unknown): void {
+  cachedBodies.delete(path);
+  cachedBodies.set(path, body);
+  const [oldest] = cachedBodies.keys();
+  if (cachedBodies.size > maxCachedBodies && oldest !== undefined) cachedBodies.delete(oldest);
 }

@@ -1,102 +1,102 @@
 import { appear, press } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import {
-  breakOff,
+  abortRequests,
   type ConsoleState,
-  keepWaiting,
-  makeSignInFresh,
-  makeSignInOld,
-  type Scene,
-} from "./scene.ts";
+  expireSignIn,
+  refreshSignIn,
+  type ScreenFixture,
+  stallRequests,
+} from "./screen-fixture.ts";
 
-async function openAccount(page: Page, { stage }: Scene, query = ""): Promise<void> {
-  await page.goto(`${stage.url}/account${query}`);
+async function openAccount(page: Page, { keep }: ScreenFixture, query = ""): Promise<void> {
+  await page.goto(`${keep.url}/account${query}`);
   await appear(page.getByText("Firefox on Linux"));
 }
 
 export const signInStates: readonly ConsoleState[] = [
   {
     name: "sign-in",
-    looker: "visitor",
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/sign-in`);
+    viewer: "visitor",
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/sign-in`);
       await appear(page.getByRole("button", { name: "Continue with Example" }));
     },
   },
   {
     name: "sign-in-failed",
-    looker: "visitor",
+    viewer: "visitor",
     isRefused: true,
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/auth/callback/general?state=unknown`);
-      await appear(page.getByText("That did not work"));
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/auth/callback/general?state=unknown`);
+      await appear(page.getByText("Sign-in failed"));
     },
   },
   {
     name: "signed-in",
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/sign-in`);
-      await appear(page.getByRole("link", { name: "Go to the console" }));
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/sign-in`);
+      await appear(page.getByRole("link", { name: "Open console" }));
     },
   },
 ];
 
 export const accountStates: readonly ConsoleState[] = [
-  { name: "account", reach: (page, scene) => openAccount(page, scene) },
+  { name: "account", reach: (page, fixture) => openAccount(page, fixture) },
   {
-    name: "person-menu",
-    reach: async (page, scene) => {
-      await openAccount(page, scene);
+    name: "account-menu",
+    reach: async (page, fixture) => {
+      await openAccount(page, fixture);
       await press(page.getByRole("banner").getByRole("button"));
       await appear(page.getByRole("menuitem", { name: "Sign out" }));
     },
   },
   {
     name: "account-loading",
-    reach: async (page, { stage }) => {
-      await keepWaiting(page, "**/api/account**");
-      await page.goto(`${stage.url}/account`);
-      await appear(page.getByRole("status", { name: "Loading the account" }));
+    reach: async (page, { keep }) => {
+      await stallRequests(page, "**/api/account**");
+      await page.goto(`${keep.url}/account`);
+      await appear(page.getByRole("status", { name: "Loading account" }));
     },
   },
   {
     name: "account-failed",
     isRefused: true,
-    reach: async (page, { stage }) => {
-      await breakOff(page, "**/api/account**");
-      await page.goto(`${stage.url}/account`);
-      await appear(page.getByText("Keep cannot be reached").first());
+    reach: async (page, { keep }) => {
+      await abortRequests(page, "**/api/account**");
+      await page.goto(`${keep.url}/account`);
+      await appear(page.getByText("Cannot reach Keep").first());
     },
   },
   {
     name: "account-link",
-    reach: async (page, scene) => {
-      await openAccount(page, scene, "?link=code-hosting");
-      await appear(page.getByRole("button", { name: "Continue at Forge" }));
+    reach: async (page, fixture) => {
+      await openAccount(page, fixture, "?link=code-hosting");
+      await appear(page.getByRole("button", { name: "Continue to Forge" }));
     },
   },
   {
     name: "account-link-sign-in-again",
-    reach: async (page, scene) => {
-      await openAccount(page, scene, "?link=code-hosting");
-      makeSignInOld(scene);
-      await press(page.getByRole("button", { name: "Continue at Forge" }));
+    reach: async (page, fixture) => {
+      await openAccount(page, fixture, "?link=code-hosting");
+      expireSignIn(fixture);
+      await press(page.getByRole("button", { name: "Continue to Forge" }));
       await appear(page.getByRole("button", { name: "Sign in again with Example" }));
     },
-    leave: makeSignInFresh,
+    leave: refreshSignIn,
   },
   {
-    name: "account-end-sessions",
-    reach: async (page, scene) => {
-      await openAccount(page, scene);
-      await press(page.getByRole("button", { name: "End all others" }));
+    name: "account-sign-out-sessions",
+    reach: async (page, fixture) => {
+      await openAccount(page, fixture);
+      await press(page.getByRole("button", { name: "Sign out all others" }));
       await appear(page.getByRole("dialog"));
     },
   },
   {
     name: "account-delete",
-    reach: async (page, scene) => {
-      await openAccount(page, scene);
+    reach: async (page, fixture) => {
+      await openAccount(page, fixture);
       await press(page.getByRole("button", { name: "Delete account…" }));
       await press(page.getByRole("button", { name: "Delete account", exact: true }));
       await appear(page.getByRole("alert"));
@@ -104,79 +104,79 @@ export const accountStates: readonly ConsoleState[] = [
   },
 ];
 
-async function beginSteps(page: Page, { stage }: Scene, name: string): Promise<void> {
-  await page.goto(`${stage.url}/welcome`);
+async function createFirstSecret(page: Page, { keep }: ScreenFixture, name: string): Promise<void> {
+  await page.goto(`${keep.url}/welcome`);
   await page.getByLabel("Name", { exact: true }).fill(name);
   await page.getByLabel("Value").fill("correct horse battery staple");
   await press(page.getByRole("button", { name: "Save secret" }));
-  await appear(page.getByRole("button", { name: "Make token" }));
+  await appear(page.getByRole("button", { name: "Create token" }));
 }
 
-async function reachLines(page: Page, scene: Scene, name: string): Promise<void> {
-  await beginSteps(page, scene, name);
-  await press(page.getByRole("button", { name: "Make token" }));
+async function openReadStep(page: Page, fixture: ScreenFixture, name: string): Promise<void> {
+  await createFirstSecret(page, fixture, name);
+  await press(page.getByRole("button", { name: "Create token" }));
   await appear(page.getByText("Waiting for your program"));
 }
 
-/** After the states of a newcomer who has nothing yet. */
+/** After the states that need the newcomer to have no secrets. */
 export const welcomeStates: readonly ConsoleState[] = [
   {
     name: "welcome",
-    looker: "newcomer",
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/welcome`);
+    viewer: "newcomer",
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/welcome`);
       await appear(page.getByLabel("Name", { exact: true }));
     },
   },
   {
-    name: "welcome-mistakes",
-    looker: "newcomer",
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/welcome`);
+    name: "welcome-errors",
+    viewer: "newcomer",
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/welcome`);
       await press(page.getByRole("button", { name: "Save secret" }));
       await appear(page.getByRole("alert").first());
     },
   },
   {
     name: "welcome-failed",
-    looker: "newcomer",
+    viewer: "newcomer",
     isRefused: true,
-    reach: async (page, { stage }) => {
-      await breakOff(page, "**/api/secrets/vaults?*");
-      await page.goto(`${stage.url}/welcome`);
-      await appear(page.getByText("Keep cannot be reached"));
+    reach: async (page, { keep }) => {
+      await abortRequests(page, "**/api/secrets/vaults?*");
+      await page.goto(`${keep.url}/welcome`);
+      await appear(page.getByText("Cannot reach Keep"));
     },
   },
   {
     name: "welcome-token",
-    looker: "newcomer",
-    reach: (page, scene) => beginSteps(page, scene, "DATABASE_PASSWORD"),
+    viewer: "newcomer",
+    reach: (page, fixture) => createFirstSecret(page, fixture, "DATABASE_PASSWORD"),
   },
   {
-    name: "welcome-lines",
-    looker: "newcomer",
-    reach: (page, scene) => reachLines(page, scene, "MAIL_PASSWORD"),
+    name: "welcome-read-step",
+    viewer: "newcomer",
+    reach: (page, fixture) => openReadStep(page, fixture, "MAIL_PASSWORD"),
   },
   {
     name: "welcome-actions",
-    looker: "newcomer",
-    reach: async (page, scene) => {
-      await reachLines(page, scene, "SEARCH_PASSWORD");
+    viewer: "newcomer",
+    reach: async (page, fixture) => {
+      await openReadStep(page, fixture, "SEARCH_PASSWORD");
       await press(page.getByRole("tab", { name: "GitHub Actions" }));
-      await press(page.getByRole("button", { name: "Hide the token" }));
-      await appear(page.getByRole("button", { name: "Show the token" }));
+      await press(page.getByRole("button", { name: "Hide token" }));
+      await appear(page.getByRole("button", { name: "Show token" }));
     },
   },
   {
     name: "welcome-read",
-    looker: "newcomer",
-    reach: async (page, scene) => {
-      await reachLines(page, scene, "STOCK_PASSWORD");
+    viewer: "newcomer",
+    reach: async (page, fixture) => {
+      await openReadStep(page, fixture, "STOCK_PASSWORD");
       const line = (await page.locator("pre").first().textContent()) ?? "";
       const [, token = ""] = /Bearer (?<token>sk-svc-[0-9A-Za-z]+)/u.exec(line) ?? [];
       const [address = ""] = /http[^\s"']+/u.exec(line) ?? [];
       await fetch(address, { headers: { authorization: `Bearer ${token}` } });
-      await appear(page.getByText("Your program read it"));
+      await appear(page.getByText("Your program read the secret"));
     },
   },
 ];

@@ -1,72 +1,72 @@
 import { appear, press } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
-import { breakOff, type ConsoleState, keepWaiting, type Scene } from "./scene.ts";
+import { abortRequests, type ConsoleState, type ScreenFixture, stallRequests } from "./screen-fixture.ts";
 
-async function openLog(page: Page, { stage }: Scene, query: string): Promise<void> {
-  await page.goto(`${stage.url}/audit?vault=${query}`);
-  await appear(page.getByRole("list", { name: "Events, the newest first" }));
+async function openLog(page: Page, { keep }: ScreenFixture, query: string): Promise<void> {
+  await page.goto(`${keep.url}/audit?vault=${query}`);
+  await appear(page.getByRole("list", { name: "Events, newest first" }));
   await appear(page.locator(".chart").first());
 }
 
 export const auditStates: readonly ConsoleState[] = [
-  { name: "audit", reach: (page, scene) => openLog(page, scene, scene.vault) },
-  { name: "audit-account", reach: (page, scene) => openLog(page, scene, "account") },
-  { name: "audit-alarms", reach: (page, scene) => openLog(page, scene, "account&show=alarms") },
+  { name: "audit", reach: (page, fixture) => openLog(page, fixture, fixture.vault) },
+  { name: "audit-account", reach: (page, fixture) => openLog(page, fixture, "account") },
+  { name: "audit-denied-requests", reach: (page, fixture) => openLog(page, fixture, "account&show=alerts") },
   {
     name: "audit-empty",
-    reach: async (page, { stage, vault }) => {
-      await page.goto(`${stage.url}/audit?vault=${vault}&show=alarms`);
-      await appear(page.getByText("Nothing of this kind has happened"));
+    reach: async (page, { keep, vault }) => {
+      await page.goto(`${keep.url}/audit?vault=${vault}&show=alerts`);
+      await appear(page.getByText("No matching events"));
     },
   },
   {
     name: "audit-loading",
-    reach: async (page, { stage, vault }) => {
-      await keepWaiting(page, "**/audit?*limit*");
-      await page.goto(`${stage.url}/audit?vault=${vault}`);
-      await appear(page.getByRole("status", { name: "Loading the log" }));
+    reach: async (page, { keep, vault }) => {
+      await stallRequests(page, "**/audit?*limit*");
+      await page.goto(`${keep.url}/audit?vault=${vault}`);
+      await appear(page.getByRole("status", { name: "Loading events" }));
     },
   },
   {
     name: "audit-failed",
     isRefused: true,
-    reach: async (page, { stage, vault }) => {
-      await breakOff(page, "**/audit?*limit*");
-      await page.goto(`${stage.url}/audit?vault=${vault}`);
-      await appear(page.getByText("Keep cannot be reached").first());
+    reach: async (page, { keep, vault }) => {
+      await abortRequests(page, "**/audit?*limit*");
+      await page.goto(`${keep.url}/audit?vault=${vault}`);
+      await appear(page.getByText("Cannot reach Keep").first());
     },
   },
   {
     name: "audit-vaults-failed",
     isRefused: true,
-    reach: async (page, { stage }) => {
-      await breakOff(page, "**/api/secrets/vaults?*");
-      await page.goto(`${stage.url}/audit`);
-      await appear(page.getByText("Keep cannot be reached"));
+    reach: async (page, { keep }) => {
+      await abortRequests(page, "**/api/secrets/vaults?*");
+      await page.goto(`${keep.url}/audit`);
+      await appear(page.getByText("Cannot reach Keep"));
     },
   },
   {
-    name: "audit-denied",
+    name: "audit-not-found",
     isRefused: true,
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/audit?vault=00000000-0000-7000-8000-000000000000`);
-      await appear(page.getByText("There is no such log"));
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/audit?vault=00000000-0000-7000-8000-000000000000`);
+      await appear(page.getByText("Log not found"));
     },
   },
   {
     name: "audit-verified",
-    reach: async (page, scene) => {
-      await openLog(page, scene, scene.vault);
+    reach: async (page, fixture) => {
+      await openLog(page, fixture, fixture.vault);
       await press(page.getByRole("button", { name: "Verify" }));
-      await appear(page.getByText("The log is whole"));
+      await appear(page.getByText("Log verified"));
     },
   },
   {
-    name: "audit-broken",
-    reach: async (page, scene) => {
-      await openLog(page, scene, scene.brokenVault);
+    name: "audit-tampered",
+    reach: async (page, fixture) => {
+      await openLog(page, fixture, fixture.tamperedVault);
       await press(page.getByRole("button", { name: "Verify" }));
-      await appear(page.getByText("Record #2 is not as it was"));
+      await appear(page.getByText("Record #2 failed verification"));
     },
   },
 ];

@@ -1,126 +1,126 @@
 import { appear, press } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import {
-  breakOff,
+  abortRequests,
   type ConsoleState,
-  chooseFrom,
-  keepWaiting,
-  makeSignInFresh,
-  makeSignInOld,
-  type Scene,
-  write,
-} from "./scene.ts";
+  chooseMenuItem,
+  expireSignIn,
+  refreshSignIn,
+  type ScreenFixture,
+  stallRequests,
+  writeSecret,
+} from "./screen-fixture.ts";
 
-async function openList(page: Page, { stage, vault }: Scene, query = ""): Promise<void> {
-  await page.goto(`${stage.url}/secrets/${vault}${query}`);
+async function openList(page: Page, { keep, vault }: ScreenFixture, query = ""): Promise<void> {
+  await page.goto(`${keep.url}/secrets/${vault}${query}`);
   await appear(page.getByRole("row").nth(1));
 }
 
-async function openSecret(page: Page, scene: Scene, name = "DATABASE_URL"): Promise<void> {
-  await openList(page, scene);
+async function openSecret(page: Page, fixture: ScreenFixture, name = "DATABASE_URL"): Promise<void> {
+  await openList(page, fixture);
   await press(page.getByRole("link", { name, exact: true }));
   await appear(page.getByRole("button", { name: "Reveal" }));
-  await appear(page.getByRole("button", { name: "More for version 1" }));
+  await appear(page.getByRole("button", { name: "More actions for version 1" }));
 }
 
 export const secretListStates: readonly ConsoleState[] = [
   {
     name: "secrets-empty",
-    looker: "newcomer",
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/secrets`);
+    viewer: "newcomer",
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/secrets`);
       await appear(page.getByText("No secrets yet"));
     },
   },
   {
     name: "secrets-loading",
-    reach: async (page, { stage, vault }) => {
-      await keepWaiting(page, "**/secrets?*");
-      await page.goto(`${stage.url}/secrets/${vault}`);
-      await appear(page.getByRole("status", { name: "Loading the secrets" }));
+    reach: async (page, { keep, vault }) => {
+      await stallRequests(page, "**/secrets?*");
+      await page.goto(`${keep.url}/secrets/${vault}`);
+      await appear(page.getByRole("status", { name: "Loading secrets" }));
     },
   },
   {
     name: "secrets-failed",
     isRefused: true,
-    reach: async (page, { stage, vault }) => {
-      await breakOff(page, "**/secrets?*");
-      await page.goto(`${stage.url}/secrets/${vault}`);
-      await appear(page.getByText("Keep cannot be reached"));
+    reach: async (page, { keep, vault }) => {
+      await abortRequests(page, "**/secrets?*");
+      await page.goto(`${keep.url}/secrets/${vault}`);
+      await appear(page.getByText("Cannot reach Keep"));
     },
   },
   {
     name: "vaults-failed",
     isRefused: true,
-    reach: async (page, { stage }) => {
-      await breakOff(page, "**/api/secrets/vaults?*");
-      await page.goto(`${stage.url}/secrets`);
-      await appear(page.getByText("Keep cannot be reached"));
+    reach: async (page, { keep }) => {
+      await abortRequests(page, "**/api/secrets/vaults?*");
+      await page.goto(`${keep.url}/secrets`);
+      await appear(page.getByText("Cannot reach Keep"));
     },
   },
   {
     name: "session-failed",
     isRefused: true,
-    reach: async (page, { stage }) => {
-      await breakOff(page, "**/api/session");
-      await page.goto(`${stage.url}/secrets`);
-      await appear(page.getByText("Keep cannot be reached"));
+    reach: async (page, { keep }) => {
+      await abortRequests(page, "**/api/session");
+      await page.goto(`${keep.url}/secrets`);
+      await appear(page.getByText("Cannot reach Keep"));
     },
   },
   {
-    name: "vault-denied",
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/secrets/00000000-0000-4000-8000-000000000000`);
-      await appear(page.getByText("This vault is not here"));
+    name: "vault-not-found",
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/secrets/00000000-0000-4000-8000-000000000000`);
+      await appear(page.getByText("Vault not found"));
     },
   },
-  { name: "secrets-list", reach: (page, scene) => openList(page, scene) },
-  { name: "secrets-folder", reach: (page, scene) => openList(page, scene, "?folder=/prod/api") },
+  { name: "secrets-list", reach: (page, fixture) => openList(page, fixture) },
+  { name: "secrets-folder", reach: (page, fixture) => openList(page, fixture, "?folder=/prod/api") },
   {
     name: "secrets-folder-empty",
-    reach: async (page, { stage, vault }) => {
-      await page.goto(`${stage.url}/secrets/${vault}?folder=/nothing`);
+    reach: async (page, { keep, vault }) => {
+      await page.goto(`${keep.url}/secrets/${vault}?folder=/nothing`);
       await appear(page.getByText("This folder is empty"));
     },
   },
-  { name: "secrets-search", reach: (page, scene) => openList(page, scene, "?q=key") },
+  { name: "secrets-search", reach: (page, fixture) => openList(page, fixture, "?q=key") },
   {
     name: "secrets-search-empty",
-    reach: async (page, { stage, vault }) => {
-      await page.goto(`${stage.url}/secrets/${vault}?q=nothing-like-it`);
-      await appear(page.getByText("Nothing found"));
+    reach: async (page, { keep, vault }) => {
+      await page.goto(`${keep.url}/secrets/${vault}?q=nothing-like-it`);
+      await appear(page.getByText("No results"));
     },
   },
   {
     name: "vault-switcher",
-    reach: async (page, scene) => {
-      await openList(page, scene);
+    reach: async (page, fixture) => {
+      await openList(page, fixture);
       await press(page.getByRole("button", { name: "Vault Web shop" }));
       await appear(page.getByRole("menuitem", { name: "Field office" }));
     },
   },
   {
     name: "secret-menu",
-    reach: async (page, scene) => {
-      await openList(page, scene);
-      await press(page.getByRole("button", { name: "More for STRIPE_SECRET_KEY" }));
-      await appear(page.getByRole("menuitem", { name: "Copy the value" }));
+    reach: async (page, fixture) => {
+      await openList(page, fixture);
+      await press(page.getByRole("button", { name: "More actions for STRIPE_SECRET_KEY" }));
+      await appear(page.getByRole("menuitem", { name: "Copy value" }));
     },
   },
-  { name: "deleted-list", reach: (page, scene) => openList(page, scene, "?state=deleted") },
+  { name: "deleted-list", reach: (page, fixture) => openList(page, fixture, "?state=deleted") },
   {
     name: "deleted-empty",
-    looker: "newcomer",
-    reach: async (page, { stage }) => {
-      await page.goto(`${stage.url}/secrets`);
-      await chooseFrom(page, "More for this vault", "Recently deleted");
-      await appear(page.getByText("Nothing was deleted lately"));
+    viewer: "newcomer",
+    reach: async (page, { keep }) => {
+      await page.goto(`${keep.url}/secrets`);
+      await chooseMenuItem(page, "More vault actions", "Recently deleted");
+      await appear(page.getByText("No deleted secrets"));
     },
   },
   {
     name: "deleted-secret",
-    reach: async (page, scene) => {
-      await openList(page, scene, "?state=deleted");
+    reach: async (page, fixture) => {
+      await openList(page, fixture, "?state=deleted");
       await press(page.getByRole("link", { name: "/OLD_PASSWORD" }));
       await appear(page.getByRole("button", { name: "Restore" }));
     },
@@ -130,37 +130,37 @@ export const secretListStates: readonly ConsoleState[] = [
 export const secretStates: readonly ConsoleState[] = [
   {
     name: "new-secret",
-    reach: async (page, scene) => {
-      await openList(page, scene);
+    reach: async (page, fixture) => {
+      await openList(page, fixture);
       await press(page.getByRole("button", { name: "New secret" }));
       await appear(page.getByRole("textbox", { name: "Value" }));
     },
   },
   {
-    name: "new-secret-taken",
+    name: "new-secret-exists",
     isRefused: true,
-    reach: async (page, scene) => {
-      await openList(page, scene);
+    reach: async (page, fixture) => {
+      await openList(page, fixture);
       await press(page.getByRole("button", { name: "New secret" }));
       await page.getByRole("textbox", { name: "Name", exact: true }).fill("DATABASE_URL");
       await page.getByRole("textbox", { name: "Value" }).fill("another");
       await press(page.getByRole("button", { name: "Save" }));
-      await appear(page.getByText("There is a secret called DATABASE_URL already"));
+      await appear(page.getByText("A secret named DATABASE_URL already exists"));
     },
   },
-  { name: "secret", reach: (page, scene) => openSecret(page, scene) },
+  { name: "secret", reach: (page, fixture) => openSecret(page, fixture) },
   {
     name: "secret-missing",
     isRefused: true,
-    reach: async (page, { stage, vault }) => {
-      await page.goto(`${stage.url}/secrets/${vault}?secret=00000000-0000-7000-8000-000000000000`);
-      await appear(page.getByText("This secret is not here"));
+    reach: async (page, { keep, vault }) => {
+      await page.goto(`${keep.url}/secrets/${vault}?secret=00000000-0000-7000-8000-000000000000`);
+      await appear(page.getByText("Secret not found"));
     },
   },
   {
     name: "secret-revealed",
-    reach: async (page, scene) => {
-      await openSecret(page, scene);
+    reach: async (page, fixture) => {
+      await openSecret(page, fixture);
       await press(page.getByRole("button", { name: "Reveal" }));
       await appear(page.getByText("Ask the platform team"));
     },
@@ -168,17 +168,17 @@ export const secretStates: readonly ConsoleState[] = [
   {
     name: "secret-reveal-failed",
     isRefused: true,
-    reach: async (page, scene) => {
-      await breakOff(page, "**/value");
-      await openSecret(page, scene);
+    reach: async (page, fixture) => {
+      await abortRequests(page, "**/value");
+      await openSecret(page, fixture);
       await press(page.getByRole("button", { name: "Reveal" }));
-      await appear(page.getByRole("alert").getByText("Keep cannot be reached"));
+      await appear(page.getByRole("alert").getByText("Cannot reach Keep"));
     },
   },
   {
     name: "secret-edit",
-    reach: async (page, scene) => {
-      await openSecret(page, scene);
+    reach: async (page, fixture) => {
+      await openSecret(page, fixture);
       await press(page.getByRole("button", { name: "Edit" }));
       await appear(page.getByRole("textbox", { name: "Value" }));
     },
@@ -186,75 +186,75 @@ export const secretStates: readonly ConsoleState[] = [
   {
     name: "secret-conflict",
     isRefused: true,
-    reach: async (page, scene) => {
-      const shelf = { stage: scene.stage, page, vault: scene.vault };
-      await openList(page, scene);
-      await write(shelf, "SHARED_KEY", { value: "host=a\nport=1", tags: ["prod"] });
-      await write(shelf, "SHARED_KEY", { value: "host=a\nport=2" });
-      await openSecret(page, scene, "SHARED_KEY");
+    reach: async (page, fixture) => {
+      const target = { keep: fixture.keep, page, vault: fixture.vault };
+      await openList(page, fixture);
+      await writeSecret(target, "SHARED_KEY", { value: "host=a\nport=1", tags: ["prod"] });
+      await writeSecret(target, "SHARED_KEY", { value: "host=a\nport=2" });
+      await openSecret(page, fixture, "SHARED_KEY");
       await press(page.getByRole("button", { name: "Edit" }));
       await page.getByRole("textbox", { name: "Value" }).fill("host=mine\nport=2");
-      await write(shelf, "SHARED_KEY", { value: "host=theirs\nport=2" });
+      await writeSecret(target, "SHARED_KEY", { value: "host=theirs\nport=2" });
       await press(page.getByRole("button", { name: "Save" }));
-      await appear(page.getByText("It changed in the meantime"));
+      await appear(page.getByText("This secret changed while you were editing"));
     },
   },
   {
     name: "secret-difference",
-    reach: async (page, scene) => {
-      await openSecret(page, scene);
-      await chooseFrom(page, "More for version 1", "Compare with now");
+    reach: async (page, fixture) => {
+      await openSecret(page, fixture);
+      await chooseMenuItem(page, "More actions for version 1", "Compare with current");
       await appear(page.locator(".diff-line.added").first());
       await page.locator(".diff-line").last().scrollIntoViewIfNeeded();
     },
   },
   {
     name: "version-destroy",
-    reach: async (page, scene) => {
-      await openSecret(page, scene);
-      await chooseFrom(page, "More for version 1", "Destroy");
+    reach: async (page, fixture) => {
+      await openSecret(page, fixture);
+      await chooseMenuItem(page, "More actions for version 1", "Destroy");
       await appear(page.getByRole("button", { name: "Destroy", exact: true }));
     },
   },
   ...["Delete…", "Move or rename…"].map(
     (choice): ConsoleState => ({
       name: choice.startsWith("Delete") ? "secret-delete" : "secret-move",
-      reach: async (page, scene) => {
-        await openList(page, scene);
-        await chooseFrom(page, "More for STRIPE_SECRET_KEY", choice);
+      reach: async (page, fixture) => {
+        await openList(page, fixture);
+        await chooseMenuItem(page, "More actions for STRIPE_SECRET_KEY", choice);
         await appear(page.getByRole("dialog"));
       },
     }),
   ),
 ];
 
-async function openDeed(page: Page, scene: Scene, deed: string): Promise<void> {
-  await openList(page, scene);
-  await chooseFrom(page, "More for this vault", deed);
+async function openVaultAction(page: Page, fixture: ScreenFixture, action: string): Promise<void> {
+  await openList(page, fixture);
+  await chooseMenuItem(page, "More vault actions", action);
   await appear(page.getByRole("dialog"));
 }
 
-async function openVaultDeed(page: Page, scene: Scene, deed: string): Promise<void> {
-  await openList(page, scene);
-  await chooseFrom(page, "Vault Web shop", deed);
+async function openSwitcherAction(page: Page, fixture: ScreenFixture, action: string): Promise<void> {
+  await openList(page, fixture);
+  await chooseMenuItem(page, "Vault Web shop", action);
   await appear(page.getByRole("dialog"));
 }
 
 export const vaultStates: readonly ConsoleState[] = [
-  { name: "folder-new", reach: (page, scene) => openDeed(page, scene, "New folder") },
+  { name: "folder-new", reach: (page, fixture) => openVaultAction(page, fixture, "New folder") },
   {
     name: "folder-delete",
-    reach: async (page, scene) => {
-      await openList(page, scene);
-      await chooseFrom(page, "More for prod", "Delete…");
+    reach: async (page, fixture) => {
+      await openList(page, fixture);
+      await chooseMenuItem(page, "More actions for prod", "Delete…");
       await appear(page.getByRole("dialog"));
     },
   },
-  { name: "import", reach: (page, scene) => openDeed(page, scene, "Import") },
+  { name: "import", reach: (page, fixture) => openVaultAction(page, fixture, "Import") },
   {
     name: "import-preview",
-    reach: async (page, scene) => {
-      await openDeed(page, scene, "Import");
+    reach: async (page, fixture) => {
+      await openVaultAction(page, fixture, "Import");
       await page
         .getByLabel("Content")
         .fill("MAIL_API_KEY=mail\nDATABASE_URL=other\nFRESH_ONE=1\nFRESH_TWO=2");
@@ -263,56 +263,56 @@ export const vaultStates: readonly ConsoleState[] = [
     },
   },
   {
-    name: "import-refused",
+    name: "import-invalid",
     isRefused: true,
-    reach: async (page, scene) => {
-      await openDeed(page, scene, "Import");
+    reach: async (page, fixture) => {
+      await openVaultAction(page, fixture, "Import");
       await page.getByLabel("Content").fill('{"broken": ');
       await press(page.getByRole("button", { name: "Preview" }));
       await appear(page.getByRole("alert"));
     },
   },
-  { name: "export", reach: (page, scene) => openDeed(page, scene, "Export") },
+  { name: "export", reach: (page, fixture) => openVaultAction(page, fixture, "Export") },
   {
     name: "export-sign-in-again",
     isRefused: true,
-    reach: async (page, scene) => {
-      await openDeed(page, scene, "Export");
-      makeSignInOld(scene);
+    reach: async (page, fixture) => {
+      await openVaultAction(page, fixture, "Export");
+      expireSignIn(fixture);
       await press(page.getByRole("button", { name: "Export", exact: true }));
       await appear(page.getByRole("button", { name: "Sign in again with Example" }));
     },
-    leave: makeSignInFresh,
+    leave: refreshSignIn,
   },
-  { name: "vault-new", reach: (page, scene) => openVaultDeed(page, scene, "New vault") },
+  { name: "vault-new", reach: (page, fixture) => openSwitcherAction(page, fixture, "New vault") },
   {
     name: "vault-settings",
-    reach: async (page, scene) => {
-      await openVaultDeed(page, scene, "Settings of this vault");
-      await appear(page.getByLabel("Versions kept of each secret"));
+    reach: async (page, fixture) => {
+      await openSwitcherAction(page, fixture, "Vault settings");
+      await appear(page.getByLabel("Maximum versions per secret"));
     },
   },
   {
     name: "vault-delete",
-    reach: async (page, scene) => {
-      await openVaultDeed(page, scene, "Settings of this vault");
-      await press(page.getByRole("button", { name: "Delete this vault" }));
-      await appear(page.getByRole("button", { name: "Delete the vault" }));
+    reach: async (page, fixture) => {
+      await openSwitcherAction(page, fixture, "Vault settings");
+      await press(page.getByRole("button", { name: "Delete vault…" }));
+      await appear(page.getByRole("button", { name: "Delete vault", exact: true }));
     },
   },
   {
     name: "deleted-vaults",
-    reach: async (page, scene) => {
-      await openVaultDeed(page, scene, "Deleted vaults");
+    reach: async (page, fixture) => {
+      await openSwitcherAction(page, fixture, "Deleted vaults");
       await appear(page.getByText("Last year"));
     },
   },
   {
     name: "toast",
-    reach: async (page, scene) => {
+    reach: async (page, fixture) => {
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-      await openList(page, scene);
-      await chooseFrom(page, "More for STRIPE_SECRET_KEY", "Copy the value");
+      await openList(page, fixture);
+      await chooseMenuItem(page, "More actions for STRIPE_SECRET_KEY", "Copy value");
       await appear(page.getByText("Copied STRIPE_SECRET_KEY"));
     },
   },

@@ -5,9 +5,9 @@
  * use a person's session.
  * Imported by `server.ts`.
  */
-import type { CallHead } from "@hearth-and-keep/http-service";
+import type { RequestHead } from "@hearth-and-keep/http-service";
 import type { Actor } from "../authorization/actor.ts";
-import { reachesVault } from "../authorization/grant.ts";
+import { allowsVault } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { AccessColumns } from "../route-row.ts";
 import type { CheckToken } from "../tokens/check-token.ts";
@@ -15,7 +15,7 @@ import { type Credential, readCredential } from "./credentials.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { refuseOtherSites } from "./same-origin.ts";
 
-export type AccessParts = {
+export type AccessDependencies = {
   /** Undefined when the token does not hold, for whatever reason. */
   readonly checkToken: CheckToken;
   /** Undefined when the session does not hold, for whatever reason. */
@@ -25,19 +25,19 @@ export type AccessParts = {
   readonly sessionCookie: string;
   readonly limits: RateLimits;
   /** Told who calls as soon as that is known, also when they may not do what they ask for. */
-  readonly identified?: (head: CallHead, actor: Actor) => void;
+  readonly identified?: (head: RequestHead, actor: Actor) => void;
 };
 
 const freshMilliseconds = 15 * 60 * 1000;
 
 /** Undefined for a row that anybody may call. */
 export async function admit(
-  head: CallHead,
+  head: RequestHead,
   row: AccessColumns,
-  parts: AccessParts,
+  parts: AccessDependencies,
 ): Promise<Actor | undefined> {
   if (row.access === "public") {
-    if (row.addressLimit !== undefined) parts.limits.takeFrom(head.address, row.addressLimit);
+    if (row.addressLimit !== undefined) parts.limits.takeFrom(head.clientAddress, row.addressLimit);
     return undefined;
   }
   const actor = await authenticate(head, parts);
@@ -46,15 +46,15 @@ export async function admit(
   refuseUnlessAllowed(actor, row);
   const { vault } = head.parameters;
   // As if it were not there.
-  if (vault !== undefined && !reachesVault(actor.grant, vault)) throw requestFailure({ kind: "not-found" });
+  if (vault !== undefined && !allowsVault(actor.grant, vault)) throw requestFailure({ kind: "not-found" });
   return actor;
 }
 
-async function authenticate(head: CallHead, parts: AccessParts): Promise<Actor> {
+async function authenticate(head: RequestHead, parts: AccessDependencies): Promise<Actor> {
   const credential = readCredential(head.headers, parts.sessionCookie);
   if (credential === "ambiguous") throw requestFailure({ kind: "credentials-ambiguous" });
   if (credential?.kind === "session") refuseOtherSites(head, parts.publicUrl);
-  const actor = credential === undefined ? undefined : await check(credential, head.address, parts);
+  const actor = credential === undefined ? undefined : await check(credential, head.clientAddress, parts);
   if (actor === undefined) throw requestFailure({ kind: "unauthenticated" });
   return actor;
 }
@@ -66,13 +66,13 @@ async function authenticate(head: CallHead, parts: AccessParts): Promise<Actor> 
 async function check(
   { kind, text }: Credential,
   address: string,
-  { checkToken, checkSession, limits: { badCredentials } }: AccessParts,
+  { checkToken, checkSession, limits: { badCredentials } }: AccessDependencies,
 ): Promise<Actor | undefined> {
   const retryAfterSeconds = badCredentials.secondsUntilNext(address);
   const mayAsk = retryAfterSeconds === 0;
   if (kind === "session" && !mayAsk) throw requestFailure({ kind: "rate-limited", retryAfterSeconds });
   const actor = await (kind === "token"
-    ? checkToken(text, { address, mayAsk })
+    ? checkToken(text, { address, mayQueryDatabase: mayAsk })
     : checkSession(text, address));
   if (actor !== undefined) return actor;
   if (!mayAsk) throw requestFailure({ kind: "rate-limited", retryAfterSeconds });

@@ -1,10 +1,10 @@
-import type { CallHead } from "@hearth-and-keep/http-service";
+import type { RequestHead } from "@hearth-and-keep/http-service";
 
 export type Credential = { readonly kind: "token" | "session"; readonly text: string };
 
 /** The one credential a request carries. Two, of whatever kind, are one too many: which of them counts is a guess. */
 export function readCredential(
-  headers: CallHead["headers"],
+  headers: RequestHead["headers"],
   sessionCookie: string,
 ): Credential | "ambiguous" | undefined {
   const tokens = valuesOf(headers["authorization"]).map(
@@ -21,7 +21,7 @@ export function readCredential(
 }
 
 /** Every value that a cookie of this name has. */
-export function cookiesOf(header: CallHead["headers"][string], name: string): readonly string[] {
+export function cookiesOf(header: RequestHead["headers"][string], name: string): readonly string[] {
   return valuesOf(header)
     .flatMap((line) => line.split(";"))
     .map((pair) => pair.trim())
@@ -29,7 +29,7 @@ export function cookiesOf(header: CallHead["headers"][string], name: string): re
     .map((pair) => pair.slice(name.length + 1));
 }
 
-function valuesOf(header: CallHead["headers"][string]): readonly string[] {
+function valuesOf(header: RequestHead["headers"][string]): readonly string[] {
   if (header === undefined) return [];
   return typeof header === "string" ? [header] : header;
 }

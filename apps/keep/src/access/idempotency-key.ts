@@ -1,7 +1,7 @@
 import { requestFailure } from "../failures.ts";
-import type { Once } from "../idempotency/change-once.ts";
+import type { IdempotencyKey } from "../idempotency/run-idempotent.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
-import type { KeepCall } from "../route-row.ts";
+import type { KeepRequest } from "../route-row.ts";
 
 const keyCharacters = /^[\x20-\x7e]{1,255}$/u;
 
@@ -11,15 +11,15 @@ const keyCharacters = /^[\x20-\x7e]{1,255}$/u;
  * may hold a secret, so its fingerprint is made with a key of the server's.
  */
 export function readOnce(
-  { headers, method, path, query, body }: KeepCall,
+  { headers, method, path, query, body }: KeepRequest,
   serverKeys: Pick<ServerKeys, "fingerprint">,
-): Once | undefined {
+): IdempotencyKey | undefined {
   const key = headers["idempotency-key"];
   if (key === undefined) return undefined;
   if (typeof key !== "string" || !keyCharacters.test(key)) {
     throw requestFailure({
       kind: "request-invalid",
-      mistakes: [{ place: "idempotency-key", reason: "must be 1 to 255 printable characters, sent once" }],
+      errors: [{ field: "idempotency-key", reason: "must be 1 to 255 printable characters, sent once" }],
     });
   }
   const content = [JSON.stringify(query), JSON.stringify(body ?? null)] as const;

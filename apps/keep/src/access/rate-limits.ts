@@ -1,13 +1,13 @@
 import { isIPv6 } from "node:net";
-import type { CallHead } from "@hearth-and-keep/http-service";
+import type { RequestHead } from "@hearth-and-keep/http-service";
 import { LRUCache } from "lru-cache";
 import type { Actor } from "../authorization/actor.ts";
-import { atMost } from "../cache-options.ts";
+import { maxEntries } from "../cache-options.ts";
 import { requestFailure } from "../failures.ts";
 
 export type RateLimits = {
   /** Counts a request of somebody we know; throws when it is one too many. */
-  take(head: CallHead, actor: Pick<Actor, "id">): void;
+  take(head: RequestHead, actor: Pick<Actor, "id">): void;
   /** Counts a request of an address on a row that anybody may call; throws when it is one too many. */
   takeFrom(address: string, limit: AddressLimit): void;
   /** Whether an address may have another credential looked up; says when, if not. */
@@ -16,7 +16,7 @@ export type RateLimits = {
     count(address: string): void;
   };
   /** What the answer to this request says of its limit. */
-  headersFor(head: CallHead): Readonly<Record<string, string>>;
+  headersFor(head: RequestHead): Readonly<Record<string, string>>;
 };
 
 /** Rows with the same name share what an address may ask for. */
@@ -38,7 +38,7 @@ const none: Readonly<Record<string, string>> = {};
 export function createRateLimits({ readsPerMinute, writesPerMinute, liveNodes }: LimitSettings): RateLimits {
   const callers = createBuckets(liveNodes);
   const addresses = createBuckets(liveNodes);
-  const headers = new WeakMap<CallHead, Readonly<Record<string, string>>>();
+  const headers = new WeakMap<RequestHead, Readonly<Record<string, string>>>();
   return {
     take(head, { id }) {
       const isRead = head.method === "GET" || head.method === "HEAD";
@@ -88,7 +88,7 @@ type Buckets = {
  * that nobody has touched for a minute is full, and need not be kept.
  */
 function createBuckets(liveNodes: () => number): Buckets {
-  const fullAt = new LRUCache<string, number>({ ...atMost(mostBuckets) });
+  const fullAt = new LRUCache<string, number>({ ...maxEntries(mostBuckets) });
   const measure = (key: string, perMinute: number) => {
     const now = performance.now();
     const each = minute / Math.max(1, Math.floor(perMinute / liveNodes()));

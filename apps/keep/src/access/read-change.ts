@@ -1,14 +1,14 @@
 import { requestFailure } from "../failures.ts";
+import { isId } from "../generate-id.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
-import type { VaultPlace } from "../keys/vault-keys.ts";
-import { isId } from "../make-id.ts";
-import type { KeepCall } from "../route-row.ts";
-import type { AskedChange } from "../vaults/change-vault.ts";
+import type { VaultRef } from "../keys/vault-keys.ts";
+import type { KeepRequest } from "../route-row.ts";
+import type { ChangeRequest } from "../vaults/change-vault.ts";
 import { readOnce } from "./idempotency-key.ts";
 import { readConditions } from "./read-conditions.ts";
 
 /** The vault of the path, in the caller's account. */
-export function readPlace({ actor, parameters }: Pick<KeepCall, "actor" | "parameters">): VaultPlace {
+export function readVaultRef({ actor, parameters }: Pick<KeepRequest, "actor" | "parameters">): VaultRef {
   return { accountId: actor.accountId, vaultId: readId(parameters["vault"]) };
 }
 
@@ -20,13 +20,13 @@ export function readId(text: string | undefined): string {
 
 /** Who wants a change, in which vault, once, and under which conditions. */
 export function readChange(
-  call: KeepCall,
+  call: KeepRequest,
   { serverKeys }: { readonly serverKeys: Pick<ServerKeys, "fingerprint"> },
-): AskedChange {
+): ChangeRequest {
   return {
     actor: call.actor,
-    vaultId: readPlace(call).vaultId,
-    once: readOnce(call, serverKeys),
-    conditions: readConditions(call.headers),
+    vaultId: readVaultRef(call).vaultId,
+    idempotencyKey: readOnce(call, serverKeys),
+    preconditions: readConditions(call.headers),
   };
 }

@@ -1,6 +1,6 @@
-import type { CallHead } from "@hearth-and-keep/http-service";
-import type { Conditions, EntityTags } from "../conditions.ts";
+import type { RequestHead } from "@hearth-and-keep/http-service";
 import { requestFailure } from "../failures.ts";
+import type { EntityTags, Preconditions } from "../preconditions.ts";
 
 const mostTags = 100;
 /** RFC 9110, section 8.8.3; a list may have empty elements. */
@@ -11,7 +11,7 @@ export function entityTagOf(revision: number): string {
 }
 
 /** `If-Match` compares strongly, so a weak tag in it is none of ours; `If-None-Match` compares weakly. */
-export function readConditions(headers: CallHead["headers"]): Conditions {
+export function readConditions(headers: RequestHead["headers"]): Preconditions {
   const match = readTags(headers, "if-match");
   const noneMatch = readTags(headers, "if-none-match");
   return {
@@ -20,7 +20,10 @@ export function readConditions(headers: CallHead["headers"]): Conditions {
   };
 }
 
-function readTags(headers: CallHead["headers"], name: "if-match" | "if-none-match"): EntityTags | undefined {
+function readTags(
+  headers: RequestHead["headers"],
+  name: "if-match" | "if-none-match",
+): EntityTags | undefined {
   const header = headers[name];
   if (header === undefined) return undefined;
   const elements = [header]
@@ -33,7 +36,7 @@ function readTags(headers: CallHead["headers"], name: "if-match" | "if-none-matc
   if (elements.length === 0 || elements.length > mostTags || tags.includes(undefined)) {
     throw requestFailure({
       kind: "request-invalid",
-      mistakes: [{ place: name, reason: "must be * or a list of entity tags in quotes" }],
+      errors: [{ field: name, reason: "must be * or a list of entity tags in quotes" }],
     });
   }
   const isStrong = name === "if-match";

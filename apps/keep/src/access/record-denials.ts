@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
-import { atMost } from "../cache-options.ts";
+import { maxEntries } from "../cache-options.ts";
 import type { RequestFailure } from "../failures.ts";
 
 /** One request that somebody we know was not allowed. */
@@ -23,7 +23,7 @@ const minute = 60_000;
  * fill the log. The answer never waits for the record, and is the same when it fails.
  */
 export function createDenialRecorder(audit: Pick<AuditLog, "recordRead">): (denial: Denial) => void {
-  const counts = new LRUCache<string, { recorded: number }>({ ...atMost(mostAccounts), ttl: minute });
+  const counts = new LRUCache<string, { recorded: number }>({ ...maxEntries(mostAccounts), ttl: minute });
   return ({ actor, route, kind }) => {
     if (!denials.has(kind)) return;
     const { accountId } = actor;

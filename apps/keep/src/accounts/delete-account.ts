@@ -1,6 +1,6 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
-import { tellNodes } from "../cluster/queries.ts";
+import { notifyNodes } from "../cluster/queries.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { emptyAccount, eraseAuditBodies, lockAccount } from "./queries.ts";
@@ -18,12 +18,12 @@ export async function deleteAccount(
   const displayName = await lockAccount(transaction, accountId);
   if (displayName === undefined) throw requestFailure({ kind: "unauthenticated" });
   if (confirmation !== displayName) {
-    const mistake = { place: "confirm", reason: "must be the display name of the account" };
-    throw requestFailure({ kind: "request-invalid", mistakes: [mistake] });
+    const mistake = { field: "confirm", reason: "must be the display name of the account" };
+    throw requestFailure({ kind: "request-invalid", errors: [mistake] });
   }
   await emptyAccount(transaction, accountId);
   await eraseAuditBodies(transaction);
   // After the others were erased: that the account was deleted, and when, is all that stays to be read.
   await audit.record(transaction, { chain: accountId, by: actor, event: { type: "account-deleted" } });
-  await tellNodes(transaction, accountId, [{ kind: "account", subjectId: accountId }]);
+  await notifyNodes(transaction, accountId, [{ kind: "account", subjectId: accountId }]);
 }

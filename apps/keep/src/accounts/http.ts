@@ -1,105 +1,55 @@
-import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import {
-  type Account,
-  account,
-  accountDeletion,
-  type Session,
-  type SessionList,
-  session,
-  sessionList,
-} from "@hearth-and-keep/vault-contract";
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { Account, accountDeletion, Session, SessionList } from "@hearth-and-keep/vault-contract";
 import { freshMillisecondsLeft } from "../access/authenticate.ts";
 import { readOnce } from "../access/idempotency-key.ts";
 import { readId } from "../access/read-change.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { KeepParts } from "../dependencies.ts";
+import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
-import { changeOnce } from "../idempotency/change-once.ts";
-import { type KeepCall, type KeepRoute, takes } from "../route-row.ts";
+import { runIdempotent } from "../idempotency/run-idempotent.ts";
+import type { BodyRequest, KeepRequest } from "../route-row.ts";
 import { endOneSession, endSessions, listSessions } from "../sign-in/sessions.ts";
 import { deleteAccount } from "./delete-account.ts";
 import { countHoldings, listIdentities, readAccount } from "./queries.ts";
 import { unlinkIdentity } from "./unlink-identity.ts";
 
-const done: KeepRoute["answers"] = { 204: "empty" };
+export async function handleDeleteAccount(
+  call: BodyRequest<typeof accountDeletion>,
+  parts: KeepDependencies,
+): Promise<HttpResponse> {
+  return change(call, parts, (transaction) =>
+    deleteAccount(transaction, { actor: call.actor, confirmation: call.body.confirm }, parts),
+  );
+}
 
-export const accountRoutes: readonly KeepRoute[] = [
-  {
-    method: "GET",
-    path: "/api/session",
-    access: "session",
-    summary: "Who is signed in",
-    answers: { 200: { json: session } },
-    handle: describeSession,
-  },
-  {
-    method: "GET",
-    path: "/api/account",
-    access: "session",
-    summary: "The account and the identities that may enter it",
-    answers: { 200: { json: account } },
-    handle: describeAccount,
-  },
-  {
-    method: "DELETE",
-    path: "/api/account",
-    access: "fresh",
-    scope: "session",
-    summary: "Delete the account with everything in it, for good",
-    answers: done,
-    ...takes({ body: accountDeletion }, (call, parts) =>
-      change(call, parts, (transaction) =>
-        deleteAccount(transaction, { actor: call.actor, confirmation: call.body.confirm }, parts),
-      ),
-    ),
-  },
-  {
-    method: "GET",
-    path: "/api/account/sessions",
-    access: "session",
-    summary: "The sessions that hold",
-    answers: { 200: { json: sessionList } },
-    handle: describeSessions,
-  },
-  {
-    method: "DELETE",
-    path: "/api/account/sessions",
-    access: "session",
-    summary: "End every other session",
-    answers: done,
-    handle: (call, parts) =>
-      change(call, parts, (transaction) =>
-        endSessions(transaction, { by: call.actor, which: { allBut: call.actor.id } }, parts),
-      ),
-  },
-  {
-    method: "DELETE",
-    path: "/api/account/sessions/:session",
-    access: "session",
-    summary: "End one session",
-    answers: done,
-    handle: (call, parts) => {
-      const id = readId(call.parameters["session"]);
-      return change(call, parts, (transaction) => endOneSession(transaction, { by: call.actor, id }, parts));
-    },
-  },
-  {
-    method: "DELETE",
-    path: "/api/account/identities/:identity",
-    access: "fresh",
-    scope: "session",
-    summary: "Unlink an identity; never the last",
-    answers: done,
-    handle: (call, parts) => {
-      const identityId = readId(call.parameters["identity"]);
-      return change(call, parts, (transaction) =>
-        unlinkIdentity(transaction, { actor: call.actor, identityId }, parts),
-      );
-    },
-  },
-];
+export async function handleDeleteOtherSessions(
+  call: KeepRequest,
+  parts: KeepDependencies,
+): Promise<HttpResponse> {
+  return change(call, parts, (transaction) =>
+    endSessions(transaction, { by: call.actor, which: { allBut: call.actor.id } }, parts),
+  );
+}
 
-async function describeSession({ actor }: KeepCall, { database, signIn }: KeepParts): Promise<Answer> {
+export async function handleDeleteSession(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
+  const id = readId(call.parameters["session"]);
+  return change(call, parts, (transaction) => endOneSession(transaction, { by: call.actor, id }, parts));
+}
+
+export async function handleUnlinkIdentity(
+  call: KeepRequest,
+  parts: KeepDependencies,
+): Promise<HttpResponse> {
+  const identityId = readId(call.parameters["identity"]);
+  return change(call, parts, (transaction) =>
+    unlinkIdentity(transaction, { actor: call.actor, identityId }, parts),
+  );
+}
+
+export async function handleGetSession(
+  { actor }: KeepRequest,
+  { database, signIn }: KeepDependencies,
+): Promise<HttpResponse> {
   const row = await findAccount(actor, database);
   const body: Session = {
     id: actor.id,
@@ -108,10 +58,13 @@ async function describeSession({ actor }: KeepCall, { database, signIn }: KeepPa
     account: { id: actor.accountId, display_name: row.display_name },
     providers: [...signIn.providers.values()].map(({ kind, name }) => ({ kind, name })),
   };
-  return jsonAnswer(body);
+  return jsonResponse(body);
 }
 
-async function describeAccount({ actor }: KeepCall, { database }: KeepParts): Promise<Answer> {
+export async function handleGetAccount(
+  { actor }: KeepRequest,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
   const row = await findAccount(actor, database);
   const identities = await listIdentities(database, actor.accountId);
   const body: Account = {
@@ -126,10 +79,13 @@ async function describeAccount({ actor }: KeepCall, { database }: KeepParts): Pr
       is_current: identity.id === actor.identityId,
     })),
   };
-  return jsonAnswer(body);
+  return jsonResponse(body);
 }
 
-async function describeSessions({ actor }: KeepCall, parts: KeepParts): Promise<Answer> {
+export async function handleListSessions(
+  { actor }: KeepRequest,
+  parts: KeepDependencies,
+): Promise<HttpResponse> {
   const rows = await listSessions(actor, parts);
   const body: SessionList = {
     items: rows.map((row) => ({
@@ -145,23 +101,23 @@ async function describeSessions({ actor }: KeepCall, parts: KeepParts): Promise<
       is_current: row.id === actor.id,
     })),
   };
-  return jsonAnswer(body);
+  return jsonResponse(body);
 }
 
 /** The account may end between the moment the session was checked and this one. */
-async function findAccount({ accountId }: KeepCall["actor"], database: KeepParts["database"]) {
+async function findAccount({ accountId }: KeepRequest["actor"], database: KeepDependencies["database"]) {
   const row = await readAccount(database, accountId);
   if (row === undefined) throw requestFailure({ kind: "unauthenticated" });
   return row;
 }
 
 async function change(
-  call: KeepCall,
-  { database, serverKeys }: KeepParts,
+  call: KeepRequest,
+  { database, serverKeys }: KeepDependencies,
   work: (transaction: Transaction) => Promise<unknown>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const once = readOnce(call, serverKeys);
-  await changeOnce(database, { actor: call.actor, once }, async (transaction) => {
+  await runIdempotent(database, { actor: call.actor, idempotencyKey: once }, async (transaction) => {
     await work(transaction);
     return null;
   });

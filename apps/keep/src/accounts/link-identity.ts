@@ -1,14 +1,14 @@
 import type { Actor } from "../authorization/actor.ts";
 import { requestFailure } from "../failures.ts";
-import { makeId } from "../make-id.ts";
-import type { AccountParts } from "./open-account.ts";
+import { generateId } from "../generate-id.ts";
+import type { AccountDependencies } from "./open-account.ts";
 import type { Person } from "./person.ts";
 import { claimIdentity, findIdentity, holdAccount, insertIdentity, refreshIdentity } from "./queries.ts";
 
 /** A second way into an account. Who has an account of their own already keeps it: two are never made one. */
-export async function linkIdentity(actor: Actor, person: Person, parts: AccountParts): Promise<void> {
+export async function linkIdentity(actor: Actor, person: Person, parts: AccountDependencies): Promise<void> {
   const { accountId } = actor;
-  const made = { accountId, identityId: makeId() };
+  const made = { accountId, identityId: generateId() };
   const isNew = await parts.database.inAccount(accountId, async (transaction) => {
     if (!(await holdAccount(transaction, accountId))) throw requestFailure({ kind: "unauthenticated" });
     if (!(await claimIdentity(transaction, person, made))) return false;

@@ -6,28 +6,28 @@
  */
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Database } from "../database/open-database.ts";
+import { generateId } from "../generate-id.ts";
 import type { VaultKeys } from "../keys/vault-keys.ts";
-import { makeId } from "../make-id.ts";
 import type { AccountEntry, Person } from "./person.ts";
 import { claimIdentity, findIdentity, insertAccount, insertIdentity, insertVault } from "./queries.ts";
 
-export type AccountParts = {
+export type AccountDependencies = {
   readonly database: Pick<Database, "ask" | "inAccount">;
   readonly vaultKeys: VaultKeys;
   readonly audit: AuditLog;
 };
 
 /** The person's account; at their first sign-in account, identity, personal vault, data key and record in one go. */
-export async function openAccount(person: Person, parts: AccountParts): Promise<AccountEntry> {
+export async function openAccount(person: Person, parts: AccountDependencies): Promise<AccountEntry> {
   const known = await findIdentity(parts.database, person);
   if (known !== undefined) return { ...known, isNew: false };
-  const made = { accountId: makeId(), identityId: makeId() };
+  const made = { accountId: generateId(), identityId: generateId() };
   const isFirst = await parts.database.inAccount(made.accountId, async (transaction) => {
     // Waits for a first sign-in of the same person that is under way; false when that one was first.
     if (!(await claimIdentity(transaction, person, made))) return false;
     await insertAccount(transaction, made.accountId, person.displayName);
     await insertIdentity(transaction, person, made);
-    const place = { accountId: made.accountId, vaultId: makeId() };
+    const place = { accountId: made.accountId, vaultId: generateId() };
     await insertVault(transaction, place, "Personal");
     await parts.vaultKeys.create(transaction, place);
     const by = "server";

@@ -1,6 +1,6 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { VaultPlace } from "../keys/vault-keys.ts";
+import type { VaultRef } from "../keys/vault-keys.ts";
 import type { AccountEntry, Person } from "./person.ts";
 
 type Entry = Pick<AccountEntry, "accountId" | "identityId">;
@@ -53,7 +53,7 @@ export async function insertIdentity(
 
 export async function insertVault(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   name: string,
 ): Promise<void> {
   await transaction.query({

@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { canonicalJson } from "@hearth-and-keep/audit-chain";
 import type { Actor } from "../authorization/actor.ts";
-import { nameActor } from "../authorization/actor.ts";
+import { formatActor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { type AuditEvent, outcomeOf } from "./events.ts";
@@ -96,6 +96,6 @@ type Waiting = {
 
 /** The salt keeps a body that was erased from being guessed by its hash. */
 function describe({ by, event }: AuditEntry) {
-  const who = by === "server" ? { by: "server" } : { by: nameActor(by), address: by.address };
+  const who = by === "server" ? { by: "server" } : { by: formatActor(by), address: by.address };
   return { ...event, ...who, salt: randomBytes(12).toString("base64url") };
 }

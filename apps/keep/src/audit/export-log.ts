@@ -1,9 +1,9 @@
 import { type CheckpointKey, chainFormat, writeExportLine } from "@hearth-and-keep/audit-chain";
 import type { ServerKeys } from "../keys/server-keys.ts";
-import { type ChainPlace, type CheckpointRow, readHead, readStretch } from "./queries.ts";
+import { type ChainRef, type CheckpointRow, readHead, readStretch } from "./queries.ts";
 import { describeLink, type LogReader } from "./read-log.ts";
 
-export type ExportParts = {
+export type ExportDependencies = {
   readonly database: LogReader;
   readonly serverKeys: Pick<ServerKeys, "publicKeys">;
 };
@@ -11,7 +11,7 @@ export type ExportParts = {
 const linksAtATime = 500;
 
 /** The whole chain as it is now, a piece at a time; `keep audit verify` checks it without a server. */
-export async function* exportLog(place: ChainPlace, parts: ExportParts): AsyncGenerator<string> {
+export async function* exportLog(place: ChainRef, parts: ExportDependencies): AsyncGenerator<string> {
   const head = await readHead(parts.database, place);
   const keys = describeKeys(parts.serverKeys);
   const { accountId: account, chain } = place;

@@ -62,11 +62,11 @@ const momentOf = (column: string): string =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 const linkColumns = `seq, ${momentOf("at")} AS at, encode(previous, 'hex') AS previous, encode(body_hash, 'hex') AS body_hash, encode(hash, 'hex') AS hash, body, subject_id, revision`;
 
-export type ChainPlace = { readonly accountId: string; readonly chain: string };
+export type ChainRef = { readonly accountId: string; readonly chain: string };
 
 export async function hasVault(
   database: Pick<Database, "askInAccount">,
-  { accountId, chain }: ChainPlace,
+  { accountId, chain }: ChainRef,
 ): Promise<boolean> {
   const rows = await database.askInAccount(accountId, {
     name: "has-vault",
@@ -87,7 +87,7 @@ export type LogPage = {
 /** Downwards. Quotes in a text are escaped in JSON, so that a type is found nowhere but where it stands. */
 export async function listLinks(
   database: Pick<Database, "askInAccount">,
-  { accountId, chain }: ChainPlace,
+  { accountId, chain }: ChainRef,
   { before, limit, type, from }: LogPage,
 ): Promise<readonly LinkRow[]> {
   return database.askInAccount<LinkRow>(accountId, {
@@ -101,7 +101,7 @@ export type ChainHead = { readonly seq: string; readonly hash: string };
 
 export async function readHead(
   database: Pick<Database, "askInAccount">,
-  { accountId, chain }: ChainPlace,
+  { accountId, chain }: ChainRef,
 ): Promise<ChainHead | undefined> {
   const [row] = await database.askInAccount<ChainHead>(accountId, {
     name: "read-audit-head",
@@ -124,7 +124,7 @@ const checkpointColumns =
 
 export async function listCheckpoints(
   database: Pick<Database, "askInAccount">,
-  { accountId, chain }: ChainPlace,
+  { accountId, chain }: ChainRef,
   { before, limit }: Pick<LogPage, "before" | "limit">,
 ): Promise<readonly CheckpointRow[]> {
   const rows = await database.askInAccount<CheckpointRow>(accountId, {
@@ -140,7 +140,7 @@ type Stretch = { readonly after: number; readonly upTo: number };
 /** Upwards, the links of a stretch with the checkpoints of it. */
 export async function readStretch(
   database: Pick<Database, "askInAccount">,
-  { accountId, chain }: ChainPlace,
+  { accountId, chain }: ChainRef,
   { after, upTo }: Stretch,
 ): Promise<{ readonly links: readonly LinkRow[]; readonly checkpoints: readonly CheckpointRow[] }> {
   const [links, checkpoints] = await Promise.all([
@@ -176,7 +176,7 @@ const count = (outcome: AuditOutcome): string =>
 
 export async function countByDay(
   database: Pick<Database, "askInAccount">,
-  { accountId, chain }: ChainPlace,
+  { accountId, chain }: ChainRef,
   days: number,
 ): Promise<readonly DayRow[]> {
   return database.askInAccount<DayRow>(accountId, {
@@ -186,7 +186,7 @@ export async function countByDay(
   });
 }
 
-export type UncheckedChain = ChainPlace & { readonly at: string };
+export type UncheckedChain = ChainRef & { readonly at: string };
 
 /** Chains with at least so many links since their last checkpoint, those that rested longest first. */
 export async function listUncheckedChains(
@@ -205,7 +205,7 @@ export async function listUncheckedChains(
 /** The head of a chain whose checkpoint is due; undefined when another node was there in the meantime. */
 export async function readUncheckedHead(
   database: Pick<Database, "askInAccount">,
-  { accountId, chain }: ChainPlace,
+  { accountId, chain }: ChainRef,
   { mostUnchecked, seconds }: { readonly mostUnchecked: number; readonly seconds: number },
 ): Promise<ChainHead | undefined> {
   const [row] = await database.askInAccount<ChainHead>(accountId, {
@@ -218,7 +218,7 @@ export async function readUncheckedHead(
 
 export async function recordCheckpoint(
   database: Pick<Database, "inAccount">,
-  { accountId, chain }: ChainPlace,
+  { accountId, chain }: ChainRef,
   { seq, hash, key_version, signature }: Omit<Checkpoint, "chain">,
 ): Promise<void> {
   await database.inAccount(accountId, (transaction) =>
@@ -233,9 +233,9 @@ export async function recordCheckpoint(
 export async function listAllChains(
   database: Pick<Database, "acrossAccounts">,
   after: string | null,
-): Promise<readonly ChainPlace[]> {
+): Promise<readonly ChainRef[]> {
   return database.acrossAccounts((transaction) =>
-    transaction.query<ChainPlace>({
+    transaction.query<ChainRef>({
       text: `SELECT account_id AS "accountId", id AS chain FROM audit_chain WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT 500`,
       values: [after],
     }),

@@ -1,10 +1,10 @@
 import { type AuditLink, CanonicalFormError, canonicalJson, type Json } from "@hearth-and-keep/audit-chain";
 import type { Actor } from "../authorization/actor.ts";
-import { reachesPath, reachesVault } from "../authorization/grant.ts";
+import { allowsPath, allowsVault } from "../authorization/grant.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
-import { isId } from "../make-id.ts";
-import { type ChainPlace, hasVault, type LinkRow, listLinks, readHead } from "./queries.ts";
+import { isId } from "../generate-id.ts";
+import { type ChainRef, hasVault, type LinkRow, listLinks, readHead } from "./queries.ts";
 
 export type LogReader = Pick<Database, "askInAccount">;
 
@@ -16,18 +16,18 @@ export async function findChain(
   actor: Actor,
   vaultId: string | undefined,
   database: LogReader,
-): Promise<ChainPlace> {
+): Promise<ChainRef> {
   const place = { accountId: actor.accountId, chain: vaultId ?? actor.accountId };
   const isThere =
     vaultId === undefined
       ? actor.grant.vaultIds === undefined
-      : isId(vaultId) && reachesVault(actor.grant, vaultId) && (await hasVault(database, place));
+      : isId(vaultId) && allowsVault(actor.grant, vaultId) && (await hasVault(database, place));
   if (!isThere) throw requestFailure({ kind: "not-found" });
-  if (!reachesPath(actor.grant, "/**")) throw requestFailure({ kind: "out-of-reach", path: "/**" });
+  if (!allowsPath(actor.grant, "/**")) throw requestFailure({ kind: "out-of-reach", path: "/**" });
   return place;
 }
 
-export type AskedPage = {
+export type PageRequest = {
   readonly limit: number;
   readonly before: number | undefined;
   readonly type: string | undefined;
@@ -39,8 +39,8 @@ export type LogAnswer = { readonly items: readonly AuditLink[]; readonly nextBef
 const mostLookedAt = 50_000;
 
 export async function readLog(
-  place: ChainPlace,
-  { limit, before, type }: AskedPage,
+  place: ChainRef,
+  { limit, before, type }: PageRequest,
   database: LogReader,
 ): Promise<LogAnswer> {
   const head = Number((await readHead(database, place))?.seq ?? 0);

@@ -1,35 +1,35 @@
 import { BlockList, isIP } from "node:net";
 
-/** Whether an address is one of these ranges; an IPv4 address written as IPv6 is the IPv4 address. */
-export function isFromOneOf(ranges: readonly string[], address: string): boolean {
+/** Whether the address is in one of the ranges; an IPv4-mapped IPv6 address counts as IPv4. */
+export function isInRanges(ranges: readonly string[], address: string): boolean {
   const list = new BlockList();
   for (const range of ranges) {
-    const { network, bits, family } = readRange(range);
+    const { network, bits, family } = parseRange(range);
     list.addSubnet(network, bits, family);
   }
-  const plain = plainAddress(address);
-  return isIP(plain) !== 0 && list.check(plain, familyOf(plain));
+  const unmapped = unmapIpv4(address);
+  return isIP(unmapped) !== 0 && list.check(unmapped, familyOf(unmapped));
 }
 
-/** Whether every address of the child's ranges is one of the parent's, also where it takes several of them together. */
+/** Whether the parent's ranges, possibly only together, contain every address of the child's ranges. */
 export function addressesCover(
   parent: readonly string[] | undefined,
   child: readonly string[] | undefined,
 ): boolean {
   if (parent === undefined) return true;
-  const outer = joined(parent.map(spanOf));
-  return (child ?? everyAddress)
-    .map(spanOf)
+  const outer = mergeSpans(parent.map(toSpan));
+  return (child ?? allAddresses)
+    .map(toSpan)
     .every(({ first, last }) => outer.some((span) => span.first <= first && last <= span.last));
 }
 
-const everyAddress = ["::/0"];
+const allAddresses = ["::/0"];
 
-/** Addresses are numbers of 128 bits, those of IPv4 as they are written in IPv6. */
+/** Addresses as 128-bit numbers; IPv4 addresses are mapped into IPv6. */
 type Span = { readonly first: bigint; readonly last: bigint };
 
-/** Sorted, and with those that touch each other made one. */
-function joined(spans: readonly Span[]): readonly Span[] {
+/** Sorts the spans and merges those that overlap or touch. */
+function mergeSpans(spans: readonly Span[]): readonly Span[] {
   const result: Span[] = [];
   for (const span of spans.toSorted((one, other) => (one.first < other.first ? -1 : 1))) {
     const before = result.at(-1);
@@ -39,54 +39,54 @@ function joined(spans: readonly Span[]): readonly Span[] {
   return result;
 }
 
-function spanOf(range: string): Span {
-  const { network, bits, family } = readRange(range);
+function toSpan(range: string): Span {
+  const { network, bits, family } = parseRange(range);
   const size = 1n << BigInt((family === "ipv6" ? 128 : 32) - bits);
-  const number = numberOf(network);
+  const number = toNumber(network);
   const first = number - (number % size);
   return { first, last: first + size - 1n };
 }
 
-function numberOf(address: string): bigint {
-  const [plain = ""] = address.split("%");
-  if (isIP(plain) === 4) return 0xffff_0000_0000n + BigInt(numberOfFour(plain));
-  const [start = "", end] = plain.split("::");
-  const before = groupsOf(start);
-  const after = groupsOf(end ?? "");
+function toNumber(address: string): bigint {
+  const [unscoped = ""] = address.split("%");
+  if (isIP(unscoped) === 4) return 0xffff_0000_0000n + BigInt(ipv4ToNumber(unscoped));
+  const [start = "", end] = unscoped.split("::");
+  const before = parseGroups(start);
+  const after = parseGroups(end ?? "");
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
   return [...before, ...zeros, ...after].reduce((sum, group) => sum * 65_536n + BigInt(group), 0n);
 }
 
-/** Of 16 bits each; the last two may be written as an address of IPv4. */
-function groupsOf(text: string): readonly number[] {
+/** Groups of 16 bits; the last two may be written as an IPv4 address. */
+function parseGroups(text: string): readonly number[] {
   return text
     .split(":")
     .filter((group) => group !== "")
     .flatMap((group) => {
       if (!group.includes(".")) return [Number.parseInt(group, 16)];
-      const four = numberOfFour(group);
-      return [Math.floor(four / 65_536), four % 65_536];
+      const value = ipv4ToNumber(group);
+      return [Math.floor(value / 65_536), value % 65_536];
     });
 }
 
-function numberOfFour(text: string): number {
+function ipv4ToNumber(text: string): number {
   return text.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
 }
 
-function readRange(range: string): { network: string; bits: number; family: "ipv4" | "ipv6" } {
+function parseRange(range: string): { network: string; bits: number; family: "ipv4" | "ipv6" } {
   const [address = "", bits] = range.split("/");
   const family = familyOf(address);
-  return { network: address, bits: bits === undefined ? widthOf(isIP(address)) : Number(bits), family };
+  return { network: address, bits: bits === undefined ? prefixLength(isIP(address)) : Number(bits), family };
 }
 
 function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
 
-function widthOf(version: number): number {
+function prefixLength(version: number): number {
   return version === 6 ? 128 : 32;
 }
 
-function plainAddress(address: string): string {
-  return /^::ffff:(?<plain>\d+\.\d+\.\d+\.\d+)$/iu.exec(address)?.groups?.["plain"] ?? address;
+function unmapIpv4(address: string): string {
+  return /^::ffff:(?<ipv4>\d+\.\d+\.\d+\.\d+)$/iu.exec(address)?.groups?.["ipv4"] ?? address;
 }

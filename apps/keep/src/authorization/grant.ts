@@ -1,41 +1,41 @@
 import { addressesCover } from "./addresses.ts";
-import { covers, type Scope, scopes, widen } from "./scopes.ts";
-import { isWithin, pathsCover } from "./secret-paths.ts";
+import { matchesPath, patternsCover } from "./path-patterns.ts";
+import { expandScopes, type Scope, scopes, scopesCover } from "./scopes.ts";
 
-/** What a token may: its scopes, and where. An absent limit limits nothing; a list limits to what is on it. */
+/** What a caller is allowed to do. An absent restriction allows everything; a list allows only its entries. */
 export type Grant = {
-  /** With everything that they imply. */
+  /** Including implied scopes. */
   readonly scopes: ReadonlySet<Scope>;
   readonly vaultIds?: ReadonlySet<string>;
-  /** Patterns of secrets' paths, such as `/prod/**`. */
+  /** Path patterns such as `/prod/**`; see `path-patterns.ts`. */
   readonly paths?: readonly string[];
-  /** Addresses or ranges that it may be used from. */
+  /** Client addresses or ranges. */
   readonly addresses?: readonly string[];
   readonly expiresAt?: Date;
 };
 
-/** What a person may in their own account: everything. */
-export const everything: Grant = { scopes: widen(scopes) };
+/** A signed-in person's grant in their own account. */
+export const fullGrant: Grant = { scopes: expandScopes(scopes) };
 
-/** Whether all that the child may, the parent may too. A token mints none that reaches further than itself. */
+/** Whether the parent allows everything that the child allows. A token cannot create one that exceeds its own grant. */
 export function grantCovers(parent: Grant, child: Grant): boolean {
   return (
-    covers(parent.scopes, child.scopes) &&
+    scopesCover(parent.scopes, child.scopes) &&
     vaultsCover(parent.vaultIds, child.vaultIds) &&
-    pathsCover(parent.paths, child.paths) &&
+    patternsCover(parent.paths, child.paths) &&
     addressesCover(parent.addresses, child.addresses) &&
     (parent.expiresAt === undefined || (child.expiresAt !== undefined && child.expiresAt <= parent.expiresAt))
   );
 }
 
-/** Whether this vault is there at all, as far as the holder is concerned. */
-export function reachesVault({ vaultIds }: Grant, vaultId: string): boolean {
+/** A vault that is not allowed is reported as not found. */
+export function allowsVault({ vaultIds }: Grant, vaultId: string): boolean {
   return vaultIds === undefined || vaultIds.has(vaultId);
 }
 
-/** Whether this secret is there at all, as far as the holder is concerned. The path is folder and name in one. */
-export function reachesPath({ paths }: Grant, path: string): boolean {
-  return paths === undefined || paths.some((pattern) => isWithin(pattern, path));
+/** `path` is the secret's folder and name joined. */
+export function allowsPath({ paths }: Grant, path: string): boolean {
+  return paths === undefined || paths.some((pattern) => matchesPath(pattern, path));
 }
 
 function vaultsCover(

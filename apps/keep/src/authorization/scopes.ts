@@ -1,12 +1,12 @@
 /**
  * @module
- * What a token may be allowed: the closed list of scopes, and what each brings with it. Pure: it reads no database and
- * knows no HTTP, so that the whole table can be tested as a matrix.
- * Imported by whoever mints tokens or decides what one may do.
+ * Authorization rules: the closed list of scopes, grants, path patterns and address ranges. Pure functions without
+ * database or HTTP, so that every combination can be tested.
+ * Imported by the code that creates tokens or checks what a caller may do.
  */
 
-/** Every scope there is, with those that come with it. Reading values and listing names are apart on purpose. */
-const implied = {
+/** Every scope with the scopes it implies. Listing names deliberately does not imply reading values. */
+const impliedScopes = {
   "vaults:read": [],
   "vaults:write": ["vaults:read"],
   "vaults:delete": ["vaults:read"],
@@ -21,30 +21,30 @@ const implied = {
   "keys:rotate": ["vaults:read"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-export type Scope = keyof typeof implied;
+export type Scope = keyof typeof impliedScopes;
 
-// The keys of the table above are the scopes.
-export const scopes = Object.keys(implied) as readonly Scope[];
+// Object.keys is typed as string[]; these are the keys of the table.
+export const scopes = Object.keys(impliedScopes) as readonly Scope[];
 
-/** Undefined when a word is no scope. */
-export function readScope(word: string): Scope | undefined {
-  return scopes.find((scope) => scope === word);
+/** Undefined for an unknown scope. */
+export function parseScope(text: string): Scope | undefined {
+  return scopes.find((scope) => scope === text);
 }
 
-/** These scopes and everything that comes with them. */
-export function widen(given: Iterable<Scope>): ReadonlySet<Scope> {
+/** The scopes with everything they imply. */
+export function expandScopes(direct: Iterable<Scope>): ReadonlySet<Scope> {
   const all = new Set<Scope>();
   const add = (scope: Scope): void => {
     if (all.has(scope)) return;
     all.add(scope);
-    for (const other of implied[scope]) add(other);
+    for (const other of impliedScopes[scope]) add(other);
   };
-  for (const scope of given) add(scope);
+  for (const scope of direct) add(scope);
   return all;
 }
 
-/** Whether everything that the second allows, the first allows too: a token mints none that can do more. */
-export function covers(parent: Iterable<Scope>, child: Iterable<Scope>): boolean {
-  const allowed = widen(parent);
-  return [...widen(child)].every((scope) => allowed.has(scope));
+/** Whether the parent scopes allow everything that the child scopes allow. */
+export function scopesCover(parent: Iterable<Scope>, child: Iterable<Scope>): boolean {
+  const allowed = expandScopes(parent);
+  return [...expandScopes(child)].every((scope) => allowed.has(scope));
 }

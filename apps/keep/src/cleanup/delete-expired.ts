@@ -6,25 +6,25 @@
  * Imported by `background.ts`.
  */
 import type { Database } from "../database/open-database.ts";
-import { purgeDueSecret } from "../secrets/delete-secret.ts";
-import type { ChangeParts } from "../vaults/change-vault.ts";
-import { purgeDueVault } from "../vaults/delete-vault.ts";
+import { purgeExpiredSecret } from "../secrets/delete-secret.ts";
+import type { ChangeDependencies } from "../vaults/change-vault.ts";
+import { purgeExpiredVault } from "../vaults/delete-vault.ts";
 import {
-  forgetUnfinishedSignIns,
+  deleteUnfinishedSignIns,
   listDueSecrets,
   listDueVaults,
   listUntidyAccounts,
   tidyAccount,
 } from "./queries.ts";
 
-export type TidyParts = Omit<ChangeParts, "database"> & {
+export type CleanupDependencies = Omit<ChangeDependencies, "database"> & {
   readonly database: Pick<Database, "ask" | "inAccount" | "acrossAccounts">;
   /** Fires when this node ends; what is left another one does. */
   readonly signal: AbortSignal;
 };
 
 /** One turn. What fails does not keep the rest from being done; the first failure is thrown at the end. */
-export async function tidyUp(parts: TidyParts): Promise<void> {
+export async function tidyUp(parts: CleanupDependencies): Promise<void> {
   const { database, signal } = parts;
   const problems: unknown[] = [];
   const doEach = async <Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>) => {
@@ -33,9 +33,9 @@ export async function tidyUp(parts: TidyParts): Promise<void> {
       await act(item).catch((problem: unknown) => problems.push(problem));
     }
   };
-  await doEach(await listDueVaults(database), (place) => purgeDueVault(place, parts));
-  await doEach(await listDueSecrets(database), (place) => purgeDueSecret(place, parts));
+  await doEach(await listDueVaults(database), (place) => purgeExpiredVault(place, parts));
+  await doEach(await listDueSecrets(database), (place) => purgeExpiredSecret(place, parts));
   await doEach(await listUntidyAccounts(database), (accountId) => tidyAccount(database, accountId));
-  await forgetUnfinishedSignIns(database);
+  await deleteUnfinishedSignIns(database);
   if (problems.length > 0) throw problems[0];
 }

@@ -1,12 +1,12 @@
 import type { Database } from "../database/open-database.ts";
-import type { VaultPlace } from "../keys/vault-keys.ts";
+import type { VaultRef } from "../keys/vault-keys.ts";
 
 const mostAtOnce = 1000;
 
 /** Vaults whose time is over, the longest over first. */
-export function listDueVaults(database: Pick<Database, "acrossAccounts">): Promise<readonly VaultPlace[]> {
+export function listDueVaults(database: Pick<Database, "acrossAccounts">): Promise<readonly VaultRef[]> {
   return database.acrossAccounts((transaction) =>
-    transaction.query<VaultPlace>({
+    transaction.query<VaultRef>({
       text: 'SELECT account_id AS "accountId", id AS "vaultId" FROM vault WHERE purge_after <= now() ORDER BY purge_after LIMIT $1',
       values: [mostAtOnce],
     }),
@@ -15,9 +15,9 @@ export function listDueVaults(database: Pick<Database, "acrossAccounts">): Promi
 
 export function listDueSecrets(
   database: Pick<Database, "acrossAccounts">,
-): Promise<readonly (VaultPlace & { readonly secretId: string })[]> {
+): Promise<readonly (VaultRef & { readonly secretId: string })[]> {
   return database.acrossAccounts((transaction) =>
-    transaction.query<VaultPlace & { secretId: string }>({
+    transaction.query<VaultRef & { secretId: string }>({
       text: 'SELECT account_id AS "accountId", vault_id AS "vaultId", id AS "secretId" FROM secret WHERE purge_after <= now() ORDER BY purge_after LIMIT $1',
       values: [mostAtOnce],
     }),
@@ -51,6 +51,6 @@ export async function tidyAccount(database: Pick<Database, "inAccount">, account
 }
 
 /** Sign-ins that were begun and can no longer be finished. */
-export async function forgetUnfinishedSignIns(database: Pick<Database, "ask">): Promise<void> {
+export async function deleteUnfinishedSignIns(database: Pick<Database, "ask">): Promise<void> {
   await database.ask({ text: "DELETE FROM sign_in_attempt WHERE expires_at < now()" });
 }

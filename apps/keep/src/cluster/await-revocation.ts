@@ -7,7 +7,7 @@ const patienceMilliseconds = 5000;
 const lookAgainMilliseconds = 25;
 
 /** Settles when no living node remembers what was revoked before this call; fails when that cannot be shown in time. */
-export async function awaitForgotten(database: Pick<Database, "ask">): Promise<void> {
+export async function awaitRevocation(database: Pick<Database, "ask">): Promise<void> {
   const moment = await readDatabaseMoment(database);
   const deadline = performance.now() + patienceMilliseconds;
   while ((await countBehind(database, moment)) > 0) {

@@ -14,7 +14,7 @@ type Forget = {
   readonly all: () => void;
 };
 
-export type Forgetting = {
+export type CacheInvalidation = {
   onForget(kind: ForgetKind, forget: Forget): void;
   /** Whether what this node remembers can be trusted now; when not, ask the database. */
   isFresh(): boolean;
@@ -29,14 +29,14 @@ export type Forgetting = {
 
 export type Revoked = { readonly kind: ForgetKind; readonly subjectId: string };
 
-export type Hearing = Pick<Forgetting, "isFresh" | "databaseNow">;
+export type Hearing = Pick<CacheInvalidation, "isFresh" | "databaseNow">;
 
-export type ForgettingHub = Forgetting & {
+export type CacheInvalidationHub = CacheInvalidation & {
   forget(revoked: readonly Revoked[]): void;
   forgetEverything(): void;
 };
 
-export function createForgetting(hearing: Hearing): ForgettingHub {
+export function createCacheInvalidation(hearing: Hearing): CacheInvalidationHub {
   const listeners: (readonly [ForgetKind, Forget])[] = [];
   let generation = 0;
   return {

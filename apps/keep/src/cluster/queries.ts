@@ -61,7 +61,7 @@ export async function removeOldRevocations(database: Pick<Database, "ask">): Pro
 }
 
 /** In the transaction that revokes, as its last statement; heard when it commits. */
-export async function tellNodes(
+export async function notifyNodes(
   transaction: Transaction,
   accountId: string,
   revoked: readonly Revoked[],

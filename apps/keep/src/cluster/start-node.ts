@@ -1,12 +1,12 @@
 import type { Database } from "../database/open-database.ts";
-import { makeId } from "../make-id.ts";
-import { pauseUntil, repeatUntil } from "../repeat-until.ts";
-import { createForgetting, type Forgetting } from "./cache-invalidation.ts";
+import { generateId } from "../generate-id.ts";
+import { repeatUntil, sleepUnlessAborted } from "../repeat-until.ts";
+import { type CacheInvalidation, createCacheInvalidation } from "./cache-invalidation.ts";
 import { readRevoked, removeNode, removeOldRevocations, reportNode } from "./queries.ts";
 
 /** This process among those that serve the same database. */
 export type Node = AsyncDisposable & {
-  readonly forgetting: Forgetting;
+  readonly forgetting: CacheInvalidation;
   /** How many serve now, this one among them. */
   liveNodes(): number;
   /** Since this node last learned what was revoked. */
@@ -31,9 +31,9 @@ export async function startNode(
   database: Pick<Database, "ask" | "listen">,
   channel = "keep_revocation",
 ): Promise<Node> {
-  const id = makeId();
+  const id = generateId();
   const state: NodeState = { heardAt: never, reportedAt: never, known: new Set() };
-  const hub = createForgetting({
+  const hub = createCacheInvalidation({
     isFresh: () => {
       const now = performance.now();
       return now - state.heardAt < heardMilliseconds && now - state.reportedAt < reportedMilliseconds;
@@ -87,7 +87,7 @@ type NodeState = {
 /** True when there was something to forget, so that whoever waits for it learns it at once. */
 async function hearOnce(
   state: NodeState,
-  hub: ReturnType<typeof createForgetting>,
+  hub: ReturnType<typeof createCacheInvalidation>,
   database: Pick<Database, "ask">,
 ): Promise<boolean> {
   const begunAt = performance.now();
@@ -110,7 +110,7 @@ async function hearOnce(
 
 /** A turn that fails is tried again like any other: how long nothing was heard is what tells. */
 function repeat(milliseconds: number, signal: AbortSignal, turn: () => Promise<void>): Promise<void> {
-  return repeatUntil(signal, { milliseconds, turn, onProblem: () => undefined });
+  return repeatUntil(signal, { milliseconds, run: turn, onError: () => undefined });
 }
 
 /** The same, with the pause cut short by a ring; one that comes during a turn counts for the next. */
@@ -123,6 +123,6 @@ async function repeatOrWake(
     const { promise: rung, resolve } = Promise.withResolvers<void>();
     bell.ring = resolve;
     await turn().catch(() => undefined);
-    await Promise.race([rung, pauseUntil(signal, pollMilliseconds)]);
+    await Promise.race([rung, sleepUnlessAborted(signal, pollMilliseconds)]);
   }
 }

@@ -5,11 +5,11 @@
  * Imported by `main.ts` only.
  */
 
-import { readServedCertificate, renewAsNeeded } from "@hearth-and-keep/command-line";
+import { readServedCertificate, watchServedCertificate } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
 import { readWebFiles, serveUntil } from "@hearth-and-keep/http-service";
 import { createOutbound } from "@hearth-and-keep/outbound-http";
-import type { AccessParts } from "../access/authenticate.ts";
+import type { AccessDependencies } from "../access/authenticate.ts";
 import { createRateLimits } from "../access/rate-limits.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { countReads } from "../audit/count-reads.ts";
@@ -18,7 +18,7 @@ import { type Node, startNode } from "../cluster/start-node.ts";
 import type { ServeConfig } from "../config.ts";
 import { consoleFolders, policyOfPage } from "../console/console-files.ts";
 import type { Database, DatabaseAddresses } from "../database/open-database.ts";
-import type { KeepParts } from "../dependencies.ts";
+import type { KeepDependencies } from "../dependencies.ts";
 import type { Failure } from "../failures.ts";
 import type { ReadinessCheck } from "../health.ts";
 import { checkKey } from "../keys/check-key.ts";
@@ -38,7 +38,7 @@ import { createLastUsed, type LastUsed } from "../tokens/last-used.ts";
 
 type ReadinessCheckOf = (database: Database) => ReturnType<ReadinessCheck>;
 
-export type ServeParts = {
+export type ServeDependencies = {
   readonly logger: KeepLogger;
   readonly openDatabase: (addresses: DatabaseAddresses) => Promise<Database>;
   readonly whyNotReady: ReadinessCheckOf;
@@ -48,7 +48,7 @@ export type ServeParts = {
   readonly signal: AbortSignal;
 };
 
-export async function serve(config: ServeConfig, parts: ServeParts): Promise<void> {
+export async function serve(config: ServeConfig, parts: ServeDependencies): Promise<void> {
   const { logger, signal } = parts;
   const { databaseUrl } = config;
   if (databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
@@ -92,7 +92,7 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
   ending.use(
     startBackground(config, { ...held, logger, onCheckpointFileFailed: metrics.countCheckpointFailure }),
   );
-  if (served !== undefined) ending.use(renewAsNeeded(server, served, logger));
+  if (served !== undefined) ending.use(watchServedCertificate(server, served, logger));
   watchGauges(held, node);
   ending.use(await showMetrics(config, metrics, parts.print));
   await serveUntil(server, config, {
@@ -102,14 +102,14 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<voi
       // The console's page says where its forms may lead, so that is found out before somebody asks for it.
       for (const provider of signIn.providers.values()) void provider.prepare();
       logger.info("Listening", { url });
-      parts.print(`Keep listens on ${url}`);
+      parts.print(`Keep is listening on ${url}`);
     },
   });
   logger.info("Stopped");
 }
 
 /** What is made from the database and the key that opens it. */
-type Held = Pick<KeepParts, "database" | "vaultKeys" | "serverKeys" | "audit" | "metrics"> & {
+type Held = Pick<KeepDependencies, "database" | "vaultKeys" | "serverKeys" | "audit" | "metrics"> & {
   readonly wrapper: KeyWrapper;
 };
 
@@ -133,7 +133,7 @@ type AccessSources = Pick<Held, "database" | "metrics"> & {
   readonly lastUsed: LastUsed;
 };
 
-function accessOf(config: ServeConfig, sources: AccessSources): AccessParts {
+function accessOf(config: ServeConfig, sources: AccessSources): AccessDependencies {
   const { database, metrics, signIn, node, lastUsed } = sources;
   return {
     get publicUrl() {
@@ -143,8 +143,8 @@ function accessOf(config: ServeConfig, sources: AccessSources): AccessParts {
     limits: createRateLimits({ ...config, liveNodes: () => node.liveNodes() }),
     checkToken: createTokenCheck({
       database,
-      forgetting: node.forgetting,
-      noteUse: (actor) => lastUsed.note(actor),
+      invalidation: node.forgetting,
+      recordUse: (actor) => lastUsed.record(actor),
       countCheck: metrics.countTokenCheck,
     }),
     checkSession: (text, address) => checkSession(text, address, { database, limits: signIn.limits }),

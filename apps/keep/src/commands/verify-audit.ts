@@ -5,34 +5,34 @@ import {
   type Checkpoint,
   type CheckpointKey,
   readExportLine,
-  type Trust,
-  type Verdict,
+  type TrustedMaterial,
+  type VerificationResult,
   verifyChain,
 } from "@hearth-and-keep/audit-chain";
 import { auditKeys } from "@hearth-and-keep/vault-contract";
 import { Value } from "typebox/value";
 import { exportLog } from "../audit/export-log.ts";
-import { type ChainPlace, listAllChains } from "../audit/queries.ts";
+import { type ChainRef, listAllChains } from "../audit/queries.ts";
 import type { Database } from "../database/open-database.ts";
 import { listServerKeys } from "../keys/queries.ts";
 import { publicKeysOf } from "../keys/server-keys.ts";
 
-export type AskedVerification = {
+export type VerificationRequest = {
   /** What GET …/audit/keys answered, kept apart from what is verified. */
   readonly keysFile?: string | undefined;
   /** What `keep serve` wrote into its checkpoint file. */
   readonly checkpointsFile?: string | undefined;
 };
 
-export type VerificationParts = { readonly print: (sentence: string) => void };
+export type VerificationDependencies = { readonly print: (sentence: string) => void };
 
 const verificationCodes = { isSound: 0, isNot: 1, unreadable: 2 } as const;
 
 /** Checks an export; needs neither a server nor a database. Gives the exit code. */
 export async function verifyExport(
   exportFile: string,
-  asked: AskedVerification,
-  { print }: VerificationParts,
+  asked: VerificationRequest,
+  { print }: VerificationDependencies,
 ): Promise<number> {
   const trust = await readTrust(asked, print);
   if (trust === undefined) return verificationCodes.unreadable;
@@ -43,18 +43,18 @@ export async function verifyExport(
     return verificationCodes.unreadable;
   }
   print(describeVerdict(verdict));
-  if (verdict.isSound && trust.keys === undefined && verdict.checkpoints > 0) {
+  if (verdict.isValid && trust.keys === undefined && verdict.checkpoints > 0) {
     print("Signatures were checked with the keys in the export itself; name others with --keys");
   }
-  return verdict.isSound ? verificationCodes.isSound : verificationCodes.isNot;
+  return verdict.isValid ? verificationCodes.isSound : verificationCodes.isNot;
 }
 
-export type DatabaseVerificationParts = VerificationParts & { readonly database: Database };
+export type DatabaseVerificationDependencies = VerificationDependencies & { readonly database: Database };
 
 /** Checks every chain of a database, and that none is missing which a checkpoint kept apart speaks of. */
 export async function verifyDatabase(
-  asked: AskedVerification,
-  parts: DatabaseVerificationParts,
+  asked: VerificationRequest,
+  parts: DatabaseVerificationDependencies,
 ): Promise<number> {
   const { database, print } = parts;
   const trust = await readTrust(asked, print);
@@ -67,7 +67,7 @@ export async function verifyDatabase(
     const pieces = exportLog(place, { database, serverKeys });
     const verdict = await verifyChain(linesOf(pieces), trust);
     missing.delete(place.chain);
-    if (verdict.isSound) sound += 1;
+    if (verdict.isValid) sound += 1;
     else {
       broken += 1;
       print(describeVerdict(verdict));
@@ -80,8 +80,8 @@ export async function verifyDatabase(
   return broken + missing.size === 0 ? verificationCodes.isSound : verificationCodes.isNot;
 }
 
-async function* chainsOf(database: Database): AsyncGenerator<ChainPlace> {
-  let last: ChainPlace | undefined;
+async function* chainsOf(database: Database): AsyncGenerator<ChainRef> {
+  let last: ChainRef | undefined;
   do {
     const chains = await listAllChains(database, last?.chain ?? null);
     yield* chains;
@@ -89,8 +89,8 @@ async function* chainsOf(database: Database): AsyncGenerator<ChainPlace> {
   } while (last !== undefined);
 }
 
-function describeVerdict(verdict: Verdict): string {
-  if (verdict.isSound) {
+function describeVerdict(verdict: VerificationResult): string {
+  if (verdict.isValid) {
     return `The log ${verdict.chain} is as it was recorded: ${verdict.links} rows, ${verdict.checkpoints} checkpoints`;
   }
   const log = verdict.chain === undefined ? "This file" : `The log ${verdict.chain}`;
@@ -99,9 +99,9 @@ function describeVerdict(verdict: Verdict): string {
 }
 
 async function readTrust(
-  { keysFile, checkpointsFile }: AskedVerification,
+  { keysFile, checkpointsFile }: VerificationRequest,
   print: (sentence: string) => void,
-): Promise<Trust | undefined> {
+): Promise<TrustedMaterial | undefined> {
   const keys = keysFile === undefined ? undefined : await readKeysFile(keysFile);
   const checkpoints = checkpointsFile === undefined ? [] : await readCheckpointsFile(checkpointsFile);
   if (keysFile !== undefined && keys === undefined) {

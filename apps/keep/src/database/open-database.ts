@@ -161,17 +161,23 @@ function explainRefusal(problem: unknown, url: string): unknown {
     ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ECONNRESET", "EHOSTUNREACH"].includes(code) ||
     isTimeout
   ) {
-    return new FailureError<Failure>({ kind: "database-unreachable", place }, { cause: problem });
+    return new FailureError<Failure>({ kind: "database-unreachable", address: place }, { cause: problem });
   }
   if (code === "28P01" || code === "28000") {
-    return new FailureError<Failure>({ kind: "database-refuses-user", place, user }, { cause: problem });
+    return new FailureError<Failure>(
+      { kind: "database-refuses-user", address: place, user },
+      { cause: problem },
+    );
   }
   if (code === "3D000") {
     const database = decodeURIComponent(address.pathname.slice(1));
-    return new FailureError<Failure>({ kind: "database-missing", place, database }, { cause: problem });
+    return new FailureError<Failure>(
+      { kind: "database-missing", address: place, database },
+      { cause: problem },
+    );
   }
   if (code === "42501") {
-    return new FailureError<Failure>({ kind: "database-forbids", place, user }, { cause: problem });
+    return new FailureError<Failure>({ kind: "database-forbids", address: place, user }, { cause: problem });
   }
   return problem;
 }

@@ -1,11 +1,11 @@
 import type { Transaction } from "../database/transaction.ts";
 
-export type KeyPlace = { readonly accountId: string; readonly actorId: string; readonly key: string };
+export type KeyRef = { readonly accountId: string; readonly actorId: string; readonly key: string };
 
-/** True for the first; false when the key was used before. */
+/** False when the key was used before. */
 export async function claimKey(
   transaction: Transaction,
-  { accountId, actorId, key }: KeyPlace,
+  { accountId, actorId, key }: KeyRef,
   fingerprint: Buffer,
 ): Promise<boolean> {
   const rows = await transaction.query({
@@ -16,24 +16,25 @@ export async function claimKey(
   return rows.length === 1;
 }
 
-export async function keepAnswer(
+export async function storeResult(
   transaction: Transaction,
-  { accountId, actorId, key }: KeyPlace,
-  answer: string,
+  { accountId, actorId, key }: KeyRef,
+  result: string,
 ): Promise<void> {
   await transaction.query({
-    name: "keep-idempotent-answer",
+    name: "store-idempotent-result",
     text: "UPDATE idempotent_answer SET answer = $4 WHERE account_id = $1 AND actor_id = $2 AND key = $3",
-    values: [accountId, actorId, key, answer],
+    values: [accountId, actorId, key, result],
   });
 }
 
-export async function touchAnswer(
+/** An UPDATE that changes nothing, so that the read waits for durability like a write. */
+export async function readResult(
   transaction: Transaction,
-  { accountId, actorId, key }: KeyPlace,
+  { accountId, actorId, key }: KeyRef,
 ): Promise<{ readonly fingerprint: Buffer; readonly answer: string } | undefined> {
   const [row] = await transaction.query<{ fingerprint: Buffer; answer: string }>({
-    name: "touch-idempotent-answer",
+    name: "read-idempotent-result",
     text: "UPDATE idempotent_answer SET created_at = created_at WHERE account_id = $1 AND actor_id = $2 AND key = $3 RETURNING fingerprint, answer",
     values: [accountId, actorId, key],
   });

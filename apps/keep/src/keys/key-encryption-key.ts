@@ -6,7 +6,7 @@
  * Imported by `main.ts`, `commands/` and the use cases that seal and open.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
-import { SealBroken, unwrapKey, wrapKey } from "@hearth-and-keep/envelope-crypto";
+import { IntegrityError, unwrapKey, wrapKey } from "@hearth-and-keep/envelope-crypto";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Hidden } from "@hearth-and-keep/logging";
 import type { Failure } from "../failures.ts";
@@ -33,7 +33,7 @@ export function readKeys(text: Hidden<string> | undefined): KeyWrapper {
   const keyOf = (wanted: string): KeyObject => {
     const key = keys.get(wanted);
     // Every start checks that what is needed was given: a row that names another one was changed since.
-    if (key === undefined) throw new SealBroken();
+    if (key === undefined) throw new IntegrityError();
     return key;
   };
   return {

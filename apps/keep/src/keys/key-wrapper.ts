@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { Place } from "@hearth-and-keep/envelope-crypto";
+import type { AssociatedData } from "@hearth-and-keep/envelope-crypto";
 
 /**
  * What holds the key-encryption key. From a file or the environment today; a key management service is another one.
@@ -10,12 +10,16 @@ export type KeyWrapper = {
   readonly fingerprint: string;
   /** Every key it can unwrap with, the one above first. */
   readonly fingerprints: readonly string[];
-  wrap(key: KeyObject, place: Place): Promise<Buffer>;
+  wrap(key: KeyObject, place: AssociatedData): Promise<Buffer>;
   /** By the key that wrapped it. */
-  unwrap(wrapped: Uint8Array, place: Place, fingerprint: string): Promise<KeyObject>;
+  unwrap(wrapped: Uint8Array, place: AssociatedData, fingerprint: string): Promise<KeyObject>;
 };
 
 /** Where wrapped keys belong. The fingerprint is part of it, so a wrap is not mistaken for one by another key. */
-export function vaultKeyPlace(vaultId: string, version: number, fingerprint: string): Place {
+export function vaultKeyAssociatedData(
+  vaultId: string,
+  version: number,
+  fingerprint: string,
+): AssociatedData {
   return ["vault-key", vaultId, version, fingerprint];
 }

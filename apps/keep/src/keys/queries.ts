@@ -1,6 +1,6 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { VaultPlace } from "./vault-ref.ts";
+import type { VaultRef } from "./vault-ref.ts";
 
 /** Records the first key a database ever sees, and tells which one is active, whoever came first. */
 export async function readOrRecordActiveKey(
@@ -44,7 +44,7 @@ export type WrappedKey = {
 
 export async function insertVaultKey(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { version, kekFingerprint, wrapped }: WrappedKey,
 ): Promise<void> {
   await transaction.query({
@@ -57,7 +57,7 @@ type KeyRow = { version: number; kek_fingerprint: string; wrapped: Buffer };
 
 export async function findActiveKey(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
 ): Promise<WrappedKey | undefined> {
   const [row] = await transaction.query<KeyRow>({
     name: "find-active-vault-key",
@@ -69,7 +69,7 @@ export async function findActiveKey(
 
 export async function findVaultKey(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   version: number,
 ): Promise<WrappedKey | undefined> {
   const [row] = await database.askInAccount<KeyRow>(accountId, {
@@ -82,7 +82,7 @@ export async function findVaultKey(
 
 export async function findVaultKeyWithin(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   version: number,
 ): Promise<WrappedKey | undefined> {
   const [row] = await transaction.query<KeyRow>({
@@ -148,16 +148,16 @@ export async function isKeyNeeded(
   return vault?.needed === true;
 }
 
-export type KeyPlace = VaultPlace & { readonly version: number };
+export type KeyRef = VaultRef & { readonly version: number };
 
 /** Data keys that this key-encryption key wraps, of all accounts, a page after the one that ended with `after`. */
 export async function listKeysWrappedBy(
   database: Pick<Database, "acrossAccounts">,
   fingerprint: string,
-  after: KeyPlace | undefined,
-): Promise<readonly KeyPlace[]> {
+  after: KeyRef | undefined,
+): Promise<readonly KeyRef[]> {
   return database.acrossAccounts((transaction) =>
-    transaction.query<KeyPlace>({
+    transaction.query<KeyRef>({
       text: `SELECT account_id AS "accountId", vault_id AS "vaultId", version FROM vault_key WHERE kek_fingerprint = $1 AND ($2::uuid IS NULL OR (account_id, vault_id, version) > ($2, $3::uuid, $4::int)) ORDER BY account_id, vault_id, version LIMIT 500`,
       values: [fingerprint, after?.accountId ?? null, after?.vaultId ?? null, after?.version ?? null],
     }),
@@ -167,7 +167,7 @@ export async function listKeysWrappedBy(
 /** Locked, so that two nodes do not wrap it both; undefined when another key wraps it by now. */
 export async function lockKeyWrappedBy(
   transaction: Transaction,
-  { accountId, vaultId, version }: KeyPlace,
+  { accountId, vaultId, version }: KeyRef,
   fingerprint: string,
 ): Promise<Buffer | undefined> {
   const [row] = await transaction.query<{ wrapped: Buffer }>({
@@ -179,7 +179,7 @@ export async function lockKeyWrappedBy(
 
 export async function storeWrap(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { version, kekFingerprint, wrapped }: WrappedKey,
 ): Promise<void> {
   await transaction.query({
@@ -203,7 +203,7 @@ export async function storeServerWrap(
 /** The active key's version, which is no longer the active one. */
 export async function retireActiveKey(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
 ): Promise<number | undefined> {
   const [row] = await transaction.query<{ version: number }>({
     text: "UPDATE vault_key SET status = 'retired' WHERE account_id = $1 AND vault_id = $2 AND status = 'active' RETURNING version",

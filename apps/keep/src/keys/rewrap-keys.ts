@@ -1,9 +1,9 @@
-import { SealBroken } from "@hearth-and-keep/envelope-crypto";
+import { IntegrityError } from "@hearth-and-keep/envelope-crypto";
 import type { Database } from "../database/open-database.ts";
-import { type KeyWrapper, vaultKeyPlace } from "./key-wrapper.ts";
+import { type KeyWrapper, vaultKeyAssociatedData } from "./key-wrapper.ts";
 import {
   isKeyNeeded,
-  type KeyPlace,
+  type KeyRef,
   listKeysWrappedBy,
   listRetiredKeys,
   listServerKeys,
@@ -12,15 +12,15 @@ import {
   storeServerWrap,
   storeWrap,
 } from "./queries.ts";
-import { serverKeyPlace } from "./server-keys.ts";
+import { serverKeyContext } from "./server-keys.ts";
 
-export type RewrapParts = {
+export type RewrapDependencies = {
   readonly database: Pick<Database, "ask" | "inAccount" | "acrossAccounts">;
   readonly wrapper: KeyWrapper;
   /** Nothing that is stored needs the key with this fingerprint any longer. Told once. */
   readonly onNeedless: (fingerprint: string) => void;
   /** A wrapped key that does not open; it stays as it is, and so does the need for the key that wrapped it. */
-  readonly onBroken: (place: KeyPlace) => void;
+  readonly onBroken: (place: KeyRef) => void;
 };
 
 /**
@@ -28,7 +28,7 @@ export type RewrapParts = {
  * node may end at any moment, and several may work at once. A node whose first key is not the active one leaves it to
  * those that know better: two that disagree would undo each other's work.
  */
-export function createRewrapping(parts: RewrapParts): () => Promise<void> {
+export function createRewrapping(parts: RewrapDependencies): () => Promise<void> {
   const { database, wrapper } = parts;
   const told = new Set<string>();
   return async () => {
@@ -44,23 +44,23 @@ export function createRewrapping(parts: RewrapParts): () => Promise<void> {
   };
 }
 
-async function rewrapServerKeys(old: string, { database, wrapper }: RewrapParts): Promise<void> {
+async function rewrapServerKeys(old: string, { database, wrapper }: RewrapDependencies): Promise<void> {
   const kekFingerprint = wrapper.fingerprint;
   const rows = await listServerKeys(database);
   for (const { purpose, version, ...row } of rows.filter((candidate) => candidate.kekFingerprint === old)) {
-    const key = await wrapper.unwrap(row.wrapped, serverKeyPlace(purpose, version, old), old);
-    const wrapped = await wrapper.wrap(key, serverKeyPlace(purpose, version, kekFingerprint));
+    const key = await wrapper.unwrap(row.wrapped, serverKeyContext(purpose, version, old), old);
+    const wrapped = await wrapper.wrap(key, serverKeyContext(purpose, version, kekFingerprint));
     await storeServerWrap(database, { purpose, version, kekFingerprint, wrapped }, old);
   }
 }
 
-async function rewrapVaultKeys(old: string, parts: RewrapParts): Promise<void> {
-  let last: KeyPlace | undefined;
+async function rewrapVaultKeys(old: string, parts: RewrapDependencies): Promise<void> {
+  let last: KeyRef | undefined;
   do {
     const places = await listKeysWrappedBy(parts.database, old, last);
     for (const place of places) {
       await rewrapVaultKey(place, old, parts).catch((problem: unknown) => {
-        if (!(problem instanceof SealBroken)) throw problem;
+        if (!(problem instanceof IntegrityError)) throw problem;
         parts.onBroken(place);
       });
     }
@@ -69,17 +69,17 @@ async function rewrapVaultKeys(old: string, parts: RewrapParts): Promise<void> {
 }
 
 async function rewrapVaultKey(
-  place: KeyPlace,
+  place: KeyRef,
   old: string,
-  { database, wrapper }: RewrapParts,
+  { database, wrapper }: RewrapDependencies,
 ): Promise<void> {
   const { vaultId, version } = place;
   await database.inAccount(place.accountId, async (transaction) => {
     const before = await lockKeyWrappedBy(transaction, place, old);
     if (before === undefined) return;
     const kekFingerprint = wrapper.fingerprint;
-    const key = await wrapper.unwrap(before, vaultKeyPlace(vaultId, version, old), old);
-    const wrapped = await wrapper.wrap(key, vaultKeyPlace(vaultId, version, kekFingerprint));
+    const key = await wrapper.unwrap(before, vaultKeyAssociatedData(vaultId, version, old), old);
+    const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(vaultId, version, kekFingerprint));
     await storeWrap(transaction, place, { version, kekFingerprint, wrapped });
   });
 }

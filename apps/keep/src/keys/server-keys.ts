@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import {
-  deriveMarkKey,
-  makeKey,
-  markPlace,
-  openSealed,
-  type Place,
-  seal,
+  type AssociatedData,
+  computeMac,
+  decrypt,
+  deriveMacKey,
+  encrypt,
+  generateKey,
 } from "@hearth-and-keep/envelope-crypto";
 import type { Database } from "../database/open-database.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
@@ -13,21 +13,21 @@ import { insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts
 
 /** Keys of the server itself: what seals things that belong to no vault, and what signs the audit log's checkpoints. */
 export type ServerKeys = {
-  seal(plaintext: Uint8Array, place: Place): Buffer;
-  open(sealed: Uint8Array, place: Place): Buffer;
+  seal(plaintext: Uint8Array, place: AssociatedData): Buffer;
+  open(sealed: Uint8Array, place: AssociatedData): Buffer;
   /** 32 bytes that tell one place from another, and by which nobody without the key can test a guess. */
-  fingerprint(place: Place): Buffer;
+  fingerprint(place: AssociatedData): Buffer;
   /** Ed25519. */
   sign(message: Uint8Array): { readonly signature: Buffer; readonly keyVersion: number };
   /** Every public key that a checkpoint may be signed with, in SPKI form, by version. */
   publicKeys(): ReadonlyMap<number, Buffer>;
 };
 
-export function serverKeyPlace(
+export function serverKeyContext(
   purpose: ServerKeyRow["purpose"],
   version: number,
   fingerprint: string,
-): Place {
+): AssociatedData {
   return ["server-key", purpose, version, fingerprint];
 }
 
@@ -42,7 +42,7 @@ export async function openServerKeys(
     rows.map(async ({ purpose, version, kekFingerprint, wrapped }) => ({
       purpose,
       version,
-      key: await wrapper.unwrap(wrapped, serverKeyPlace(purpose, version, kekFingerprint), kekFingerprint),
+      key: await wrapper.unwrap(wrapped, serverKeyContext(purpose, version, kekFingerprint), kekFingerprint),
     })),
   );
   const newest = (wanted: ServerKeyRow["purpose"]) => {
@@ -51,13 +51,13 @@ export async function openServerKeys(
     return found;
   };
   const sealing = newest("sealing").key;
-  const marking = deriveMarkKey(sealing);
+  const marking = deriveMacKey(sealing);
   const { key, version } = newest("signing");
   const signing = signingKey(key);
   return {
-    seal: (plaintext, place) => seal(plaintext, sealing, place),
-    open: (sealed, place) => openSealed(sealed, sealing, place),
-    fingerprint: (place) => markPlace(marking, place),
+    seal: (plaintext, place) => encrypt(plaintext, sealing, place),
+    open: (sealed, place) => decrypt(sealed, sealing, place),
+    fingerprint: (place) => computeMac(marking, place),
     sign: (message) => ({ signature: sign(null, message, signing), keyVersion: version }),
     publicKeys: publicKeysOf(rows),
   };
@@ -78,7 +78,7 @@ export async function opensServerKeys(
   const rows = await listServerKeys(database);
   const opened = await Promise.allSettled(
     rows.map(({ purpose, version, kekFingerprint, wrapped }) =>
-      wrapper.unwrap(wrapped, serverKeyPlace(purpose, version, kekFingerprint), kekFingerprint),
+      wrapper.unwrap(wrapped, serverKeyContext(purpose, version, kekFingerprint), kekFingerprint),
     ),
   );
   return opened.length > 0 && opened.every(({ status }) => status === "fulfilled");
@@ -89,9 +89,9 @@ async function makeFirst(
   wrapper: KeyWrapper,
   purpose: ServerKeyRow["purpose"],
 ): Promise<void> {
-  const key = makeKey();
+  const key = generateKey();
   const { fingerprint } = wrapper;
-  const wrapped = await wrapper.wrap(key, serverKeyPlace(purpose, 1, fingerprint));
+  const wrapped = await wrapper.wrap(key, serverKeyContext(purpose, 1, fingerprint));
   const publicKey =
     purpose === "signing" ? createPublicKey(signingKey(key)).export({ type: "spki", format: "der" }) : null;
   await insertServerKey(database, { purpose, version: 1, kekFingerprint: fingerprint, wrapped, publicKey });

@@ -1,2 +1,2 @@
 /** Where a vault is: whose, and which. */
-export type VaultPlace = { readonly accountId: string; readonly vaultId: string };
+export type VaultRef = { readonly accountId: string; readonly vaultId: string };

@@ -9,19 +9,19 @@ export type AnswerSource = {
   readonly method: string;
   readonly path: string;
   readonly access: string;
-  readonly request?: TSchema;
-  readonly queryShape?: TSchema;
-  readonly answers: Readonly<Record<number, AnswerShape>>;
+  readonly bodySchema?: TSchema;
+  readonly querySchema?: TSchema;
+  readonly responses: Readonly<Record<number, AnswerShape>>;
 };
 
 /** Answers by status: what the row promises, and a problem document for each way it can refuse. */
 export function describeAnswers(row: AnswerSource): Readonly<Record<string, object>> {
-  const own = Object.entries(row.answers).map(([status, shape]) => [
+  const own = Object.entries(row.responses).map(([status, shape]) => [
     status,
     describeAnswer(row, status, shape),
   ]);
   const refusals = refusalsOf(row)
-    .filter((status) => !(status in row.answers))
+    .filter((status) => !(status in row.responses))
     .map((status) => [String(status), describeRefusal(status)]);
   return Object.fromEntries([...refusals, ...own, ["431", headTooLarge]]);
 }
@@ -68,7 +68,13 @@ function contentOf(shape: AnswerShape): object {
 }
 
 /** Statuses that something in front of the handler, or the handler itself, can refuse with. */
-function refusalsOf({ method, path, access, request, queryShape }: AnswerSource): readonly number[] {
+function refusalsOf({
+  method,
+  path,
+  access,
+  bodySchema: request,
+  querySchema: queryShape,
+}: AnswerSource): readonly number[] {
   const isChange = method !== "GET";
   return [
     404,

@@ -18,9 +18,9 @@ export type DescribedRow = {
   readonly summary: string;
   readonly access: "public" | "actor" | "session" | "fresh";
   readonly scope?: string;
-  readonly request?: TSchema;
-  readonly queryShape?: TSchema;
-  readonly answers: Readonly<Record<number, AnswerShape>>;
+  readonly bodySchema?: TSchema;
+  readonly querySchema?: TSchema;
+  readonly responses: Readonly<Record<number, AnswerShape>>;
 };
 
 export type ApiDocument = {
@@ -74,12 +74,12 @@ function describeOperation(row: DescribedRow): object {
     ...describeAccess(row),
     tags: [areaOf(row.path)],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(row.request === undefined
+    ...(row.bodySchema === undefined
       ? {}
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: row.request, ...exampleOf(row.request) } },
+            content: { "application/json": { schema: row.bodySchema, ...exampleOf(row.bodySchema) } },
           },
         }),
     responses: describeAnswers(row),

@@ -5,7 +5,7 @@ export type ParameterSource = {
   readonly method: string;
   readonly path: string;
   readonly access: string;
-  readonly queryShape?: TSchema;
+  readonly querySchema?: TSchema;
 };
 
 const secretPath = {
@@ -31,7 +31,7 @@ const pathParts: Readonly<Record<string, object>> = {
 };
 
 export function describeParameters(row: ParameterSource): readonly object[] {
-  return [...describePath(row.path), ...describeQuery(row.queryShape), ...describeHeaders(row)];
+  return [...describePath(row.path), ...describeQuery(row.querySchema), ...describeHeaders(row)];
 }
 
 /** `/a/:vault/*` as OpenAPI writes it; the rest of a path is a secret's. */

@@ -1,17 +1,16 @@
-import { createHttpService, type HttpService, jsonAnswer } from "@hearth-and-keep/http-service";
+import {
+  createHttpService,
+  type HttpResponse,
+  type HttpService,
+  jsonResponse,
+} from "@hearth-and-keep/http-service";
+import type { KeepDependencies } from "../dependencies.ts";
 import type { Metrics } from "../metrics.ts";
-import type { KeepRoute } from "../route-row.ts";
+import type { KeepRequest } from "../route-row.ts";
 
-export const paperRoutes: readonly KeepRoute[] = [
-  {
-    method: "GET",
-    path: "/openapi.json",
-    access: "public",
-    summary: "This interface as an OpenAPI document",
-    answers: { 200: { type: "application/json" } },
-    handle: (_call, { apiDocument }) => jsonAnswer(apiDocument()),
-  },
-];
+export function handleOpenApi(_request: KeepRequest, { apiDocument }: KeepDependencies): HttpResponse {
+  return jsonResponse(apiDocument());
+}
 
 const plainText = { "content-type": "text/plain; charset=utf-8" };
 
@@ -28,8 +27,10 @@ export function createMetricsService(metrics: Pick<Metrics, "render">): HttpServ
         },
       },
     ],
-    mostBodyBytes: 1024,
-    answerFailure: () => ({ status: 404, headers: plainText, body: "Only GET /metrics is here\n" }),
+    dependencies: undefined,
+    authenticate: () => undefined,
+    maxBodyBytes: 1024,
+    toErrorResponse: () => ({ status: 404, headers: plainText, body: "Only GET /metrics is here\n" }),
     recordRequest: () => undefined,
   });
 }

@@ -1,7 +1,7 @@
-import type { Place } from "@hearth-and-keep/envelope-crypto";
+import type { AssociatedData } from "@hearth-and-keep/envelope-crypto";
 import type { SecretType } from "./queries.ts";
 
-export type ValueCoordinates = {
+export type ValueIdentity = {
   readonly vaultId: string;
   readonly secretId: string;
   readonly version: number;
@@ -9,12 +9,18 @@ export type ValueCoordinates = {
   readonly type: SecretType;
 };
 
-/** Not the path: what is moved keeps its values as they are. */
-export function valuePlace({ vaultId, secretId, version, keyVersion, type }: ValueCoordinates): Place {
+/** Leaves out the path, so that moving a secret does not require re-encrypting its values. */
+export function valueAssociatedData({
+  vaultId,
+  secretId,
+  version,
+  keyVersion,
+  type,
+}: ValueIdentity): AssociatedData {
   return ["secret-value", vaultId, secretId, version, keyVersion, type];
 }
 
-/** Which of a secret's notes is the newest, the mark says, which is made over the sealed note too. */
-export function notePlace(vaultId: string, secretId: string, keyVersion: number): Place {
+/** Has no version: the secret's MAC covers the encrypted note, so an older note is detected by the MAC. */
+export function noteAssociatedData(vaultId: string, secretId: string, keyVersion: number): AssociatedData {
   return ["secret-note", vaultId, secretId, keyVersion];
 }

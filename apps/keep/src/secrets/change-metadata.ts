@@ -1,13 +1,13 @@
-import { refuseUnlessMet } from "../conditions.ts";
 import { requestFailure } from "../failures.ts";
-import type { Changed } from "../idempotency/change-once.ts";
-import type { AskedChange, ChangeParts, VaultChange } from "../vaults/change-vault.ts";
-import { changeSecrets, type SecretChanges, storeSecret, takeSecret } from "./change-secret.ts";
+import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
+import { assertPreconditions } from "../preconditions.ts";
+import type { ChangeDependencies, ChangeRequest, VaultChange } from "../vaults/change-vault.ts";
+import { changeSecrets, loadSecret, type SecretChanges, updateSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
-import { makeFolders } from "./folders/queries.ts";
-import { refuseUnlessReached } from "./path-access.ts";
+import { createFolders } from "./folders/queries.ts";
+import { assertPathAllowed } from "./path-access.ts";
 import { findSecrets, type SecretRow } from "./queries.ts";
-import { joinPath, locateSecret, type SecretPath } from "./secret-path.ts";
+import { joinPath, type SecretPath, toSecretPath } from "./secret-path.ts";
 
 export type MetadataChanges = {
   readonly id: string;
@@ -17,37 +17,37 @@ export type MetadataChanges = {
   readonly note?: string | null | undefined;
 };
 
-/** Renames, moves, tags and annotates. Id, versions and values stay as they are. */
-export function changeMetadata(
-  { conditions, ...asked }: AskedChange,
+/** Renames, moves, tags or annotates a secret. Its id, versions and values do not change. */
+export function updateMetadata(
+  { preconditions, ...request }: ChangeRequest,
   { id, name, folder, tags, note }: MetadataChanges,
-  parts: ChangeParts,
-): Promise<Changed<SecretMetadata>> {
-  return changeSecrets(asked, parts, async (change) => {
-    const before = await takeSecret(change, id, { actor: asked.actor, state: "live" });
-    const to = locateSecret(folder ?? before.folder, name ?? before.name);
-    refuseUnlessReached(asked.actor.grant, to.path);
-    refuseUnlessMet(conditions, {
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<SecretMetadata>> {
+  return changeSecrets(request, dependencies, async (change) => {
+    const before = await loadSecret(change, id, { actor: request.actor, state: "live" });
+    const to = toSecretPath(folder ?? before.folder, name ?? before.name);
+    assertPathAllowed(request.actor.grant, to.path);
+    assertPreconditions(preconditions, {
       revision: before.revision,
-      isDemanded: change.vault.demands_preconditions,
+      isRequired: change.vault.demands_preconditions,
     });
     const changes = { note, ...(tags === undefined ? {} : { tags }) };
     return describeSecret(await moveSecret(change, before, { to, changes }));
   });
 }
 
-/** Whether the path is another or not; refuses one that is taken. Records. */
+/** Stores and records the change; throws when another secret is at the new path. */
 export async function moveSecret(
   change: VaultChange,
   before: SecretRow,
   { to, changes = {} }: { readonly to: SecretPath; readonly changes?: SecretChanges },
 ): Promise<SecretRow> {
   if (to.path !== joinPath(before.folder, before.name)) {
-    await refuseTaken(change, to);
-    await makeFolders(change.transaction, change.place, to.folder);
+    await assertPathFree(change, to);
+    await createFolders(change.transaction, change.vaultRef, to.folder);
   }
   const { folder, name } = to;
-  const stored = await storeSecret(change, before, { ...changes, folder, name });
+  const stored = await updateSecret(change, before, { ...changes, folder, name });
   await change.record(
     { type: "secret-changed", secret: stored.id, path: to.path },
     { id: stored.id, revision: stored.revision },
@@ -55,8 +55,11 @@ export async function moveSecret(
   return stored;
 }
 
-export async function refuseTaken({ transaction, place }: VaultChange, path: SecretPath): Promise<void> {
-  const [other] = await findSecrets(transaction, place, path);
+export async function assertPathFree(
+  { transaction, vaultRef }: VaultChange,
+  path: SecretPath,
+): Promise<void> {
+  const [other] = await findSecrets(transaction, vaultRef, path);
   if (other === undefined) return;
-  throw requestFailure({ kind: "conflict", reason: `There is a secret at "${path.path}"` });
+  throw requestFailure({ kind: "conflict", reason: `A secret already exists at ${path.path}` });
 }

@@ -1,66 +1,77 @@
-import { openSealed, seal } from "@hearth-and-keep/envelope-crypto";
-import { type Actor, nameActor } from "../authorization/actor.ts";
-import { reachesPath } from "../authorization/grant.ts";
+import { decrypt, encrypt } from "@hearth-and-keep/envelope-crypto";
+import { type Actor, formatActor } from "../authorization/actor.ts";
+import { allowsPath } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
-import type { Changed } from "../idempotency/change-once.ts";
+import { generateId } from "../generate-id.ts";
+import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import type { DataKey } from "../keys/vault-keys.ts";
-import { makeId } from "../make-id.ts";
-import { type AskedChange, type ChangeParts, changeVault, type VaultChange } from "../vaults/change-vault.ts";
-import { notePlace } from "./associated-data.ts";
 import {
-  type FoundSecret,
+  type ChangeDependencies,
+  type ChangeRequest,
+  changeVault,
+  type VaultChange,
+} from "../vaults/change-vault.ts";
+import { noteAssociatedData } from "./associated-data.ts";
+import {
   findSecrets,
-  insertSecret,
+  insertSecretRow,
+  type SecretForUpdate,
+  type SecretLocator,
   type SecretRow,
-  updateSecret,
-  type Whereabouts,
+  updateSecretRow,
 } from "./queries.ts";
-import { reportBroken } from "./report-broken.ts";
-import { inSecret, keyInSecret, makeMark, refuseUnlessStanding } from "./secret-mac.ts";
+import { reportIntegrityError } from "./report-integrity-error.ts";
+import { assertNotRolledBack, computeSecretMac, wrapIntegrityError, wrapKeyError } from "./secret-mac.ts";
 import { joinPath } from "./secret-path.ts";
 
-/** A secret that waits for its end does so for this long. */
-const keptDays = 30;
+/** How long a soft-deleted secret can be restored. */
+const retentionDays = 30;
 
-/** As `changeVault`; a secret found broken on the way is reported. */
+/** As `changeVault`; also reports a secret that fails its integrity check. */
 export function changeSecrets<Result>(
-  asked: Omit<AskedChange, "conditions">,
-  parts: ChangeParts,
+  request: Omit<ChangeRequest, "preconditions">,
+  dependencies: ChangeDependencies,
   work: (change: VaultChange) => Promise<Result>,
-): Promise<Changed<Result>> {
-  const place = { accountId: asked.actor.accountId, vaultId: asked.vaultId };
-  return changeVault(asked, parts, work).catch((problem: unknown) =>
-    reportBroken(problem, { by: asked.actor, place }, parts),
+): Promise<IdempotentResult<Result>> {
+  const vaultRef = { accountId: request.actor.accountId, vaultId: request.vaultId };
+  return changeVault(request, dependencies, work).catch((error: unknown) =>
+    reportIntegrityError(error, { by: request.actor, vaultRef }, dependencies),
   );
 }
 
-/** Rows as they were stored last, or none: who changes a row vouches for all of it with a new mark. */
-export async function takeSecrets(change: VaultChange, which: Whereabouts): Promise<readonly FoundSecret[]> {
-  const found = await findSecrets(change.transaction, change.place, which);
+/**
+ * Verifies every row before it is returned: an update computes a new MAC over the whole row, including unchanged
+ * columns.
+ */
+export async function loadSecrets(
+  change: VaultChange,
+  which: SecretLocator,
+): Promise<readonly SecretForUpdate[]> {
+  const found = await findSecrets(change.transaction, change.vaultRef, which);
   for (const row of found) {
-    // What this change itself stored is newer than what the vault's row says yet.
-    const standing = { ...row, vault_revision: change.latestRevision() };
-    refuseUnlessStanding(change.place.vaultId, standing, await change.keyOf(row.key_version));
+    // The vault row's revision is written at the end of the change, after rows that this change stored.
+    const verifiable = { ...row, vault_revision: change.latestRevision() };
+    assertNotRolledBack(change.vaultRef.vaultId, verifiable, await change.dataKey(row.key_version));
   }
   return found;
 }
 
-/** The one with this id, if the actor reaches it and it is in the wanted state. */
-export async function takeSecret(
+/** Throws "not found" unless the actor's path patterns allow the secret and it is in the given state. */
+export async function loadSecret(
   change: VaultChange,
   id: string,
   { actor, state }: { readonly actor: Pick<Actor, "grant">; readonly state: "live" | "deleted" | "any" },
-): Promise<FoundSecret> {
-  const [found] = await takeSecrets(change, { id });
+): Promise<SecretForUpdate> {
+  const [found] = await loadSecrets(change, { id });
   const isThere =
     found !== undefined &&
-    reachesPath(actor.grant, joinPath(found.folder, found.name)) &&
+    allowsPath(actor.grant, joinPath(found.folder, found.name)) &&
     (state === "any" || state === (found.deleted_at === null ? "live" : "deleted"));
   if (!isThere) throw requestFailure({ kind: "not-found" });
   return found;
 }
 
-/** What of a secret changes; the rest stays. A note of null is taken away. */
+/** Changed fields; a null note removes the note. */
 export type SecretChanges = Partial<
   Pick<SecretRow, "folder" | "name" | "type" | "current_version" | "tags" | "destroyed_versions" | "size">
 > & {
@@ -68,8 +79,11 @@ export type SecretChanges = Partial<
   readonly state?: "live" | "deleted";
 };
 
-/** Gives the row its new revision, seals its note with the active key, marks and stores it. The caller records. */
-export async function storeSecret(
+/**
+ * Stores the row with a new revision, its note encrypted with the active key, and a new MAC. The caller records the
+ * event.
+ */
+export async function updateSecret(
   change: VaultChange,
   before: SecretRow,
   { note, state, ...changes }: SecretChanges,
@@ -79,67 +93,72 @@ export async function storeSecret(
   const row = {
     ...before,
     ...changes,
-    revision: change.takeRevision(),
+    revision: change.nextRevision(),
     key_version: key.version,
-    note_sealed: await sealNote(change, before, { key, note }),
-    updated_by: writerOf(change),
+    note_sealed: await encryptNote(change, before, { key, note }),
+    updated_by: actorName(change),
     deleted_at: isLive ? null : new Date(),
   };
-  const mark = makeMark(change.place.vaultId, row, key);
-  const daysLeft = isLive ? null : keptDays;
+  const mark = computeSecretMac(change.vaultRef.vaultId, row, key);
+  const daysLeft = isLive ? null : retentionDays;
   return {
     ...row,
     mark,
-    ...(await updateSecret(change.transaction, change.place, { ...row, mark, daysLeft })),
+    ...(await updateSecretRow(change.transaction, change.vaultRef, { ...row, mark, daysLeft })),
   };
 }
 
-export type SecretBirth = Pick<SecretRow, "folder" | "name" | "type" | "tags" | "size"> & {
+export type NewSecretRow = Pick<SecretRow, "folder" | "name" | "type" | "tags" | "size"> & {
   readonly note: string | null;
 };
 
-/** A secret with one version, which the caller inserts, and records. */
-export async function bearSecret(change: VaultChange, { note, ...birth }: SecretBirth): Promise<SecretRow> {
+/** Inserts a secret at version 1. The caller inserts that version and records the event. */
+export async function insertSecret(
+  change: VaultChange,
+  { note, ...columns }: NewSecretRow,
+): Promise<SecretRow> {
   const key = await change.activeKey();
-  const id = makeId();
+  const id = generateId();
   const row = {
-    ...birth,
+    ...columns,
     id,
     current_version: 1,
-    revision: change.takeRevision(),
+    revision: change.nextRevision(),
     destroyed_versions: [],
     key_version: key.version,
-    note_sealed: note === null ? null : sealNoteText(note, { vaultId: change.place.vaultId, id, key }),
-    updated_by: writerOf(change),
+    note_sealed: note === null ? null : encryptNoteText(note, { vaultId: change.vaultRef.vaultId, id, key }),
+    updated_by: actorName(change),
     deleted_at: null,
   };
-  const mark = makeMark(change.place.vaultId, row, key);
-  return { ...row, mark, ...(await insertSecret(change.transaction, change.place, { ...row, mark })) };
+  const mark = computeSecretMac(change.vaultRef.vaultId, row, key);
+  return { ...row, mark, ...(await insertSecretRow(change.transaction, change.vaultRef, { ...row, mark })) };
 }
 
-export function writerOf({ by }: VaultChange): string {
-  return by === "server" ? by : nameActor(by);
+export function actorName({ by }: VaultChange): string {
+  return by === "server" ? by : formatActor(by);
 }
 
-/** One that stays is opened and sealed again when the active key is another. */
-async function sealNote(
+/** An unchanged note is re-encrypted only when the active key has changed. */
+async function encryptNote(
   change: VaultChange,
   before: SecretRow,
   { key, note }: { readonly key: DataKey; readonly note: string | null | undefined },
 ): Promise<Buffer | null> {
-  const { vaultId } = change.place;
-  const { id, note_sealed: sealed } = before;
-  if (typeof note === "string") return sealNoteText(note, { vaultId, id, key });
-  if (note === null || sealed === null) return null;
-  if (before.key_version === key.version) return sealed;
-  const older = await keyInSecret(id, change.keyOf(before.key_version));
-  const text = inSecret(id, () => openSealed(sealed, older.key, notePlace(vaultId, id, before.key_version)));
-  return seal(text, key.key, notePlace(vaultId, id, key.version));
+  const { vaultId } = change.vaultRef;
+  const { id, note_sealed: ciphertext } = before;
+  if (typeof note === "string") return encryptNoteText(note, { vaultId, id, key });
+  if (note === null || ciphertext === null) return null;
+  if (before.key_version === key.version) return ciphertext;
+  const oldKey = await wrapKeyError(id, change.dataKey(before.key_version));
+  const text = wrapIntegrityError(id, () =>
+    decrypt(ciphertext, oldKey.key, noteAssociatedData(vaultId, id, before.key_version)),
+  );
+  return encrypt(text, key.key, noteAssociatedData(vaultId, id, key.version));
 }
 
-function sealNoteText(
+function encryptNoteText(
   note: string,
   { vaultId, id, key }: { readonly vaultId: string; readonly id: string; readonly key: DataKey },
 ): Buffer {
-  return seal(Buffer.from(note, "utf8"), key.key, notePlace(vaultId, id, key.version));
+  return encrypt(Buffer.from(note, "utf8"), key.key, noteAssociatedData(vaultId, id, key.version));
 }

@@ -1,33 +1,37 @@
-import { type Conditions, refuseUnlessMet } from "../conditions.ts";
-import type { Changed } from "../idempotency/change-once.ts";
+import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
+import { assertPreconditions, type Preconditions } from "../preconditions.ts";
 import {
-  type AskedChange,
-  type ChangeParts,
+  type ChangeDependencies,
+  type ChangeRequest,
   changeInTransaction,
   type VaultChange,
 } from "../vaults/change-vault.ts";
-import { refuseTaken } from "./change-metadata.ts";
-import { changeSecrets, storeSecret, takeSecret } from "./change-secret.ts";
+import { assertPathFree } from "./change-metadata.ts";
+import { changeSecrets, loadSecret, updateSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
-import { makeFolders } from "./folders/queries.ts";
-import { findSecrets, isSecretDue, removeSecret, type SecretRow } from "./queries.ts";
-import { joinPath, locateSecret } from "./secret-path.ts";
-import type { SecretPlace } from "./versions/queries.ts";
-import { refuseOneTooMany } from "./write-secret.ts";
+import { createFolders } from "./folders/queries.ts";
+import { deleteSecretRows, findSecrets, isSecretPurgeDue, type SecretRow } from "./queries.ts";
+import { joinPath, toSecretPath } from "./secret-path.ts";
+import type { SecretRef } from "./versions/queries.ts";
+import { assertSecretQuota } from "./write-secret.ts";
 
-/** Not there for anybody from now on, and gone for good after a while. */
-export async function deleteSecret(asked: AskedChange, id: string, parts: ChangeParts): Promise<void> {
-  await changeSecrets(asked, parts, async (change) => {
-    const before = await takeSecret(change, id, { actor: asked.actor, state: "live" });
-    refuseUnless(asked.conditions, before, change);
-    await deleteInto(change, before);
+/** Soft delete: hidden at once, purged after the retention period. */
+export async function deleteSecret(
+  request: ChangeRequest,
+  id: string,
+  dependencies: ChangeDependencies,
+): Promise<void> {
+  await changeSecrets(request, dependencies, async (change) => {
+    const before = await loadSecret(change, id, { actor: request.actor, state: "live" });
+    checkPreconditions(request.preconditions, before, change);
+    await deleteSecretInChange(change, before);
     return null;
   });
 }
 
-/** The same inside a change of the caller's. */
-export async function deleteInto(change: VaultChange, before: SecretRow): Promise<SecretRow> {
-  const stored = await storeSecret(change, before, { state: "deleted" });
+/** As `deleteSecret`, within the caller's change. */
+export async function deleteSecretInChange(change: VaultChange, before: SecretRow): Promise<SecretRow> {
+  const stored = await updateSecret(change, before, { state: "deleted" });
   const { id, revision } = stored;
   await change.record(
     { type: "secret-deleted", secret: id, path: joinPath(stored.folder, stored.name) },
@@ -36,42 +40,50 @@ export async function deleteInto(change: VaultChange, before: SecretRow): Promis
   return stored;
 }
 
-/** Gone for good at once, whether it waited for its end or not. */
-export async function purgeSecret(asked: AskedChange, id: string, parts: ChangeParts): Promise<void> {
-  await changeSecrets(asked, parts, async (change) => {
-    const before = await takeSecret(change, id, { actor: asked.actor, state: "any" });
-    refuseUnless(asked.conditions, before, change);
+/** Deletes permanently, whether the secret is live or already soft-deleted. */
+export async function purgeSecret(
+  request: ChangeRequest,
+  id: string,
+  dependencies: ChangeDependencies,
+): Promise<void> {
+  await changeSecrets(request, dependencies, async (change) => {
+    const before = await loadSecret(change, id, { actor: request.actor, state: "any" });
+    checkPreconditions(request.preconditions, before, change);
     await purge(change, before);
     return null;
   });
 }
 
-/** The server's own doing, when its time is over. False when it was brought back, or is gone already. */
-export function purgeDueSecret(place: SecretPlace, parts: ChangeParts): Promise<boolean> {
-  return parts.database.inAccount(place.accountId, (transaction) =>
-    changeInTransaction(transaction, { place, by: "server", state: "any", parts }, async (change) => {
-      if (!(await isSecretDue(transaction, place, place.secretId))) return false;
-      const [before] = await findSecrets(transaction, place, { id: place.secretId });
-      if (before !== undefined) await purge(change, before);
-      return true;
-    }),
+/** Run by the server after the retention period. False when the secret was restored or is already gone. */
+export function purgeExpiredSecret(secretRef: SecretRef, dependencies: ChangeDependencies): Promise<boolean> {
+  return dependencies.database.inAccount(secretRef.accountId, (transaction) =>
+    changeInTransaction(
+      transaction,
+      { vaultRef: secretRef, by: "server", state: "any", dependencies },
+      async (change) => {
+        if (!(await isSecretPurgeDue(transaction, secretRef, secretRef.secretId))) return false;
+        const [before] = await findSecrets(transaction, secretRef, { id: secretRef.secretId });
+        if (before !== undefined) await purge(change, before);
+        return true;
+      },
+    ),
   );
 }
 
-/** Back to where it was, if nothing else is there now. */
+/** Restores the secret at its old path; throws when another secret is there. */
 export function restoreSecret(
-  asked: AskedChange,
+  request: ChangeRequest,
   id: string,
-  parts: ChangeParts,
-): Promise<Changed<SecretMetadata>> {
-  return changeSecrets(asked, parts, async (change) => {
-    const before = await takeSecret(change, id, { actor: asked.actor, state: "deleted" });
-    refuseUnless(asked.conditions, before, change);
-    const path = locateSecret(before.folder, before.name);
-    await refuseTaken(change, path);
-    await refuseOneTooMany(change);
-    await makeFolders(change.transaction, change.place, before.folder);
-    const stored = await storeSecret(change, before, { state: "live" });
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<SecretMetadata>> {
+  return changeSecrets(request, dependencies, async (change) => {
+    const before = await loadSecret(change, id, { actor: request.actor, state: "deleted" });
+    checkPreconditions(request.preconditions, before, change);
+    const path = toSecretPath(before.folder, before.name);
+    await assertPathFree(change, path);
+    await assertSecretQuota(change);
+    await createFolders(change.transaction, change.vaultRef, before.folder);
+    const stored = await updateSecret(change, before, { state: "live" });
     await change.record(
       { type: "secret-restored", secret: id, path: path.path },
       { id, revision: stored.revision },
@@ -80,14 +92,18 @@ export function restoreSecret(
   });
 }
 
-function refuseUnless(conditions: Conditions, { revision }: SecretRow, { vault }: VaultChange): void {
-  refuseUnlessMet(conditions, { revision, isDemanded: vault.demands_preconditions });
+function checkPreconditions(
+  preconditions: Preconditions,
+  { revision }: SecretRow,
+  { vault }: VaultChange,
+): void {
+  assertPreconditions(preconditions, { revision, isRequired: vault.demands_preconditions });
 }
 
 async function purge(change: VaultChange, { id, folder, name }: SecretRow): Promise<void> {
-  await removeSecret(change.transaction, change.place, id);
+  await deleteSecretRows(change.transaction, change.vaultRef, id);
   await change.record(
     { type: "secret-purged", secret: id, path: joinPath(folder, name) },
-    { id, revision: change.takeRevision() },
+    { id, revision: change.nextRevision() },
   );
 }

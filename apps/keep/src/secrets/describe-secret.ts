@@ -1,11 +1,11 @@
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
-import type { ListedSecret, SecretRow } from "./queries.ts";
+import type { SecretMetadataRow, SecretRow } from "./queries.ts";
 import { joinPath } from "./secret-path.ts";
 
 export type { SecretMetadata };
 
-/** A secret as everybody sees it who may list names. */
-export function describeSecret(row: ListedSecret | SecretRow): SecretMetadata {
+/** Metadata without the value or the note. */
+export function describeSecret(row: SecretMetadataRow | SecretRow): SecretMetadata {
   return {
     id: row.id,
     folder: row.folder,

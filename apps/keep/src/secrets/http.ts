@@ -1,154 +1,122 @@
-import { type Answer, jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import {
+import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type {
   batch,
-  batchOutcome,
   deletionQuery,
   newSecret,
-  type SecretMetadata,
-  secret,
+  SecretMetadata,
   secretChanges,
 } from "@hearth-and-keep/vault-contract";
-import { readChange, readId, readPlace } from "../access/read-change.ts";
+import { readChange, readId, readVaultRef } from "../access/read-change.ts";
 import { entityTagOf } from "../access/read-conditions.ts";
-import { reachesPath } from "../authorization/grant.ts";
+import { allowsPath } from "../authorization/grant.ts";
+import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
-import { type KeepCall, type KeepRoute, takes } from "../route-row.ts";
-import { changeMetadata } from "./change-metadata.ts";
+import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
+import { updateMetadata } from "./change-metadata.ts";
 import { deleteSecret, purgeSecret, restoreSecret } from "./delete-secret.ts";
 import { describeSecret } from "./describe-secret.ts";
-import { refuseUnlessReached } from "./path-access.ts";
-import { findListed } from "./queries.ts";
+import { assertPathAllowed } from "./path-access.ts";
+import { findSecretMetadata } from "./queries.ts";
 import { runBatch } from "./run-batch.ts";
 import { joinPath, parseFolder, parseSecretPath, type SecretPath } from "./secret-path.ts";
 import { decodeValue } from "./value-content.ts";
 import { writeSecret } from "./write-secret.ts";
 
-const vault = "/api/secrets/vaults/:vault";
-const byPath = `${vault}/secrets/by-path/*`;
-const one = `${vault}/secrets/:secret`;
+export async function handleWriteSecret(
+  request: BodyRequest<typeof newSecret>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { value, encoding, type, tags, note } = request.body;
+  const { result } = await writeSecret(
+    readChange(request, dependencies),
+    { path: readPath(request), value: decodeValue(value, encoding), type, tags, note: readNote(note) },
+    dependencies,
+  );
+  return secretResponse(result.secret, result.isNew ? 201 : 200);
+}
 
-export const secretRoutes: readonly KeepRoute[] = [
-  {
-    method: "PUT",
-    path: byPath,
-    access: "actor",
-    scope: "secrets:write",
-    summary: "Write a value to a path: a new secret, or a new version",
-    answers: { 200: { json: secret }, 201: { json: secret } },
-    ...takes({ body: newSecret }, async (call, parts) => {
-      const { value, encoding, type, tags, note } = call.body;
-      const { result } = await writeSecret(
-        readChange(call, parts),
-        { path: pathOf(call), value: decodeValue(value, encoding), type, tags, note: readNote(note) },
-        parts,
-      );
-      return secretAnswer(result.secret, result.isNew ? 201 : 200);
-    }),
-  },
-  {
-    method: "GET",
-    path: byPath,
-    access: "actor",
-    scope: "secrets:list",
-    summary: "What is known of the secret at a path, without its value",
-    answers: { 200: { json: secret } },
-    handle: async (call, { database }) => {
-      const path = pathOf(call);
-      refuseUnlessReached(call.actor.grant, path.path);
-      const found = await findListed(database, readPlace(call), path);
-      if (found === undefined) throw requestFailure({ kind: "not-found" });
-      return secretAnswer(describeSecret(found));
-    },
-  },
-  {
-    method: "GET",
-    path: one,
-    access: "actor",
-    scope: "secrets:list",
-    summary: "What is known of a secret, without its value",
-    answers: { 200: { json: secret } },
-    handle: async (call, { database }) => {
-      const found = await findListed(database, readPlace(call), { id: readId(call.parameters["secret"]) });
-      if (found === undefined || !reachesPath(call.actor.grant, joinPath(found.folder, found.name))) {
-        throw requestFailure({ kind: "not-found" });
-      }
-      return secretAnswer(describeSecret(found));
-    },
-  },
-  {
-    method: "PATCH",
-    path: one,
-    access: "actor",
-    scope: "secrets:write",
-    summary: "Rename, move, tag or annotate a secret; its versions stay",
-    answers: { 200: { json: secret } },
-    ...takes({ body: secretChanges }, async (call, parts) => {
-      const { name, folder, tags, note } = call.body;
-      const changes = {
-        id: readId(call.parameters["secret"]),
-        name,
-        folder: folder === undefined ? undefined : parseFolder(folder, "folder"),
-        tags,
-        note: readNote(note),
-      };
-      return secretAnswer((await changeMetadata(readChange(call, parts), changes, parts)).result);
-    }),
-  },
-  {
-    method: "DELETE",
-    path: one,
-    access: "actor",
-    scope: "secrets:delete",
-    summary: "Delete a secret for 30 days; with purge for good",
-    answers: { 204: "empty" },
-    ...takes({ query: deletionQuery }, async (call, parts) => {
-      const isForGood = call.query.purge === "true";
-      if (isForGood && !call.actor.grant.scopes.has("secrets:destroy")) {
-        throw requestFailure({ kind: "insufficient-scope", scope: "secrets:destroy" });
-      }
-      const id = readId(call.parameters["secret"]);
-      await (isForGood ? purgeSecret : deleteSecret)(readChange(call, parts), id, parts);
-      return { status: 204 };
-    }),
-  },
-  {
-    method: "POST",
-    path: `${one}/restore`,
-    access: "actor",
-    scope: "secrets:write",
-    summary: "Bring a deleted secret back",
-    answers: { 200: { json: secret } },
-    handle: async (call, parts) => {
-      const id = readId(call.parameters["secret"]);
-      return secretAnswer((await restoreSecret(readChange(call, parts), id, parts)).result);
-    },
-  },
-  {
-    method: "POST",
-    path: `${vault}/batch`,
-    access: "actor",
-    scope: "secrets:write",
-    summary: "Several changes that stand or fall together",
-    answers: { 200: { json: batchOutcome } },
-    ...takes({ body: batch }, async (call, parts): Promise<Answer> => {
-      const { result } = await runBatch(readChange(call, parts), call.body.operations, parts);
-      return jsonAnswer(result);
-    }),
-  },
-];
+export async function handleGetSecretByPath(
+  request: KeepRequest,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  const path = readPath(request);
+  assertPathAllowed(request.actor.grant, path.path);
+  const found = await findSecretMetadata(database, readVaultRef(request), path);
+  if (found === undefined) throw requestFailure({ kind: "not-found" });
+  return secretResponse(describeSecret(found));
+}
 
-function pathOf({ parameters }: Pick<KeepCall, "parameters">): SecretPath {
+export async function handleGetSecret(
+  request: KeepRequest,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  const id = readId(request.parameters["secret"]);
+  const found = await findSecretMetadata(database, readVaultRef(request), { id });
+  if (found === undefined || !allowsPath(request.actor.grant, joinPath(found.folder, found.name))) {
+    throw requestFailure({ kind: "not-found" });
+  }
+  return secretResponse(describeSecret(found));
+}
+
+export async function handleUpdateSecret(
+  request: BodyRequest<typeof secretChanges>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { name, folder, tags, note } = request.body;
+  const changes = {
+    id: readId(request.parameters["secret"]),
+    name,
+    folder: folder === undefined ? undefined : parseFolder(folder, "folder"),
+    tags,
+    note: readNote(note),
+  };
+  const { result } = await updateMetadata(readChange(request, dependencies), changes, dependencies);
+  return secretResponse(result);
+}
+
+export async function handleDeleteSecret(
+  request: QueryRequest<typeof deletionQuery>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const isPurge = request.query.purge === "true";
+  if (isPurge && !request.actor.grant.scopes.has("secrets:destroy")) {
+    throw requestFailure({ kind: "insufficient-scope", scope: "secrets:destroy" });
+  }
+  const id = readId(request.parameters["secret"]);
+  await (isPurge ? purgeSecret : deleteSecret)(readChange(request, dependencies), id, dependencies);
+  return { status: 204 };
+}
+
+export async function handleRestoreSecret(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const id = readId(request.parameters["secret"]);
+  const { result } = await restoreSecret(readChange(request, dependencies), id, dependencies);
+  return secretResponse(result);
+}
+
+export async function handleBatch(
+  request: BodyRequest<typeof batch>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { result } = await runBatch(readChange(request, dependencies), request.body.operations, dependencies);
+  return jsonResponse(result);
+}
+
+function readPath({ parameters }: Pick<KeepRequest, "parameters">): SecretPath {
   return parseSecretPath(parameters["*"] ?? "");
 }
 
-/** A half of a character would be stored as another. */
+/** UTF-8 encoding would silently replace a lone surrogate with U+FFFD. */
 function readNote(note: string | null | undefined): string | null | undefined {
   if (typeof note !== "string" || note.isWellFormed()) return note;
-  const reason = "must not have halves of characters";
-  throw requestFailure({ kind: "request-invalid", mistakes: [{ place: "note", reason }] });
+  const reason = "must not contain lone surrogates";
+  throw requestFailure({ kind: "request-invalid", errors: [{ field: "note", reason }] });
 }
 
-export function secretAnswer(metadata: SecretMetadata, status = 200): WholeAnswer {
-  const { headers, ...answer } = jsonAnswer(metadata, status);
-  return { ...answer, headers: { ...headers, etag: entityTagOf(metadata.revision) } };
+/** Metadata with the secret's revision as its ETag. */
+export function secretResponse(metadata: SecretMetadata, status = 200): BufferedResponse {
+  const { headers, ...response } = jsonResponse(metadata, status);
+  return { ...response, headers: { ...headers, etag: entityTagOf(metadata.revision) } };
 }

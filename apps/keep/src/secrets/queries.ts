@@ -1,10 +1,11 @@
+import { pathCondition } from "../authorization/path-patterns.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { VaultPlace } from "../keys/vault-keys.ts";
+import type { VaultRef } from "../keys/vault-keys.ts";
 
 export type SecretType = "text" | "json" | "binary" | "file";
 
-/** A secret's row, and the size of its current version. */
+/** A row of `secret`, with the size of its current version. */
 export type SecretRow = {
   readonly id: string;
   readonly folder: string;
@@ -15,7 +16,7 @@ export type SecretRow = {
   readonly tags: readonly string[];
   readonly note_sealed: Buffer | null;
   readonly destroyed_versions: readonly number[];
-  /** Of the note and the mark. */
+  /** The data key of the note and the MAC. */
   readonly key_version: number;
   readonly mark: Buffer;
   readonly size: number;
@@ -25,119 +26,134 @@ export type SecretRow = {
   readonly deleted_at: Date | null;
 };
 
-/** A secret as lists show it. */
-export type ListedSecret = Omit<SecretRow, "note_sealed" | "destroyed_versions" | "key_version" | "mark"> & {
+/** The columns that lists show. */
+export type SecretMetadataRow = Omit<
+  SecretRow,
+  "note_sealed" | "destroyed_versions" | "key_version" | "mark"
+> & {
   readonly has_note: boolean;
 };
 
-/** With what tells whether the row is what was stored last. */
-export type FoundSecret = SecretRow & {
+/** With the revisions that detect a rolled-back row. */
+export type SecretForUpdate = SecretRow & {
   readonly vault_revision: number;
   readonly audited_revision: number | null;
 };
 
-/** One secret and one of its versions, as `openVersions` takes them. The version's fields are null when there is none. */
-export type ValueRow = Omit<FoundSecret, "size" | "created_at" | "updated_at" | "updated_by"> & {
+/**
+ * A secret joined with one of its versions, for `decryptVersions`. The version's columns are null when it does not
+ * exist.
+ */
+export type ValueRow = Omit<SecretForUpdate, "size" | "created_at" | "updated_at" | "updated_by"> & {
   readonly version: number | null;
   readonly version_type: SecretType | null;
   readonly version_key: number | null;
-  /** Null once it is destroyed. */
+  /** The encrypted value; null after the version was destroyed. */
   readonly sealed: Buffer | null;
 };
 
-const named =
+const baseColumns =
   "secret.id, secret.folder, secret.name, secret.type, secret.current_version, secret.revision::float8 AS revision, secret.tags, secret.deleted_at";
-const marked =
+const macColumns =
   "secret.note_sealed, secret.destroyed_versions, secret.key_version, secret.mark, vault.revision::float8 AS vault_revision," +
   " (SELECT event.revision::float8 FROM audit_event AS event WHERE event.account_id = secret.account_id AND event.chain_id = secret.vault_id AND event.subject_id = secret.id ORDER BY event.revision DESC LIMIT 1) AS audited_revision";
-const dated = "coalesce(version.size, 0) AS size, secret.created_at, secret.updated_at, secret.updated_by";
-const current =
+const dateColumns =
+  "coalesce(version.size, 0) AS size, secret.created_at, secret.updated_at, secret.updated_by";
+const joinCurrentVersion =
   "LEFT JOIN secret_version AS version ON version.account_id = secret.account_id AND version.vault_id = secret.vault_id AND version.secret_id = secret.id AND version.version = secret.current_version";
-const inVault = "JOIN vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id";
-const path = "(CASE secret.folder WHEN '/' THEN '/' ELSE secret.folder || '/' END || secret.name)";
+const joinVault = "JOIN vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id";
+const pathExpression = "(CASE secret.folder WHEN '/' THEN '/' ELSE secret.folder || '/' END || secret.name)";
 
 export type SecretSearch = {
   readonly folder: string;
   readonly recursive: boolean;
-  /** Part of the path, in whatever case. */
+  /** A case-insensitive substring of the path. */
   readonly text: string | null;
   readonly tag: string | null;
-  /** Regular expressions of paths, see `reach.ts`; null reaches all. */
-  readonly reach: readonly string[] | null;
+  /** From `toSqlPatterns`; null allows every path. */
+  readonly sqlPatterns: readonly string[] | null;
   readonly limit: number;
 };
 
-const wanted =
+const searchCondition =
   `(secret.folder = $3 OR ($4 AND starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END)))` +
-  ` AND ($5::text IS NULL OR position(lower($5) IN lower(${path})) > 0) AND ($6::text IS NULL OR secret.tags @> ARRAY[$6::text])` +
-  ` AND ($7::text[] IS NULL OR ${path} ~ ANY ($7)) AND secret.account_id = entered.account::uuid AND secret.vault_id = $2`;
-const listed = `${named}, secret.note_sealed IS NOT NULL AS has_note, ${dated}`;
+  ` AND ($5::text IS NULL OR position(lower($5) IN lower(${pathExpression})) > 0) AND ($6::text IS NULL OR secret.tags @> ARRAY[$6::text])` +
+  ` AND ${pathCondition(pathExpression, "$7")} AND secret.account_id = entered.account::uuid AND secret.vault_id = $2`;
+const listColumns = `${baseColumns}, secret.note_sealed IS NOT NULL AS has_note, ${dateColumns}`;
 
-function searched(vaultId: string, search: SecretSearch): unknown[] {
-  return [vaultId, search.folder, search.recursive, search.text, search.tag, search.reach, search.limit];
+function searchParameters(vaultId: string, search: SecretSearch): unknown[] {
+  return [
+    vaultId,
+    search.folder,
+    search.recursive,
+    search.text,
+    search.tag,
+    search.sqlPatterns,
+    search.limit,
+  ];
 }
 
-/** By folder and name, a page after the one that ended with `after`. */
+/** Ordered by folder and name; the page after `after`. */
 export async function listSecrets(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { after, ...search }: SecretSearch & { readonly after: readonly [folder: string, name: string] | null },
-): Promise<readonly ListedSecret[]> {
-  return database.askInAccount<ListedSecret>(accountId, {
+): Promise<readonly SecretMetadataRow[]> {
+  return database.askInAccount<SecretMetadataRow>(accountId, {
     name: "list-secrets",
-    text: `SELECT ${listed} FROM live_secret AS secret ${current} WHERE ${wanted} AND ($9::text IS NULL OR (secret.folder, secret.name) > ($9::text COLLATE "C", $10::text COLLATE "C")) ORDER BY secret.folder, secret.name LIMIT $8`,
-    values: [...searched(vaultId, search), after?.[0] ?? null, after?.[1] ?? null],
+    text: `SELECT ${listColumns} FROM live_secret AS secret ${joinCurrentVersion} WHERE ${searchCondition} AND ($9::text IS NULL OR (secret.folder, secret.name) > ($9::text COLLATE "C", $10::text COLLATE "C")) ORDER BY secret.folder, secret.name LIMIT $8`,
+    values: [...searchParameters(vaultId, search), after?.[0] ?? null, after?.[1] ?? null],
   });
 }
 
-/** Those that wait for their end, in the order of their making. */
+/** Soft-deleted secrets in order of creation. */
 export async function listDeletedSecrets(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { after, ...search }: SecretSearch & { readonly after: string | null },
-): Promise<readonly ListedSecret[]> {
-  return database.askInAccount<ListedSecret>(accountId, {
+): Promise<readonly SecretMetadataRow[]> {
+  return database.askInAccount<SecretMetadataRow>(accountId, {
     name: "list-deleted-secrets",
-    text: `SELECT ${listed} FROM secret ${current} WHERE ${wanted} AND secret.deleted_at IS NOT NULL AND ($9::uuid IS NULL OR secret.id > $9) ORDER BY secret.id LIMIT $8`,
-    values: [...searched(vaultId, search), after],
+    text: `SELECT ${listColumns} FROM secret ${joinCurrentVersion} WHERE ${searchCondition} AND secret.deleted_at IS NOT NULL AND ($9::uuid IS NULL OR secret.id > $9) ORDER BY secret.id LIMIT $8`,
+    values: [...searchParameters(vaultId, search), after],
   });
 }
 
-/** Metadata of one; undefined also when its vault is not there. */
-export async function findListed(
+/** Undefined also when the vault does not exist. */
+export async function findSecretMetadata(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   which: { readonly id: string } | { readonly folder: string; readonly name: string },
-): Promise<ListedSecret | undefined> {
+): Promise<SecretMetadataRow | undefined> {
   const isById = "id" in which;
-  const [row] = await database.askInAccount<ListedSecret>(accountId, {
+  const [row] = await database.askInAccount<SecretMetadataRow>(accountId, {
     name: isById ? "find-secret-by-id" : "find-secret-by-path",
-    text: `SELECT ${listed} FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id ${current} WHERE secret.account_id = entered.account::uuid AND secret.vault_id = $2 AND ${isById ? "secret.id = $3" : "secret.folder = $3 AND secret.name = $4"}`,
+    text: `SELECT ${listColumns} FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id ${joinCurrentVersion} WHERE secret.account_id = entered.account::uuid AND secret.vault_id = $2 AND ${isById ? "secret.id = $3" : "secret.folder = $3 AND secret.name = $4"}`,
     values: [vaultId, ...(isById ? [which.id] : [which.folder, which.name])],
   });
   return row;
 }
 
-export type Whereabouts =
+export type SecretLocator =
   | { readonly id: string }
   | { readonly folder: string; readonly name: string }
-  /** Everything in a folder and in those within it. */
+  /** Everything in a folder and its subfolders. */
   | { readonly within: string };
 
-/** For a change, in whatever state; what is at a path is live. The vault is locked already. */
+/** For a change, under the vault's lock. A lookup by id also finds soft-deleted secrets; by path, only live ones. */
 export async function findSecrets(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
-  which: Whereabouts,
-): Promise<readonly FoundSecret[]> {
+  { accountId, vaultId }: VaultRef,
+  which: SecretLocator,
+): Promise<readonly SecretForUpdate[]> {
   const [condition, ...values] = conditionFor(which);
-  return transaction.query<FoundSecret>({
-    text: `SELECT ${named}, ${marked}, ${dated} FROM secret ${inVault} ${current} WHERE secret.account_id = $1 AND secret.vault_id = $2 AND ${condition}`,
+  return transaction.query<SecretForUpdate>({
+    text: `SELECT ${baseColumns}, ${macColumns}, ${dateColumns} FROM secret ${joinVault} ${joinCurrentVersion} WHERE secret.account_id = $1 AND secret.vault_id = $2 AND ${condition}`,
     values: [accountId, vaultId, ...values],
   });
 }
 
-function conditionFor(which: Whereabouts): [condition: string, ...values: string[]] {
+function conditionFor(which: SecretLocator): [condition: string, ...values: string[]] {
   if ("id" in which) return ["secret.id = $3", which.id];
   if ("name" in which) {
     return [
@@ -154,10 +170,10 @@ function conditionFor(which: Whereabouts): [condition: string, ...values: string
 
 const ownVault = "secret.account_id = entered.account::uuid AND secret.vault_id = $2";
 
-/** The version is looked up by its number, however many there are of a secret. */
-function valuesWhere(condition: string, version: string): string {
+/** The lateral join looks the version up by its number in the index, however many versions a secret has. */
+function selectValues(condition: string, version: string): string {
   return (
-    `SELECT ${named}, ${marked}, version.version, version.version_type, version.version_key, version.sealed` +
+    `SELECT ${baseColumns}, ${macColumns}, version.version, version.version_type, version.version_key, version.sealed` +
     " FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id" +
     " LEFT JOIN LATERAL (SELECT one.version, one.type AS version_type, one.key_version AS version_key, one.sealed FROM secret_version AS one" +
     ` WHERE one.account_id = secret.account_id AND one.vault_id = secret.vault_id AND one.secret_id = secret.id AND one.version = ${version} OFFSET 0) AS version ON true` +
@@ -165,26 +181,26 @@ function valuesWhere(condition: string, version: string): string {
   );
 }
 
-// Not coalesce: under row-level security the database takes that for something that might leak, and scans.
-const valueById = valuesWhere(
+// CASE instead of coalesce: under row-level security PostgreSQL does not treat coalesce as leakproof, and would scan.
+const selectValueById = selectValues(
   `${ownVault} AND secret.id = $3`,
   "CASE WHEN $4::int IS NULL THEN secret.current_version ELSE $4 END",
 );
-const valueByPath = valuesWhere(
+const selectValueByPath = selectValues(
   `${ownVault} AND secret.folder = $3 AND secret.name = $4`,
   "secret.current_version",
 );
 
-/** A version of a secret, the current one for null; undefined when there is no such secret. */
+/** A null version means the current one; undefined when the secret does not exist. */
 export async function readValueById(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { id, version }: { readonly id: string; readonly version: number | null },
 ): Promise<ValueRow | undefined> {
   const [row] = await database.askInAccount<ValueRow>(accountId, {
     name: "read-value-by-id",
     isShort: true,
-    text: valueById,
+    text: selectValueById,
     values: [vaultId, id, version],
   });
   return row;
@@ -192,13 +208,13 @@ export async function readValueById(
 
 export async function readValueByPath(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { folder, name }: { readonly folder: string; readonly name: string },
 ): Promise<ValueRow | undefined> {
   const [row] = await database.askInAccount<ValueRow>(accountId, {
     name: "read-value-by-path",
     isShort: true,
-    text: valueByPath,
+    text: selectValueByPath,
     values: [vaultId, folder, name],
   });
   return row;
@@ -207,43 +223,43 @@ export async function readValueByPath(
 export type ValueSearch = {
   readonly folder: string;
   readonly recursive: boolean;
-  /** Names of secrets; null takes all. */
+  /** Null selects every name. */
   readonly names: readonly string[] | null;
-  /** Regular expressions of paths, see `reach.ts`; null reaches all. */
-  readonly reach: readonly string[] | null;
+  /** From `toSqlPatterns`; null allows every path. */
+  readonly sqlPatterns: readonly string[] | null;
   readonly limit: number;
 };
 
-const ofSearch = `${ownVault} AND (secret.folder = $3 OR ($4 AND starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END))) AND ($5::text[] IS NULL OR secret.name = ANY ($5)) AND ($6::text[] IS NULL OR ${path} ~ ANY ($6))`;
+const valueSearchCondition = `${ownVault} AND (secret.folder = $3 OR ($4 AND starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END))) AND ($5::text[] IS NULL OR secret.name = ANY ($5)) AND ${pathCondition(pathExpression, "$6")}`;
 
-/** How many there are, whatever the limit, and how long together: asked before any is fetched. */
+/** Total count and size of the selection, queried before any value is fetched. */
 export async function measureValues(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   search: Omit<ValueSearch, "limit">,
 ): Promise<{ readonly items: number; readonly bytes: number }> {
   const [row] = await database.askInAccount<{ items: number; bytes: number }>(accountId, {
     name: "measure-values",
-    text: `SELECT count(*)::float8 AS items, coalesce(sum(version.size), 0)::float8 AS bytes FROM live_secret AS secret ${current} WHERE ${ofSearch}`,
-    values: [vaultId, search.folder, search.recursive, search.names, search.reach],
+    text: `SELECT count(*)::float8 AS items, coalesce(sum(version.size), 0)::float8 AS bytes FROM live_secret AS secret ${joinCurrentVersion} WHERE ${valueSearchCondition}`,
+    values: [vaultId, search.folder, search.recursive, search.names, search.sqlPatterns],
   });
   return row ?? { items: 0, bytes: 0 };
 }
 
-/** Current versions of many, by folder and name. */
+/** Current versions, ordered by folder and name. */
 export async function readValueRows(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   search: ValueSearch,
 ): Promise<readonly ValueRow[]> {
   return database.askInAccount<ValueRow>(accountId, {
     name: "read-values",
-    text: `${valuesWhere(ofSearch, "secret.current_version")} ORDER BY secret.folder, secret.name LIMIT $7`,
-    values: [vaultId, search.folder, search.recursive, search.names, search.reach, search.limit],
+    text: `${selectValues(valueSearchCondition, "secret.current_version")} ORDER BY secret.folder, secret.name LIMIT $7`,
+    values: [vaultId, search.folder, search.recursive, search.names, search.sqlPatterns, search.limit],
   });
 }
 
-/** Live secrets of the account, counted no further than the limit. */
+/** Live secrets of the account, counted up to the limit. */
 export async function countSecrets(
   transaction: Transaction,
   accountId: string,
@@ -257,39 +273,39 @@ export async function countSecrets(
   return row?.count ?? 0;
 }
 
-type Dates = { readonly created_at: Date; readonly updated_at: Date; readonly deleted_at: Date | null };
-export type StoredSecret = Omit<SecretRow, keyof Dates | "size">;
+type RowDates = { readonly created_at: Date; readonly updated_at: Date; readonly deleted_at: Date | null };
+export type StoredSecret = Omit<SecretRow, keyof RowDates | "size">;
 
-export async function insertSecret(
+export async function insertSecretRow(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   row: StoredSecret,
-): Promise<Dates> {
-  const [dates] = await transaction.query<Dates>({
+): Promise<RowDates> {
+  const [dates] = await transaction.query<RowDates>({
     name: "insert-secret",
     text: "INSERT INTO secret (account_id, vault_id, id, folder, name, type, current_version, revision, tags, note_sealed, destroyed_versions, key_version, mark, updated_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING created_at, updated_at, deleted_at",
-    values: [accountId, vaultId, ...columnsOf(row)],
+    values: [accountId, vaultId, ...columnValues(row)],
   });
-  if (dates === undefined) throw new Error("An insert gave no row");
+  if (dates === undefined) throw new Error("INSERT returned no row");
   return dates;
 }
 
-/** Days until the end: null for a secret that is live. */
-export async function updateSecret(
+/** `daysLeft` is the time until the purge; null for a live secret. */
+export async function updateSecretRow(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { daysLeft, ...row }: StoredSecret & { readonly daysLeft: number | null },
-): Promise<Dates> {
-  const [dates] = await transaction.query<Dates>({
+): Promise<RowDates> {
+  const [dates] = await transaction.query<RowDates>({
     name: "update-secret",
     text: "UPDATE secret SET folder = $4, name = $5, type = $6, current_version = $7, revision = $8, tags = $9, note_sealed = $10, destroyed_versions = $11, key_version = $12, mark = $13, updated_by = $14, updated_at = now(), deleted_at = CASE WHEN $15::int IS NULL THEN NULL ELSE now() END, purge_after = now() + make_interval(days => $15::int) WHERE account_id = $1 AND vault_id = $2 AND id = $3 RETURNING created_at, updated_at, deleted_at",
-    values: [accountId, vaultId, ...columnsOf(row), daysLeft],
+    values: [accountId, vaultId, ...columnValues(row), daysLeft],
   });
-  if (dates === undefined) throw new Error("A secret went away under the lock of its vault");
+  if (dates === undefined) throw new Error("A secret disappeared while its vault was locked");
   return dates;
 }
 
-function columnsOf(row: StoredSecret): unknown[] {
+function columnValues(row: StoredSecret): unknown[] {
   return [
     row.id,
     row.folder,
@@ -306,10 +322,10 @@ function columnsOf(row: StoredSecret): unknown[] {
   ];
 }
 
-/** For a sealing with another key, which is no change that anybody sees. */
-export async function resealRow(
+/** For a key rotation: content and revision do not change. */
+export async function updateSecretEncryption(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { id, key_version, note_sealed, mark }: Pick<SecretRow, "id" | "key_version" | "note_sealed" | "mark">,
 ): Promise<void> {
   await transaction.query({
@@ -318,18 +334,21 @@ export async function resealRow(
   });
 }
 
-/** Lets no change to the vault begin until the transaction ends, and counts none. */
-export async function holdVault(transaction: Transaction, { accountId, vaultId }: VaultPlace): Promise<void> {
+/** Blocks changes to the vault until the transaction ends, without incrementing its revision. */
+export async function lockVaultRow(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultRef,
+): Promise<void> {
   await transaction.query({
     text: "SELECT FROM vault WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE",
     values: [accountId, vaultId],
   });
 }
 
-/** With all of its versions. */
-export async function removeSecret(
+/** Deletes the secret and its versions. */
+export async function deleteSecretRows(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   id: string,
 ): Promise<void> {
   await transaction.query({
@@ -342,10 +361,10 @@ export async function removeSecret(
   });
 }
 
-/** Whether its time is over, by the database's clock. */
-export async function isSecretDue(
+/** By the database's clock. */
+export async function isSecretPurgeDue(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   id: string,
 ): Promise<boolean> {
   const rows = await transaction.query({

@@ -1,139 +1,143 @@
 /**
  * @module
- * Secrets: named values with numbered versions that never change. `http.ts` turns requests into use cases, each verb has
- * its file, `queries.ts` has the SQL. Promises that a value leaves only as it was stored last, in its place and after its
- * record; that a change, its record and its answer stand or fall together; and that nothing is destroyed unasked.
- * Imported by `routes.ts`, and by `keys/` for the sealing of a secret under a new key.
+ * Secrets: named values with immutable, numbered versions. `http.ts` maps requests to use cases, each verb has its own
+ * file, `queries.ts` has the SQL. Guarantees that a value is returned only if it passes its integrity checks, and after
+ * its read was recorded; that a change, its audit record and its idempotent result are one transaction; and that no
+ * version is destroyed without a request.
+ * Imported by `routes.ts`, and by `keys/` to re-encrypt secrets under a new key.
  */
-import { openSealed } from "@hearth-and-keep/envelope-crypto";
+import { decrypt } from "@hearth-and-keep/envelope-crypto";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
-import { reachesPath } from "../authorization/grant.ts";
+import { allowsPath } from "../authorization/grant.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
-import type { DataKey, VaultKeys, VaultPlace } from "../keys/vault-keys.ts";
-import { notePlace, valuePlace } from "./associated-data.ts";
-import { refuseUnlessReached } from "./path-access.ts";
+import type { DataKey, VaultKeys, VaultRef } from "../keys/vault-keys.ts";
+import { noteAssociatedData, valueAssociatedData } from "./associated-data.ts";
+import { assertPathAllowed } from "./path-access.ts";
 import { readValueById, readValueByPath, type SecretType, type ValueRow } from "./queries.ts";
-import { reportBroken } from "./report-broken.ts";
-import { inSecret, keyInSecret, refuseUnlessStanding, SecretBroken } from "./secret-mac.ts";
+import { reportIntegrityError } from "./report-integrity-error.ts";
+import { assertNotRolledBack, SecretIntegrityError, wrapIntegrityError, wrapKeyError } from "./secret-mac.ts";
 import { joinPath, type SecretPath } from "./secret-path.ts";
 
-export type OpenedValue = {
+export type DecryptedValue = {
   readonly id: string;
   readonly folder: string;
   readonly name: string;
   readonly path: string;
   readonly version: number;
-  /** Of the secret. */
+  /** The secret's revision. */
   readonly revision: number;
   readonly type: SecretType;
   readonly value: Buffer;
   readonly note?: string;
 };
 
-export type ReadParts = {
+export type ReadDependencies = {
   readonly database: Pick<Database, "askInAccount">;
   readonly vaultKeys: Pick<VaultKeys, "ofVersion">;
   readonly audit: AuditLog;
 };
 
-export type WantedValue =
+export type ValueSelector =
   | { readonly id: string; readonly version: number | null }
   | { readonly path: SecretPath };
 
-/** One value, checked, opened, and recorded before it is given. */
+/** Verifies and decrypts one value, and records the read before returning it. */
 export async function readValue(
   actor: Actor,
-  { vaultId, wanted }: { readonly vaultId: string; readonly wanted: WantedValue },
-  parts: ReadParts,
-): Promise<OpenedValue> {
-  const place = { accountId: actor.accountId, vaultId };
-  if ("path" in wanted) refuseUnlessReached(actor.grant, wanted.path.path);
+  { vaultId, selector }: { readonly vaultId: string; readonly selector: ValueSelector },
+  dependencies: ReadDependencies,
+): Promise<DecryptedValue> {
+  const vaultRef = { accountId: actor.accountId, vaultId };
+  if ("path" in selector) assertPathAllowed(actor.grant, selector.path.path);
   const find = () =>
-    "path" in wanted
-      ? readValueByPath(parts.database, place, wanted.path)
-      : readValueById(parts.database, place, wanted);
-  const row = refuseUnlessThere(actor, wanted, await find());
-  const opened = await openVersion(place, row, parts)
-    .catch(async (problem: unknown) => {
-      // Between the two questions it may have been sealed under a new key, and the old one destroyed.
-      const again = problem instanceof SecretBroken ? await find() : undefined;
-      if (again === undefined || isSealedAs(row, again)) throw problem;
-      return openVersion(place, refuseUnlessThere(actor, wanted, again), parts);
+    "path" in selector
+      ? readValueByPath(dependencies.database, vaultRef, selector.path)
+      : readValueById(dependencies.database, vaultRef, selector);
+  const row = assertFound(actor, selector, await find());
+  const decrypted = await decryptVersion(vaultRef, row, dependencies)
+    .catch(async (error: unknown) => {
+      // A key rotation between the two queries may have re-encrypted the row and destroyed the old key: read once more.
+      const again = error instanceof SecretIntegrityError ? await find() : undefined;
+      if (again === undefined || hasSameEncryption(row, again)) throw error;
+      return decryptVersion(vaultRef, assertFound(actor, selector, again), dependencies);
     })
-    .catch((problem: unknown) => reportBroken(problem, { by: actor, place }, parts));
-  await parts.audit.recordRead(actor.accountId, {
+    .catch((error: unknown) => reportIntegrityError(error, { by: actor, vaultRef }, dependencies));
+  await dependencies.audit.recordRead(actor.accountId, {
     chain: vaultId,
     by: actor,
-    event: { type: "value-read", secret: opened.id, path: opened.path, version: opened.version },
+    event: { type: "value-read", secret: decrypted.id, path: decrypted.path, version: decrypted.version },
   });
-  return opened;
+  return decrypted;
 }
 
 /**
- * Rows that a query brought, checked and opened: each must be what was stored last, as its mark, the audit chain and the
- * vault's revision say, and its value must open in its place. What is not is reported and refused as a whole. The caller
- * records the reading before anything leaves.
+ * Verifies and decrypts rows. Each row must match its MAC, the audit chain and the vault's revision, and its value must
+ * decrypt with its own associated data. One bad row is reported and fails the whole call. The caller records the read
+ * before returning any value.
  */
-export async function openVersions(
-  place: VaultPlace,
+export async function decryptVersions(
+  vaultRef: VaultRef,
   rows: readonly ValueRow[],
-  { by, ...parts }: ReadParts & { readonly by: Actor },
-): Promise<readonly OpenedValue[]> {
+  { by, ...dependencies }: ReadDependencies & { readonly by: Actor },
+): Promise<readonly DecryptedValue[]> {
   try {
-    const opened: OpenedValue[] = [];
-    for (const row of rows) opened.push(await openVersion(place, row, parts));
-    return opened;
-  } catch (problem) {
-    return reportBroken(problem, { by, place }, parts);
+    const decrypted: DecryptedValue[] = [];
+    for (const row of rows) decrypted.push(await decryptVersion(vaultRef, row, dependencies));
+    return decrypted;
+  } catch (error) {
+    return reportIntegrityError(error, { by, vaultRef }, dependencies);
   }
 }
 
-function refuseUnlessThere(actor: Actor, wanted: WantedValue, row: ValueRow | undefined): ValueRow {
-  if (row === undefined || !reachesPath(actor.grant, joinPath(row.folder, row.name))) {
+function assertFound(actor: Actor, selector: ValueSelector, row: ValueRow | undefined): ValueRow {
+  if (row === undefined || !allowsPath(actor.grant, joinPath(row.folder, row.name))) {
     throw requestFailure({ kind: "not-found" });
   }
-  const isCurrent = "path" in wanted || wanted.version === null;
-  if (!isCurrent) refuseUnlessKept(row, wanted.version ?? 0);
+  const isCurrent = "path" in selector || selector.version === null;
+  if (!isCurrent) assertNotDestroyed(row, selector.version ?? 0);
   return row;
 }
 
-function isSealedAs(row: ValueRow, again: ValueRow): boolean {
+function hasSameEncryption(row: ValueRow, again: ValueRow): boolean {
   return row.mark.equals(again.mark) && row.version_key === again.version_key;
 }
 
-/** A version that never was and one that was destroyed are not there; one that should be and is not is a broken secret. */
-function refuseUnlessKept(row: ValueRow, version: number): void {
+/**
+ * A version that never existed or was destroyed is not found. A version that should exist but is missing is left to the
+ * integrity check.
+ */
+function assertNotDestroyed(row: ValueRow, version: number): void {
   if (version > row.current_version || (row.destroyed_versions.includes(version) && row.sealed === null)) {
     throw requestFailure({ kind: "not-found" });
   }
 }
 
-async function openVersion(
-  place: VaultPlace,
+async function decryptVersion(
+  vaultRef: VaultRef,
   row: ValueRow,
-  { vaultKeys }: Pick<ReadParts, "vaultKeys">,
-): Promise<OpenedValue> {
-  const marking = await keyInSecret(row.id, vaultKeys.ofVersion(place, row.key_version));
-  refuseUnlessStanding(place.vaultId, row, marking);
-  const { version, version_type: type, version_key: keyVersion, sealed } = row;
-  if (version === null || type === null || keyVersion === null || sealed === null) {
-    throw new SecretBroken(row.id);
+  { vaultKeys }: Pick<ReadDependencies, "vaultKeys">,
+): Promise<DecryptedValue> {
+  const rowKey = await wrapKeyError(row.id, vaultKeys.ofVersion(vaultRef, row.key_version));
+  assertNotRolledBack(vaultRef.vaultId, row, rowKey);
+  const { version, version_type: type, version_key: keyVersion, sealed: ciphertext } = row;
+  if (version === null || type === null || keyVersion === null || ciphertext === null) {
+    throw new SecretIntegrityError(row.id);
   }
-  if (row.destroyed_versions.includes(version)) throw new SecretBroken(row.id);
-  const sealing =
-    keyVersion === marking.version
-      ? marking
-      : await keyInSecret(row.id, vaultKeys.ofVersion(place, keyVersion));
-  const value = inSecret(row.id, () =>
-    openSealed(
-      sealed,
-      sealing.key,
-      valuePlace({ vaultId: place.vaultId, secretId: row.id, version, keyVersion, type }),
+  if (row.destroyed_versions.includes(version)) throw new SecretIntegrityError(row.id);
+  const valueKey =
+    keyVersion === rowKey.version
+      ? rowKey
+      : await wrapKeyError(row.id, vaultKeys.ofVersion(vaultRef, keyVersion));
+  const value = wrapIntegrityError(row.id, () =>
+    decrypt(
+      ciphertext,
+      valueKey.key,
+      valueAssociatedData({ vaultId: vaultRef.vaultId, secretId: row.id, version, keyVersion, type }),
     ),
   );
-  const note = openNote(place.vaultId, row, marking);
+  const note = decryptNote(vaultRef.vaultId, row, rowKey);
   return {
     id: row.id,
     folder: row.folder,
@@ -147,10 +151,10 @@ async function openVersion(
   };
 }
 
-function openNote(vaultId: string, row: ValueRow, { key }: DataKey): string | undefined {
-  const { note_sealed: sealed, id } = row;
-  if (sealed === null) return undefined;
-  return inSecret(id, () => openSealed(sealed, key, notePlace(vaultId, id, row.key_version))).toString(
-    "utf8",
-  );
+function decryptNote(vaultId: string, row: ValueRow, { key }: DataKey): string | undefined {
+  const { note_sealed: ciphertext, id } = row;
+  if (ciphertext === null) return undefined;
+  return wrapIntegrityError(id, () =>
+    decrypt(ciphertext, key, noteAssociatedData(vaultId, id, row.key_version)),
+  ).toString("utf8");
 }

@@ -1,84 +1,84 @@
 import type { BatchOperation, BatchOutcome } from "@hearth-and-keep/vault-contract";
 import type { Actor } from "../authorization/actor.ts";
-import { type Conditions, refuseUnlessMet } from "../conditions.ts";
 import { requestFailure } from "../failures.ts";
-import type { Changed } from "../idempotency/change-once.ts";
-import type { AskedChange, ChangeParts, VaultChange } from "../vaults/change-vault.ts";
+import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
+import { assertPreconditions, type Preconditions } from "../preconditions.ts";
+import type { ChangeDependencies, ChangeRequest, VaultChange } from "../vaults/change-vault.ts";
 import { moveSecret } from "./change-metadata.ts";
-import { changeSecrets, takeSecrets } from "./change-secret.ts";
-import { deleteInto } from "./delete-secret.ts";
+import { changeSecrets, loadSecrets } from "./change-secret.ts";
+import { deleteSecretInChange } from "./delete-secret.ts";
 import { describeSecret } from "./describe-secret.ts";
-import { refuseUnlessReached } from "./path-access.ts";
-import { type FoundSecret } from "./queries.ts";
+import { assertPathAllowed } from "./path-access.ts";
+import { type SecretForUpdate } from "./queries.ts";
 import { parseSecretPath } from "./secret-path.ts";
 import { decodeValue } from "./value-content.ts";
-import { writeInto } from "./write-secret.ts";
+import { writeSecretInChange } from "./write-secret.ts";
 
 type BatchResult = BatchOutcome["results"][number];
 
-/** All of them in their order, or none. */
+/** Applies the operations in order, all or none. */
 export function runBatch(
-  asked: Omit<AskedChange, "conditions">,
+  request: Omit<ChangeRequest, "preconditions">,
   operations: readonly BatchOperation[],
-  parts: ChangeParts,
-): Promise<Changed<BatchOutcome>> {
-  refuseUnlessAllowed(asked.actor, operations);
-  return changeSecrets(asked, parts, async (change) => {
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<BatchOutcome>> {
+  assertAllowed(request.actor, operations);
+  return changeSecrets(request, dependencies, async (change) => {
     const results: BatchResult[] = [];
     for (const operation of operations) results.push(await runOne(change, operation));
     return { revision: change.latestRevision(), results };
   });
 }
 
-/** Before anything about the secrets is looked at. */
-function refuseUnlessAllowed({ grant }: Actor, operations: readonly BatchOperation[]): void {
+/** Checks scopes and paths before reading anything from the vault. */
+function assertAllowed({ grant }: Actor, operations: readonly BatchOperation[]): void {
   for (const operation of operations) {
     if (operation.op === "delete" && !grant.scopes.has("secrets:delete")) {
       throw requestFailure({ kind: "insufficient-scope", scope: "secrets:delete" });
     }
-    refuseUnlessReached(grant, parseSecretPath(operation.path).path);
-    if (operation.op === "move") refuseUnlessReached(grant, parseSecretPath(operation.to, "to").path);
+    assertPathAllowed(grant, parseSecretPath(operation.path).path);
+    if (operation.op === "move") assertPathAllowed(grant, parseSecretPath(operation.to, "to").path);
   }
 }
 
 async function runOne(change: VaultChange, operation: BatchOperation): Promise<BatchResult> {
   const path = parseSecretPath(operation.path);
-  const conditions = conditionsOf(operation.if_revision);
+  const preconditions = toPreconditions(operation.if_revision);
   if (operation.op === "put") {
     const { value, encoding, type, tags, note } = operation;
-    const { isNew, secret } = await writeInto(change, {
+    const { isNew, secret } = await writeSecretInChange(change, {
       path,
       value: decodeValue(value, encoding),
       type,
       tags,
       note,
-      check: (target) => refuseUnlessMet(conditions, target),
+      check: (target) => assertPreconditions(preconditions, target),
     });
     return { outcome: isNew ? "created" : "changed", secret };
   }
-  const before = await takeOne(change, { path, conditions });
+  const before = await loadOne(change, { path, preconditions });
   if (operation.op === "delete") {
-    return { outcome: "deleted", secret: describeSecret(await deleteInto(change, before)) };
+    return { outcome: "deleted", secret: describeSecret(await deleteSecretInChange(change, before)) };
   }
   const to = parseSecretPath(operation.to, "to");
   return { outcome: "moved", secret: describeSecret(await moveSecret(change, before, { to })) };
 }
 
-async function takeOne(
+async function loadOne(
   change: VaultChange,
-  { path, conditions }: { path: ReturnType<typeof parseSecretPath>; conditions: Conditions },
-): Promise<FoundSecret> {
-  const [found] = await takeSecrets(change, path);
+  { path, preconditions }: { path: ReturnType<typeof parseSecretPath>; preconditions: Preconditions },
+): Promise<SecretForUpdate> {
+  const [found] = await loadSecrets(change, path);
   if (found === undefined) throw requestFailure({ kind: "not-found" });
-  refuseUnlessMet(conditions, {
+  assertPreconditions(preconditions, {
     revision: found.revision,
-    isDemanded: change.vault.demands_preconditions,
+    isRequired: change.vault.demands_preconditions,
   });
   return found;
 }
 
-/** 0 is for what must not be there yet. */
-function conditionsOf(revision: number | "*" | undefined): Conditions {
+/** 0 requires that the path is free. */
+function toPreconditions(revision: number | "*" | undefined): Preconditions {
   if (revision === undefined) return {};
   if (revision === "*") return { match: "any" };
   return revision === 0 ? { noneMatch: "any" } : { match: new Set([String(revision)]) };

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { checkMark, markPlace, type Place, SealBroken } from "@hearth-and-keep/envelope-crypto";
+import { type AssociatedData, computeMac, IntegrityError, verifyMac } from "@hearth-and-keep/envelope-crypto";
 import type { DataKey } from "../keys/vault-keys.ts";
 import type { SecretRow } from "./queries.ts";
 
-/** Every column of a secret's row that decides what is read. */
-export type MarkedColumns = Pick<
+/** Every column of a secret's row that affects what is read; all are covered by the MAC. */
+export type AuthenticatedColumns = Pick<
   SecretRow,
   | "id"
   | "folder"
@@ -19,58 +19,65 @@ export type MarkedColumns = Pick<
   | "deleted_at"
 >;
 
-/** A row that is not what was stored here: changed, moved, or put back to what it once was. */
-export class SecretBroken extends Error {
-  override readonly name = "SecretBroken";
+/** A stored row was modified, moved or rolled back outside Keep. */
+export class SecretIntegrityError extends Error {
+  override readonly name = "SecretIntegrityError";
   readonly secretId: string;
 
   constructor(secretId: string, options?: ErrorOptions) {
-    super("A stored secret is not what was stored", options);
+    super("A stored secret failed its integrity check", options);
     this.secretId = secretId;
   }
 }
 
-/** By the data key that the row names; whoever seals a row anew makes its mark anew. */
-export function makeMark(vaultId: string, row: MarkedColumns, { markKey }: DataKey): Buffer {
-  return markPlace(markKey, markedPlace(vaultId, row));
+/** HMAC over the row, keyed by the data key that the row names; every update of the row recomputes it. */
+export function computeSecretMac(
+  vaultId: string,
+  row: AuthenticatedColumns,
+  { macKey: markKey }: DataKey,
+): Buffer {
+  return computeMac(markKey, macInput(vaultId, row));
 }
 
-export type StandingRow = MarkedColumns & {
+export type VerifiableRow = AuthenticatedColumns & {
   readonly mark: Buffer;
   readonly vault_revision: number;
   /** The newest revision of this secret in the vault's audit chain. */
   readonly audited_revision: number | null;
 };
 
-/** Throws SecretBroken unless the row is as it was stored last. */
-export function refuseUnlessStanding(vaultId: string, row: StandingRow, { markKey }: DataKey): void {
+/**
+ * Throws SecretIntegrityError unless the row is the last one that Keep stored. The MAC detects a modified or moved row;
+ * the revision in the audit chain detects an older row with a valid MAC.
+ */
+export function assertNotRolledBack(vaultId: string, row: VerifiableRow, { macKey: markKey }: DataKey): void {
   if (row.revision !== row.audited_revision || row.revision > row.vault_revision) {
-    throw new SecretBroken(row.id);
+    throw new SecretIntegrityError(row.id);
   }
-  inSecret(row.id, () => checkMark(row.mark, markKey, markedPlace(vaultId, row)));
+  wrapIntegrityError(row.id, () => verifyMac(row.mark, markKey, macInput(vaultId, row)));
 }
 
-/** A seal that does not open is a broken secret. */
-export function inSecret<Result>(secretId: string, work: () => Result): Result {
+/** Rethrows a failed decryption or MAC check as an error that names the secret. */
+export function wrapIntegrityError<Result>(secretId: string, work: () => Result): Result {
   try {
     return work();
-  } catch (problem) {
-    if (problem instanceof SealBroken) throw new SecretBroken(secretId, { cause: problem });
-    throw problem;
+  } catch (error) {
+    if (error instanceof IntegrityError) throw new SecretIntegrityError(secretId, { cause: error });
+    throw error;
   }
 }
 
-/** A data key that is not there, or does not unwrap, is a broken secret too. */
-export async function keyInSecret(secretId: string, asking: Promise<DataKey>): Promise<DataKey> {
+/** The same for a data key that is missing or cannot be unwrapped. */
+export async function wrapKeyError(secretId: string, loading: Promise<DataKey>): Promise<DataKey> {
   try {
-    return await asking;
-  } catch (problem) {
-    if (problem instanceof SealBroken) throw new SecretBroken(secretId, { cause: problem });
-    throw problem;
+    return await loading;
+  } catch (error) {
+    if (error instanceof IntegrityError) throw new SecretIntegrityError(secretId, { cause: error });
+    throw error;
   }
 }
 
-function markedPlace(vaultId: string, row: MarkedColumns): Place {
+function macInput(vaultId: string, row: AuthenticatedColumns): AssociatedData {
   return [
     "secret",
     vaultId,

@@ -1,37 +1,38 @@
+import { splitPath } from "../authorization/path-patterns.ts";
 import { requestFailure } from "../failures.ts";
 
-/** Where a secret is in its vault. */
+/** The path of a secret within its vault. */
 export type SecretPath = {
-  /** `/`, or segments with `/` before each. */
+  /** `/`, or an absolute path such as `/prod/database`. */
   readonly folder: string;
   readonly name: string;
-  /** Folder and name in one: what patterns of tokens and audit records speak of. */
+  /** Folder and name joined, as in token patterns and audit records. */
   readonly path: string;
 };
 
-const mostSegments = 16;
-const mostSegmentCharacters = 255;
-const mostFolderCharacters = 2048;
+const maxSegments = 16;
+const maxSegmentCharacters = 255;
+const maxFolderCharacters = 2048;
 const forbidden = /[\p{Cc}\p{Cs}/]/u;
-/** They mean something else elsewhere: steps in file systems, wildcards in tokens' patterns. */
+/** Reserved because they have a meaning in file systems or in token patterns. */
 const reserved = new Set([".", "..", "*", "**"]);
 
-/** The path of a secret, with or without `/` before it. The place names the part of the request it came in. */
-export function parseSecretPath(text: string, place = "path"): SecretPath {
-  const segments = segmentsOf(text, place);
+/** Accepts a path with or without its leading slash. `field` names the part of the request in errors. */
+export function parseSecretPath(text: string, field = "path"): SecretPath {
+  const segments = parseSegments(text, field);
   const name = segments.at(-1);
-  if (name === undefined) throw invalid(place, "must name a secret");
-  const folder = refuseTooLong(`/${segments.slice(0, -1).join("/")}`, place);
+  if (name === undefined) throw invalid(field, "must name a secret");
+  const folder = assertFolderLength(`/${segments.slice(0, -1).join("/")}`, field);
   return { folder, name, path: joinPath(folder, name) };
 }
 
-/** The path of a folder, with or without `/` before it; empty text is the root. */
-export function parseFolder(text: string, place = "path"): string {
-  return refuseTooLong(`/${segmentsOf(text, place).join("/")}`, place);
+/** Accepts a path with or without its leading slash; an empty text is the root. */
+export function parseFolder(text: string, field = "path"): string {
+  return assertFolderLength(`/${parseSegments(text, field).join("/")}`, field);
 }
 
-/** Of a folder and a name that are known to be good, or of one given apart from the other. */
-export function locateSecret(folder: string, name: string): SecretPath {
+/** Validates a folder and a name together: a valid folder and a valid name can still be too long as one path. */
+export function toSecretPath(folder: string, name: string): SecretPath {
   return parseSecretPath(joinPath(folder, name), "name");
 }
 
@@ -39,41 +40,39 @@ export function joinPath(folder: string, name: string): string {
   return folder === "/" ? `/${name}` : `${folder}/${name}`;
 }
 
-/** A folder and all that it is in, the root left out. */
-export function foldersUpTo(folder: string): readonly string[] {
-  const segments = folder.split("/").filter((segment) => segment !== "");
+/** The folder and its parents, outermost first, without the root. */
+export function listAncestors(folder: string): readonly string[] {
+  const segments = splitPath(folder);
   return segments.map((_segment, index) => `/${segments.slice(0, index + 1).join("/")}`);
 }
 
-/** Whether a folder is the other or lies in it. */
+/** Whether the folder is `outer` or inside it. */
 export function isInFolder(outer: string, folder: string): boolean {
   return outer === "/" || folder === outer || folder.startsWith(`${outer}/`);
 }
 
-function segmentsOf(text: string, place: string): readonly string[] {
-  const path = text.startsWith("/") ? text.slice(1) : text;
-  if (path === "") return [];
-  const segments = path.split("/");
-  if (segments.length > mostSegments)
-    throw invalid(place, `must not have more than ${mostSegments} segments`);
-  for (const segment of segments) refuseBadSegment(segment, place);
+function parseSegments(text: string, field: string): readonly string[] {
+  const segments = splitPath(text.startsWith("/") ? text : `/${text}`);
+  if (segments.length > maxSegments) throw invalid(field, `must have at most ${maxSegments} segments`);
+  for (const segment of segments) assertValidSegment(segment, field);
   return segments;
 }
 
-function refuseBadSegment(segment: string, place: string): void {
-  if (segment.length === 0 || segment.length > mostSegmentCharacters) {
-    throw invalid(place, `must have segments of 1 to ${mostSegmentCharacters} characters`);
+function assertValidSegment(segment: string, field: string): void {
+  if (segment.length === 0 || segment.length > maxSegmentCharacters) {
+    throw invalid(field, `must have segments of 1 to ${maxSegmentCharacters} characters`);
   }
-  if (forbidden.test(segment))
-    throw invalid(place, "must not have control characters or halves of characters");
-  if (reserved.has(segment)) throw invalid(place, `must not have the segment "${segment}"`);
+  if (forbidden.test(segment)) {
+    throw invalid(field, "must not contain control characters or lone surrogates");
+  }
+  if (reserved.has(segment)) throw invalid(field, `must not contain the segment "${segment}"`);
 }
 
-function refuseTooLong(folder: string, place: string): string {
-  if (folder.length <= mostFolderCharacters) return folder;
-  throw invalid(place, `must not have a folder of more than ${mostFolderCharacters} characters`);
+function assertFolderLength(folder: string, field: string): string {
+  if (folder.length <= maxFolderCharacters) return folder;
+  throw invalid(field, `must have a folder of at most ${maxFolderCharacters} characters`);
 }
 
-function invalid(place: string, reason: string): Error {
-  return requestFailure({ kind: "request-invalid", mistakes: [{ place, reason }] });
+function invalid(field: string, reason: string): Error {
+  return requestFailure({ kind: "request-invalid", errors: [{ field, reason }] });
 }

@@ -9,7 +9,7 @@ import type {
   ProviderKind,
   SignInSecrets,
 } from "./identity-provider.ts";
-import { forgetOldAttempts, insertAttempt, type Purpose } from "./queries.ts";
+import { deleteOldAttempts, insertAttempt, type Purpose } from "./queries.ts";
 import { hashText, makeSecretText } from "./random-tokens.ts";
 import { safeReturnTo } from "./return-to.ts";
 
@@ -22,7 +22,7 @@ export type SignInPlan = {
   readonly returnTo: unknown;
 };
 
-export type BeginParts = {
+export type BeginDependencies = {
   readonly database: Pick<Database, "ask">;
   readonly serverKeys: Pick<ServerKeys, "seal">;
   readonly providers: IdentityProviders;
@@ -34,7 +34,7 @@ export type BegunSignIn = { readonly location: URL; readonly binder: string };
 
 export const attemptSeconds = 600;
 
-export async function beginSignIn(plan: SignInPlan, parts: BeginParts): Promise<BegunSignIn> {
+export async function beginSignIn(plan: SignInPlan, parts: BeginDependencies): Promise<BegunSignIn> {
   const provider = findProvider(parts.providers, plan.provider);
   const secrets = { state: makeSecretText(), nonce: makeSecretText(), verifier: makeSecretText() };
   const departure = departureFor(provider, { secrets, purpose: plan.purpose, publicUrl: parts.publicUrl });
@@ -50,12 +50,12 @@ export async function beginSignIn(plan: SignInPlan, parts: BeginParts): Promise<
       purpose: plan.purpose,
       accountId: plan.actor?.accountId ?? null,
       sessionId: plan.actor?.id ?? null,
-      sealed: parts.serverKeys.seal(Buffer.from(JSON.stringify(secrets)), attemptPlace(stateHash)),
+      sealed: parts.serverKeys.seal(Buffer.from(JSON.stringify(secrets)), attemptContext(stateHash)),
       returnTo: safeReturnTo(plan.returnTo, parts.publicUrl),
       seconds: attemptSeconds,
     },
   );
-  await forgetOldAttempts(parts.database);
+  await deleteOldAttempts(parts.database);
   return { location, binder };
 }
 
@@ -80,6 +80,6 @@ export function callbackUrl(kind: ProviderKind, publicUrl: URL): URL {
   return new URL(`/auth/callback/${kind}`, publicUrl);
 }
 
-export function attemptPlace(stateHash: Buffer): readonly [string, string] {
+export function attemptContext(stateHash: Buffer): readonly [string, string] {
   return ["sign-in-attempt", stateHash.toString("hex")];
 }

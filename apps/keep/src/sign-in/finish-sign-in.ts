@@ -1,12 +1,12 @@
 import { linkIdentity } from "../accounts/link-identity.ts";
-import { type AccountParts, openAccount } from "../accounts/open-account.ts";
+import { type AccountDependencies, openAccount } from "../accounts/open-account.ts";
 import type { Person } from "../accounts/person.ts";
 import { findIdentity, refreshIdentity } from "../accounts/queries.ts";
 import type { Actor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
-import { attemptPlace, callbackUrl, departureFor, findProvider } from "./begin-sign-in.ts";
+import { attemptContext, callbackUrl, departureFor, findProvider } from "./begin-sign-in.ts";
 import type { IdentityProviders, SignInSecrets } from "./identity-provider.ts";
 import { type Attempt, useUpAttempt } from "./queries.ts";
 import { hashText, isSecretText } from "./random-tokens.ts";
@@ -29,7 +29,7 @@ export type Return = {
   readonly visitor: Visitor;
 };
 
-export type FinishParts = AccountParts & {
+export type FinishDependencies = AccountDependencies & {
   readonly database: Pick<Database, "ask" | "askInAccount" | "inAccount">;
   readonly serverKeys: Pick<ServerKeys, "open">;
   readonly providers: IdentityProviders;
@@ -40,7 +40,7 @@ export type FinishParts = AccountParts & {
 /** Where the browser goes next; a session only when a new one began. */
 export type FinishedSignIn = { readonly returnTo: string; readonly session?: StartedSession };
 
-export async function finishSignIn(back: Return, parts: FinishParts): Promise<FinishedSignIn> {
+export async function finishSignIn(back: Return, parts: FinishDependencies): Promise<FinishedSignIn> {
   const provider = findProvider(parts.providers, back.provider);
   const { attempt, secrets } = await takeAttempt(back, provider.kind, parts);
   // Somebody who is signed in began it, so the same session must end it.
@@ -61,7 +61,7 @@ export async function finishSignIn(back: Return, parts: FinishParts): Promise<Fi
 async function takeAttempt(
   { parameters, binders }: Return,
   provider: Attempt["provider"],
-  parts: FinishParts,
+  parts: FinishDependencies,
 ): Promise<{ readonly attempt: Attempt; readonly secrets: SignInSecrets }> {
   const [state, ...otherStates] = parameters.getAll("state");
   const [binder, ...otherBinders] = binders;
@@ -76,13 +76,13 @@ async function takeAttempt(
   const key = { stateHash, binderHash: hashText(binder) };
   const attempt = await useUpAttempt(parts.database, key, provider);
   if (attempt === undefined) throw begunElsewhere(parts);
-  const opened = parts.serverKeys.open(attempt.sealed, attemptPlace(stateHash)).toString("utf8");
+  const opened = parts.serverKeys.open(attempt.sealed, attemptContext(stateHash)).toString("utf8");
   // Sealed by beginSignIn, which wrote exactly this.
   return { attempt, secrets: JSON.parse(opened) as SignInSecrets };
 }
 
 /** One for unknown, used, too late, another provider's and another browser's: nobody learns which. */
-function begunElsewhere({ publicUrl }: Pick<FinishParts, "publicUrl">) {
+function begunElsewhere({ publicUrl }: Pick<FinishDependencies, "publicUrl">) {
   const reason = `This sign-in was not begun in this browser, was used already, or took too long. Begin again at ${publicUrl.origin}`;
   return requestFailure({ kind: "sign-in-refused", reason });
 }
@@ -94,7 +94,7 @@ const mostAttempts = 3;
 async function enter(
   person: Person,
   { visitor, replaced }: Entry,
-  parts: FinishParts,
+  parts: FinishDependencies,
 ): Promise<StartedSession> {
   if (replaced !== undefined) await refuseOtherPerson(person, replaced, parts);
   for (let attempt = 1; ; attempt += 1) {
@@ -121,7 +121,7 @@ async function enter(
 async function refuseOtherPerson(
   person: Person,
   { accountId, identityId }: Actor,
-  { database }: FinishParts,
+  { database }: FinishDependencies,
 ): Promise<void> {
   const known = await findIdentity(database, person);
   if (known?.accountId === accountId && known.identityId === identityId) return;

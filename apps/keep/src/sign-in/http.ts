@@ -1,97 +1,63 @@
 import { FailureError } from "@hearth-and-keep/failures";
-import type { Answer, WholeAnswer } from "@hearth-and-keep/http-service";
+import type { BufferedResponse, HttpResponse } from "@hearth-and-keep/http-service";
 import { cookiesOf } from "../access/credentials.ts";
 import { refuseOtherSites } from "../access/same-origin.ts";
 import { readAccount } from "../accounts/queries.ts";
 import type { Actor } from "../authorization/actor.ts";
-import type { KeepParts } from "../dependencies.ts";
-import { answerProblem, asRequestFailure } from "../problems.ts";
-import type { KeepCall, KeepRoute } from "../route-row.ts";
+import type { KeepDependencies } from "../dependencies.ts";
+import { asRequestFailure, problemResponse } from "../problems.ts";
+import type { KeepRequest } from "../route-row.ts";
 import { attemptSeconds, type BegunSignIn, beginSignIn, type SignInPlan } from "./begin-sign-in.ts";
 import { finishSignIn } from "./finish-sign-in.ts";
-import { failurePage, type Page, type PageParts, signedInPage, signInPage } from "./pages.ts";
+import {
+  type Page,
+  type PageOptions,
+  renderFailurePage,
+  renderSignedInPage,
+  renderSignInPage,
+} from "./pages.ts";
 import { safeReturnTo } from "./return-to.ts";
 import { checkSession, endSessions } from "./sessions.ts";
 
-const page = { 200: { type: "text/html" } } as const;
-/** Both ends of a sign-in; many people may sit behind one address. */
-const signInLimit = { name: "sign-in", perMinute: 600 };
-const redirect = { 303: "empty" } as const;
+export async function handleStartSignIn(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
+  return orPage(call, parts, async () => {
+    refuseOtherSites(call, parts.signIn.publicUrl);
+    return leave(call, parts, { purpose: "sign-in" });
+  });
+}
 
-export const signInRoutes: readonly KeepRoute[] = [
-  {
-    method: "GET",
-    path: "/sign-in",
-    access: "public",
-    summary: "The page to sign in at, or who is signed in",
-    answers: page,
-    handle: showSignIn,
-  },
-  {
-    method: "POST",
-    path: "/auth/login/:provider",
-    access: "public",
-    addressLimit: signInLimit,
-    summary: "Begin a sign-in; from Keep's own pages alone",
-    answers: redirect,
-    handle: (call, parts) =>
-      orPage(call, parts, async () => {
-        refuseOtherSites(call, parts.signIn.publicUrl);
-        return leave(call, parts, { purpose: "sign-in" });
-      }),
-  },
-  {
-    method: "GET",
-    path: "/auth/callback/:provider",
-    access: "public",
-    addressLimit: signInLimit,
-    summary: "Where a provider sends people back to",
-    answers: redirect,
-    handle: (call, parts) => orPage(call, parts, () => comeBack(call, parts)),
-  },
-  {
-    method: "POST",
-    path: "/auth/logout",
-    access: "public",
-    summary: "End the session of this browser",
-    answers: { 204: "empty", 303: "empty" },
-    handle: signOut,
-  },
-  {
-    method: "POST",
-    path: "/auth/link/:provider",
-    access: "fresh",
-    scope: "session",
-    summary: "Begin to link another identity to the account",
-    answers: redirect,
-    handle: (call, parts) =>
-      orPage(call, parts, () => leave(call, parts, { purpose: "link", actor: call.actor })),
-  },
-  {
-    method: "POST",
-    path: "/auth/confirm/:provider",
-    access: "session",
-    summary: "Begin to prove again who is signed in",
-    answers: redirect,
-    handle: (call, parts) =>
-      orPage(call, parts, () => leave(call, parts, { purpose: "confirm", actor: call.actor })),
-  },
-];
+export async function handleSignInCallback(
+  call: KeepRequest,
+  parts: KeepDependencies,
+): Promise<HttpResponse> {
+  return orPage(call, parts, () => comeBack(call, parts));
+}
 
-async function showSignIn(call: KeepCall, parts: KeepParts): Promise<Answer> {
+export async function handleLinkIdentity(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
+  return orPage(call, parts, () => leave(call, parts, { purpose: "link", actor: call.actor }));
+}
+
+export async function handleReauthenticate(
+  call: KeepRequest,
+  parts: KeepDependencies,
+): Promise<HttpResponse> {
+  return orPage(call, parts, () => leave(call, parts, { purpose: "confirm", actor: call.actor }));
+}
+
+export async function handleSignInPage(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
   const { providers, publicUrl } = parts.signIn;
   const actor = await whoIs(call, parts);
   const account = actor === undefined ? undefined : await readAccount(parts.database, actor.accountId);
-  if (account !== undefined) return answerPage(signedInPage(account.display_name, pageParts(parts)));
+  if (account !== undefined) return answerPage(renderSignedInPage(account.display_name, pageParts(parts)));
   // So that the policy of the page names where its forms lead.
   await Promise.all([...providers.values()].map((provider) => provider.prepare()));
   const returnTo = safeReturnTo(readQuery(call)["return_to"], publicUrl);
-  return answerPage(signInPage(returnTo, pageParts(parts)));
+  return answerPage(renderSignInPage(returnTo, pageParts(parts)));
 }
 
 type Reason = Pick<SignInPlan, "purpose" | "actor">;
 
-async function leave(call: KeepCall, parts: KeepParts, reason: Reason): Promise<Answer> {
+async function leave(call: KeepRequest, parts: KeepDependencies, reason: Reason): Promise<HttpResponse> {
   const plan: SignInPlan = {
     ...reason,
     provider: call.parameters["provider"] ?? "",
@@ -101,7 +67,7 @@ async function leave(call: KeepCall, parts: KeepParts, reason: Reason): Promise<
   return goTo(location.href, writeCookie(loginCookie(parts), binder, { parts, seconds: attemptSeconds }));
 }
 
-async function comeBack(call: KeepCall, parts: KeepParts): Promise<Answer> {
+async function comeBack(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
   const userAgent = call.headers["user-agent"];
   const { returnTo, session } = await finishSignIn(
     {
@@ -109,7 +75,10 @@ async function comeBack(call: KeepCall, parts: KeepParts): Promise<Answer> {
       parameters: asParameters(readQuery(call)),
       binders: cookiesOf(call.headers["cookie"], loginCookie(parts)),
       actor: await whoIs(call, parts),
-      visitor: { address: call.address, userAgent: typeof userAgent === "string" ? userAgent : undefined },
+      visitor: {
+        address: call.clientAddress,
+        userAgent: typeof userAgent === "string" ? userAgent : undefined,
+      },
     },
     { ...parts, ...parts.signIn },
   );
@@ -121,7 +90,7 @@ async function comeBack(call: KeepCall, parts: KeepParts): Promise<Answer> {
 }
 
 /** Cookies of other programs on the same domain are theirs, so this one is taken back by itself. */
-async function signOut(call: KeepCall, parts: KeepParts): Promise<Answer> {
+export async function handleSignOut(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
   refuseOtherSites(call, parts.signIn.publicUrl);
   const actor = await whoIs(call, parts);
   if (actor !== undefined) {
@@ -140,26 +109,33 @@ async function signOut(call: KeepCall, parts: KeepParts): Promise<Answer> {
 }
 
 /** Whose session the browser has, without asking where the request comes from: for what changes nothing by itself. */
-async function whoIs({ headers, address }: KeepCall, parts: KeepParts): Promise<Actor | undefined> {
+async function whoIs(
+  { headers, clientAddress: address }: KeepRequest,
+  parts: KeepDependencies,
+): Promise<Actor | undefined> {
   const [text, ...others] = cookiesOf(headers["cookie"], parts.signIn.sessionCookie);
   if (text === undefined || others.length > 0) return undefined;
   return checkSession(text, address, { database: parts.database, limits: parts.signIn.limits });
 }
 
 /** A person reads a page and a program a problem document; what nobody expected is answered as everywhere. */
-async function orPage(call: KeepCall, parts: KeepParts, work: () => Promise<Answer>): Promise<Answer> {
+async function orPage(
+  call: KeepRequest,
+  parts: KeepDependencies,
+  work: () => Promise<HttpResponse>,
+): Promise<HttpResponse> {
   try {
     return await work();
   } catch (problem) {
     const isForPeople = String(call.headers["accept"] ?? "").includes("text/html");
     if (!(problem instanceof FailureError) || !isForPeople) throw problem;
     const failure = asRequestFailure(problem);
-    call.note({ failure: failure.kind });
-    const { status, headers } = answerProblem(problem, call.requestId);
+    call.addLogFields({ failure: failure.kind });
+    const { status, headers } = problemResponse(problem, call.requestId);
     // What went wrong may be the very thing that tells who is signed in.
     const actor = await whoIs(call, parts).catch(() => undefined);
-    const failed = { problem: sentenceFor(problem, call), isSignedIn: actor !== undefined };
-    const answer = answerPage(failurePage(failed, pageParts(parts)), status);
+    const failed = { message: sentenceFor(problem, call), isSignedIn: actor !== undefined };
+    const answer = answerPage(renderFailurePage(failed, pageParts(parts)), status);
     const retryAfter = headers?.["retry-after"];
     const retry = retryAfter === undefined ? {} : { "retry-after": retryAfter };
     return { ...answer, headers: { ...answer.headers, ...retry } };
@@ -167,7 +143,7 @@ async function orPage(call: KeepCall, parts: KeepParts, work: () => Promise<Answ
 }
 
 /** In the words of the problem document: nothing that a provider or a caller wrote is in them. */
-function sentenceFor(problem: unknown, { requestId }: KeepCall): string {
+function sentenceFor(problem: unknown, { requestId }: KeepRequest): string {
   const failure = asRequestFailure(problem);
   if (failure.kind === "sign-in-refused") return `${failure.reason}.`;
   if (failure.kind === "provider-unavailable") {
@@ -177,12 +153,12 @@ function sentenceFor(problem: unknown, { requestId }: KeepCall): string {
   return `Keep could not do this. The operator finds it in the log as ${requestId}.`;
 }
 
-function pageParts({ signIn, console }: KeepParts): PageParts {
+function pageParts({ signIn, console }: KeepDependencies): PageOptions {
   const consoleStyle = [...console.files.keys()].find((name) => name.endsWith(".css"));
   return { providers: signIn.providers, publicUrl: signIn.publicUrl, consoleStyle };
 }
 
-function answerPage({ html, policy }: Page, status = 200): WholeAnswer {
+function answerPage({ html, policy }: Page, status = 200): BufferedResponse {
   return {
     status,
     headers: {
@@ -195,15 +171,15 @@ function answerPage({ html, policy }: Page, status = 200): WholeAnswer {
   };
 }
 
-function goTo(location: string, cookie?: string): WholeAnswer {
+function goTo(location: string, cookie?: string): BufferedResponse {
   return { status: 303, headers: { location, ...(cookie === undefined ? {} : { "set-cookie": cookie }) } };
 }
 
-function loginCookie({ signIn }: KeepParts): string {
+function loginCookie({ signIn }: KeepDependencies): string {
   return signIn.publicUrl.protocol === "https:" ? "__Host-login" : "login";
 }
 
-type CookieLife = { readonly parts: KeepParts; readonly seconds: number };
+type CookieLife = { readonly parts: KeepDependencies; readonly seconds: number };
 
 function writeCookie(name: string, value: string, { parts, seconds }: CookieLife): string {
   const secure = parts.signIn.publicUrl.protocol === "https:" ? "; Secure" : "";
@@ -211,7 +187,7 @@ function writeCookie(name: string, value: string, { parts, seconds }: CookieLife
 }
 
 /** A row without a schema for its query has it as it was parsed. */
-function readQuery({ query }: KeepCall): Readonly<Record<string, unknown>> {
+function readQuery({ query }: KeepRequest): Readonly<Record<string, unknown>> {
   return typeof query === "object" && query !== null ? { ...query } : {};
 }
 

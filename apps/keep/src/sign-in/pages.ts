@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { keepMark, providerMarks } from "./icons.ts";
+import { keepIcon, providerIcons } from "./icons.ts";
 import {
   type IdentityProvider,
   type IdentityProviders,
@@ -8,76 +8,75 @@ import {
 } from "./identity-provider.ts";
 import { styleSheet } from "./style-sheet.ts";
 
-/** A page without scripts, and the policy that lets it be what it is and nothing else. */
+/** HTML without scripts, and the Content-Security-Policy that allows exactly what it uses. */
 export type Page = { readonly html: string; readonly policy: string };
 
-export type PageParts = {
+export type PageOptions = {
   readonly providers: IdentityProviders;
   readonly publicUrl: URL;
-  /** The name of the console's style, which these pages share; undefined when the console was not built. */
+  /** File name of the console's style sheet, which these pages share; undefined when the console is not built. */
   readonly consoleStyle: string | undefined;
 };
 
-const providerWords: Readonly<Record<ProviderKind, string>> = {
+const kindLabels: Readonly<Record<ProviderKind, string>> = {
   "code-hosting": "code-hosting",
   general: "general-purpose",
 };
 
-export function signInPage(returnTo: string, parts: PageParts): Page {
+export function renderSignInPage(returnTo: string, options: PageOptions): Page {
   const kinds: readonly ProviderKind[] = ["code-hosting", "general"];
   const forms = kinds.map((kind) => {
-    const provider = parts.providers.get(kind);
+    const provider = options.providers.get(kind);
     return provider === undefined ? missingProvider(kind) : providerForm(provider, returnTo);
   });
-  const isClosed = parts.providers.size === 0;
+  const isClosed = options.providers.size === 0;
   const note = isClosed
-    ? "Nobody can sign in yet. Ask whoever runs this Keep to set up a provider; programs with a token go on working."
-    : "The first sign-in makes an account with a personal vault. Two providers are two accounts until you link them.";
+    ? "Sign-in is not available yet. Ask the operator of this Keep to configure a provider. Tokens keep working."
+    : "Your first sign-in creates an account with a personal vault. Each provider creates its own account unless you link them.";
   const body = `<h1>Sign in to Keep</h1>
 ${forms.join("\n")}
-<p class="quiet small">${note}</p>`;
-  return wrap("Sign in", body, parts);
+<p class="muted small">${note}</p>`;
+  return renderPage("Sign in", body, options);
 }
 
-export function signedInPage(displayName: string, parts: PageParts): Page {
+export function renderSignedInPage(displayName: string, options: PageOptions): Page {
   const body = `<h1>Signed in</h1>
-<p>You are <strong>${escapeHtml(displayName)}</strong>.</p>
-${parts.consoleStyle === undefined ? "" : '<p><a class="button main" href="/">Go to the console</a></p>'}
+<p>You are signed in as <strong>${escapeHtml(displayName)}</strong>.</p>
+${options.consoleStyle === undefined ? "" : '<p><a class="button primary" href="/">Open console</a></p>'}
 <form method="post" action="/auth/logout"><button class="button">Sign out</button></form>
-<p class="quiet small">Programs reach Keep at <code>${escapeHtml(`${parts.publicUrl.origin}/api/secrets`)}</code> with a token; what they can ask for is in <a href="/openapi.json">the API’s document</a>.</p>`;
-  return wrap("Signed in", body, parts);
+<p class="muted small">The API is at <code>${escapeHtml(`${options.publicUrl.origin}/api/secrets`)}</code>; see the <a href="/openapi.json">OpenAPI document</a>.</p>`;
+  return renderPage("Signed in", body, options);
 }
 
 export type FailedSignIn = {
-  /** Why, in plain words. */
-  readonly problem: string;
-  /** Whoever is signed in all the same was linking or confirming an identity. */
+  readonly message: string;
+  /** True when linking or confirming an identity failed, which leaves the session as it was. */
   readonly isSignedIn: boolean;
 };
 
-/** When something went wrong that signing in again may or may not mend. */
-export function failurePage({ problem, isSignedIn }: FailedSignIn, parts: PageParts): Page {
-  const wayBack =
-    isSignedIn && parts.consoleStyle !== undefined
-      ? '<a class="button main" href="/account">Back to your account</a>'
-      : '<a class="button main" href="/sign-in">Back to the sign-in page</a>';
-  const body = `<h1>That did not work</h1>
-<p class="notice bad" role="alert">${escapeHtml(problem)}</p>
-<p>${wayBack}</p>`;
-  return wrap("Not signed in", body, parts);
+export function renderFailurePage({ message, isSignedIn }: FailedSignIn, options: PageOptions): Page {
+  const backLink =
+    isSignedIn && options.consoleStyle !== undefined
+      ? '<a class="button primary" href="/account">Back to account</a>'
+      : '<a class="button primary" href="/sign-in">Back to sign-in</a>';
+  const title = isSignedIn ? "Something went wrong" : "Sign-in failed";
+  const body = `<h1>${title}</h1>
+<p class="notice error" role="alert">${escapeHtml(message)}</p>
+<p>${backLink}</p>`;
+  return renderPage(title, body, options);
 }
 
-/** The form has no field: where to go afterwards is in its address, which is checked again when it arrives. */
+/** The return path is in the form's URL; the server checks it again on submission. */
 function providerForm({ kind, name }: IdentityProvider, returnTo: string): string {
   const query = returnTo === "/" ? "" : `?return_to=${encodeURIComponent(returnTo)}`;
-  return `<form method="post" action="${escapeHtml(`/auth/login/${kind}${query}`)}"><button class="button">${providerMarks[kind]}<span>Continue with ${escapeHtml(name)}</span></button></form>`;
+  return `<form method="post" action="${escapeHtml(`/auth/login/${kind}${query}`)}"><button class="button">${providerIcons[kind]}<span>Continue with ${escapeHtml(name)}</span></button></form>`;
 }
 
 function missingProvider(kind: ProviderKind): string {
-  return `<p class="quiet small">No ${providerWords[kind]} provider is set up here.</p>`;
+  return `<p class="muted small">No ${kindLabels[kind]} provider is configured.</p>`;
 }
 
-function wrap(title: string, body: string, { providers, consoleStyle }: PageParts): Page {
+function renderPage(title: string, body: string, { providers, consoleStyle }: PageOptions): Page {
   const style =
     consoleStyle === undefined
       ? `<style>${styleSheet}</style>`
@@ -93,19 +92,20 @@ ${style}
 </head>
 <body class="sign-in">
 <main class="card">
-<p class="sign-in-name">${keepMark}Keep</p>
+<p class="sign-in-brand">${keepIcon}Keep</p>
 ${body}
 </main>
 </body>
 </html>
 `;
-  return { html, policy: policyFor(providers, consoleStyle === undefined ? styleHash : "'self'") };
+  const styleSource = consoleStyle === undefined ? styleHash : "'self'";
+  return { html, policy: contentSecurityPolicy(providers, styleSource) };
 }
 
 const styleHash = `'sha256-${createHash("sha256").update(styleSheet).digest("base64")}'`;
 
-/** Browsers hold a form's target to it along every redirect, so the providers are named. */
-function policyFor(providers: IdentityProviders, styleSource: string): string {
+/** `form-action` names the providers, because browsers apply it to every redirect after the form is submitted. */
+function contentSecurityPolicy(providers: IdentityProviders, styleSource: string): string {
   return [
     "default-src 'none'",
     `style-src ${styleSource}`,

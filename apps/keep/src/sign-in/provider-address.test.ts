@@ -10,7 +10,7 @@ function outcomeOf(read: () => URL): string {
   } catch (problem) {
     if (!(problem instanceof FailureError)) throw problem;
     // Both functions throw what keeps a command from starting.
-    return explainFailure(problem.failure as StartFailure).sentences.join(" ");
+    return explainFailure(problem.failure as StartFailure).messages.join(" ");
   }
 }
 
@@ -25,10 +25,10 @@ test.each([
 });
 
 test.each(["http://keep.example", "http://10.0.0.5:8300", "http://localhost.example"])(
-  "people may not reach Keep at %s, where sessions would travel in clear",
+  "a public URL that would send sessions unencrypted is rejected: %s",
   (text) => {
     expect(outcomeOf(() => readPublicUrl(text))).toContain(
-      `KEEP_PUBLIC_URL is ${text}, where sessions would`,
+      `KEEP_PUBLIC_URL is ${text}, which would send session cookies unencrypted`,
     );
   },
 );
@@ -41,7 +41,7 @@ test.each([
   "",
 ])("people cannot reach Keep at %j, which is said without what may be a password", (text) => {
   const sentence = outcomeOf(() => readPublicUrl(text));
-  expect(sentence).toContain("is not an address without a path");
+  expect(sentence).toContain("must be a URL without a path");
   expect(sentence).not.toContain("canary");
 });
 
@@ -60,6 +60,6 @@ test.each([
   "git",
 ])("a provider may not be at %s", (text) => {
   const sentence = outcomeOf(() => readProviderAddress("codeHostingUrl", text));
-  expect(sentence).toContain("Cannot start: codeHostingUrl is not an https address");
+  expect(sentence).toContain("Cannot start: codeHostingUrl must be an https URL");
   expect(sentence).not.toContain("canary");
 });

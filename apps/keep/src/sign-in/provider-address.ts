@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { FailureError } from "@hearth-and-keep/failures";
-import { isFromOneOf } from "../authorization/addresses.ts";
+import { isInRanges } from "../authorization/addresses.ts";
 import type { Failure } from "../failures.ts";
 
 const loopback = ["127.0.0.0/8", "::1/128"];
@@ -37,7 +37,7 @@ export function isLoopback(url: URL): boolean {
 
 function isHostIn(url: URL, ranges: readonly string[]): boolean {
   const host = url.hostname.replaceAll(/^\[|\]$/gu, "");
-  return host === "localhost" || (isIP(host) !== 0 && isFromOneOf(ranges, host));
+  return host === "localhost" || (isIP(host) !== 0 && isInRanges(ranges, host));
 }
 
 /** Without what may be a password. */

@@ -1,4 +1,4 @@
-import { type Outbound, OutboundProblem } from "@hearth-and-keep/outbound-http";
+import { type Outbound, OutboundError } from "@hearth-and-keep/outbound-http";
 import type { CustomFetch } from "openid-client";
 import { requestFailure } from "../failures.ts";
 
@@ -38,14 +38,14 @@ export async function callProvider(
     await using answer = await outbound.request(url, {
       ...request,
       headers: { ...request.headers, "user-agent": "keep" },
-      isInsecure,
-      mostRedirects: 0,
+      allowPlainHttp: isInsecure,
+      maxRedirects: 0,
       idleSeconds: providerSeconds,
       signal,
     });
-    return { status: answer.status, headers: answer.headers, bytes: await answer.readWhole(mostAnswerBytes) };
+    return { status: answer.status, headers: answer.headers, bytes: await answer.readAll(mostAnswerBytes) };
   } catch (problem) {
-    if (!(problem instanceof OutboundProblem) && !signal.aborted) throw problem;
+    if (!(problem instanceof OutboundError) && !signal.aborted) throw problem;
     throw requestFailure({ kind: "provider-unavailable", provider: name }, { cause: problem });
   }
 }

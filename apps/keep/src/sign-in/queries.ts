@@ -40,7 +40,7 @@ export async function insertAttempt(
 }
 
 /** A few of those that nobody can come back to: each sign-in takes away more than it adds. */
-export async function forgetOldAttempts(database: Pick<Database, "ask">): Promise<void> {
+export async function deleteOldAttempts(database: Pick<Database, "ask">): Promise<void> {
   await database.ask({
     text: "DELETE FROM sign_in_attempt WHERE state_hash IN (SELECT state_hash FROM sign_in_attempt WHERE expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED)",
     values: [mostForgottenAtOnce],
@@ -111,7 +111,7 @@ export async function insertSession(transaction: Transaction, session: NewSessio
 }
 
 /** Those of an account that have not held for a month, and what leads to them. */
-export async function forgetDeadSessions(transaction: Transaction, accountId: string): Promise<void> {
+export async function deleteExpiredSessions(transaction: Transaction, accountId: string): Promise<void> {
   await transaction.query({
     text: "WITH dead AS (DELETE FROM session WHERE account_id = $1 AND least(ended_at, idle_until, absolute_until) < now() - interval '30 days' RETURNING session_hash) DELETE FROM session_route USING dead WHERE session_route.session_hash = dead.session_hash",
     values: [accountId],

@@ -1,15 +1,15 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
-import { everything } from "../authorization/grant.ts";
-import { tellNodes } from "../cluster/queries.ts";
+import { fullGrant } from "../authorization/grant.ts";
+import { notifyNodes } from "../cluster/queries.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
-import { makeId } from "../make-id.ts";
+import { generateId } from "../generate-id.ts";
 import {
+  deleteExpiredSessions,
   endSessionRows,
   findSession,
-  forgetDeadSessions,
   insertSession,
   type ListedSession,
   listLiveSessions,
@@ -18,7 +18,7 @@ import {
 } from "./queries.ts";
 import { hashText, isSecretText, makeSecretText } from "./random-tokens.ts";
 
-export type SessionParts = {
+export type SessionDependencies = {
   readonly database: Pick<Database, "ask" | "askInAccount" | "inAccount">;
   readonly audit: AuditLog;
   readonly limits: SessionLimits;
@@ -46,9 +46,9 @@ const mostListed = 200;
 export async function startSession(
   transaction: Transaction,
   { accountId, identityId, provider, visitor }: SessionPlan,
-  { audit, limits }: Pick<SessionParts, "audit" | "limits">,
+  { audit, limits }: Pick<SessionDependencies, "audit" | "limits">,
 ): Promise<StartedSession | undefined> {
-  const id = makeId();
+  const id = generateId();
   const text = makeSecretText();
   const isStarted = await insertSession(transaction, {
     accountId,
@@ -60,7 +60,7 @@ export async function startSession(
     ...limits,
   });
   if (!isStarted) return undefined;
-  await forgetDeadSessions(transaction, accountId);
+  await deleteExpiredSessions(transaction, accountId);
   await audit.record(transaction, {
     chain: accountId,
     by: { kind: "session", id, address: visitor.address },
@@ -73,7 +73,7 @@ export async function startSession(
 export async function checkSession(
   text: string,
   address: string,
-  { database, limits }: Pick<SessionParts, "database" | "limits">,
+  { database, limits }: Pick<SessionDependencies, "database" | "limits">,
 ): Promise<Actor | undefined> {
   if (!isSecretText(text)) return undefined;
   const stored = await findSession(database, hashText(text));
@@ -89,7 +89,7 @@ export async function checkSession(
     accountId,
     kind: "session",
     id,
-    grant: everything,
+    grant: fullGrant,
     address,
     // As our own clock has it, so that a clock that is wrong here makes nothing fresh or stale.
     authenticatedAt: new Date(Date.now() - authenticatedSecondsAgo * 1000),
@@ -108,7 +108,7 @@ export function listSessions(
 export async function endSessions(
   transaction: Transaction,
   { by, which }: { readonly by: Actor; readonly which: WhichSessions },
-  { audit }: Pick<SessionParts, "audit">,
+  { audit }: Pick<SessionDependencies, "audit">,
 ): Promise<number> {
   const ended = await endSessionRows(transaction, by.accountId, which);
   for (const session of ended) {
@@ -119,7 +119,7 @@ export async function endSessions(
     });
   }
   const revoked = ended.map((subjectId) => ({ kind: "session" as const, subjectId }));
-  if (revoked.length > 0) await tellNodes(transaction, by.accountId, revoked);
+  if (revoked.length > 0) await notifyNodes(transaction, by.accountId, revoked);
   return ended.length;
 }
 
@@ -127,7 +127,7 @@ export async function endSessions(
 export async function endOneSession(
   transaction: Transaction,
   { by, id }: { readonly by: Actor; readonly id: string },
-  parts: Pick<SessionParts, "audit">,
+  parts: Pick<SessionDependencies, "audit">,
 ): Promise<void> {
   const ended = await endSessions(transaction, { by, which: { only: id } }, parts);
   if (ended === 0) throw requestFailure({ kind: "not-found" });

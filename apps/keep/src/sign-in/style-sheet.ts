@@ -1,6 +1,6 @@
 /**
- * Of the pages without scripts, where the console and its look were not built. Inside each page, allowed by its hash.
- * It has no colours of its own: those of the reader's system are readable in light and dark.
+ * Style of the sign-in pages when the console is not built; inlined and allowed by its hash. It defines no colors, so
+ * that the system colors keep it readable in light and dark.
  */
 export const styleSheet = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }

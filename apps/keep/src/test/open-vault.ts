@@ -11,10 +11,10 @@ import {
 export const everyScope: readonly Scope[] = scopes;
 
 /** What an answer may hold. Which of it there is, each test looks for itself. */
-export type Told = SecretMetadata &
+export type ResponseBody = SecretMetadata &
   SecretValue &
   BatchOutcome &
-  Problem & { readonly items: readonly Told[]; readonly next_cursor?: string };
+  Problem & { readonly items: readonly ResponseBody[]; readonly next_cursor?: string };
 
 type VaultAsked = {
   readonly body?: unknown;
@@ -23,7 +23,11 @@ type VaultAsked = {
   readonly token?: string;
 };
 
-type AskForJson = (method: string, path: string, body?: unknown) => Promise<[status: number, told: Told]>;
+type AskForJson = (
+  method: string,
+  path: string,
+  body?: unknown,
+) => Promise<[status: number, told: ResponseBody]>;
 
 /** A Keep with one person in it, and ways to ask about their personal vault with a token of every scope. */
 export type OpenedVault = Omit<TestKeep, "ask" | "addToken"> & {
@@ -59,7 +63,7 @@ export async function openVault(shared?: TestKeep): Promise<OpenedVault> {
       const response = await ask(method, path, { token: text, ...(body === undefined ? {} : { body }) });
       const answer = await response.text();
       // What it is, the test says.
-      return [response.status, JSON.parse(answer === "" ? "null" : answer) as Told];
+      return [response.status, JSON.parse(answer === "" ? "null" : answer) as ResponseBody];
     };
   const json = jsonWith(token.text);
   return {

@@ -21,7 +21,7 @@ export async function startServingNode(
       ...environment,
     },
     readyWithinSeconds: 90,
-    isReady: (output) => output.includes("Keep listens on"),
+    isReady: (output) => output.includes("Keep is listening on"),
   });
-  return { ...node, url: /Keep listens on (?<url>\S+)/u.exec(node.output())?.groups?.["url"] ?? "" };
+  return { ...node, url: /Keep is listening on (?<url>\S+)/u.exec(node.output())?.groups?.["url"] ?? "" };
 }

@@ -6,7 +6,7 @@
  */
 import { readSettings } from "@hearth-and-keep/configuration";
 import { createLogger, type LogLevel } from "@hearth-and-keep/logging";
-import { lendDatabase } from "@hearth-and-keep/test-servers";
+import { acquireDatabase } from "@hearth-and-keep/test-servers";
 import { openAccount } from "../accounts/open-account.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import type { Scope } from "../authorization/scopes.ts";
@@ -14,11 +14,11 @@ import { serve } from "../commands/serve.ts";
 import { type ServeConfig, serveSettings } from "../config.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
 import { whyNotReady } from "../database/queries.ts";
+import { generateId } from "../generate-id.ts";
 import { makeKeyText, readKeys } from "../keys/key-encryption-key.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
-import { makeId } from "../make-id.ts";
 import { logFields } from "../server.ts";
-import { hashToken, makeToken } from "../tokens/token-format.ts";
+import { generateToken, hashToken } from "../tokens/token-format.ts";
 
 export type TestPerson = {
   readonly accountId: string;
@@ -34,7 +34,7 @@ export type TestGrant = {
   readonly expiresAt?: Date;
 };
 
-export type Asked = {
+export type TestRequest = {
   readonly method?: string;
   readonly token?: string;
   readonly body?: unknown;
@@ -58,7 +58,7 @@ export type TestKeep = AsyncDisposable & {
     person: Pick<TestPerson, "accountId">,
     grant: TestGrant,
   ): Promise<{ readonly id: string; readonly text: string }>;
-  ask(path: string, asked?: Asked): Promise<Response>;
+  ask(path: string, asked?: TestRequest): Promise<Response>;
 };
 
 export type TestKeepOptions = {
@@ -77,7 +77,7 @@ const migrated = {
 
 export async function startTestKeep(options: TestKeepOptions = {}): Promise<TestKeep> {
   await using undo = new AsyncDisposableStack();
-  const databaseUrl = options.databaseUrl ?? undo.use(await lendDatabase(migrated)).url;
+  const databaseUrl = options.databaseUrl ?? undo.use(await acquireDatabase(migrated)).url;
   const key = options.key ?? makeKeyText();
   const settings = { databaseUrl, encryptionKey: key, port: "0", metricsPort: "0", ...options.settings };
   const config = readSettings(serveSettings, {
@@ -102,7 +102,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
     databaseUrl,
     key,
     logLines,
-    async addPerson(subject = makeId()) {
+    async addPerson(subject = generateId()) {
       const person = {
         provider: "general",
         issuer: "https://issuer.test",
@@ -143,7 +143,7 @@ async function startServing(
     signal: end.signal,
     print: (line) => {
       printed.push(line);
-      if (line.startsWith("Keep listens on")) resolve();
+      if (line.startsWith("Keep is listening on")) resolve();
     },
   });
   served.catch(reject);
@@ -156,7 +156,7 @@ async function startServing(
   hasStarted = true;
   const addressAfter = (words: string): string =>
     printed.find((line) => line.startsWith(words))?.slice(words.length) ?? "";
-  return { url: addressAfter("Keep listens on "), metricsUrl: addressAfter("Metrics on ") };
+  return { url: addressAfter("Keep is listening on "), metricsUrl: addressAfter("Metrics on ") };
 }
 
 async function addToken(
@@ -164,8 +164,8 @@ async function addToken(
   accountId: string,
   grant: TestGrant,
 ): Promise<{ readonly id: string; readonly text: string }> {
-  const id = makeId();
-  const token = makeToken();
+  const id = generateId();
+  const token = generateToken();
   const hash = hashToken(token);
   await database.inAccount(accountId, async (transaction) => {
     await transaction.query({
@@ -189,7 +189,7 @@ async function addToken(
   return { id, text: token };
 }
 
-function ask(url: URL, { method = "GET", token, body, headers = {} }: Asked): Promise<Response> {
+function ask(url: URL, { method = "GET", token, body, headers = {} }: TestRequest): Promise<Response> {
   return fetch(url, {
     method,
     redirect: "manual",

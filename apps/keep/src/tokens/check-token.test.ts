@@ -1,80 +1,84 @@
 import { expect, test } from "vitest";
-import { createForgetting } from "../cluster/cache-invalidation.ts";
-import { makeId } from "../make-id.ts";
+import { createCacheInvalidation } from "../cluster/cache-invalidation.ts";
+import { generateId } from "../generate-id.ts";
 import { createTokenCheck } from "./check-token.ts";
-import { makeToken } from "./token-format.ts";
+import { generateToken } from "./token-format.ts";
 
-/** A check over one token that is there until it is revoked, with a hand on the clock and on what the node hears. */
+/** A check of one token, with control over its revocation, the clock, the database and cache freshness. */
 function checkOne(expiresAt: Date | null = null) {
   const node = {
     isFresh: true,
     now: 1000,
     isRevoked: false,
-    isAway: false,
-    asked: 0,
-    onAsk: () => undefined,
+    isDatabaseDown: false,
+    queries: 0,
+    onQuery: () => undefined,
   };
-  const forgetting = createForgetting({ isFresh: () => node.isFresh, databaseNow: () => node.now });
-  const token = { id: makeId(), accountId: makeId(), text: makeToken() };
+  const invalidation = createCacheInvalidation({ isFresh: () => node.isFresh, databaseNow: () => node.now });
+  const token = { id: generateId(), accountId: generateId(), text: generateToken() };
   const limits = { scopes: ["vaults:read"], vaultIds: null, paths: null, addresses: null, expiresAt };
-  const answer = async <Row extends object>(): Promise<readonly Row[]> => {
-    node.asked += 1;
-    if (node.isAway) throw new Error("away");
+  const runQuery = async <Row extends object>(): Promise<readonly Row[]> => {
+    node.queries += 1;
+    if (node.isDatabaseDown) throw new Error("database is down");
     const row = { ...limits, id: token.id, accountId: token.accountId, tokenId: token.id, validUntil: null };
-    // The columns of both statements in one.
+    // The columns of both queries.
     const rows = node.isRevoked ? [] : [row as unknown as Row];
-    node.onAsk();
+    node.onQuery();
     return rows;
   };
-  const database = { ask: answer, askInAccount: answer };
-  const check = createTokenCheck({ database, forgetting, noteUse: () => undefined });
-  const holds = async () => (await check(token.text, { address: "127.0.0.1", mayAsk: true })) !== undefined;
-  return { node, forgetting, token, holds };
+  const database = { ask: runQuery, askInAccount: runQuery };
+  const check = createTokenCheck({ database, invalidation, recordUse: () => undefined });
+  const isAccepted = async () =>
+    (await check(token.text, { address: "127.0.0.1", mayQueryDatabase: true })) !== undefined;
+  return { node, invalidation, token, isAccepted };
 }
 
-test("a token is looked up once while the node hears what is revoked, and every time while it does not", async () => {
-  const { node, holds } = checkOne();
-  for (let count = 0; count < 3; count += 1) expect(await holds()).toBe(true);
-  expect(node.asked).toBe(2);
+test("a token is cached while the node receives revocations, and looked up every time otherwise", async () => {
+  const { node, isAccepted } = checkOne();
+  for (let count = 0; count < 3; count += 1) expect(await isAccepted()).toBe(true);
+  expect(node.queries).toBe(2);
   node.isFresh = false;
-  for (let count = 0; count < 3; count += 1) expect(await holds()).toBe(true);
-  expect(node.asked).toBe(8);
+  for (let count = 0; count < 3; count += 1) expect(await isAccepted()).toBe(true);
+  expect(node.queries).toBe(8);
 });
 
-test("a node that hears nothing and has no database takes no token", async () => {
-  const { node, holds } = checkOne();
-  expect(await holds()).toBe(true);
-  Object.assign(node, { isFresh: false, isAway: true });
-  await expect(holds()).rejects.toThrow("away");
+test("a node without revocations and database accepts no token", async () => {
+  const { node, isAccepted } = checkOne();
+  expect(await isAccepted()).toBe(true);
+  Object.assign(node, { isFresh: false, isDatabaseDown: true });
+  await expect(isAccepted()).rejects.toThrow("database is down");
 });
 
-test.each(["token", "account"] as const)("a %s that is forgotten is looked up again", async (kind) => {
-  const { node, forgetting, token, holds } = checkOne();
-  expect(await holds()).toBe(true);
-  node.isRevoked = true;
-  expect(await holds()).toBe(true);
-  forgetting.forget([{ kind, subjectId: makeId() }]);
-  expect(await holds()).toBe(true);
-  forgetting.forget([{ kind, subjectId: kind === "token" ? token.id : token.accountId }]);
-  expect(await holds()).toBe(false);
-});
+test.each(["token", "account"] as const)(
+  "after an invalidation of the %s the token is looked up again",
+  async (kind) => {
+    const { node, invalidation, token, isAccepted } = checkOne();
+    expect(await isAccepted()).toBe(true);
+    node.isRevoked = true;
+    expect(await isAccepted()).toBe(true);
+    invalidation.forget([{ kind, subjectId: generateId() }]);
+    expect(await isAccepted()).toBe(true);
+    invalidation.forget([{ kind, subjectId: kind === "token" ? token.id : token.accountId }]);
+    expect(await isAccepted()).toBe(false);
+  },
+);
 
-test("what was revoked while its answer was on its way is not remembered", async () => {
-  const { node, forgetting, token, holds } = checkOne();
-  node.onAsk = () => {
-    node.isRevoked = node.asked === 2;
-    if (node.isRevoked) forgetting.forget([{ kind: "token", subjectId: token.id }]);
+test("a token revoked during its lookup is not cached", async () => {
+  const { node, invalidation, token, isAccepted } = checkOne();
+  node.onQuery = () => {
+    node.isRevoked = node.queries === 2;
+    if (node.isRevoked) invalidation.forget([{ kind: "token", subjectId: token.id }]);
   };
-  expect(await holds()).toBe(true);
-  expect(await holds()).toBe(false);
+  expect(await isAccepted()).toBe(true);
+  expect(await isAccepted()).toBe(false);
 });
 
-test("a token ends by the database's clock, also when it is remembered", async () => {
-  const { node, holds } = checkOne(new Date(2000));
-  expect(await holds()).toBe(true);
+test("a cached token expires by the database's clock", async () => {
+  const { node, isAccepted } = checkOne(new Date(2000));
+  expect(await isAccepted()).toBe(true);
   node.now = 1999;
-  expect(await holds()).toBe(true);
+  expect(await isAccepted()).toBe(true);
   node.now = 2000;
-  expect(await holds()).toBe(false);
-  expect(node.asked).toBe(2);
+  expect(await isAccepted()).toBe(false);
+  expect(node.queries).toBe(2);
 });

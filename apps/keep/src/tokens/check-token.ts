@@ -1,72 +1,77 @@
 import type { Actor } from "../authorization/actor.ts";
-import { isFromOneOf } from "../authorization/addresses.ts";
+import { isInRanges } from "../authorization/addresses.ts";
 import type { Grant } from "../authorization/grant.ts";
-import { readScope, widen } from "../authorization/scopes.ts";
-import type { Forgetting } from "../cluster/cache-invalidation.ts";
+import { expandScopes, parseScope } from "../authorization/scopes.ts";
+import type { CacheInvalidation } from "../cluster/cache-invalidation.ts";
 import type { Database } from "../database/open-database.ts";
 import { findToken, type StoredGrant } from "./queries.ts";
-import { createRememberedTokens, type KnownToken } from "./remembered-tokens.ts";
-import { hashToken, readToken } from "./token-format.ts";
+import { type CachedToken, createTokenCache } from "./token-cache.ts";
+import { hashToken, parseToken } from "./token-format.ts";
 
-export type CheckParts = {
+export type TokenCheckDependencies = {
   readonly database: Pick<Database, "ask" | "askInAccount">;
-  readonly forgetting: Forgetting;
-  /** Told of every use, which it must not delay. */
-  readonly noteUse: (actor: Actor) => void;
-  /** Told where each answer came from. */
+  readonly invalidation: CacheInvalidation;
+  /** Called on every use; must not block. */
+  readonly recordUse: (actor: Actor) => void;
+  /** Called with the source of each result. */
   readonly countCheck?: (from: "memory" | "database") => void;
 };
 
-/** Where a token is used from, and whether the database may be asked when this node does not remember it. */
-type TokenUse = { readonly address: string; readonly mayAsk: boolean };
+/** The client's address, and whether a token that is not cached may be looked up in the database. */
+type TokenUse = { readonly address: string; readonly mayQueryDatabase: boolean };
 
-/** Undefined when the token does not hold, for whatever reason: nobody learns which. */
+/** Undefined when the token is not valid; the reason is not exposed. */
 export type CheckToken = (text: string, use: TokenUse) => Promise<Actor | undefined>;
 
-export function createTokenCheck({ database, forgetting, noteUse, countCheck }: CheckParts): CheckToken {
-  const remembered = createRememberedTokens(forgetting);
-  const find = async (hash: Buffer, mayAsk: boolean): Promise<KnownToken | undefined> => {
+export function createTokenCheck({
+  database,
+  invalidation,
+  recordUse,
+  countCheck,
+}: TokenCheckDependencies): CheckToken {
+  const cache = createTokenCache(invalidation);
+  const find = async (hash: Buffer, mayQueryDatabase: boolean): Promise<CachedToken | undefined> => {
     const name = hash.toString("base64");
-    const known = remembered.get(name);
-    if (known !== undefined) {
+    const cached = cache.get(name);
+    if (cached !== undefined) {
       countCheck?.("memory");
-      return known === "nobody" ? undefined : known;
+      return cached === "unknown" ? undefined : cached;
     }
-    if (!mayAsk) return undefined;
+    if (!mayQueryDatabase) return undefined;
     countCheck?.("database");
-    const generation = forgetting.generation();
+    const generation = invalidation.generation();
     const stored = await findToken(database, hash);
-    const found = stored === undefined ? undefined : { ...stored, grant: grantOf(stored) };
-    remembered.keep(name, found, generation);
+    const found = stored === undefined ? undefined : { ...stored, grant: toGrant(stored) };
+    cache.set(name, found, generation);
     return found;
   };
-  return async (text, { address, mayAsk }) => {
-    const token = readToken(text);
+  return async (text, { address, mayQueryDatabase }) => {
+    const token = parseToken(text);
     if (token === undefined) return undefined;
-    const known = await find(hashToken(token), mayAsk);
-    if (known === undefined || !holds(known, address, forgetting.databaseNow())) return undefined;
+    const found = await find(hashToken(token), mayQueryDatabase);
+    if (found === undefined || !isValid(found, address, invalidation.databaseNow())) return undefined;
     const actor = {
-      accountId: known.accountId,
+      accountId: found.accountId,
       kind: "token",
-      id: known.id,
+      id: found.id,
       address,
-      grant: known.grant,
+      grant: found.grant,
     } as const;
-    noteUse(actor);
+    recordUse(actor);
     return actor;
   };
 }
 
-/** One that was found a while ago may have ended since. */
-function holds({ grant, validUntil }: KnownToken, address: string, now: number): boolean {
+/** A cached token may have expired since it was read. */
+function isValid({ grant, validUntil }: CachedToken, address: string, now: number): boolean {
   const isOver = [grant.expiresAt, validUntil].some((end) => (end?.getTime() ?? now + 1) <= now);
-  return !isOver && (grant.addresses === undefined || isFromOneOf(grant.addresses, address));
+  return !isOver && (grant.addresses === undefined || isInRanges(grant.addresses, address));
 }
 
-/** What a token may, as it is stored. */
-export function grantOf(stored: StoredGrant): Grant {
+/** Converts the stored columns. */
+export function toGrant(stored: StoredGrant): Grant {
   return {
-    scopes: widen(stored.scopes.flatMap((word) => readScope(word) ?? [])),
+    scopes: expandScopes(stored.scopes.flatMap((scope) => parseScope(scope) ?? [])),
     ...(stored.vaultIds === null ? {} : { vaultIds: new Set(stored.vaultIds) }),
     ...(stored.paths === null ? {} : { paths: stored.paths }),
     ...(stored.addresses === null ? {} : { addresses: stored.addresses }),

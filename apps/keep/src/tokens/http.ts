@@ -1,80 +1,103 @@
-import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import {
-  type ApiToken,
-  apiToken,
-  issuedToken,
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type {
+  ApiToken,
   leakedTokens,
-  leakedTokensAnswer,
-  type NewToken,
+  NewToken,
   newToken,
   revocationQuery,
   tokenChange,
-  tokenPage,
   tokenQuery,
   tokenRotation,
 } from "@hearth-and-keep/vault-contract";
 import { readOnce } from "../access/idempotency-key.ts";
 import { readId } from "../access/read-change.ts";
-import { readScope } from "../authorization/scopes.ts";
+import { parseScope } from "../authorization/scopes.ts";
+import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
-import { type KeepRoute, takes } from "../route-row.ts";
-import { type IssuedToken, mintToken, readBack, type TokenWish } from "./mint-token.ts";
+import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
+import { createToken, getToken, type IssuedToken, type TokenSpec } from "./create-token.ts";
 import { listTokens, type TokenRow } from "./queries.ts";
 import { revokeLeaked, revokeToken } from "./revoke-token.ts";
 import { renameToken, rotateToken } from "./rotate-token.ts";
 import { fingerprintOf } from "./token-format.ts";
 
-const usualPage = 100;
-/** For those who found something; a scanner sends a hundred at a time. */
-const leakReportsPerMinute = 20;
+const defaultPageItems = 100;
 
-// biome-ignore format: a table is read down its columns
-export const tokenRoutes: readonly KeepRoute[] = [
-  { method: "GET", path: "/api/secrets/tokens", access: "actor", scope: "tokens:read", summary: "The tokens of the account", answers: { 200: { json: tokenPage } },
-    ...takes({ query: tokenQuery }, async ({ actor, query }, { database }) => {
-      const limit = Number(query.limit ?? usualPage);
-      const page = { isRevoked: query.state === "revoked", after: query.cursor ?? null, limit: limit + 1 };
-      const rows = await listTokens(database, actor.accountId, page);
-      const items = rows.slice(0, limit).map(describeToken);
-      return jsonAnswer({ items, ...(rows.length > limit ? { next_cursor: items.at(-1)?.id } : {}) });
-    }) },
-  { method: "POST", path: "/api/secrets/tokens", access: "fresh", scope: "tokens:write", summary: "Make a token; its value is in this answer and in no other", answers: { 201: { json: issuedToken } },
-    ...takes({ body: newToken }, async (call, parts) => {
-      const once = readOnce(call, parts.serverKeys);
-      return answerIssued(await mintToken(call.actor, { wish: readWish(call.body), once }, parts), 201);
-    }) },
-  { method: "GET", path: "/api/secrets/tokens/self", access: "actor", scope: "any", summary: "The token that asks", answers: { 200: { json: apiToken } },
-    handle: async ({ actor }, { database }) => {
-      if (actor.kind !== "token") throw requestFailure({ kind: "not-found" });
-      return jsonAnswer(describeToken(await readBack(database, actor.accountId, actor.id)));
-    } },
-  { method: "POST", path: "/api/secrets/tokens/leaked", access: "public", addressLimit: { name: "leaked", perMinute: leakReportsPerMinute }, summary: "End tokens that were found where they should not be", answers: { 200: { json: leakedTokensAnswer } },
-    ...takes({ body: leakedTokens }, async ({ body }, parts) => jsonAnswer(await revokeLeaked(body.tokens, parts))) },
-  { method: "GET", path: "/api/secrets/tokens/:token", access: "actor", scope: "tokens:read", summary: "One token", answers: { 200: { json: apiToken } },
-    handle: async ({ actor, parameters }, { database }) =>
-      jsonAnswer(describeToken(await readBack(database, actor.accountId, readId(parameters["token"])))) },
-  { method: "PATCH", path: "/api/secrets/tokens/:token", access: "actor", scope: "tokens:write", summary: "Give a token another name", answers: { 200: { json: apiToken } },
-    ...takes({ body: tokenChange }, async (call, parts) => {
-      const tokenId = readId(call.parameters["token"]);
-      const once = readOnce(call, parts.serverKeys);
-      return jsonAnswer(describeToken(await renameToken(call.actor, { tokenId, name: call.body.name, once }, parts)));
-    }) },
-  { method: "DELETE", path: "/api/secrets/tokens/:token", access: "actor", scope: "tokens:write", summary: "Revoke a token and those made with it; with wait=all, answer when no node takes it any more", answers: { 204: "empty" },
-    ...takes({ query: revocationQuery }, async (call, parts) => {
-      const tokenId = readId(call.parameters["token"]);
-      const once = readOnce(call, parts.serverKeys);
-      await revokeToken(call.actor, { tokenId, waitsForAll: call.query.wait === "all", once }, parts);
-      return { status: 204 };
-    }) },
-  { method: "POST", path: "/api/secrets/tokens/:token/rotate", access: "fresh", scope: "tokens:write", summary: "Give a token a new value; the old one holds for grace_seconds", answers: { 200: { json: issuedToken } },
-    ...takes({ body: tokenRotation }, async (call, parts) => {
-      const tokenId = readId(call.parameters["token"]);
-      const rotation = { tokenId, graceSeconds: call.body.grace_seconds ?? 0, once: readOnce(call, parts.serverKeys) };
-      return answerIssued(await rotateToken(call.actor, rotation, parts), 200);
-    }) },
-];
+export async function handleListTokens(
+  { actor, query }: QueryRequest<typeof tokenQuery>,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  const limit = Number(query.limit ?? defaultPageItems);
+  const page = { isRevoked: query.state === "revoked", after: query.cursor ?? null, limit: limit + 1 };
+  const rows = await listTokens(database, actor.accountId, page);
+  const items = rows.slice(0, limit).map(describeToken);
+  return jsonResponse({ items, ...(rows.length > limit ? { next_cursor: items.at(-1)?.id } : {}) });
+}
 
-function readWish({ name, scopes, vault_ids, paths, addresses, expires_at }: NewToken): TokenWish {
+export async function handleCreateToken(
+  request: BodyRequest<typeof newToken>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const spec = readSpec(request.body);
+  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  return issuedResponse(await createToken(request.actor, { spec, idempotencyKey }, dependencies), 201);
+}
+
+export async function handleGetOwnToken(
+  { actor }: KeepRequest,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  if (actor.kind !== "token") throw requestFailure({ kind: "not-found" });
+  return jsonResponse(describeToken(await getToken(database, actor.accountId, actor.id)));
+}
+
+export async function handleReportLeakedTokens(
+  { body }: BodyRequest<typeof leakedTokens>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  return jsonResponse(await revokeLeaked(body.tokens, dependencies));
+}
+
+export async function handleGetToken(
+  { actor, parameters }: KeepRequest,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  const tokenId = readId(parameters["token"]);
+  return jsonResponse(describeToken(await getToken(database, actor.accountId, tokenId)));
+}
+
+export async function handleRenameToken(
+  request: BodyRequest<typeof tokenChange>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const tokenId = readId(request.parameters["token"]);
+  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const renaming = { tokenId, name: request.body.name, idempotencyKey };
+  return jsonResponse(describeToken(await renameToken(request.actor, renaming, dependencies)));
+}
+
+export async function handleRevokeToken(
+  request: QueryRequest<typeof revocationQuery>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const tokenId = readId(request.parameters["token"]);
+  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const waitsForAll = request.query.wait === "all";
+  await revokeToken(request.actor, { tokenId, waitsForAll, idempotencyKey }, dependencies);
+  return { status: 204 };
+}
+
+export async function handleRotateToken(
+  request: BodyRequest<typeof tokenRotation>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const tokenId = readId(request.parameters["token"]);
+  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const rotation = { tokenId, graceSeconds: request.body.grace_seconds ?? 0, idempotencyKey };
+  return issuedResponse(await rotateToken(request.actor, rotation, dependencies), 200);
+}
+
+function readSpec({ name, scopes, vault_ids, paths, addresses, expires_at }: NewToken): TokenSpec {
   return {
     name,
     scopes,
@@ -85,8 +108,8 @@ function readWish({ name, scopes, vault_ids, paths, addresses, expires_at }: New
   };
 }
 
-function answerIssued({ token, value }: IssuedToken, status: number): Answer {
-  return jsonAnswer({ ...describeToken(token), value }, status);
+function issuedResponse({ token, value }: IssuedToken, status: number): HttpResponse {
+  return jsonResponse({ ...describeToken(token), value }, status);
 }
 
 function describeToken(row: TokenRow): ApiToken {
@@ -94,7 +117,7 @@ function describeToken(row: TokenRow): ApiToken {
     id: row.id,
     name: row.name,
     fingerprint: fingerprintOf(row.tokenHash),
-    scopes: row.scopes.flatMap((word) => readScope(word) ?? []),
+    scopes: row.scopes.flatMap((scope) => parseScope(scope) ?? []),
     vault_ids: row.vaultIds === null ? null : [...row.vaultIds],
     paths: row.paths === null ? null : [...row.paths],
     addresses: row.addresses === null ? null : [...row.addresses],
@@ -105,12 +128,12 @@ function describeToken(row: TokenRow): ApiToken {
     last_used_at: row.lastUsedAt?.toISOString() ?? null,
     last_used_address: row.lastUsedAddress,
     revoked_at: row.revokedAt?.toISOString() ?? null,
-    revoke_reason: reasonOf(row.revokeReason),
+    revoke_reason: parseRevokeReason(row.revokeReason),
   };
 }
 
-const reasons = ["asked", "leaked", "account-deleted", "parent-revoked"] as const;
+const revokeReasons = ["asked", "leaked", "account-deleted", "parent-revoked"] as const;
 
-function reasonOf(word: string | null): ApiToken["revoke_reason"] {
-  return reasons.find((reason) => reason === word) ?? null;
+function parseRevokeReason(text: string | null): ApiToken["revoke_reason"] {
+  return revokeReasons.find((reason) => reason === text) ?? null;
 }

@@ -1,29 +1,29 @@
 import { LRUCache } from "lru-cache";
 import type { Actor } from "../authorization/actor.ts";
-import { atMost } from "../cache-options.ts";
+import { maxEntries } from "../cache-options.ts";
 import type { Database } from "../database/open-database.ts";
-import { type TokenUseRow, writeLastUsed } from "./queries.ts";
+import { type TokenUseRow, updateLastUsed } from "./queries.ts";
 
-/** When each token was last used and from where; written down at most once a minute, and at the end. */
+/** Records when and from where each token was last used; written to the database once a minute and on shutdown. */
 export type LastUsed = AsyncDisposable & {
-  note(actor: Pick<Actor, "accountId" | "id" | "address">): void;
+  record(actor: Pick<Actor, "accountId" | "id" | "address">): void;
   flush(): Promise<void>;
 };
 
 const flushMilliseconds = 60_000;
-const mostTokens = 100_000;
+const maxTokens = 100_000;
 
 export function createLastUsed(database: Pick<Database, "inAccount">, databaseNow: () => number): LastUsed {
-  let uses = new LRUCache<string, TokenUseRow & { readonly accountId: string }>({ ...atMost(mostTokens) });
+  let uses = new LRUCache<string, TokenUseRow & { readonly accountId: string }>({ ...maxEntries(maxTokens) });
   let flushing = Promise.resolve();
   const writeAll = async (): Promise<void> => {
-    const noted = [...uses.values()];
-    uses = new LRUCache({ ...atMost(mostTokens) });
-    const byAccount = Map.groupBy(noted, ({ accountId }) => accountId);
+    const recorded = [...uses.values()];
+    uses = new LRUCache({ ...maxEntries(maxTokens) });
+    const byAccount = Map.groupBy(recorded, ({ accountId }) => accountId);
     for (const [accountId, rows] of byAccount) {
-      // What cannot be written is lost: it is for people to look at, and decides nothing.
+      // A failed write is dropped: the data is informational only.
       await database
-        .inAccount(accountId, (transaction) => writeLastUsed(transaction, accountId, rows))
+        .inAccount(accountId, (transaction) => updateLastUsed(transaction, accountId, rows))
         .catch(() => undefined);
     }
   };
@@ -34,7 +34,7 @@ export function createLastUsed(database: Pick<Database, "inAccount">, databaseNo
   const timer = setInterval(() => void flush(), flushMilliseconds);
   timer.unref();
   return {
-    note: ({ accountId, id, address }) =>
+    record: ({ accountId, id, address }) =>
       void uses.set(id, { accountId, id, address, at: new Date(databaseNow()) }),
     flush,
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,7 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 
-/** What a token may, as its row says it. Null limits nothing. */
+/** A token's grant as stored; null means unrestricted. */
 export type StoredGrant = {
   readonly scopes: readonly string[];
   readonly vaultIds: readonly string[] | null;
@@ -10,7 +10,7 @@ export type StoredGrant = {
   readonly expiresAt: Date | null;
 };
 
-/** A token that holds now. */
+/** A currently valid token. */
 export type StoredToken = StoredGrant & {
   readonly accountId: string;
   readonly id: string;
@@ -18,16 +18,18 @@ export type StoredToken = StoredGrant & {
 };
 
 const grantColumns = `scopes, vault_ids AS "vaultIds", paths, addresses, expires_at AS "expiresAt"`;
-/** Who waits for the database longer than this is told that it is away. */
-const patience = { query_timeout: 3000 };
+/** Requests that wait longer fail with "database unavailable". */
+const queryTimeout = { query_timeout: 3000 };
 
-/** Where the token is, then what it may: two statements, because they may be on two servers one day. */
+/**
+ * Finds the account by the hash, then the token in it. Two statements, so that accounts can be on different servers.
+ */
 export async function findToken(
   database: Pick<Database, "ask" | "askInAccount">,
   tokenHash: Buffer,
 ): Promise<StoredToken | undefined> {
   const [route] = await database.ask<TokenRoute & { validUntil: Date | null }>({
-    ...patience,
+    ...queryTimeout,
     name: "find-token-route",
     text: `SELECT account_id AS "accountId", token_id AS "tokenId", valid_until AS "validUntil" FROM token_route WHERE token_hash = $1 AND (valid_until IS NULL OR valid_until > now())`,
     values: [tokenHash],
@@ -35,7 +37,7 @@ export async function findToken(
   if (route === undefined) return undefined;
   const { accountId, tokenId, validUntil } = route;
   const [row] = await database.askInAccount<StoredGrant & { id: string }>(accountId, {
-    ...patience,
+    ...queryTimeout,
     name: "find-token",
     text: `SELECT token.id, ${grantColumns} FROM live_token AS token JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2`,
     values: [tokenId],
@@ -45,19 +47,19 @@ export async function findToken(
 
 export type TokenRoute = { readonly accountId: string; readonly tokenId: string };
 
-/** Of those among the hashes that hold now. */
+/** Routes of the currently valid hashes. */
 export function findRoutes(
   database: Pick<Database, "ask">,
   hashes: readonly Buffer[],
 ): Promise<readonly TokenRoute[]> {
   return database.ask<TokenRoute>({
-    ...patience,
+    ...queryTimeout,
     text: `SELECT account_id AS "accountId", token_id AS "tokenId" FROM token_route WHERE token_hash = ANY ($1) AND (valid_until IS NULL OR valid_until > now())`,
     values: [hashes],
   });
 }
 
-/** A token as its owner sees it. */
+/** Everything about a token except its value. */
 export type TokenRow = StoredGrant & {
   readonly id: string;
   readonly name: string;
@@ -79,7 +81,7 @@ export type TokenPage = {
   readonly limit: number;
 };
 
-/** In the order of their making. */
+/** In order of creation. */
 export function listTokens(
   database: Pick<Database, "askInAccount">,
   accountId: string,
@@ -104,7 +106,10 @@ export async function readTokenRow(
   return row;
 }
 
-/** Tokens of an account are made and revoked one at a time: none is made beside the end of the one that makes it. */
+/**
+ * Serializes creation and revocation per account, so that a token cannot be created while its parent is being
+ * revoked.
+ */
 export async function lockTokens(transaction: Transaction, accountId: string): Promise<void> {
   await transaction.query({
     name: "lock-tokens",
@@ -125,11 +130,11 @@ export async function readTokenState(
     text: `SELECT count(*)::integer AS live, coalesce(bool_or(id = $2), false) AS "isParentLive", clock_timestamp() AS now FROM live_token WHERE account_id = $1`,
     values: [accountId, parentId],
   });
-  if (row === undefined) throw new Error("One row was asked for");
+  if (row === undefined) throw new Error("Aggregate query returned no row");
   return row;
 }
 
-/** How many of these vaults there are. */
+/** How many of these vaults exist. */
 export async function countVaults(
   transaction: Transaction,
   accountId: string,
@@ -142,7 +147,7 @@ export async function countVaults(
   return row?.count ?? 0;
 }
 
-export type TokenToStore = StoredGrant & {
+export type NewTokenRow = StoredGrant & {
   readonly accountId: string;
   readonly id: string;
   readonly name: string;
@@ -151,7 +156,7 @@ export type TokenToStore = StoredGrant & {
   readonly createdBy: string;
 };
 
-export async function insertToken(transaction: Transaction, token: TokenToStore): Promise<void> {
+export async function insertToken(transaction: Transaction, token: NewTokenRow): Promise<void> {
   await transaction.query({
     name: "insert-token",
     text: "INSERT INTO api_token (account_id, id, name, token_hash, scopes, vault_ids, paths, addresses, expires_at, parent_id, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
@@ -184,32 +189,32 @@ export async function insertRoute(
   });
 }
 
-/** Values before this one hold for so long from now, unless they end sooner. */
-export async function endOlderRoutes(
+/** Earlier values expire after the grace period, or sooner if they already have an expiry. */
+export async function expireOlderRoutes(
   transaction: Transaction,
   { accountId, tokenId }: TokenRoute,
   graceSeconds: number,
 ): Promise<void> {
   await transaction.query({
-    name: "end-token-routes",
+    name: "expire-token-routes",
     text: "UPDATE token_route SET valid_until = least(valid_until, now() + make_interval(secs => $3)) WHERE account_id = $1 AND token_id = $2 AND (valid_until IS NULL OR valid_until > now())",
     values: [accountId, tokenId, graceSeconds],
   });
 }
 
-export async function writeNewValue(
+export async function updateTokenHash(
   transaction: Transaction,
   { accountId, tokenId }: TokenRoute,
   tokenHash: Buffer,
 ): Promise<void> {
   await transaction.query({
-    name: "write-token-value",
+    name: "update-token-hash",
     text: "UPDATE api_token SET token_hash = $3, rotated_at = now() WHERE account_id = $1 AND id = $2",
     values: [accountId, tokenId, tokenHash],
   });
 }
 
-export async function writeTokenName(
+export async function updateTokenName(
   transaction: Transaction,
   { accountId, tokenId }: TokenRoute,
   name: string,
@@ -220,7 +225,7 @@ export async function writeTokenName(
   });
 }
 
-/** Whether the second is the first, or was made with it, at whatever remove. */
+/** Whether the second token is the first or one of its descendants. */
 export async function isDescendant(
   transaction: Transaction,
   { accountId, tokenId }: TokenRoute,
@@ -233,16 +238,16 @@ export async function isDescendant(
   return rows.length > 0;
 }
 
-export type EndedToken = { readonly id: string; readonly reason: string };
+export type RevokedToken = { readonly id: string; readonly reason: string };
 
-/** This token and all that were made with it; gives those that held until now. */
-export function endTokens(
+/** Revokes the token and its descendants; returns those that were still active. */
+export function revokeTokens(
   transaction: Transaction,
   { accountId, tokenId }: TokenRoute,
   reason: "asked" | "leaked",
-): Promise<readonly EndedToken[]> {
-  return transaction.query<EndedToken>({
-    name: "end-tokens",
+): Promise<readonly RevokedToken[]> {
+  return transaction.query<RevokedToken>({
+    name: "revoke-tokens",
     text: "WITH RECURSIVE family AS (SELECT id FROM api_token WHERE account_id = $1 AND id = $2 UNION SELECT child.id FROM api_token AS child JOIN family ON child.parent_id = family.id WHERE child.account_id = $1) UPDATE api_token AS token SET revoked_at = now(), revoke_reason = CASE WHEN token.id = $2 THEN $3 ELSE 'parent-revoked' END FROM family WHERE token.account_id = $1 AND token.id = family.id AND token.revoked_at IS NULL RETURNING token.id, token.revoke_reason AS reason",
     values: [accountId, tokenId, reason],
   });
@@ -250,13 +255,13 @@ export function endTokens(
 
 export type TokenUseRow = { readonly id: string; readonly at: Date; readonly address: string };
 
-export async function writeLastUsed(
+export async function updateLastUsed(
   transaction: Transaction,
   accountId: string,
   uses: readonly TokenUseRow[],
 ): Promise<void> {
   await transaction.query({
-    name: "write-last-used",
+    name: "update-last-used",
     text: "UPDATE api_token AS token SET last_used_at = used.at, last_used_address = used.address FROM unnest($2::uuid[], $3::timestamptz[], $4::text[]) AS used (id, at, address) WHERE token.account_id = $1 AND token.id = used.id AND (token.last_used_at IS NULL OR token.last_used_at < used.at)",
     values: [
       accountId,

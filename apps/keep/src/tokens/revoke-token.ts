@@ -1,72 +1,81 @@
 import type { Recorded } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
-import { awaitForgotten } from "../cluster/await-revocation.ts";
-import { tellNodes } from "../cluster/queries.ts";
+import { awaitRevocation } from "../cluster/await-revocation.ts";
+import { notifyNodes } from "../cluster/queries.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
-import { changeOnce, type Once } from "../idempotency/change-once.ts";
-import type { TokenParts } from "./mint-token.ts";
-import { endTokens, findRoutes, lockTokens, readTokenRow, type TokenRoute } from "./queries.ts";
-import { hashToken, readToken } from "./token-format.ts";
+import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempotent.ts";
+import type { TokenDependencies } from "./create-token.ts";
+import { findRoutes, lockTokens, readTokenRow, revokeTokens, type TokenRoute } from "./queries.ts";
+import { hashToken, parseToken } from "./token-format.ts";
 
-export type RevokeParts = TokenParts & { readonly database: Pick<Database, "ask" | "inAccount"> };
+export type RevokeDependencies = TokenDependencies & {
+  readonly database: Pick<Database, "ask" | "inAccount">;
+};
 
 type Revocation = {
   readonly tokenId: string;
-  /** Whether to settle only when no node takes the token any more. */
+  /** Whether to resolve only once no node accepts the token. */
   readonly waitsForAll: boolean;
-  readonly once: Once | undefined;
+  readonly idempotencyKey: IdempotencyKey | undefined;
 };
 
-/** The token and all that were made with it end; one that has ended before stays as it is. */
+/** Revokes the token and its descendants; an already revoked token keeps its reason and time. */
 export async function revokeToken(
   actor: Actor,
-  { tokenId, waitsForAll, once }: Revocation,
-  parts: RevokeParts,
+  { tokenId, waitsForAll, idempotencyKey }: Revocation,
+  dependencies: RevokeDependencies,
 ): Promise<void> {
-  const place = { accountId: actor.accountId, tokenId };
-  await changeOnce(parts.database, { actor, once }, async (transaction) => {
-    const row = await readTokenRow(transaction, place);
+  const tokenRoute = { accountId: actor.accountId, tokenId };
+  await runIdempotent(dependencies.database, { actor, idempotencyKey }, async (transaction) => {
+    const row = await readTokenRow(transaction, tokenRoute);
     if (row === undefined) throw requestFailure({ kind: "not-found" });
-    await endFamily(transaction, { place, reason: "asked", by: actor }, parts);
+    await revokeWithDescendants(transaction, { tokenRoute, reason: "asked", by: actor }, dependencies);
     return {};
   });
-  if (waitsForAll) await awaitForgotten(parts.database);
+  if (waitsForAll) await awaitRevocation(dependencies.database);
 }
 
-export type LeakReport = { readonly checked: number; readonly revoked: number };
+export type LeakResult = { readonly checked: number; readonly revoked: number };
 
-/** Ends every token among the texts, whoever brings them: who has a token could use it, so they may as well end it. */
-export async function revokeLeaked(texts: readonly string[], parts: RevokeParts): Promise<LeakReport> {
+/** Revokes every valid token among the texts, without authentication: anyone who holds a token could also use it. */
+export async function revokeLeaked(
+  texts: readonly string[],
+  dependencies: RevokeDependencies,
+): Promise<LeakResult> {
   const distinct = new Set(texts.map((text) => text.trim()));
-  const hashes = [...distinct].flatMap((text) => readToken(text) ?? []).map(hashToken);
-  const routes = hashes.length === 0 ? [] : await findRoutes(parts.database, hashes);
+  const hashes = [...distinct].flatMap((text) => parseToken(text) ?? []).map(hashToken);
+  const routes = hashes.length === 0 ? [] : await findRoutes(dependencies.database, hashes);
   let revoked = 0;
-  for (const place of new Map(routes.map((route) => [route.tokenId, route])).values()) {
-    const ended = await parts.database.inAccount(place.accountId, (transaction) =>
-      endFamily(transaction, { place, reason: "leaked", by: "server" }, parts),
+  for (const tokenRoute of new Map(routes.map((route) => [route.tokenId, route])).values()) {
+    const count = await dependencies.database.inAccount(tokenRoute.accountId, (transaction) =>
+      revokeWithDescendants(transaction, { tokenRoute, reason: "leaked", by: "server" }, dependencies),
     );
-    if (ended > 0) revoked += 1;
+    if (count > 0) revoked += 1;
   }
   return { checked: texts.length, revoked };
 }
 
-type Ending = { readonly place: TokenRoute; readonly reason: "asked" | "leaked"; readonly by: Recorded };
+type RevocationOptions = {
+  readonly tokenRoute: TokenRoute;
+  readonly reason: "asked" | "leaked";
+  readonly by: Recorded;
+};
 
-/** Gives how many held until now. */
-async function endFamily(
+/** Returns how many tokens were revoked. */
+async function revokeWithDescendants(
   transaction: Transaction,
-  { place, reason, by }: Ending,
-  { audit }: Pick<TokenParts, "audit">,
+  { tokenRoute, reason, by }: RevocationOptions,
+  { audit }: Pick<TokenDependencies, "audit">,
 ): Promise<number> {
-  await lockTokens(transaction, place.accountId);
-  const ended = await endTokens(transaction, place, reason);
-  for (const token of ended) {
+  await lockTokens(transaction, tokenRoute.accountId);
+  const revokedTokens = await revokeTokens(transaction, tokenRoute, reason);
+  for (const token of revokedTokens) {
     const event = { type: "token-revoked", token: token.id, reason: token.reason } as const;
-    await audit.record(transaction, { chain: place.accountId, by, event });
+    await audit.record(transaction, { chain: tokenRoute.accountId, by, event });
   }
-  const revoked = ended.map(({ id }) => ({ kind: "token", subjectId: id }) as const);
-  if (revoked.length > 0) await tellNodes(transaction, place.accountId, revoked);
-  return ended.length;
+  const revoked = revokedTokens.map(({ id }) => ({ kind: "token", subjectId: id }) as const);
+  if (revoked.length > 0) await notifyNodes(transaction, tokenRoute.accountId, revoked);
+  return revokedTokens.length;
 }

@@ -1,35 +1,40 @@
-import { refuseUnlessMet } from "../conditions.ts";
-import type { Changed } from "../idempotency/change-once.ts";
-import { type AskedChange, type ChangeParts, changeVault, type VaultChange } from "./change-vault.ts";
+import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
+import { assertPreconditions } from "../preconditions.ts";
+import {
+  type ChangeDependencies,
+  type ChangeRequest,
+  changeVault,
+  type VaultChange,
+} from "./change-vault.ts";
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
 import { updateVault, type VaultSettings } from "./queries.ts";
 
-/** What is left out stays as it was. */
-export function changeSettings(
-  { conditions, ...asked }: AskedChange,
+/** Omitted settings keep their value. */
+export function updateSettings(
+  { preconditions, ...request }: ChangeRequest,
   wanted: Partial<VaultSettings>,
-  parts: ChangeParts,
-): Promise<Changed<VaultDetail>> {
-  return changeVault(asked, parts, async (change) => {
-    const { vault, place, transaction } = change;
-    refuseUnlessMet(conditions, vaultTarget(change));
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<VaultDetail>> {
+  return changeVault(request, dependencies, async (change) => {
+    const { vault, vaultRef, transaction } = change;
+    assertPreconditions(preconditions, vaultPreconditionTarget(change));
     const settings = {
       name: wanted.name ?? vault.name,
-      demandsPreconditions: wanted.demandsPreconditions ?? vault.demands_preconditions,
-      mostVersions: wanted.mostVersions ?? vault.most_versions,
+      requiresPreconditions: wanted.requiresPreconditions ?? vault.demands_preconditions,
+      maxVersions: wanted.maxVersions ?? vault.most_versions,
     };
-    await updateVault(transaction, place, settings);
+    await updateVault(transaction, vaultRef, settings);
     await change.record({ type: "vault-changed", vault: vault.id, name: settings.name });
     return describeVaultDetail({
       ...vault,
       name: settings.name,
-      demands_preconditions: settings.demandsPreconditions,
-      most_versions: settings.mostVersions,
+      demands_preconditions: settings.requiresPreconditions,
+      most_versions: settings.maxVersions,
     });
   });
 }
 
-/** What conditions on the vault itself are held against: it as it was before this change was counted. */
-export function vaultTarget({ vault }: Pick<VaultChange, "vault">) {
-  return { revision: vault.revision - 1, isDemanded: vault.demands_preconditions };
+/** Preconditions on the vault refer to its revision before this change incremented it. */
+export function vaultPreconditionTarget({ vault }: Pick<VaultChange, "vault">) {
+  return { revision: vault.revision - 1, isRequired: vault.demands_preconditions };
 }

@@ -1,99 +1,102 @@
 import type { AuditEntry, AuditLog, Recorded, Subject } from "../audit/audit-log.ts";
 import type { AuditEvent } from "../audit/events.ts";
 import type { Actor } from "../authorization/actor.ts";
-import type { Conditions } from "../conditions.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
-import { type Changed, changeOnce, type Once } from "../idempotency/change-once.ts";
-import type { DataKey, VaultKeys, VaultPlace } from "../keys/vault-keys.ts";
+import { type IdempotencyKey, type IdempotentResult, runIdempotent } from "../idempotency/run-idempotent.ts";
+import type { DataKey, VaultKeys, VaultRef } from "../keys/vault-keys.ts";
+import type { Preconditions } from "../preconditions.ts";
 import { lockVault, setRevision, type VaultDetailRow } from "./queries.ts";
 
-/** What somebody asks for: a change in one vault, once, and under these conditions. */
-export type AskedChange = {
+/** A requested change in one vault. */
+export type ChangeRequest = {
   readonly actor: Actor;
   readonly vaultId: string;
-  readonly once: Once | undefined;
-  readonly conditions: Conditions;
+  readonly idempotencyKey: IdempotencyKey | undefined;
+  readonly preconditions: Preconditions;
 };
 
-export type ChangeParts = {
+export type ChangeDependencies = {
   readonly database: Pick<Database, "inAccount">;
   readonly vaultKeys: VaultKeys;
   readonly audit: AuditLog;
 };
 
-/** A change under way. The vault's row is locked: until the transaction ends nobody else changes anything in it. */
+/**
+ * A change in progress. The vault's row is locked, so changes in one vault are serialized until the transaction ends.
+ */
 export type VaultChange = {
   readonly transaction: Transaction;
-  readonly place: VaultPlace;
+  readonly vaultRef: VaultRef;
   readonly by: Recorded;
-  /** As it is now, this change counted. */
+  /** The vault's row, with the revision already incremented for this change. */
   readonly vault: VaultDetailRow;
-  /** The vault's revision for one thing that changes; each thing takes its own. */
-  takeRevision(): number;
-  /** The last one taken: the vault's as soon as this change is stored. */
+  /** A new revision for one changed row; every changed row gets its own. */
+  nextRevision(): number;
+  /** The last assigned revision, which becomes the vault's. */
   latestRevision(): number;
-  /** The data key that new values are sealed with. */
+  /** The data key that encrypts new values. */
   activeKey(): Promise<DataKey>;
-  /** The data key that a row names. */
-  keyOf(version: number): Promise<DataKey>;
-  /** On the vault's chain. */
+  /** The data key of this version. */
+  dataKey(version: number): Promise<DataKey>;
+  /** Records an event on the vault's audit chain. */
   record(event: AuditEvent, subject?: Subject): Promise<void>;
 };
 
-/** Vaults of which kind may be changed; a deleted one looks as if it were not there unless it is asked for. */
+/** The state that a vault must be in; otherwise it is not found. */
 export type VaultState = "live" | "deleted" | "any";
 
 export function changeVault<Result>(
-  { actor, vaultId, once }: Omit<AskedChange, "conditions">,
-  parts: ChangeParts,
+  { actor, vaultId, idempotencyKey }: Omit<ChangeRequest, "preconditions">,
+  dependencies: ChangeDependencies,
   work: (change: VaultChange) => Promise<Result>,
-): Promise<Changed<Result>> {
-  const place = { accountId: actor.accountId, vaultId };
-  return changeOnce(parts.database, { actor, once }, (transaction) =>
-    changeInTransaction(transaction, { place, by: actor, state: "live", parts }, work),
+): Promise<IdempotentResult<Result>> {
+  const vaultRef = { accountId: actor.accountId, vaultId };
+  return runIdempotent(dependencies.database, { actor, idempotencyKey }, (transaction) =>
+    changeInTransaction(transaction, { vaultRef, by: actor, state: "live", dependencies }, work),
   );
 }
 
-export type ChangeFrame = {
-  readonly place: VaultPlace;
+export type ChangeContext = {
+  readonly vaultRef: VaultRef;
   readonly by: Recorded;
   readonly state: VaultState;
-  readonly parts: Pick<ChangeParts, "vaultKeys" | "audit">;
+  readonly dependencies: Pick<ChangeDependencies, "vaultKeys" | "audit">;
 };
 
-/** In a transaction of the caller's. */
+/** As `changeVault`, in the caller's transaction. */
 export async function changeInTransaction<Result>(
   transaction: Transaction,
-  { place, by, state, parts }: ChangeFrame,
+  { vaultRef, by, state, dependencies }: ChangeContext,
   work: (change: VaultChange) => Promise<Result>,
 ): Promise<Result> {
-  const vault = await lockVault(transaction, place);
+  const vault = await lockVault(transaction, vaultRef);
   const found = vault?.deleted_at === null ? "live" : "deleted";
   if (vault === undefined || (state !== "any" && state !== found))
     throw requestFailure({ kind: "not-found" });
-  let taken = vault.revision - 1;
+  let revision = vault.revision - 1;
   let active: Promise<DataKey> | undefined;
   const result = await work({
     transaction,
-    place,
+    vaultRef,
     by,
     vault,
-    takeRevision: () => (taken += 1),
-    latestRevision: () => Math.max(taken, vault.revision),
-    activeKey: () => (active ??= parts.vaultKeys.active(transaction, place)),
-    keyOf: (version) => parts.vaultKeys.ofVersionWithin(transaction, place, version),
-    record: (event, subject) => parts.audit.record(transaction, entryOf({ place, by }, event, subject)),
+    nextRevision: () => (revision += 1),
+    latestRevision: () => Math.max(revision, vault.revision),
+    activeKey: () => (active ??= dependencies.vaultKeys.active(transaction, vaultRef)),
+    dataKey: (version) => dependencies.vaultKeys.ofVersionWithin(transaction, vaultRef, version),
+    record: (event, subject) =>
+      dependencies.audit.record(transaction, auditEntry({ vaultRef, by }, event, subject)),
   });
-  if (taken > vault.revision) await setRevision(transaction, place, taken);
+  if (revision > vault.revision) await setRevision(transaction, vaultRef, revision);
   return result;
 }
 
-function entryOf(
-  { place, by }: Pick<ChangeFrame, "place" | "by">,
+function auditEntry(
+  { vaultRef, by }: Pick<ChangeContext, "vaultRef" | "by">,
   event: AuditEvent,
   subject: Subject | undefined,
 ): AuditEntry {
-  return { chain: place.vaultId, by, event, ...(subject === undefined ? {} : { subject }) };
+  return { chain: vaultRef.vaultId, by, event, ...(subject === undefined ? {} : { subject }) };
 }

@@ -1,100 +1,107 @@
 import type { AuditEvent } from "../audit/events.ts";
-import { tellNodes } from "../cluster/queries.ts";
-import { refuseUnlessMet } from "../conditions.ts";
+import { notifyNodes } from "../cluster/queries.ts";
 import { requestFailure } from "../failures.ts";
-import { type Changed, changeOnce } from "../idempotency/change-once.ts";
-import type { VaultPlace } from "../keys/vault-keys.ts";
-import { vaultTarget } from "./change-settings.ts";
+import { type IdempotentResult, runIdempotent } from "../idempotency/run-idempotent.ts";
+import type { VaultRef } from "../keys/vault-keys.ts";
+import { assertPreconditions } from "../preconditions.ts";
+import { vaultPreconditionTarget } from "./change-settings.ts";
 import {
-  type AskedChange,
-  type ChangeParts,
+  type ChangeDependencies,
+  type ChangeRequest,
   changeInTransaction,
   type VaultChange,
   type VaultState,
 } from "./change-vault.ts";
-import { refuseOneVaultTooMany } from "./create-vault.ts";
+import { assertVaultQuota } from "./create-vault.ts";
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
-import { isVaultDue, removeVault, setVaultEnd } from "./queries.ts";
+import { deleteVaultRows, isVaultPurgeDue, setVaultDeletion } from "./queries.ts";
 
-/** A vault that waits for its end does so for this long. */
-const keptDays = 30;
+/** How long a soft-deleted vault can be restored. */
+const retentionDays = 30;
 
-/** Not there for anybody from now on, and gone for good after a while. */
-export async function deleteVault(asked: AskedChange, parts: ChangeParts): Promise<void> {
-  await changeWhole(asked, { parts, state: "live" }, async (change) => {
-    refusePersonal(change);
-    refuseUnlessMet(asked.conditions, vaultTarget(change));
-    await setVaultEnd(change.transaction, change.place, keptDays);
-    await recordOnBoth(change, { type: "vault-deleted", vault: change.place.vaultId }, parts);
+/** Soft delete: hidden at once, purged after the retention period. */
+export async function deleteVault(request: ChangeRequest, dependencies: ChangeDependencies): Promise<void> {
+  await changeVaultInState(request, { dependencies, state: "live" }, async (change) => {
+    assertNotPersonal(change);
+    assertPreconditions(request.preconditions, vaultPreconditionTarget(change));
+    await setVaultDeletion(change.transaction, change.vaultRef, retentionDays);
+    await recordOnBothChains(change, { type: "vault-deleted", vault: change.vaultRef.vaultId }, dependencies);
     return null;
   });
 }
 
-/** Gone for good at once, whether it waited for its end or not: with its keys nothing of it opens any more. */
-export async function purgeVault(asked: AskedChange, parts: ChangeParts): Promise<void> {
-  await changeWhole(asked, { parts, state: "any" }, async (change) => {
-    refusePersonal(change);
-    refuseUnlessMet(asked.conditions, vaultTarget(change));
-    await purge(change, parts);
+/** Deletes permanently, whether live or soft-deleted. Without its keys, no copy of its data can be decrypted. */
+export async function purgeVault(request: ChangeRequest, dependencies: ChangeDependencies): Promise<void> {
+  await changeVaultInState(request, { dependencies, state: "any" }, async (change) => {
+    assertNotPersonal(change);
+    assertPreconditions(request.preconditions, vaultPreconditionTarget(change));
+    await purge(change, dependencies);
     return null;
   });
 }
 
-/** The server's own doing, when its time is over. False when it was brought back, or is gone already. */
-export function purgeDueVault(place: VaultPlace, parts: ChangeParts): Promise<boolean> {
-  return parts.database.inAccount(place.accountId, async (transaction) => {
-    if (!(await isVaultDue(transaction, place))) return false;
+/** Run by the server after the retention period. False when the vault was restored or is already gone. */
+export function purgeExpiredVault(vaultRef: VaultRef, dependencies: ChangeDependencies): Promise<boolean> {
+  return dependencies.database.inAccount(vaultRef.accountId, async (transaction) => {
+    if (!(await isVaultPurgeDue(transaction, vaultRef))) return false;
     return changeInTransaction(
       transaction,
-      { place, by: "server", state: "deleted", parts },
+      { vaultRef, by: "server", state: "deleted", dependencies },
       async (change) => {
-        await purge(change, parts);
+        await purge(change, dependencies);
         return true;
       },
     );
   });
 }
 
-export function restoreVault(asked: AskedChange, parts: ChangeParts): Promise<Changed<VaultDetail>> {
-  return changeWhole(asked, { parts, state: "deleted" }, async (change) => {
-    refuseUnlessMet(asked.conditions, vaultTarget(change));
-    await refuseOneVaultTooMany(change.transaction, change.place.accountId);
-    await setVaultEnd(change.transaction, change.place, null);
-    await recordOnBoth(change, { type: "vault-restored", vault: change.place.vaultId }, parts);
+export function restoreVault(
+  request: ChangeRequest,
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<VaultDetail>> {
+  return changeVaultInState(request, { dependencies, state: "deleted" }, async (change) => {
+    assertPreconditions(request.preconditions, vaultPreconditionTarget(change));
+    await assertVaultQuota(change.transaction, change.vaultRef.accountId);
+    await setVaultDeletion(change.transaction, change.vaultRef, null);
+    await recordOnBothChains(
+      change,
+      { type: "vault-restored", vault: change.vaultRef.vaultId },
+      dependencies,
+    );
     return describeVaultDetail({ ...change.vault, deleted_at: null });
   });
 }
 
-function changeWhole<Result>(
-  { actor, vaultId, once }: AskedChange,
-  { parts, state }: { readonly parts: ChangeParts; readonly state: VaultState },
+function changeVaultInState<Result>(
+  { actor, vaultId, idempotencyKey }: ChangeRequest,
+  { dependencies, state }: { readonly dependencies: ChangeDependencies; readonly state: VaultState },
   work: (change: VaultChange) => Promise<Result>,
-): Promise<Changed<Result>> {
-  const place = { accountId: actor.accountId, vaultId };
-  return changeOnce(parts.database, { actor, once }, (transaction) =>
-    changeInTransaction(transaction, { place, by: actor, state, parts }, work),
+): Promise<IdempotentResult<Result>> {
+  const vaultRef = { accountId: actor.accountId, vaultId };
+  return runIdempotent(dependencies.database, { actor, idempotencyKey }, (transaction) =>
+    changeInTransaction(transaction, { vaultRef, by: actor, state, dependencies }, work),
   );
 }
 
-function refusePersonal({ vault }: VaultChange): void {
+function assertNotPersonal({ vault }: VaultChange): void {
   if (vault.kind !== "personal") return;
-  throw requestFailure({ kind: "conflict", reason: "The personal vault goes with its account alone" });
+  throw requestFailure({ kind: "conflict", reason: "The personal vault is deleted only with its account" });
 }
 
-async function purge(change: VaultChange, parts: Pick<ChangeParts, "audit">): Promise<void> {
-  await recordOnBoth(change, { type: "vault-purged", vault: change.place.vaultId }, parts);
-  await removeVault(change.transaction, change.place);
-  const { accountId, vaultId } = change.place;
-  await tellNodes(change.transaction, accountId, [{ kind: "vault", subjectId: vaultId }]);
+async function purge(change: VaultChange, dependencies: Pick<ChangeDependencies, "audit">): Promise<void> {
+  await recordOnBothChains(change, { type: "vault-purged", vault: change.vaultRef.vaultId }, dependencies);
+  await deleteVaultRows(change.transaction, change.vaultRef);
+  const { accountId, vaultId } = change.vaultRef;
+  await notifyNodes(change.transaction, accountId, [{ kind: "vault", subjectId: vaultId }]);
 }
 
-/** The vault's own chain cannot be asked for while the vault is not there. */
-async function recordOnBoth(
+/** On the account's chain too, because a deleted vault's own chain cannot be read through the API. */
+async function recordOnBothChains(
   change: VaultChange,
   event: AuditEvent,
-  { audit }: Pick<ChangeParts, "audit">,
+  { audit }: Pick<ChangeDependencies, "audit">,
 ): Promise<void> {
   await change.record(event);
-  const { accountId } = change.place;
+  const { accountId } = change.vaultRef;
   await audit.record(change.transaction, { chain: accountId, by: change.by, event });
 }

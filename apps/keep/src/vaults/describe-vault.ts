@@ -3,7 +3,7 @@ import type { VaultDetailRow, VaultRow } from "./queries.ts";
 
 export type { VaultDetail };
 
-/** As everybody sees it: these four fields. */
+/** The fields of a vault in lists. */
 export function describeVault({ id, name, is_encrypted, created_at }: VaultRow): Vault {
   return { id, name, is_encrypted, created_at: created_at.toISOString() };
 }

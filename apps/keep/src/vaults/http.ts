@@ -1,131 +1,99 @@
 /**
  * @module
- * Vaults: what holds secrets. `http.ts` turns requests into use cases and their results into answers, each verb has its
- * file, `queries.ts` has the SQL. Promises that what is not the caller's looks as if it were not there.
- * Imported by `routes.ts` and by what happens in vaults.
+ * Vaults, which contain secrets. `http.ts` maps requests to use cases and results to responses, each verb has its own
+ * file, `queries.ts` has the SQL. Guarantees that another account's vault is indistinguishable from a missing one.
+ * Imported by `routes.ts` and by use cases that change the contents of a vault.
  */
-import { jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import {
-  deletionQuery,
-  newVault,
-  vaultChanges,
-  vaultDetail,
-  vaultList,
-  vaultListQuery,
-} from "@hearth-and-keep/vault-contract";
+import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { deletionQuery, newVault, vaultChanges, vaultListQuery } from "@hearth-and-keep/vault-contract";
 import { readOnce } from "../access/idempotency-key.ts";
-import { readChange, readPlace } from "../access/read-change.ts";
+import { readChange, readVaultRef } from "../access/read-change.ts";
 import { entityTagOf } from "../access/read-conditions.ts";
-import { cutPage, readCursor } from "../cursor.ts";
+import { decodeCursor, toPage } from "../cursor.ts";
+import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
-import { isId } from "../make-id.ts";
-import { type KeepRoute, takes } from "../route-row.ts";
-import { changeSettings } from "./change-settings.ts";
+import { isId } from "../generate-id.ts";
+import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
+import { updateSettings } from "./change-settings.ts";
 import { createVault } from "./create-vault.ts";
 import { deleteVault, purgeVault, restoreVault } from "./delete-vault.ts";
 import { describeVault, describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
 import { listDeletedVaults, listVaults, readVault } from "./queries.ts";
 
 const pageItems = 200;
-const list = "/api/secrets/vaults";
-const one = "/api/secrets/vaults/:vault";
+const vaultsPath = "/api/secrets/vaults";
 
-export const vaultRoutes: readonly KeepRoute[] = [
-  {
-    method: "GET",
-    path: list,
-    access: "actor",
-    scope: "vaults:read",
-    summary: "The vaults of the account",
-    answers: { 200: { json: vaultList } },
-    ...takes({ query: vaultListQuery }, async ({ actor, query }, { database }) => {
-      const limit = query.limit === undefined ? pageItems : Number(query.limit);
-      const [after = null] = readCursor(query.cursor, ([id = ""]) => isId(id)) ?? [];
-      const ids = actor.grant.vaultIds === undefined ? null : [...actor.grant.vaultIds];
-      const read = query.state === "deleted" ? listDeletedVaults : listVaults;
-      const rows = await read(database, actor.accountId, { ids, after, limit: limit + 1 });
-      const { page, next } = cutPage(rows, limit, ({ id }) => [id]);
-      const answer = jsonAnswer(page.map(describeVault));
-      return next === undefined ? answer : withLink(answer, { ...query, limit: String(limit), cursor: next });
-    }),
-  },
-  {
-    method: "POST",
-    path: list,
-    access: "actor",
-    scope: "vaults:write",
-    summary: "Make a vault",
-    answers: { 201: { json: vaultDetail } },
-    ...takes({ body: newVault }, async (call, parts) => {
-      const once = readOnce(call, parts.serverKeys);
-      const { result } = await createVault({ actor: call.actor, once }, call.body.name, parts);
-      return vaultAnswer(result, 201);
-    }),
-  },
-  {
-    method: "GET",
-    path: one,
-    access: "actor",
-    scope: "vaults:read",
-    summary: "One vault with its settings",
-    answers: { 200: { json: vaultDetail } },
-    handle: async (call, { database }) => {
-      const row = await readVault(database, readPlace(call));
-      if (row === undefined) throw requestFailure({ kind: "not-found" });
-      return vaultAnswer(describeVaultDetail(row));
-    },
-  },
-  {
-    method: "PATCH",
-    path: one,
-    access: "actor",
-    scope: "vaults:write",
-    summary: "Change a vault's name and settings",
-    answers: { 200: { json: vaultDetail } },
-    ...takes({ body: vaultChanges }, async (call, parts) => {
-      const { name, demands_preconditions: demandsPreconditions, most_versions: mostVersions } = call.body;
-      const wanted = {
-        ...(name === undefined ? {} : { name }),
-        ...(demandsPreconditions === undefined ? {} : { demandsPreconditions }),
-        ...(mostVersions === undefined ? {} : { mostVersions }),
-      };
-      const { result } = await changeSettings(readChange(call, parts), wanted, parts);
-      return vaultAnswer(result);
-    }),
-  },
-  {
-    method: "DELETE",
-    path: one,
-    access: "actor",
-    scope: "vaults:delete",
-    summary: "Delete a vault for 30 days; with purge for good",
-    answers: { 204: "empty" },
-    ...takes({ query: deletionQuery }, async (call, parts) => {
-      const isForGood = call.query.purge === "true";
-      if (isForGood && !call.actor.grant.scopes.has("secrets:destroy")) {
-        throw requestFailure({ kind: "insufficient-scope", scope: "secrets:destroy" });
-      }
-      await (isForGood ? purgeVault : deleteVault)(readChange(call, parts), parts);
-      return { status: 204 };
-    }),
-  },
-  {
-    method: "POST",
-    path: `${one}/restore`,
-    access: "actor",
-    scope: "vaults:write",
-    summary: "Bring a deleted vault back",
-    answers: { 200: { json: vaultDetail } },
-    handle: async (call, parts) => vaultAnswer((await restoreVault(readChange(call, parts), parts)).result),
-  },
-];
-
-function vaultAnswer(vault: VaultDetail, status = 200): WholeAnswer {
-  const { headers, ...answer } = jsonAnswer(vault, status);
-  return { ...answer, headers: { ...headers, etag: entityTagOf(vault.revision) } };
+export async function handleListVaults(
+  { actor, query }: QueryRequest<typeof vaultListQuery>,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  const limit = query.limit === undefined ? pageItems : Number(query.limit);
+  const [after = null] = decodeCursor(query.cursor, ([id = ""]) => isId(id)) ?? [];
+  const ids = actor.grant.vaultIds === undefined ? null : [...actor.grant.vaultIds];
+  const list = query.state === "deleted" ? listDeletedVaults : listVaults;
+  const rows = await list(database, actor.accountId, { ids, after, limit: limit + 1 });
+  const { page, next } = toPage(rows, limit, ({ id }) => [id]);
+  const response = jsonResponse(page.map(describeVault));
+  if (next === undefined) return response;
+  const nextQuery = new URLSearchParams({ ...query, limit: String(limit), cursor: next });
+  const link = `<${vaultsPath}?${nextQuery.toString()}>; rel="next"`;
+  return { ...response, headers: { ...response.headers, link } };
 }
 
-function withLink(answer: WholeAnswer, query: Readonly<Record<string, string>>): WholeAnswer {
-  const link = `<${list}?${new URLSearchParams(query).toString()}>; rel="next"`;
-  return { ...answer, headers: { ...answer.headers, link } };
+export async function handleCreateVault(
+  request: BodyRequest<typeof newVault>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { actor, body } = request;
+  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const { result } = await createVault({ actor, idempotencyKey }, body.name, dependencies);
+  return vaultResponse(result, 201);
+}
+
+export async function handleGetVault(
+  request: KeepRequest,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  const row = await readVault(database, readVaultRef(request));
+  if (row === undefined) throw requestFailure({ kind: "not-found" });
+  return vaultResponse(describeVaultDetail(row));
+}
+
+export async function handleUpdateVault(
+  request: BodyRequest<typeof vaultChanges>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { name, demands_preconditions: requiresPreconditions, most_versions: maxVersions } = request.body;
+  const settings = {
+    ...(name === undefined ? {} : { name }),
+    ...(requiresPreconditions === undefined ? {} : { requiresPreconditions }),
+    ...(maxVersions === undefined ? {} : { maxVersions }),
+  };
+  const { result } = await updateSettings(readChange(request, dependencies), settings, dependencies);
+  return vaultResponse(result);
+}
+
+export async function handleDeleteVault(
+  request: QueryRequest<typeof deletionQuery>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const isPurge = request.query.purge === "true";
+  if (isPurge && !request.actor.grant.scopes.has("secrets:destroy")) {
+    throw requestFailure({ kind: "insufficient-scope", scope: "secrets:destroy" });
+  }
+  await (isPurge ? purgeVault : deleteVault)(readChange(request, dependencies), dependencies);
+  return { status: 204 };
+}
+
+export async function handleRestoreVault(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { result } = await restoreVault(readChange(request, dependencies), dependencies);
+  return vaultResponse(result);
+}
+
+function vaultResponse(vault: VaultDetail, status = 200): BufferedResponse {
+  const { headers, ...response } = jsonResponse(vault, status);
+  return { ...response, headers: { ...headers, etag: entityTagOf(vault.revision) } };
 }

@@ -1,8 +1,8 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { VaultPlace } from "../keys/vault-keys.ts";
+import type { VaultRef } from "../keys/vault-keys.ts";
 
-/** Encrypted is what the rows say: there is a key that seals, and no value that none seals. */
+/** Derived from the rows: the vault has an active key, and every stored value has the encrypted format. */
 const isEncrypted =
   "(EXISTS (SELECT FROM vault_key AS key WHERE key.account_id = vault.account_id AND key.vault_id = vault.id AND key.status = 'active')" +
   " AND NOT EXISTS (SELECT FROM secret_version AS version WHERE version.account_id = vault.account_id AND version.vault_id = vault.id AND version.sealed IS NOT NULL AND get_byte(version.sealed, 0) <> 1))";
@@ -23,10 +23,10 @@ export type VaultDetailRow = VaultRow & {
   readonly deleted_at: Date | null;
 };
 
-const listed = `vault.id, vault.name, vault.created_at, ${isEncrypted} AS is_encrypted`;
-const detailed = `${listed}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.updated_at, vault.deleted_at`;
+const listColumns = `vault.id, vault.name, vault.created_at, ${isEncrypted} AS is_encrypted`;
+const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.updated_at, vault.deleted_at`;
 
-const liveVaults = `SELECT ${listed} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`;
+const liveVaults = `SELECT ${listColumns} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`;
 
 type VaultPage = {
   readonly ids: readonly string[] | null;
@@ -34,7 +34,7 @@ type VaultPage = {
   readonly limit: number;
 };
 
-/** In the order of their making, a page after the one that ended with `after`. Null takes all vaults. */
+/** In order of creation, after the id `after`; null `ids` means all vaults. */
 export async function listVaults(
   database: Pick<Database, "askInAccount">,
   accountId: string,
@@ -48,7 +48,7 @@ export async function listVaults(
   });
 }
 
-/** The same of those that wait for their end. */
+/** As `listVaults`, for soft-deleted vaults. */
 export async function listDeletedVaults(
   database: Pick<Database, "askInAccount">,
   accountId: string,
@@ -56,41 +56,44 @@ export async function listDeletedVaults(
 ): Promise<readonly VaultRow[]> {
   return database.askInAccount<VaultRow>(accountId, {
     name: "list-deleted-vaults",
-    text: `SELECT ${listed} FROM vault WHERE vault.account_id = entered.account::uuid AND vault.deleted_at IS NOT NULL AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`,
+    text: `SELECT ${listColumns} FROM vault WHERE vault.account_id = entered.account::uuid AND vault.deleted_at IS NOT NULL AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`,
     values: [page.ids, page.after, page.limit],
   });
 }
 
-/** Undefined when it is deleted, or none of the account. */
+/** Undefined when the vault is deleted or belongs to another account. */
 export async function readVault(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
 ): Promise<VaultDetailRow | undefined> {
   const [row] = await database.askInAccount<VaultDetailRow>(accountId, {
     name: "read-vault",
-    text: `SELECT ${detailed} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND vault.id = $2`,
+    text: `SELECT ${detailColumns} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND vault.id = $2`,
     values: [vaultId],
   });
   return row;
 }
 
-/** Counts one change more. The row stays locked, so what happens in one vault happens one after another. */
+/**
+ * Increments the revision. The row stays locked until the end of the transaction, which serializes changes in a
+ * vault.
+ */
 export async function lockVault(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
 ): Promise<VaultDetailRow | undefined> {
   const [row] = await transaction.query<VaultDetailRow>({
     name: "lock-vault",
-    text: `UPDATE vault SET revision = revision + 1, updated_at = now() WHERE account_id = $1 AND id = $2 RETURNING ${detailed}`,
+    text: `UPDATE vault SET revision = revision + 1, updated_at = now() WHERE account_id = $1 AND id = $2 RETURNING ${detailColumns}`,
     values: [accountId, vaultId],
   });
   return row;
 }
 
-/** After several changes in one transaction. */
+/** For a transaction that changed several rows. */
 export async function setRevision(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   revision: number,
 ): Promise<void> {
   await transaction.query({
@@ -100,7 +103,7 @@ export async function setRevision(
   });
 }
 
-/** One at a time in an account, so that two that count do not both find room for one more. */
+/** Locks the account, so that two concurrent transactions cannot both pass the quota check. */
 export async function countVaults(transaction: Transaction, accountId: string): Promise<number> {
   await transaction.query({
     text: "SELECT FROM account WHERE account_id = $1 FOR NO KEY UPDATE",
@@ -115,7 +118,7 @@ export async function countVaults(transaction: Transaction, accountId: string): 
 
 export async function insertProjectVault(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   name: string,
 ): Promise<void> {
   await transaction.query({
@@ -126,25 +129,25 @@ export async function insertProjectVault(
 
 export type VaultSettings = {
   readonly name: string;
-  readonly demandsPreconditions: boolean;
-  readonly mostVersions: number;
+  readonly requiresPreconditions: boolean;
+  readonly maxVersions: number;
 };
 
 export async function updateVault(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
-  { name, demandsPreconditions, mostVersions }: VaultSettings,
+  { accountId, vaultId }: VaultRef,
+  { name, requiresPreconditions, maxVersions }: VaultSettings,
 ): Promise<void> {
   await transaction.query({
     text: "UPDATE vault SET name = $3, demands_preconditions = $4, most_versions = $5 WHERE account_id = $1 AND id = $2",
-    values: [accountId, vaultId, name, demandsPreconditions, mostVersions],
+    values: [accountId, vaultId, name, requiresPreconditions, maxVersions],
   });
 }
 
-/** Null brings it back. */
-export async function setVaultEnd(
+/** Null restores the vault. */
+export async function setVaultDeletion(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   afterDays: number | null,
 ): Promise<void> {
   await transaction.query({
@@ -153,10 +156,10 @@ export async function setVaultEnd(
   });
 }
 
-/** Whether its time is over, by the database's clock. */
-export async function isVaultDue(
+/** By the database's clock. */
+export async function isVaultPurgeDue(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
 ): Promise<boolean> {
   const rows = await transaction.query({
     text: "SELECT FROM vault WHERE account_id = $1 AND id = $2 AND purge_after <= now()",
@@ -165,10 +168,10 @@ export async function isVaultDue(
   return rows.length === 1;
 }
 
-/** Everything in it, its keys, and itself. Its audit chain stays. */
-export async function removeVault(
+/** Deletes the vault with its contents and keys. Its audit chain stays. */
+export async function deleteVaultRows(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
 ): Promise<void> {
   for (const [table, condition] of [
     ["secret_version", "secret_id IN (SELECT id FROM secret WHERE account_id = $1 AND vault_id = $2)"],

@@ -7,12 +7,12 @@ import { printInside, writeJson } from "./print-value.ts";
 import { typeScriptType } from "./tool-schema.ts";
 import { type GoValue, isTrue, nameKind, nil, textValue, truthValue, wholeValue } from "./values.ts";
 
-export type FunctionParts = { readonly budget: Budget; readonly now: Date };
+export type FunctionContext = { readonly budget: Budget; readonly now: Date };
 
 type GoFunction = {
   readonly least: number;
   readonly most: number;
-  readonly run: (values: readonly GoValue[], parts: FunctionParts) => GoValue;
+  readonly run: (values: readonly GoValue[], parts: FunctionContext) => GoValue;
 };
 
 const unlimited = Number.POSITIVE_INFINITY;
@@ -56,7 +56,7 @@ export function isFunction(name: string): boolean {
   return Object.hasOwn(functions, name);
 }
 
-export function callFunction(name: string, values: readonly GoValue[], parts: FunctionParts): GoValue {
+export function callFunction(name: string, values: readonly GoValue[], parts: FunctionContext): GoValue {
   const called = Object.hasOwn(functions, name) ? functions[name] : undefined;
   if (called === undefined) throw new TemplateError(`it calls "${name}", which is no function known here`);
   if (values.length < called.least || values.length > called.most) {

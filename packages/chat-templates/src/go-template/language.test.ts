@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Budget, usualTemplateLimits as limits } from "../budget.ts";
+import { Budget, defaultTemplateLimits as limits } from "../budget.ts";
 import { TemplateError } from "../template-error.ts";
 import language from "./fixtures/language-cases.json" with { type: "json" };
 import { runGoTemplate } from "./run-template.ts";

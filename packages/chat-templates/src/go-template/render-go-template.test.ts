@@ -1,13 +1,13 @@
 import type { Conversation } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { expect, test } from "vitest";
-import { usualTemplateLimits } from "../budget.ts";
+import { defaultTemplateLimits } from "../budget.ts";
 import { readModelTemplate } from "../model-template.ts";
 import { readGoTemplate, renderGoInsert, renderGoTemplate } from "./render-go-template.ts";
 
 const now = new Date(2026, 2, 1, 12);
 const greeting: Conversation = { messages: [{ role: "user", content: "hi" }] };
-const most = usualTemplateLimits;
+const most = defaultTemplateLimits;
 
 function render(template: string, conversation = greeting): string {
   return renderGoTemplate(readGoTemplate(template), conversation, { now });

@@ -6,13 +6,13 @@
  * a TemplateError that says what it did. Imported by the parent folder, which runs in the worker.
  */
 import type { Conversation, Message, ToolCall } from "@hearth-and-keep/engine";
-import { Budget, type TemplateLimits, usualTemplateLimits } from "../budget.ts";
+import { Budget, defaultTemplateLimits, type TemplateLimits } from "../budget.ts";
 import { failingAsOne } from "../chat-template.ts";
 import { growLimits } from "../render-chat-template.ts";
 import { TemplateError } from "../template-error.ts";
 import { cutAfterResponse } from "./cut-response.ts";
 import { listNames } from "./list-names.ts";
-import { type RunParts, runGoTemplate } from "./run-template.ts";
+import { type RunOptions, runGoTemplate } from "./run-template.ts";
 import { type ParsedTemplate, parseGoTemplate } from "./syntax.ts";
 import { toolRecord } from "./tool-schema.ts";
 import { fromJson, type GoValue, nil, textValue, truthValue, wholeValue } from "./values.ts";
@@ -24,9 +24,9 @@ export type GoTemplate = {
   readonly names: ReadonlySet<string>;
 };
 
-export type GoRenderParts = { readonly now: Date; readonly limits?: TemplateLimits };
+export type GoRenderOptions = { readonly now: Date; readonly limits?: TemplateLimits };
 
-export function readGoTemplate(source: string, limits: TemplateLimits = usualTemplateLimits): GoTemplate {
+export function readGoTemplate(source: string, limits: TemplateLimits = defaultTemplateLimits): GoTemplate {
   return failingAsOne(limits.milliseconds, () => {
     if (source.length > limits.sourceCharacters) {
       throw new TemplateError(`it is longer than ${limits.sourceCharacters} characters`, true);
@@ -43,9 +43,9 @@ export function readGoTemplate(source: string, limits: TemplateLimits = usualTem
 export function renderGoTemplate(
   template: GoTemplate,
   conversation: Conversation,
-  parts: GoRenderParts,
+  parts: GoRenderOptions,
 ): string {
-  const limits = growLimits(parts.limits ?? usualTemplateLimits, conversation.messages.length);
+  const limits = growLimits(parts.limits ?? defaultTemplateLimits, conversation.messages.length);
   return running({ ...parts, limits }, (run) => {
     const switches = thinkingSwitches(template, conversation);
     const messages = joinTurns(conversation.messages);
@@ -59,15 +59,15 @@ export function renderGoTemplate(
 export function renderGoInsert(
   template: GoTemplate,
   { prefix, suffix }: { readonly prefix: string; readonly suffix: string },
-  parts: GoRenderParts,
+  parts: GoRenderOptions,
 ): string {
   const texts = { Prompt: textValue(prefix), Suffix: textValue(suffix), Response: textValue("") };
   return running(parts, (run) => runGoTemplate(template.parsed, rootRecord(texts), run));
 }
 
 function running(
-  { now, limits = usualTemplateLimits }: GoRenderParts,
-  work: (run: RunParts) => string,
+  { now, limits = defaultTemplateLimits }: GoRenderOptions,
+  work: (run: RunOptions) => string,
 ): string {
   return failingAsOne(limits.milliseconds, () => work({ now, limits, budget: new Budget(limits) }));
 }
@@ -167,7 +167,11 @@ function callRecord({ id, name, arguments: given }: ToolCall, index: number): Go
   };
 }
 
-type TurnParts = { readonly messages: readonly Message[]; readonly switches: Fields; readonly run: RunParts };
+type TurnParts = {
+  readonly messages: readonly Message[];
+  readonly switches: Fields;
+  readonly run: RunOptions;
+};
 
 /** The old form: the template is one exchange, and is rendered once for each; the last is left open. */
 function renderTurns(parsed: ParsedTemplate, { messages, switches, run }: TurnParts): string {

@@ -5,14 +5,14 @@ import { printValue } from "./print-value.ts";
 import type { Branch, Command, Node, Operand, ParsedTemplate, Pipe } from "./syntax.ts";
 import { type GoValue, isTrue, nameKind, nil, sortedEntries, textValue, wholeValue } from "./values.ts";
 
-export type RunParts = { readonly budget: Budget; readonly limits: TemplateLimits; readonly now: Date };
+export type RunOptions = { readonly budget: Budget; readonly limits: TemplateLimits; readonly now: Date };
 
 type Variable = { readonly name: string; value: GoValue };
 
 /** What a list of nodes ended by; only a range sees more than the end. */
 type Outcome = "end" | "break" | "continue";
 
-export function runGoTemplate(template: ParsedTemplate, root: GoValue, parts: RunParts): string {
+export function runGoTemplate(template: ParsedTemplate, root: GoValue, parts: RunOptions): string {
   const run = new TemplateRun(template, parts);
   run.runNamed(template.nodes, root);
   return run.text;
@@ -20,12 +20,12 @@ export function runGoTemplate(template: ParsedTemplate, root: GoValue, parts: Ru
 
 class TemplateRun {
   readonly #template: ParsedTemplate;
-  readonly #parts: RunParts;
+  readonly #parts: RunOptions;
   readonly #pieces: string[] = [];
   #variables: Variable[] = [];
   #written = 0;
 
-  constructor(template: ParsedTemplate, parts: RunParts) {
+  constructor(template: ParsedTemplate, parts: RunOptions) {
     this.#template = template;
     this.#parts = parts;
   }

@@ -81,6 +81,6 @@ export function grammarFor(constraint: OutputConstraint | undefined): string | u
       checkGrammar(constraint.grammar);
       return constraint.grammar;
     case "tool-calls":
-      return grammarForToolCalls(constraint.tools, { ...plainCalls, mostCalls: constraint.mostCalls });
+      return grammarForToolCalls(constraint.tools, { ...plainCalls, maxCalls: constraint.maxCalls });
   }
 }

@@ -4,7 +4,7 @@ import type {
   Conversation,
   EngineFailure,
   OutputConstraint,
-  TemplateAbilities,
+  TemplateCapabilities,
 } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { SpecialTokens } from "../render-chat-template.ts";
@@ -44,7 +44,7 @@ export class PreparingThread implements AsyncDisposable {
 
   /** Undefined when the model has no template that can be read. */
   async abilities(): Promise<
-    { readonly template: TemplateAbilities; readonly fillsIn: boolean } | undefined
+    { readonly template: TemplateCapabilities; readonly fillsIn: boolean } | undefined
   > {
     // Each answer's shape is fixed by the thread's messages.
     return (await this.#ask({ type: "abilities" })) as Awaited<ReturnType<PreparingThread["abilities"]>>;

@@ -8,39 +8,40 @@ import type { LoadPlan } from "@hearth-and-keep/engine";
 import { inspectModelFile, type Metadata } from "@hearth-and-keep/gguf";
 import { estimateContextBytes, memoryLimitBytes } from "./memory-limit.ts";
 
-/** Every file a worker opens for a plan. Parts of a split model lie beside its first file. */
-export function filesOf({ modelPath, adapters = [], projectorPath }: LoadPlan): readonly string[] {
+/** All files a worker opens for a plan. The shards of a split model are in the same folder as the first. */
+export function listModelFiles({ modelPath, adapters = [], projectorPath }: LoadPlan): readonly string[] {
   const [, stem, count] = /^(.*-)\d{5}-of-(\d{5})\.gguf$/.exec(modelPath) ?? [];
-  const parts = Array.from({ length: Number(count ?? 0) }, (_none, index) => {
+  const shards = Array.from({ length: Number(count ?? 0) }, (_none, index) => {
     return `${stem}${String(index + 1).padStart(5, "0")}-of-${count}.gguf`;
   });
   const others = [
     ...adapters.map(({ path }) => path),
     ...(projectorPath === undefined ? [] : [projectorPath]),
   ];
-  return [...(parts.length > 0 ? parts : [modelPath]), ...others];
+  return [...(shards.length > 0 ? shards : [modelPath]), ...others];
 }
 
-/** How much memory the worker of a plan may take on a machine with so much. */
-export async function limitOfPlan(plan: LoadPlan, machineBytes: number): Promise<number> {
-  const sizes = await Promise.all(filesOf(plan).map((path) => sizeOf(path)));
+/** The memory limit for the worker of a plan, given the memory of the machine. */
+export async function memoryLimitForPlan(plan: LoadPlan, machineBytes: number): Promise<number> {
+  const sizes = await Promise.all(listModelFiles(plan).map((path) => fileSize(path)));
   const modelBytes = sizes.reduce((sum, size) => sum + size, 0);
-  const contextBytes = estimateContextBytes(await metadataOf(plan.modelPath), plan) + imageBytesOf(plan);
+  const contextBytes =
+    estimateContextBytes(await readMetadata(plan.modelPath), plan) + estimateImageBytes(plan);
   return memoryLimitBytes({ modelBytes, contextBytes, machineBytes });
 }
 
-/** The images of a request are decoded all at once; the largest that are let through need about so much. */
-const imageBytesOfRequest = 512 * 1024 ** 2;
+/** All images of a request are decoded at once; the largest accepted ones need about this much. */
+const imageBytesPerRequest = 512 * 1024 ** 2;
 
-function imageBytesOf({ projectorPath, sequences }: LoadPlan): number {
-  return projectorPath === undefined ? 0 : sequences * imageBytesOfRequest;
+function estimateImageBytes({ projectorPath, sequences }: LoadPlan): number {
+  return projectorPath === undefined ? 0 : sequences * imageBytesPerRequest;
 }
 
-/** A missing or broken file is the worker's to tell of; for the limit it only counts as nothing known. */
-async function sizeOf(path: string): Promise<number> {
+/** A missing or unreadable file counts as empty here; the worker reports the error when it opens it. */
+async function fileSize(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
-async function metadataOf(path: string): Promise<Metadata | undefined> {
+async function readMetadata(path: string): Promise<Metadata | undefined> {
   return (await inspectModelFile(path).catch(() => undefined))?.metadata;
 }

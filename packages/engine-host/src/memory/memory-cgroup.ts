@@ -11,41 +11,41 @@ import {
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A folder of the cgroup file system in which we may make one for each worker. */
+/** A cgroup delegated to the server, in which it creates one child cgroup per worker. */
 export type DelegatedCgroup = { readonly version: 1 | 2; readonly folder: string };
 
 export type MemoryCgroup = {
-  /** What a launcher writes its process id into, so that everything it starts is counted. */
-  readonly entrance: string;
-  /** Whether the kernel ended something in it for want of memory. */
-  ranOut(): boolean;
+  /** The `cgroup.procs` file: a launcher writes its process id to it before it starts anything. */
+  readonly procsPath: string;
+  /** Whether the kernel's OOM killer has killed a process in it. */
+  wasOomKilled(): boolean;
   remove(): Promise<void>;
 };
 
 /**
- * Only a server whose own cgroup has this name makes others beside it: a service manager that starts it so
- * (in systemd: Delegate=memory, DelegateSubgroup=hearth-server) gives the folder above away. Being able to write
- * somewhere, as root always is, does not make a folder ours.
+ * The server creates sibling cgroups only if its own cgroup has this name, which is how a service manager delegates the
+ * parent (in systemd: Delegate=memory, DelegateSubgroup=hearth-server). Write access alone does not count: root has it
+ * everywhere.
  */
-const ownName = "hearth-server";
+const serverCgroupName = "hearth-server";
 const workerName = /^hearth-worker-(\d+)-\d+$/u;
 const files = {
-  1: { limit: "memory.limit_in_bytes", deaths: "memory.oom_control" },
-  2: { limit: "memory.max", deaths: "memory.events" },
+  1: { limit: "memory.limit_in_bytes", oomEvents: "memory.oom_control" },
+  2: { limit: "memory.max", oomEvents: "memory.events" },
 } as const;
-let made = 0;
+let created = 0;
 
 export function findDelegatedCgroup(
-  own: string = readOrEmpty("/proc/self/cgroup"),
+  ownCgroups: string = readOrEmpty("/proc/self/cgroup"),
   root = "/sys/fs/cgroup",
 ): DelegatedCgroup | undefined {
-  for (const line of own.split("\n")) {
+  for (const line of ownCgroups.split("\n")) {
     const [, controllers, path = ""] = /^\d+:([^:]*):(.*)$/u.exec(line) ?? [];
-    if (basename(path) !== ownName) continue;
+    if (basename(path) !== serverCgroupName) continue;
     const version = controllers === "" ? 2 : 1;
     if (version === 1 && !controllers?.split(",").includes("memory")) continue;
     const folder = join(root, version === 2 ? "" : "memory", dirname(path));
-    if (isWritable(folder) && (version === 1 || countsMemory(folder))) return { version, folder };
+    if (isWritable(folder) && (version === 1 || enableMemoryController(folder))) return { version, folder };
   }
   return undefined;
 }
@@ -59,8 +59,8 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Version 2 gives a controller to the folders below only when told. */
-function countsMemory(folder: string): boolean {
+/** In version 2, children have a controller only if `cgroup.subtree_control` lists it. */
+function enableMemoryController(folder: string): boolean {
   const control = join(folder, "cgroup.subtree_control");
   if (readOrEmpty(control).split(/\s+/u).includes("memory")) return true;
   try {
@@ -71,31 +71,31 @@ function countsMemory(folder: string): boolean {
   }
 }
 
-/** Makes a cgroup for one worker; throws when the folder above is not writable after all. */
-export function openMemoryCgroup({ version, folder }: DelegatedCgroup, limitBytes: number): MemoryCgroup {
-  const own = join(folder, `hearth-worker-${process.pid}-${++made}`);
+/** Creates a cgroup for one worker; throws if the delegated cgroup is not writable. */
+export function createMemoryCgroup({ version, folder }: DelegatedCgroup, limitBytes: number): MemoryCgroup {
+  const own = join(folder, `hearth-worker-${process.pid}-${++created}`);
   mkdirSync(own);
   writeFileSync(join(own, files[version].limit), String(limitBytes));
-  // Otherwise a worker over its limit is swapped out and drags the machine down instead of ending.
+  // Without this, a worker over its limit swaps and slows the whole machine down instead of being killed.
   if (version === 2 && existsSync(join(own, "memory.swap.max"))) {
     writeFileSync(join(own, "memory.swap.max"), "0");
   }
   return {
-    entrance: join(own, "cgroup.procs"),
-    ranOut: () => /^oom_kill [1-9]/mu.test(readOrEmpty(join(own, files[version].deaths))),
+    procsPath: join(own, "cgroup.procs"),
+    wasOomKilled: () => /^oom_kill [1-9]/mu.test(readOrEmpty(join(own, files[version].oomEvents))),
     remove: () => removeWhenEmpty(own),
   };
 }
 
-/** The kernel refuses while the last processes in it are still ending. */
+/** The kernel refuses while the last processes in it are still exiting. */
 async function removeWhenEmpty(folder: string): Promise<void> {
-  for (let tries = 0; tries < 20; tries += 1) {
-    if (removed(folder)) return;
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    if (tryRemove(folder)) return;
     await sleep(50);
   }
 }
 
-function removed(folder: string): boolean {
+function tryRemove(folder: string): boolean {
   try {
     rmdirSync(folder);
     return true;
@@ -104,11 +104,11 @@ function removed(folder: string): boolean {
   }
 }
 
-/** Removes what servers that were killed left behind. */
+/** Removes cgroups left behind by servers that were killed. */
 export function removeStaleCgroups({ folder }: DelegatedCgroup): void {
   for (const name of readdirSync(folder)) {
     const server = workerName.exec(name)?.[1];
-    if (server !== undefined && !existsSync(`/proc/${server}`)) removed(join(folder, name));
+    if (server !== undefined && !existsSync(`/proc/${server}`)) tryRemove(join(folder, name));
   }
 }
 

@@ -2,46 +2,46 @@ import type { LoadPlan } from "@hearth-and-keep/engine";
 import type { Metadata } from "@hearth-and-keep/gguf";
 
 export type MemoryNeeds = {
-  /** All files of the model together. */
+  /** Total size of the model's files. */
   readonly modelBytes: number;
   readonly contextBytes: number;
-  /** What the machine, or the container we run in, has. */
+  /** Memory of the machine, or of the container if that is less. */
   readonly machineBytes: number;
 };
 
 export type ContextPlan = Pick<LoadPlan, "contextTokens" | "sequences" | "cacheType">;
 
 const mebibyte = 1024 ** 2;
-/** Node itself, the buffers of one batch, templates, grammars. */
+/** For Node itself, the buffers of one batch, templates and grammars. */
 const headroomBytes = 1536 * mebibyte;
 const safetyFactor = 2;
-const leastReserveBytes = 512 * mebibyte;
+const minReserveBytes = 512 * mebibyte;
 const reserveShare = 1 / 16;
-/** What a large model without shared heads takes, for files that do not tell. */
-const bytesPerTokenUnknown = 2.5 * mebibyte;
-/** For each number in the cache, its share of a block's scale included. */
-const bytesPerNumber = { f16: 2, q8_0: 34 / 32, q4_0: 18 / 32 } as const;
+/** For files without these metadata: a large model without grouped-query attention. */
+const defaultBytesPerToken = 2.5 * mebibyte;
+/** Per cached value, including its share of the block's scale. */
+const bytesPerValue = { f16: 2, q8_0: 34 / 32, q4_0: 18 / 32 } as const;
 
 /**
- * How much memory a worker may take: twice what it should need, so that a sound model never meets the limit,
- * and never so much that the server and the rest of the machine are left without.
+ * The memory limit of a worker: twice its estimated need, so that a valid model never reaches it, but always leaving
+ * a reserve for the server and the rest of the machine.
  */
 export function memoryLimitBytes({ modelBytes, contextBytes, machineBytes }: MemoryNeeds): number {
   const wanted = safetyFactor * (modelBytes + contextBytes + headroomBytes);
-  const reserve = Math.max(leastReserveBytes, machineBytes * reserveShare);
-  // A machine with less than the headroom runs no model, but it can still say so from inside the worker.
+  const reserve = Math.max(minReserveBytes, machineBytes * reserveShare);
+  // Even on a machine too small for any model, the worker can start and report that.
   return Math.floor(Math.min(wanted, Math.max(headroomBytes, machineBytes - reserve)));
 }
 
-/** Keys and values of every layer for every token of every sequence, by what a file says of its shape. */
+/** Keys and values of every layer for every token of every sequence, from the metadata of the file. */
 export function estimateContextBytes(metadata: Metadata | undefined, plan: ContextPlan): number {
   const tokens = plan.contextTokens * plan.sequences;
-  const numbers = numbersPerToken(metadata);
-  if (numbers === undefined) return tokens * bytesPerTokenUnknown;
-  return tokens * numbers * bytesPerNumber[plan.cacheType ?? "f16"];
+  const values = countValuesPerToken(metadata);
+  if (values === undefined) return tokens * defaultBytesPerToken;
+  return tokens * values * bytesPerValue[plan.cacheType ?? "f16"];
 }
 
-function numbersPerToken(metadata: Metadata | undefined): number | undefined {
+function countValuesPerToken(metadata: Metadata | undefined): number | undefined {
   const architecture = metadata?.get("general.architecture")?.value;
   if (typeof architecture !== "string") return undefined;
   const read = (key: string): number | undefined => {

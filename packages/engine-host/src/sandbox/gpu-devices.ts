@@ -3,15 +3,15 @@ import { join } from "node:path";
 
 export type GpuDevice = {
   readonly path: string;
-  /** The group that may open it; a worker under another user needs it. */
+  /** The group with access to it; a worker that runs as another user needs this group. */
   readonly groupId: number;
 };
 
-/** The device nodes through which the common GPU drivers are spoken to, as far as they exist. */
+/** The device nodes of the common GPU drivers that exist on this machine. */
 export function findGpuDevices(deviceFolder = "/dev"): readonly GpuDevice[] {
   const names = [
-    ...namesIn(deviceFolder).filter((name) => /^(nvidia.*|kfd)$/u.test(name)),
-    ...namesIn(join(deviceFolder, "dri"))
+    ...listNames(deviceFolder).filter((name) => /^(nvidia.*|kfd)$/u.test(name)),
+    ...listNames(join(deviceFolder, "dri"))
       .filter((name) => /^(card|renderD)\d+$/u.test(name))
       .map((name) => join("dri", name)),
   ];
@@ -21,11 +21,11 @@ export function findGpuDevices(deviceFolder = "/dev"): readonly GpuDevice[] {
   });
 }
 
-function namesIn(folder: string): readonly string[] {
+function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // A machine without such devices has no such folder.
+    // Without such devices the folder does not exist.
     return [];
   }
 }

@@ -1,62 +1,61 @@
 /**
  * @module
- * How a worker is locked in: which files it sees, that it has no network and no environment, under which user it
- * runs, how much memory it may take. Each protection is used where the machine has what it needs, and named where
- * it is missing, so that nobody believes in a wall that is not there.
- * Imported by the driver; it knows nothing of models beyond the paths of their files.
+ * The sandbox of an engine process: no network, no inherited environment, read access to its own files only, another
+ * user and a memory limit. Each protection is applied if the machine supports it; `missingProtections` lists the rest.
+ * Imported by the drivers. It knows the paths of model files and nothing else about models.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { GpuDevice } from "./gpu-devices.ts";
-import { type Machine, nobody } from "./machine.ts";
+import { type Machine, nobodyUserId } from "./machine.ts";
 
-export type LaunchWish = {
+export type LaunchOptions = {
   readonly program: string;
-  readonly words: readonly string[];
-  /** All that is in its environment. */
+  readonly args: readonly string[];
+  /** The complete environment of the process. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What a cleared environment needs again, because the launcher's own does not reach through the walls. */
-  readonly environmentInside?: Readonly<Record<string, string>>;
-  /** Files and folders the program itself is read from, beside the machine's libraries. */
-  readonly programPlaces: readonly string[];
-  /** Files of the model, its adapters and its projector; the only ones outside the program that it may read. */
+  /** Variables to set inside the sandbox as well, because bubblewrap clears the environment. */
+  readonly sandboxEnvironment?: Readonly<Record<string, string>>;
+  /** Files and folders of the program itself, in addition to the system libraries. */
+  readonly programPaths: readonly string[];
+  /** The model, its adapters and its projector: the only other files it can read. */
   readonly modelFiles: readonly string[];
-  /** The one folder outside that it may write in, for the socket it listens on. */
+  /** The only folder it can write to, for the socket it listens on. */
   readonly writableFolder?: string;
-  /** Whether it may speak to the machine's GPUs. */
+  /** Whether it has access to the machine's GPUs. */
   readonly usesGpu?: boolean;
-  readonly memory?: MemoryWish;
-  /** Private addresses it reserves at start and never writes; the data limit counts them. */
+  readonly memory?: MemoryLimit;
+  /** Address space that it reserves at startup and never writes; the data limit counts it. */
   readonly reservedBytes?: number;
 };
 
-/** A worker of our own: Node with one program, spoken to over the channel between parent and child. */
-export type WorkerWish = Pick<LaunchWish, "modelFiles" | "usesGpu" | "memory"> & {
+/** Our own worker: a Node program that communicates over the IPC channel. */
+export type WorkerLaunchOptions = Pick<LaunchOptions, "modelFiles" | "usesGpu" | "memory"> & {
   readonly nodeProgram: string;
   readonly workerProgram: string;
-  /** Folders the program itself is read from. */
+  /** Folders that the program imports from. */
   readonly programFolders: readonly string[];
 };
 
-type MemoryWish = {
+type MemoryLimit = {
   readonly limitBytes: number;
-  /** The file that takes a process into the cgroup with this limit, where one was made. */
-  readonly cgroupEntrance?: string;
+  /** `cgroup.procs` of the cgroup with this limit, if there is one. */
+  readonly cgroupProcsPath?: string;
 };
 
 export type LaunchPlan = {
   readonly command: string;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 };
 
-/** One pool thread: decoding then always runs on the same thread, whose compute threads are reused. */
+/** One pool thread, so that decoding always runs on the same thread and its compute threads are reused. */
 const workerEnvironment = { UV_THREADPOOL_SIZE: "1" };
-/** What Node puts into a child's environment to find the channel; a cleared environment needs it again. */
+/** The variables by which a Node child finds its IPC channel; bubblewrap clears them. */
 const channelEnvironment = { NODE_CHANNEL_FD: "3", NODE_CHANNEL_SERIALIZATION_MODE: "advanced" };
 const nodeReservedBytes = 640 * 1024 ** 2;
-/** Where drivers of GPUs look for what is there, and which library to load for it. */
-const gpuDescriptions = [
+/** Where GPU drivers look for devices and for the libraries to load. */
+const gpuInfoPaths = [
   "/sys/bus",
   "/sys/class",
   "/sys/dev",
@@ -65,57 +64,58 @@ const gpuDescriptions = [
   "/usr/share/vulkan",
 ];
 
-export function planWorkerLaunch(wish: WorkerWish, machine: Machine): LaunchPlan {
-  const { nodeProgram, workerProgram, programFolders, ...others } = wish;
+export function planWorkerLaunch(options: WorkerLaunchOptions, machine: Machine): LaunchPlan {
+  const { nodeProgram, workerProgram, programFolders, ...rest } = options;
   return planLaunch(
     {
-      ...others,
+      ...rest,
       program: nodeProgram,
-      words: [workerProgram],
+      args: [workerProgram],
       environment: workerEnvironment,
-      environmentInside: channelEnvironment,
-      programPlaces: [realpathSync(nodeProgram), ...programFolders],
+      sandboxEnvironment: channelEnvironment,
+      programPaths: [realpathSync(nodeProgram), ...programFolders],
       reservedBytes: nodeReservedBytes,
     },
     machine,
   );
 }
 
-export function planLaunch(wish: LaunchWish, machine: Machine): LaunchPlan {
+export function planLaunch(options: LaunchOptions, machine: Machine): LaunchPlan {
   const chain = [
-    ...enterCgroup(wish.memory),
-    ...processLimits(wish, machine),
-    ...walls(wish, machine),
-    wish.program,
-    ...wish.words,
+    ...cgroupArgs(options.memory),
+    ...prlimitArgs(options, machine),
+    ...bubblewrapArgs(options, machine),
+    options.program,
+    ...options.args,
   ];
-  const [command = wish.program, ...words] = chain;
-  return { command, words, environment: wish.environment };
+  const [command = options.program, ...args] = chain;
+  return { command, args, environment: options.environment };
 }
 
-/** Whether what is launched runs as `nobody`: only root can give it another user, and only behind the walls. */
-export function runsAsOtherUser({ isRoot, setpriv, bubblewrap }: Machine): boolean {
+/** Whether launched processes run as `nobody`: only root can switch users, and only inside bubblewrap. */
+export function runsAsNobody({ isRoot, setpriv, bubblewrap }: Machine): boolean {
   return isRoot && setpriv !== undefined && bubblewrap !== undefined;
 }
 
-/** It enters before it becomes the worker, so that no child is ever outside; where it cannot, nothing starts. */
-function enterCgroup(memory: MemoryWish | undefined): readonly string[] {
-  if (memory?.cgroupEntrance === undefined) return [];
-  return ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', memory.cgroupEntrance];
+/** The shell enters the cgroup and then becomes the worker, so no process is ever outside it. If it cannot, nothing starts. */
+function cgroupArgs(memory: MemoryLimit | undefined): readonly string[] {
+  if (memory?.cgroupProcsPath === undefined) return [];
+  return ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', memory.cgroupProcsPath];
 }
 
-function processLimits(wish: LaunchWish, machine: Machine): readonly string[] {
-  const { memory, usesGpu = false, reservedBytes = 0 } = wish;
+function prlimitArgs(options: LaunchOptions, machine: Machine): readonly string[] {
+  const { memory, usesGpu = false, reservedBytes = 0 } = options;
   if (machine.prlimit === undefined) return [];
-  // A GPU's driver reserves more private addresses than there is memory, and they would count.
-  const isCounted = memory?.cgroupEntrance !== undefined || (usesGpu && machine.gpuDevices.length > 0);
-  const dataLimit = memory === undefined || isCounted ? [] : [`--data=${memory.limitBytes + reservedBytes}`];
+  // The cgroup already limits memory, and GPU drivers reserve more address space than the machine has memory.
+  const skipsDataLimit = memory?.cgroupProcsPath !== undefined || (usesGpu && machine.gpuDevices.length > 0);
+  const dataLimit =
+    memory === undefined || skipsDataLimit ? [] : [`--data=${memory.limitBytes + reservedBytes}`];
   return [machine.prlimit, "--core=0:0", ...dataLimit];
 }
 
-function walls(wish: LaunchWish, machine: Machine): readonly string[] {
+function bubblewrapArgs(options: LaunchOptions, machine: Machine): readonly string[] {
   if (machine.bubblewrap === undefined) return [];
-  const environment = { ...wish.environment, ...wish.environmentInside, HOME: "/tmp" };
+  const environment = { ...options.environment, ...options.sandboxEnvironment, HOME: "/tmp" };
   return [
     machine.bubblewrap,
     "--unshare-ipc",
@@ -136,8 +136,8 @@ function walls(wish: LaunchWish, machine: Machine): readonly string[] {
     "1777",
     "--tmpfs",
     "/tmp",
-    ...show(visibleFiles(wish, machine), wish.writableFolder),
-    ...devicesOf(wish, machine).flatMap(({ path }) => ["--dev-bind", path, path]),
+    ...bindMountArgs(visibleFiles(options, machine), options.writableFolder),
+    ...visibleDevices(options, machine).flatMap(({ path }) => ["--dev-bind", path, path]),
     "--symlink",
     "usr/lib",
     "/lib",
@@ -147,47 +147,50 @@ function walls(wish: LaunchWish, machine: Machine): readonly string[] {
     "--chdir",
     "/tmp",
     "--",
-    ...otherUser(wish, machine),
+    ...setprivArgs(options, machine),
   ];
 }
 
-function devicesOf({ usesGpu = false }: LaunchWish, { gpuDevices }: Machine): readonly GpuDevice[] {
+function visibleDevices({ usesGpu = false }: LaunchOptions, { gpuDevices }: Machine): readonly GpuDevice[] {
   return usesGpu ? gpuDevices : [];
 }
 
-/** Libraries but no programs: apart from the one that runs there is nothing to execute. */
-function visibleFiles(wish: LaunchWish, machine: Machine): readonly string[] {
-  const { modelFiles, programPlaces } = wish;
+/** System libraries but no programs, so that there is nothing else to execute. */
+function visibleFiles(options: LaunchOptions, machine: Machine): readonly string[] {
+  const { modelFiles, programPaths } = options;
   const libraries = ["/usr/lib", "/usr/lib64", "/etc/ld.so.cache"].filter((path) => existsSync(path));
   const setpriv = machine.isRoot && machine.setpriv !== undefined ? [machine.setpriv] : [];
-  const gpu = devicesOf(wish, machine).length === 0 ? [] : gpuDescriptions.filter((path) => existsSync(path));
-  return [...libraries, ...setpriv, ...programPlaces, ...modelFiles, ...gpu];
+  const gpu =
+    visibleDevices(options, machine).length === 0 ? [] : gpuInfoPaths.filter((path) => existsSync(path));
+  return [...libraries, ...setpriv, ...programPaths, ...modelFiles, ...gpu];
 }
 
-/** Folders on the way are made first, because bubblewrap would make them for its own user only. */
-function show(readable: readonly string[], writable: string | undefined): readonly string[] {
-  const written = writable === undefined ? [] : [writable];
-  const onTheWay = new Set(
-    [...readable, ...written].flatMap((path) => ancestorsOf(dirname(path)).toReversed()),
+/** Creates parent folders first, because bubblewrap would create them accessible to its own user only. */
+function bindMountArgs(readable: readonly string[], writable: string | undefined): readonly string[] {
+  const writableFolders = writable === undefined ? [] : [writable];
+  const parents = new Set(
+    [...readable, ...writableFolders].flatMap((path) => listAncestors(dirname(path)).toReversed()),
   );
-  onTheWay.delete("/");
-  onTheWay.delete("/tmp");
+  parents.delete("/");
+  parents.delete("/tmp");
   return [
-    ...[...onTheWay].flatMap((folder) => ["--perms", "0755", "--dir", folder]),
+    ...[...parents].flatMap((folder) => ["--perms", "0755", "--dir", folder]),
     ...readable.flatMap((path) => ["--ro-bind", path, path]),
-    ...written.flatMap((path) => ["--bind", path, path]),
+    ...writableFolders.flatMap((path) => ["--bind", path, path]),
   ];
 }
 
-function otherUser(wish: LaunchWish, machine: Machine): readonly string[] {
+function setprivArgs(options: LaunchOptions, machine: Machine): readonly string[] {
   const { isRoot, setpriv } = machine;
   if (!isRoot || setpriv === undefined) return [];
-  // Nodes of root's own group are open to all or to none; the group itself is never handed out.
-  const groups = new Set(devicesOf(wish, machine).flatMap(({ groupId }) => (groupId === 0 ? [] : [groupId])));
+  // The root group is never passed on: device nodes of that group are accessible either to everyone or to root only.
+  const groups = new Set(
+    visibleDevices(options, machine).flatMap(({ groupId }) => (groupId === 0 ? [] : [groupId])),
+  );
   return [
     setpriv,
-    `--reuid=${nobody}`,
-    `--regid=${nobody}`,
+    `--reuid=${nobodyUserId}`,
+    `--regid=${nobodyUserId}`,
     groups.size === 0 ? "--clear-groups" : `--groups=${[...groups].join(",")}`,
     "--inh-caps=-all",
     "--no-new-privs",
@@ -195,21 +198,21 @@ function otherUser(wish: LaunchWish, machine: Machine): readonly string[] {
   ];
 }
 
-/** The folders a program at this path imports from: its own package tree and the installed packages. */
-export function foldersOfProgram(workerProgram: string): readonly string[] {
+/** The folders that a program imports from: its own package tree and the installed packages. */
+export function findProgramFolders(workerProgram: string): readonly string[] {
   const own = dirname(workerProgram);
-  const above = ancestorsOf(own);
+  const above = listAncestors(own);
   const installed = above
     .map((folder) => join(folder, "node_modules"))
     .filter((folder) => existsSync(folder));
-  // In an installed program everything of ours lies in one folder, two above the worker.
+  // In an installed package all our files are in one folder, two levels above the worker.
   if (!workerProgram.endsWith(".ts")) return [dirname(dirname(own)), ...installed];
-  // In a clone the packages refer to each other through links in node_modules.
+  // In a clone, packages import each other through links in node_modules.
   const workspace = above.find((folder) => existsSync(join(folder, "package-lock.json")));
   return [workspace === undefined ? own : join(workspace, "packages"), ...installed];
 }
 
-function ancestorsOf(folder: string): readonly string[] {
+function listAncestors(folder: string): readonly string[] {
   const parent = dirname(folder);
-  return parent === folder ? [folder] : [folder, ...ancestorsOf(parent)];
+  return parent === folder ? [folder] : [folder, ...listAncestors(parent)];
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import type { GenerateRequest } from "../engine.ts";
+import type { EngineRequest } from "../engine.ts";
 import type { EngineEvent } from "../events.ts";
-import { createScriptedEngine, type ScriptStep } from "./fake-engine.ts";
+import { createFakeEngine, type FakeEngineStep } from "./fake-engine.ts";
 import { greedySampling } from "./greedy-sampling.ts";
 
-const request: GenerateRequest = {
+const request: EngineRequest = {
   input: { type: "raw", prompt: "Hello" },
   sampling: greedySampling,
-  mostTokens: 10,
+  maxTokens: 10,
   cachePartition: "",
 };
 
@@ -17,16 +17,16 @@ async function collect(events: AsyncIterable<EngineEvent>): Promise<EngineEvent[
   return collected;
 }
 
-function playing(...steps: readonly ScriptStep[]) {
-  return createScriptedEngine(() => steps);
+function createEngine(...steps: readonly FakeEngineStep[]) {
+  return createFakeEngine(() => steps);
 }
 
 const never = new AbortController().signal;
 
-test("it says what it is told, counts its tokens, and records the request", async () => {
-  const engine = playing(
-    { do: "say", text: "Hel" },
-    { do: "say", text: "lo" },
+test("it writes the scripted text, counts tokens and records the request", async () => {
+  const engine = createEngine(
+    { do: "write", text: "Hel" },
+    { do: "write", text: "lo" },
     { do: "end", reason: "stop" },
   );
   const events = await collect(engine.generate(request, never));
@@ -39,9 +39,9 @@ test("it says what it is told, counts its tokens, and records the request", asyn
   expect(engine.requests).toEqual([request]);
 });
 
-test("it fails where it is told, after what came before", async () => {
-  const engine = playing(
-    { do: "say", text: "Hel" },
+test("a scripted failure comes after the events before it", async () => {
+  const engine = createEngine(
+    { do: "write", text: "Hel" },
     { do: "fail", failure: { kind: "not-supported", feature: "x" } },
   );
   const seen: EngineEvent[] = [];
@@ -52,25 +52,25 @@ test("it fails where it is told, after what came before", async () => {
   expect(seen).toHaveLength(1);
 });
 
-test("a signal ends a wait at once and gives the place back", async () => {
-  const engine = playing({ do: "wait", milliseconds: 60_000 });
-  const hangUp = new AbortController();
-  const pending = collect(engine.generate(request, hangUp.signal));
-  await expect.poll(() => engine.underWay()).toBe(1);
-  hangUp.abort(new Error("gone"));
+test("an aborted request stops waiting at once and is no longer active", async () => {
+  const engine = createEngine({ do: "wait", milliseconds: 60_000 });
+  const client = new AbortController();
+  const pending = collect(engine.generate(request, client.signal));
+  await expect.poll(() => engine.activeRequests()).toBe(1);
+  client.abort(new Error("gone"));
   await expect(pending).rejects.toThrow("gone");
-  expect(engine.underWay()).toBe(0);
+  expect(engine.activeRequests()).toBe(0);
 });
 
-test("an engine that dies tells everybody who waits, and those who come later", async () => {
-  const failure = { kind: "engine-died", exitCode: null, signal: "SIGKILL" } as const;
-  const engine = createScriptedEngine((_request, turn) =>
-    turn === 1 ? [{ do: "wait", milliseconds: 60_000 }] : [{ do: "die", failure }],
+test("a crash fails running requests and all later ones", async () => {
+  const failure = { kind: "engine-crashed", exitCode: null, signal: "SIGKILL" } as const;
+  const engine = createFakeEngine((_request, turn) =>
+    turn === 1 ? [{ do: "wait", milliseconds: 60_000 }] : [{ do: "crash", failure }],
   );
-  const waiting = collect(engine.generate(request, never));
-  await expect.poll(() => engine.underWay()).toBe(1);
+  const running = collect(engine.generate(request, never));
+  await expect.poll(() => engine.activeRequests()).toBe(1);
   await expect(collect(engine.generate(request, never))).rejects.toMatchObject({ failure });
-  await expect(waiting).rejects.toMatchObject({ failure });
+  await expect(running).rejects.toMatchObject({ failure });
   await expect(collect(engine.generate(request, never))).rejects.toMatchObject({ failure });
-  expect(await engine.ended).toEqual(failure);
+  expect(await engine.closed).toEqual(failure);
 });

@@ -1,87 +1,88 @@
 /**
  * @module
- * An engine behind the same port that says what a test tells it, at the pace it asks, fails where told, and
- * records what it was asked for. For timing and fault tests only: every feature is also shown on real weights.
- * Entered through the package's `testing.ts` by tests and benchmarks.
+ * An implementation of the engine port that plays a script: it writes the given text at the given pace, fails or
+ * crashes on demand, and records its requests. For timing and fault tests only: every feature is also tested on real
+ * weights. Exported through the package's `testing.ts` to tests and benchmarks.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Conversation } from "../conversation.ts";
-import type { Engine, EngineDescription, EngineFailure, GenerateRequest } from "../engine.ts";
+import type { Engine, EngineDescription, EngineFailure, EngineRequest } from "../engine.ts";
 import type { EndReason, EngineEvent } from "../events.ts";
 
-/** What one request makes the engine do, step by step. */
-export type ScriptStep =
-  | { readonly do: "say"; readonly text: string }
+/** One step of a script. */
+export type FakeEngineStep =
+  | { readonly do: "write"; readonly text: string }
   | { readonly do: "wait"; readonly milliseconds: number }
   | { readonly do: "emit"; readonly event: EngineEvent }
   | { readonly do: "fail"; readonly failure: EngineFailure }
-  | { readonly do: "die"; readonly failure: EngineFailure }
+  | { readonly do: "crash"; readonly failure: EngineFailure }
   | { readonly do: "end"; readonly reason: EndReason };
 
-export type Script = (request: GenerateRequest, turn: number) => Iterable<ScriptStep>;
+/** The steps to play for a request; `turn` counts requests from 1. */
+export type FakeEngineScript = (request: EngineRequest, turn: number) => Iterable<FakeEngineStep>;
 
-export type ScriptedEngine = Engine & {
-  /** Every request so far, in the order they came. */
-  readonly requests: readonly GenerateRequest[];
-  /** How many requests are under way now. */
-  underWay(): number;
+export type FakeEngine = Engine & {
+  /** All requests so far, in order of arrival. */
+  readonly requests: readonly EngineRequest[];
+  /** How many requests are running. */
+  activeRequests(): number;
 };
 
-export function createScriptedEngine(
-  script: Script,
+export function createFakeEngine(
+  script: FakeEngineScript,
   changes: Partial<EngineDescription> = {},
-): ScriptedEngine {
-  const requests: GenerateRequest[] = [];
-  const ending = Promise.withResolvers<EngineFailure | undefined>();
-  const life = new AbortController();
+): FakeEngine {
+  const requests: EngineRequest[] = [];
+  const closed = Promise.withResolvers<EngineFailure | undefined>();
+  const lifetime = new AbortController();
   let running = 0;
-  const end = (failure: EngineFailure | undefined): void => {
-    ending.resolve(failure);
-    life.abort(new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" }));
+  const close = (failure: EngineFailure | undefined): void => {
+    closed.resolve(failure);
+    lifetime.abort(new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" }));
   };
-  async function* generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
-    const either = AbortSignal.any([signal, life.signal]);
-    either.throwIfAborted();
+  async function* generate(request: EngineRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
+    const anySignal = AbortSignal.any([signal, lifetime.signal]);
+    anySignal.throwIfAborted();
     requests.push(request);
     running += 1;
     try {
-      yield* perform(script(request, requests.length), { signal: either, end });
+      yield* play(script(request, requests.length), { signal: anySignal, close });
     } finally {
       running -= 1;
     }
   }
   return {
     requests,
-    underWay: () => running,
-    describe: () => ({ ...plainDescription, ...changes }),
+    activeRequests: () => running,
+    describe: () => ({ ...defaultDescription, ...changes }),
     generate,
     embed: async ({ texts }) => ({
       vectors: texts.map((text) => Float32Array.of(text.length, 1)),
-      tokens: texts.reduce((sum, text) => sum + wordsOf(text).length, 0),
+      tokens: texts.reduce((sum, text) => sum + splitWords(text).length, 0),
     }),
     rank: async (_query, documents) => documents.map((document) => document.length),
-    tokenize: async (text) => wordsOf(text).map((_word, index) => index),
-    render: async (conversation) => renderPlainly(conversation),
-    count: async (conversation) => wordsOf(renderPlainly(conversation)).length,
-    unload: async () => end(undefined),
-    ended: ending.promise,
-    [Symbol.asyncDispose]: async () => end(undefined),
+    tokenize: async (text) => splitWords(text).map((_word, index) => index),
+    render: async (conversation) => renderPlainText(conversation),
+    count: async (conversation) => splitWords(renderPlainText(conversation)).length,
+    unload: async () => close(undefined),
+    closed: closed.promise,
+    [Symbol.asyncDispose]: async () => close(undefined),
   };
 }
 
-type Performance = { readonly signal: AbortSignal; readonly end: (failure: EngineFailure) => void };
+type Playback = { readonly signal: AbortSignal; readonly close: (failure: EngineFailure) => void };
 
-async function* perform(
-  steps: Iterable<ScriptStep>,
-  { signal, end }: Performance,
+async function* play(
+  steps: Iterable<FakeEngineStep>,
+  { signal, close }: Playback,
 ): AsyncGenerator<EngineEvent> {
   const startedAt = performance.now();
   let outputTokens = 0;
   for (const step of steps) {
     signal.throwIfAborted();
     switch (step.do) {
-      case "say":
+      case "write":
         outputTokens += 1;
         yield { type: "text-delta", text: step.text, outputTokens };
         break;
@@ -93,8 +94,8 @@ async function* perform(
         break;
       case "fail":
         throw new FailureError<EngineFailure>(step.failure);
-      case "die":
-        end(step.failure);
+      case "crash":
+        close(step.failure);
         break;
       case "end": {
         const timings = { promptMilliseconds: 0, outputMilliseconds: performance.now() - startedAt };
@@ -107,11 +108,11 @@ async function* perform(
   signal.throwIfAborted();
 }
 
-const plainDescription: EngineDescription = {
-  driver: "scripted",
+const defaultDescription: EngineDescription = {
+  driver: "fake",
   metadata: {},
   chatTemplate: null,
-  templateAbilities: undefined,
+  templateCapabilities: undefined,
   trainedContextTokens: 4096,
   contextTokens: 4096,
   sequences: 1,
@@ -123,10 +124,10 @@ const plainDescription: EngineDescription = {
   canSeeImages: false,
 };
 
-function renderPlainly({ messages }: Conversation): string {
+function renderPlainText({ messages }: Conversation): string {
   return messages.map(({ role, content }) => `${role}: ${content ?? ""}`).join("\n");
 }
 
-function wordsOf(text: string): readonly string[] {
+function splitWords(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== "");
 }

@@ -1,6 +1,6 @@
 import type { Sampling } from "../sampling.ts";
 
-/** Always the likeliest token, nothing punished: what a test wants when sampling is not its subject. */
+/** Always the most likely token, without penalties: for tests that are not about sampling. */
 export const greedySampling: Sampling = {
   temperature: 0,
   topK: 40,

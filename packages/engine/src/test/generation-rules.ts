@@ -1,24 +1,24 @@
 import { expect } from "vitest";
-import type { GenerateRequest } from "../engine.ts";
+import type { EngineRequest } from "../engine.ts";
 import { greedySampling } from "../fake-engine/greedy-sampling.ts";
-import { type EngineRule, never, request } from "./driver-fixture.ts";
+import { type DriverRule, never, request } from "./driver-fixture.ts";
 
-function warm(seed: number): GenerateRequest {
+function sampled(seed: number): EngineRequest {
   return request("Tell me", { sampling: { ...greedySampling, temperature: 1, seed } });
 }
 
-/** Of the tiny model's vocabulary. */
+/** Token id in the tiny model's vocabulary. */
 const startOfTurn = 1004;
 
-function forcing(token: number): Pick<GenerateRequest, "sampling"> {
+function forcing(token: number): Pick<EngineRequest, "sampling"> {
   return { sampling: { ...greedySampling, logitBias: new Map([[token, 1000]]) } };
 }
 
-/** How answers come: their events, counts, cache, ends and hang-ups. */
-export const answerRules: readonly EngineRule[] = [
+/** Events, token counts, the prompt cache, end reasons and cancellation. */
+export const generationRules: readonly DriverRule[] = [
   {
-    name: "events come in order: how much of the prompt is read, text, one end",
-    async prove({ run }) {
+    name: "events come in order: prompt progress, text, one end",
+    async verify({ run }) {
       const { events, end } = await run(request("In order"));
       const types = events.map(({ type }) => type);
       expect(types.slice(0, 1)).toEqual(["prompt-progress"]);
@@ -34,8 +34,8 @@ export const answerRules: readonly EngineRule[] = [
     },
   },
   {
-    name: "an answer ends at its limit with length, and counts its tokens",
-    async prove({ run, engine }) {
+    name: "output that reaches its token limit ends with length and a token count",
+    async verify({ run, engine }) {
       const { text, end } = await run(request("Once upon a time"));
       expect(text).not.toBe("");
       expect(end).toMatchObject({ reason: "length", usage: { outputTokens: 16, cachedTokens: 0 } });
@@ -43,8 +43,8 @@ export const answerRules: readonly EngineRule[] = [
     },
   },
   {
-    name: "an answer that the model ends has stop, without the token that ended it",
-    async prove({ run }) {
+    name: "output that the model ends itself ends with stop, without the end token",
+    async verify({ run }) {
       const constraint = { type: "gbnf", grammar: 'root ::= "ab"' } as const;
       const { text, end, events } = await run(request("End", { constraint, logProbabilities: 1 }));
       expect({ text, reason: end.reason }).toEqual({ text: "ab", reason: "stop" });
@@ -54,42 +54,42 @@ export const answerRules: readonly EngineRule[] = [
     },
   },
   {
-    name: "marks of the template that the model writes are in the text",
-    async prove({ run }) {
-      const { text } = await run(request("Mark", { ...forcing(startOfTurn), mostTokens: 3 }));
+    name: "special tokens that the model writes appear in the text",
+    async verify({ run }) {
+      const { text } = await run(request("Mark", { ...forcing(startOfTurn), maxTokens: 3 }));
       expect(text).toBe("<|im_start|>".repeat(3));
     },
   },
   {
-    name: "characters of several tokens come whole",
-    async prove({ run }) {
+    name: "characters spanning several tokens arrive complete",
+    async verify({ run }) {
       const constraint = { type: "gbnf", grammar: 'root ::= "é€😀ü"' } as const;
-      const { text, events } = await run(request("Say", { constraint, mostTokens: 32 }));
+      const { text, events } = await run(request("Say", { constraint, maxTokens: 32 }));
       expect(text).toBe("é€😀ü");
-      const pieces = events.flatMap((event) => (event.type === "text-delta" ? [event.text] : []));
-      expect(pieces.filter((piece) => piece.includes("\uFFFD"))).toEqual([]);
+      const chunks = events.flatMap((event) => (event.type === "text-delta" ? [event.text] : []));
+      expect(chunks.filter((chunk) => chunk.includes("\uFFFD"))).toEqual([]);
     },
   },
   {
-    name: "the same request and seed give the same text, another seed another",
-    async prove({ run }) {
-      const first = await run(warm(7));
-      expect((await run(warm(7))).text).toBe(first.text);
-      expect((await run(warm(8))).text).not.toBe(first.text);
+    name: "the same request and seed produce the same text, another seed different text",
+    async verify({ run }) {
+      const first = await run(sampled(7));
+      expect((await run(sampled(7))).text).toBe(first.text);
+      expect((await run(sampled(8))).text).not.toBe(first.text);
     },
   },
   {
-    name: "the second request with the same beginning finds it in the cache",
-    async prove({ run }) {
-      const beginning = "A long beginning that two requests share. ".repeat(8);
-      const first = await run(request(`${beginning}One`));
-      const second = await run(request(`${beginning}Two`));
+    name: "a second request with the same prefix finds it in the cache",
+    async verify({ run }) {
+      const prefix = "A long beginning that two requests share. ".repeat(8);
+      const first = await run(request(`${prefix}One`));
+      const second = await run(request(`${prefix}Two`));
       expect(second.end.usage.cachedTokens).toBeGreaterThan(first.end.usage.promptTokens / 2);
     },
   },
   {
-    name: "what one partition left in the cache is never used by another",
-    async prove({ run }) {
+    name: "one partition never uses what another left in the cache",
+    async verify({ run }) {
       const secret = "The words of somebody else, long enough to be worth reusing. ".repeat(6);
       await Promise.all([1, 2].map(() => run(request(secret, { cachePartition: "theirs" }))));
       const other = await run(request(secret, { cachePartition: "mine" }));
@@ -99,15 +99,15 @@ export const answerRules: readonly EngineRule[] = [
     },
   },
   {
-    name: "more requests than sequences wait their turn and all finish",
-    async prove({ run }) {
-      const answers = await Promise.all([1, 2, 3, 4, 5, 6, 7].map((each) => run(request(`Number ${each}`))));
-      expect(answers.map(({ end }) => end.usage.outputTokens)).toEqual([16, 16, 16, 16, 16, 16, 16]);
+    name: "requests beyond the number of sequences wait and all finish",
+    async verify({ run }) {
+      const outputs = await Promise.all([1, 2, 3, 4, 5, 6, 7].map((each) => run(request(`Number ${each}`))));
+      expect(outputs.map(({ end }) => end.usage.outputTokens)).toEqual([16, 16, 16, 16, 16, 16, 16]);
     },
   },
   {
-    name: "a prompt over the context is refused with both counts, one under it is read",
-    async prove({ run }) {
+    name: "a prompt that exceeds the context is rejected with both counts, a shorter one is accepted",
+    async verify({ run }) {
       const words = "word ".repeat(3000);
       await expect(run(request(words))).rejects.toMatchObject({
         failure: { kind: "prompt-too-long", contextTokens: 1024 },
@@ -116,34 +116,34 @@ export const answerRules: readonly EngineRule[] = [
     },
   },
   {
-    name: "a full context ends with length, never with a silent cut",
-    async prove({ run }) {
-      const { end } = await run(request("Fill it up", { mostTokens: 100_000 }));
+    name: "a full context ends with length instead of a context shift",
+    async verify({ run }) {
+      const { end } = await run(request("Fill it up", { maxTokens: 100_000 }));
       expect(end.reason).toBe("length");
       expect(end.usage.promptTokens + end.usage.outputTokens).toBeLessThanOrEqual(1024);
       expect(end.usage.outputTokens).toBeGreaterThan(900);
     },
   },
   {
-    name: "a hang-up frees the sequence, while writing and while waiting",
-    async prove({ run }) {
+    name: "an aborted request frees its sequence, both while generating and while queued",
+    async verify({ run }) {
       for (let round = 0; round < 10; round += 1) {
-        const hangUp = new AbortController();
+        const client = new AbortController();
         const pending = [1, 2, 3].map((each) =>
-          run(request(`Go on ${each}`, { mostTokens: 900 }), hangUp.signal),
+          run(request(`Go on ${each}`, { maxTokens: 900 }), client.signal),
         );
-        setTimeout(() => hangUp.abort(new Error("gone")), 20);
-        const ends = await Promise.allSettled(pending);
-        expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+        setTimeout(() => client.abort(new Error("gone")), 20);
+        const results = await Promise.allSettled(pending);
+        expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
       }
-      // Both sequences are free again: two long answers run side by side without waiting.
+      // Both sequences are free again: two requests run concurrently without waiting.
       await Promise.all([1, 2].map((each) => run(request(`After ${each}`))));
     },
   },
   {
-    name: "leaving the loop is a hang-up too",
-    async prove({ run, engine }) {
-      for await (const event of engine.generate(request("Go on", { mostTokens: 900 }), never)) {
+    name: "leaving the loop aborts the request",
+    async verify({ run, engine }) {
+      for await (const event of engine.generate(request("Go on", { maxTokens: 900 }), never)) {
         if (event.type === "text-delta") break;
       }
       const after = await Promise.all([1, 2].map((each) => run(request(`After ${each}`))));
@@ -151,18 +151,18 @@ export const answerRules: readonly EngineRule[] = [
     },
   },
   {
-    name: "a token that is forbidden by bias is never written",
-    async prove({ run, engine }) {
-      const usual = await run(request("Once upon a time"));
-      const [first] = await engine.tokenize(usual.text);
+    name: "a token forbidden by its bias is never written",
+    async verify({ run, engine }) {
+      const unbiased = await run(request("Once upon a time"));
+      const [first] = await engine.tokenize(unbiased.text);
       const sampling = { ...greedySampling, logitBias: new Map([[first ?? 0, Number.NEGATIVE_INFINITY]]) };
       const biased = await run(request("Once upon a time", { sampling }));
       expect(await engine.tokenize(biased.text)).not.toContain(first);
     },
   },
   {
-    name: "log-probabilities come with every token, the likeliest first",
-    async prove({ run }) {
+    name: "every token has log-probabilities, the most likely first",
+    async verify({ run }) {
       const { events } = await run(request("Once", { logProbabilities: 3 }));
       const tokens = events.flatMap((event) => (event.type === "text-delta" ? (event.tokens ?? []) : []));
       expect(tokens).toHaveLength(16);
@@ -174,8 +174,8 @@ export const answerRules: readonly EngineRule[] = [
     },
   },
   {
-    name: "a token's own log-probability comes without alternatives when none are wanted",
-    async prove({ run }) {
+    name: "zero alternatives still report the log-probability of each token",
+    async verify({ run }) {
       const sampling = { ...greedySampling, temperature: 2, seed: 3 };
       const { events } = await run(request("Once", { logProbabilities: 0, sampling }));
       const tokens = events.flatMap((event) => (event.type === "text-delta" ? (event.tokens ?? []) : []));

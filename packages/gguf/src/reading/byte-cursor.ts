@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
-import { ModelFileError, type ModelFileProblem, type Place, quote } from "../problem.ts";
+import { type FileLocation, ModelFileError, type ModelFileProblem, quote } from "../problem.ts";
 
 /**
  * Header bytes a file may have. The largest vocabularies of today (262,144 tokens with merges) take 16 MB; eight
  * times that still parses within a second, and is all the memory a hostile header can make us use.
  */
-export const mostHeaderBytes = 128 * 1024 * 1024;
+export const maxHeaderBytes = 128 * 1024 * 1024;
 
 /** Thrown when the bytes at hand end before the header does, while the file itself goes on. */
 export class MoreBytesNeeded extends Error {
@@ -21,7 +21,7 @@ export class MoreBytesNeeded extends Error {
 export class ByteCursor {
   readonly bytes: Buffer;
   readonly fileBytes: number;
-  #place: Place = {};
+  #place: FileLocation = {};
   #position = 0;
 
   constructor(bytes: Uint8Array, fileBytes: number) {
@@ -38,7 +38,7 @@ export class ByteCursor {
   }
 
   /** Names the key or tensor that is being read, for whatever goes wrong from here on. */
-  enter(place: Place): void {
+  enter(place: FileLocation): void {
     this.#place = place;
   }
 
@@ -69,7 +69,7 @@ export class ByteCursor {
       const sentence = `The file says ${what} is ${this.bytes.readBigUInt64LE(at)}, and has ${this.remainingBytes} bytes left`;
       throw this.refuse("count-impossible", sentence);
     }
-    if (this.#position + count * bytesEach > mostHeaderBytes) throw this.#refuseLength();
+    if (this.#position + count * bytesEach > maxHeaderBytes) throw this.#refuseLength();
     return count;
   }
 
@@ -130,11 +130,11 @@ export class ByteCursor {
       const sentence = `The file ends at byte ${this.fileBytes}, and its header goes on to byte ${end} at least`;
       throw this.refuse("cut-short", sentence);
     }
-    if (end > mostHeaderBytes) throw this.#refuseLength();
+    if (end > maxHeaderBytes) throw this.#refuseLength();
     throw new MoreBytesNeeded(end);
   }
 
   #refuseLength(): ModelFileError {
-    return this.refuse("too-large", `The header is longer than ${mostHeaderBytes} bytes`);
+    return this.refuse("too-large", `The header is longer than ${maxHeaderBytes} bytes`);
   }
 }

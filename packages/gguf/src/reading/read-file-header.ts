@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { ModelFileError } from "../problem.ts";
-import { MoreBytesNeeded, mostHeaderBytes } from "./byte-cursor.ts";
+import { MoreBytesNeeded, maxHeaderBytes } from "./byte-cursor.ts";
 import { type Header, readHeader } from "./read-header.ts";
 
 export type FileHeader = { readonly header: Header; readonly fileBytes: number };
@@ -16,7 +16,7 @@ export async function readFileHeader(path: string): Promise<FileHeader> {
   const status = await file.stat();
   if (!status.isFile()) throw unreadable("it is not a regular file");
   const fileBytes = status.size;
-  const most = Math.min(fileBytes, mostHeaderBytes);
+  const most = Math.min(fileBytes, maxHeaderBytes);
   for (let wanted = firstBytes; ; ) {
     const bytes = await readStart(file, Math.min(wanted, most));
     try {

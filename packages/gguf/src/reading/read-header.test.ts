@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ModelFileError } from "../problem.ts";
 import { type Entry, type EntryValue, type WrittenModel, writeModel } from "../writing/write-model.ts";
-import { MoreBytesNeeded, mostHeaderBytes } from "./byte-cursor.ts";
+import { MoreBytesNeeded, maxHeaderBytes } from "./byte-cursor.ts";
 import { readHeader } from "./read-header.ts";
 
 const architecture: Entry = { key: "general.architecture", type: "string", value: "llama" };
@@ -118,8 +118,8 @@ describe("keys and values", () => {
     const bytes = withEntries({ key: "k", type: "string", value: "x".repeat(5000) });
     expect(() => readHeader(bytes.subarray(0, 1000), bytes.length)).toThrow(MoreBytesNeeded);
     const list = withEntries({ key: "k", type: "array", value: { of: "uint8", values: [1, 2, 3] } });
-    list.writeBigUInt64LE(BigInt(mostHeaderBytes), 24 + 9 + 4 + 4);
-    expect(kindOf(list, mostHeaderBytes * 2)).toBe("too-large");
+    list.writeBigUInt64LE(BigInt(maxHeaderBytes), 24 + 9 + 4 + 4);
+    expect(kindOf(list, maxHeaderBytes * 2)).toBe("too-large");
   });
 });
 

@@ -9,7 +9,7 @@ import { ModelFileError, quote } from "../problem.ts";
 import { ByteCursor } from "./byte-cursor.ts";
 import { checkLayout, type Layout } from "./check-layout.ts";
 import { readTensors, type Tensor } from "./read-tensors.ts";
-import { mostInnerLists, readValue } from "./read-value.ts";
+import { maxInnerLists, readValue } from "./read-value.ts";
 import type { MetadataValue } from "./value-kinds.ts";
 
 export type Metadata = ReadonlyMap<string, MetadataValue>;
@@ -66,7 +66,7 @@ function readEntryCount(cursor: ByteCursor, what: string, bytesEach: number): nu
 
 function readMetadata(cursor: ByteCursor, count: number): Metadata {
   const metadata = new Map<string, MetadataValue>();
-  const budget = { innerLists: mostInnerLists };
+  const budget = { innerLists: maxInnerLists };
   for (let index = 0; index < count; index += 1) {
     cursor.enter({});
     const key = cursor.identifier("key-invalid", longestKey);

@@ -14,7 +14,7 @@ export type ValueBudget = { innerLists: number };
 
 /** No model nests arrays; the format allows it, and llama.cpp refuses it by name. */
 const deepestNesting = 4;
-export const mostInnerLists = 10_000;
+export const maxInnerLists = 10_000;
 /** A chat template has kilobytes, a licence tens of them. */
 const mostStringBytes = 16 * 1024 * 1024;
 
@@ -52,7 +52,7 @@ function readList(
   }
   budget.innerLists -= length;
   if (budget.innerLists < 0) {
-    throw cursor.refuse("too-large", `The file nests more than ${mostInnerLists} arrays`);
+    throw cursor.refuse("too-large", `The file nests more than ${maxInnerLists} arrays`);
   }
   const values = Array.from({ length }, () => readList(cursor, { budget, depth: depth + 1 }));
   return { kind: "lists", length, values };

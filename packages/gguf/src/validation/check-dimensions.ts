@@ -3,14 +3,14 @@ import type { Metadata } from "../reading/read-header.ts";
 import { checkWholes, findWhole, type Range, refuseKey } from "./metadata-values.ts";
 
 /** llama.cpp keeps its layers in arrays of this length. */
-export const mostLayers = 512;
+export const maxLayers = 512;
 
 /** The tallest of known models stand well below; above them products of two or three still fit 64 bits. */
 const single: Readonly<Record<string, Range>> = {
   context_length: { least: 1, most: 2 ** 27 },
   embedding_length: { least: 1, most: 2 ** 20 },
-  block_count: { least: 1, most: mostLayers },
-  decoder_block_count: { least: 1, most: mostLayers },
+  block_count: { least: 1, most: maxLayers },
+  decoder_block_count: { least: 1, most: maxLayers },
   vocab_size: { least: 1, most: 2 ** 24 },
   expert_count: { least: 0, most: 1024 },
   pooling_type: { least: 0, most: 4 },
@@ -34,7 +34,7 @@ const perLayer: Readonly<Record<string, Range>> = {
 export function checkDimensions(metadata: Metadata, architecture: string): void {
   for (const [name, range] of Object.entries(single)) findWhole(metadata, `${architecture}.${name}`, range);
   for (const [name, range] of Object.entries(perLayer)) {
-    checkWholes(metadata, `${architecture}.${name}`, { ...range, longest: mostLayers });
+    checkWholes(metadata, `${architecture}.${name}`, { ...range, longest: maxLayers });
   }
   refuseEmptyLayers(metadata, architecture);
 }

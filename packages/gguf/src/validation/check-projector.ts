@@ -1,6 +1,6 @@
 import { quote } from "../problem.ts";
 import type { Metadata } from "../reading/read-header.ts";
-import { mostLayers } from "./check-dimensions.ts";
+import { maxLayers } from "./check-dimensions.ts";
 import { checkWholes, findList, findWhole, type Range, refuseKey } from "./metadata-values.ts";
 
 /** Native code has tables of 1,024 places for the patches along one side of an image. */
@@ -12,20 +12,20 @@ const ranges: Readonly<Record<string, Range>> = {
   "vision.embedding_length": { least: 1, most: 2 ** 20 },
   "vision.feed_forward_length": { least: 0, most: 2 ** 24 },
   "vision.projection_dim": { least: 0, most: 2 ** 20 },
-  "vision.block_count": { least: 0, most: mostLayers },
+  "vision.block_count": { least: 0, most: maxLayers },
   "vision.attention.head_count": { least: 1, most: 65_536 },
   "audio.num_mel_bins": { least: 1, most: 4096 },
   "audio.embedding_length": { least: 1, most: 2 ** 20 },
   "audio.feed_forward_length": { least: 0, most: 2 ** 24 },
   "audio.projection_dim": { least: 0, most: 2 ** 20 },
-  "audio.block_count": { least: 0, most: mostLayers },
+  "audio.block_count": { least: 0, most: maxLayers },
   "audio.attention.head_count": { least: 1, most: 65_536 },
 };
 
 /** A projector of images or sound, which llama.cpp loads beside a model. It divides by several of these. */
 export function checkProjector(metadata: Metadata): void {
   for (const [name, range] of Object.entries(ranges)) {
-    checkWholes(metadata, `clip.${name}`, { ...range, longest: mostLayers });
+    checkWholes(metadata, `clip.${name}`, { ...range, longest: maxLayers });
   }
   checkPatches(metadata);
   for (const key of ["clip.vision.image_mean", "clip.vision.image_std"]) checkColours(metadata, key);

@@ -6,7 +6,7 @@ import { findList, findText, findWhole, refuseKey } from "./metadata-values.ts";
 
 const tokensKey = "tokenizer.ggml.tokens";
 /** Four times the largest vocabulary of today. Comparing so many takes a second and 200 MB. */
-const mostTokens = 2 ** 20;
+const maxTokens = 2 ** 20;
 const mostMerges = 2 ** 22;
 /** Native code keeps lengths of tokens in 32 bits with a sign, and on the stack; real ones have at most hundreds. */
 const longestTokenBytes = 65_535;
@@ -18,7 +18,7 @@ export function checkVocabulary(metadata: Metadata): void {
   const model = findText(metadata, "tokenizer.ggml.model");
   findText(metadata, "tokenizer.ggml.pre");
   findStrings(metadata, "tokenizer.ggml.merges", mostMerges);
-  const tokens = findStrings(metadata, tokensKey, mostTokens);
+  const tokens = findStrings(metadata, tokensKey, maxTokens);
   if (tokens !== undefined) checkTokens(tokens, { key: tokensKey, model });
   checkColumn(metadata, { key: "tokenizer.ggml.scores", types: ["float32"], tokens });
   checkColumn(metadata, { key: "tokenizer.ggml.token_type", types: ["int32", "uint32"], tokens });

@@ -1,113 +1,116 @@
-import type { EngineDescription, EngineFailure, LoadParts, LoadPlan } from "@hearth-and-keep/engine";
+import type { EngineDescription, EngineFailure, LoadOptions, LoadPlan } from "@hearth-and-keep/engine";
 import {
-  failureOf,
-  filesOf,
-  limitOfPlan,
-  lookAtMachine,
+  createMemoryCgroup,
+  exitFailure,
+  inspectMachine,
+  listModelFiles,
   type Machine,
-  openMemoryCgroup,
+  memoryLimitForPlan,
 } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
-import { CallLedger } from "./call-ledger.ts";
-import { loadStallSeconds, watchStall, watchWorker } from "./watch-worker.ts";
+import { loadStallSeconds, watchLoadProgress, watchWorker } from "./watch-worker.ts";
+import { WorkerCalls } from "./worker-calls.ts";
 import { startWorker, type WorkerPlan } from "./worker-process.ts";
 
 export type SupervisedWorker = {
   describe(): EngineDescription;
-  readonly ledger: CallLedger;
+  readonly calls: WorkerCalls;
   readonly pid: number;
   send(message: ToWorker): void;
   stop(): Promise<void>;
   /** Undefined after `stop`, the failure otherwise. */
-  readonly ended: Promise<EngineFailure | undefined>;
+  readonly exited: Promise<EngineFailure | undefined>;
 };
 
-type SupervisionParts = LoadParts & {
+type SuperviseOptions = LoadOptions & {
   readonly machine?: Machine;
-  /** Of a build of the binding made on this machine. */
+  /** A build of the binding made on this machine. */
   readonly buildFolder?: string | undefined;
 };
 
 /**
- * Starts a worker, has it load a model, and watches it:
+ * Starts a worker, makes it load a model, and supervises it:
  *
  *   starting --loaded--> serving --unload--> stopped
- *   starting or serving --exit, silence, stall--> failed: every waiting caller gets the one reason
+ *   starting or serving --exit, silence, stall--> failed: every pending call fails with the same reason
  */
 export async function superviseWorker(
   plan: LoadPlan,
-  { signal, onProgress, machine = lookAtMachine(), buildFolder }: SupervisionParts,
+  { signal, onProgress, machine = inspectMachine(), buildFolder }: SuperviseOptions,
 ): Promise<SupervisedWorker> {
   const workerPlan = await planWorker(plan, { signal, machine, buildFolder });
-  const ledger = new CallLedger();
   const loading = Promise.withResolvers<EngineDescription>();
   let cause: EngineFailure | undefined;
   let isStopping = false;
   let threads: number | undefined;
-  const failWith = (failure: EngineFailure): void => {
+  const fail = (failure: EngineFailure): void => {
     cause ??= failure;
     worker.kill();
   };
-  const watch = watchWorker(failWith);
-  const stall = watchStall(() => failWith({ kind: "load-timed-out", seconds: loadStallSeconds }));
-  const hear = (message: FromWorker): void => {
-    watch.heard(message);
+  const watch = watchWorker(fail);
+  const loadProgress = watchLoadProgress(() => fail({ kind: "load-timed-out", seconds: loadStallSeconds }));
+  const receive = (message: FromWorker): void => {
+    watch.received(message);
     if (message.type === "heartbeat") threads = message.threads;
     else if (message.type === "load-progress") {
-      stall.moved();
-      onProgress(message.share);
+      loadProgress.progressed();
+      onProgress(message.fraction);
     } else if (message.type === "loaded") loading.resolve(message.description);
-    else if (message.type === "load-failed") failWith(message.failure);
-    else ledger.hear(message);
+    else if (message.type === "load-failed") fail(message.failure);
+    else calls.handleMessage(message);
   };
-  const worker = startWorker(workerPlan, hear);
-  const giveUp = (): void => worker.kill();
-  signal.addEventListener("abort", giveUp);
-  const ended = worker.ended.then((end) => {
+  const worker = startWorker(workerPlan, receive);
+  const send = (message: ToWorker): void => {
+    watch.sent(message);
+    worker.send(message);
+  };
+  const calls = new WorkerCalls(send);
+  const abort = (): void => worker.kill();
+  signal.addEventListener("abort", abort);
+  const exited = worker.exited.then((exit) => {
     watch.stop();
-    stall.stop();
-    const failure = isStopping ? undefined : (cause ?? failureOf(end));
-    const problem = new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" });
-    ledger.end(problem);
-    loading.reject(signal.aborted ? signal.reason : problem);
+    loadProgress.stop();
+    const failure = isStopping ? undefined : (cause ?? exitFailure(exit));
+    const error = new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" });
+    calls.failAll(error);
+    loading.reject(signal.aborted ? signal.reason : error);
     return failure;
   });
   worker.send({ type: "load", plan, buildFolder });
   const description = await loading.promise;
-  stall.stop();
-  signal.removeEventListener("abort", giveUp);
+  loadProgress.stop();
+  signal.removeEventListener("abort", abort);
   return {
     describe: () => ({ ...description, threads: threads ?? description.threads }),
-    ledger,
+    calls,
     pid: worker.pid,
-    send(message) {
-      watch.asked(message);
-      worker.send(message);
-    },
+    send,
     async stop() {
       isStopping = true;
       worker.kill();
-      await ended;
+      await exited;
     },
-    ended,
+    exited,
   };
 }
 
-type Surroundings = {
+type WorkerContext = {
   readonly signal: AbortSignal;
   readonly machine: Machine;
   readonly buildFolder: string | undefined;
 };
 
-async function planWorker(plan: LoadPlan, surroundings: Surroundings): Promise<WorkerPlan> {
-  const { signal, machine, buildFolder } = surroundings;
-  const limitBytes = await limitOfPlan(plan, machine.memoryBytes);
+async function planWorker(
+  plan: LoadPlan,
+  { signal, machine, buildFolder }: WorkerContext,
+): Promise<WorkerPlan> {
+  const limitBytes = await memoryLimitForPlan(plan, machine.memoryBytes);
   signal.throwIfAborted();
-  const cgroup = machine.cgroup === undefined ? undefined : openMemoryCgroup(machine.cgroup, limitBytes);
+  const cgroup = machine.cgroup === undefined ? undefined : createMemoryCgroup(machine.cgroup, limitBytes);
   return {
-    modelFiles: filesOf(plan),
-    ownFolders: buildFolder === undefined ? [] : [buildFolder],
+    modelFiles: listModelFiles(plan),
+    buildFolders: buildFolder === undefined ? [] : [buildFolder],
     usesGpu: plan.gpuLayers !== 0,
     limitBytes,
     cgroup,

@@ -1,10 +1,10 @@
-import type { GenerateRequest } from "@hearth-and-keep/engine";
+import type { EngineRequest } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ToWorker } from "../worker/messages.ts";
-import { type Watch, watchWorker } from "./watch-worker.ts";
+import { type WorkerWatch, watchWorker } from "./watch-worker.ts";
 
-let watch: Watch;
+let watch: WorkerWatch;
 let hung: string[];
 
 beforeEach(() => {
@@ -17,52 +17,52 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function generate(id: number, constraint?: GenerateRequest["constraint"]): ToWorker {
+function generate(id: number, constraint?: EngineRequest["constraint"]): ToWorker {
   const request = {
     input: { type: "raw", prompt: "a" },
     sampling: greedySampling,
-    mostTokens: 1,
+    maxTokens: 1,
     cachePartition: "one",
     ...(constraint === undefined ? {} : { constraint }),
   } as const;
   return { type: "generate", id, request };
 }
 
-/** A worker whose event loop turns, whatever its native thread does. */
-function beat(seconds: number, choosing: (second: number) => number = () => 0): void {
+/** Simulates a worker whose event loop runs, whatever its native thread does. */
+function sendHeartbeats(seconds: number, samplingSeconds: (second: number) => number = () => 0): void {
   for (let second = 1; second <= seconds; second += 1) {
     vi.advanceTimersByTime(1000);
-    watch.heard({ type: "heartbeat", threads: 1, choosingSeconds: choosing(second) });
+    watch.received({ type: "heartbeat", threads: 1, samplingSeconds: samplingSeconds(second) });
   }
 }
 
-test("a worker that is heard of is left alone, one that falls silent is not", () => {
-  beat(60);
+test("a worker hangs if it sends nothing, but not while it sends heartbeats", () => {
+  sendHeartbeats(60);
   expect(hung).toEqual([]);
   vi.advanceTimersByTime(10_500);
   expect(hung).toEqual(["engine-hung"]);
 });
 
-test("a token that takes for ever to choose is found out though heartbeats go on, and blamed on the grammar", () => {
-  watch.asked(generate(1, { type: "json" }));
-  beat(10, (second) => second);
+test("a token that never finishes sampling is detected despite heartbeats and attributed to the grammar", () => {
+  watch.sent(generate(1, { type: "json" }));
+  sendHeartbeats(10, (second) => second);
   expect(hung).toEqual([]);
-  beat(1, () => 11);
+  sendHeartbeats(1, () => 11);
   expect(hung).toEqual(["grammar-too-slow"]);
 });
 
-test("an engine that reads a long prompt or waits may take its time, under a grammar too", () => {
-  watch.asked(generate(1, { type: "json" }));
-  beat(120);
+test("a long prompt or a queue under a grammar does not count as a hang", () => {
+  watch.sent(generate(1, { type: "json" }));
+  sendHeartbeats(120);
   expect(hung).toEqual([]);
 });
 
-test("silence is blamed on a grammar only while one is in use", () => {
-  watch.asked(generate(1, { type: "json" }));
-  watch.heard({ type: "answer", id: 1, value: null });
+test("a hang is attributed to a grammar only while one is in use", () => {
+  watch.sent(generate(1, { type: "json" }));
+  watch.received({ type: "result", id: 1, value: null });
   vi.advanceTimersByTime(10_500);
   expect(hung).toEqual(["engine-hung"]);
-  watch.asked(generate(2, { type: "json" }));
+  watch.sent(generate(2, { type: "json" }));
   vi.advanceTimersByTime(500);
   expect(hung.at(-1)).toBe("grammar-too-slow");
 });

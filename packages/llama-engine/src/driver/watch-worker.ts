@@ -1,53 +1,52 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 
-/** A worker whose event loop has not turned for this long is taken for hung and killed. */
-const silenceSeconds = 10;
-/** So is one that has been choosing one token for this long. */
-const choiceSeconds = 10;
-const lookEveryMilliseconds = 500;
+/** A worker that sends nothing for this long counts as hung and is killed. */
+const maxSilenceSeconds = 10;
+/** So does a worker that samples a single token for this long. */
+const maxSamplingSeconds = 10;
+const checkIntervalMilliseconds = 500;
 
-export type Watch = {
-  asked(message: ToWorker): void;
-  heard(message: FromWorker): void;
+export type WorkerWatch = {
+  sent(message: ToWorker): void;
+  received(message: FromWorker): void;
   stop(): void;
 };
 
 /**
- * Finds out a worker that has stopped working though its process lives. A valid grammar can be so ambiguous that
- * reading it stops the event loop, or that choosing a token, which native code does beside the loop, takes for ever.
- * The model is not to blame for either.
+ * Detects a worker that hangs while its process is alive. A valid grammar can be so ambiguous that parsing it blocks the
+ * event loop, or that sampling a token, which runs on a native thread, never finishes. Neither counts against the model.
  */
-export function watchWorker(onHung: (failure: EngineFailure) => void): Watch {
+export function watchWorker(onHung: (failure: EngineFailure) => void): WorkerWatch {
   const constrained = new Set<number>();
-  let heardAt = performance.now();
+  let lastMessageAt = performance.now();
   const timer = setInterval(() => {
-    if (performance.now() - heardAt <= silenceSeconds * 1000) return;
-    onHung({ kind: constrained.size > 0 ? "grammar-too-slow" : "engine-hung", seconds: silenceSeconds });
-  }, lookEveryMilliseconds);
+    if (performance.now() - lastMessageAt <= maxSilenceSeconds * 1000) return;
+    onHung({ kind: constrained.size > 0 ? "grammar-too-slow" : "engine-hung", seconds: maxSilenceSeconds });
+  }, checkIntervalMilliseconds);
   timer.unref();
   return {
-    asked(message) {
+    sent(message) {
       if (message.type === "generate" && message.request.constraint !== undefined)
         constrained.add(message.id);
     },
-    heard(message) {
-      heardAt = performance.now();
-      if (message.type === "heartbeat" && message.choosingSeconds > choiceSeconds) {
-        onHung({ kind: "grammar-too-slow", seconds: choiceSeconds });
+    received(message) {
+      lastMessageAt = performance.now();
+      if (message.type === "heartbeat" && message.samplingSeconds > maxSamplingSeconds) {
+        onHung({ kind: "grammar-too-slow", seconds: maxSamplingSeconds });
       } else if ("id" in message && message.type !== "events") constrained.delete(message.id);
     },
     stop: () => clearInterval(timer),
   };
 }
 
-/** A load that shows no progress for this long is given up. */
+/** A load without progress for this long is aborted. */
 export const loadStallSeconds = 120;
 
-export function watchStall(onStall: () => void): { moved(): void; stop(): void } {
+export function watchLoadProgress(onStall: () => void): { progressed(): void; stop(): void } {
   let timer = setTimeout(onStall, loadStallSeconds * 1000);
   return {
-    moved() {
+    progressed() {
       clearTimeout(timer);
       timer = setTimeout(onStall, loadStallSeconds * 1000);
     },

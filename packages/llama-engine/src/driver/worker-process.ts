@@ -1,17 +1,22 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Machine, MemoryCgroup } from "@hearth-and-keep/engine-host";
-import { foldersOfProgram, type ProcessEnd, planWorkerLaunch, whenEnded } from "@hearth-and-keep/engine-host";
+import {
+  findProgramFolders,
+  type ProcessExit,
+  planWorkerLaunch,
+  waitForExit,
+} from "@hearth-and-keep/engine-host";
 import type { FromWorker, ToWorker } from "../worker/messages.ts";
 
 export type WorkerProcess = {
   readonly pid: number;
   send(message: ToWorker): void;
   kill(): void;
-  readonly ended: Promise<ProcessEnd>;
+  readonly exited: Promise<ProcessExit>;
 };
 
-/** In a clone the worker is TypeScript; in an installed program it is built beside the server. */
+/** In a clone the worker is TypeScript; in an installed package it is bundled next to the server. */
 const program = fileURLToPath(
   import.meta.url.endsWith(".ts")
     ? new URL("../worker/main.ts", import.meta.url)
@@ -20,30 +25,30 @@ const program = fileURLToPath(
 
 export type WorkerPlan = {
   readonly modelFiles: readonly string[];
-  /** What it reads of its program beside what was installed. */
-  readonly ownFolders: readonly string[];
+  /** Folders to read in addition to the installed program: a local build of the binding. */
+  readonly buildFolders: readonly string[];
   readonly usesGpu: boolean;
   readonly limitBytes: number;
-  /** Removed when the worker has ended. */
+  /** Removed when the worker has exited. */
   readonly cgroup: MemoryCgroup | undefined;
   readonly machine: Machine;
 };
 
-/** Starts a worker locked in as far as the machine allows, with nothing of the server's environment in it. */
+/** Starts a worker, sandboxed as far as the machine allows, without the server's environment. */
 export function startWorker(plan: WorkerPlan, onMessage: (message: FromWorker) => void): WorkerProcess {
-  const { modelFiles, ownFolders, usesGpu, limitBytes, cgroup, machine } = plan;
+  const { modelFiles, buildFolders, usesGpu, limitBytes, cgroup, machine } = plan;
   const launch = planWorkerLaunch(
     {
       nodeProgram: process.execPath,
       workerProgram: program,
       modelFiles,
-      programFolders: [...foldersOfProgram(program), ...ownFolders],
+      programFolders: [...findProgramFolders(program), ...buildFolders],
       usesGpu,
-      memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupEntrance: cgroup.entrance }) },
+      memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupProcsPath: cgroup.procsPath }) },
     },
     machine,
   );
-  const child = spawn(launch.command, [...launch.words], {
+  const child = spawn(launch.command, [...launch.args], {
     serialization: "advanced",
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     env: launch.environment,
@@ -51,9 +56,9 @@ export function startWorker(plan: WorkerPlan, onMessage: (message: FromWorker) =
   child.on("message", onMessage);
   return {
     pid: child.pid ?? -1,
-    // A message to a worker that has just died is lost; its end is told separately.
+    // A message to a worker that has just exited is lost; `exited` reports the exit.
     send: (message) => void (child.connected && child.send(message)),
     kill: () => void child.kill("SIGKILL"),
-    ended: whenEnded(child, cgroup),
+    exited: waitForExit(child, cgroup),
   };
 }

@@ -2,18 +2,18 @@ import { fitText } from "@hearth-and-keep/chat-templates";
 import type { Embeddings, EmbedRequest } from "@hearth-and-keep/engine";
 import type { LlamaEmbeddingContext, LlamaModel } from "node-llama-cpp";
 
-export type EmbedParts = {
+export type EmbedContext = {
   readonly model: LlamaModel;
   readonly context: LlamaEmbeddingContext;
   readonly signal: AbortSignal;
-  /** Of the loaded context. */
+  /** Size of the loaded context. */
   readonly contextTokens: number;
 };
 
-/** One text after another, looking at the signal between them. */
+/** Embeds texts one by one and checks the signal between them. */
 export async function embedTexts(
   { texts, truncates }: EmbedRequest,
-  { model, context, signal, contextTokens }: EmbedParts,
+  { model, context, signal, contextTokens }: EmbedContext,
 ): Promise<Embeddings> {
   const vectors: Float32Array[] = [];
   let tokens = 0;

@@ -1,39 +1,42 @@
-import type { EngineEvent, EngineFailure, GenerateRequest } from "@hearth-and-keep/engine";
+import { grammarFor } from "@hearth-and-keep/chat-templates/rendering";
+import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaContextSequence, Token } from "node-llama-cpp";
-import { choiceOptions } from "./choose-token.ts";
-import type { HostedModel } from "./hosted-model.ts";
-import { readPrompt } from "./read-prompt.ts";
-import { type LentSequence, SequencePool } from "./sequence-pool.ts";
-import { placeInBatch, shortItemTokens } from "./share-batch.ts";
-import { writeAnswer } from "./write-answer.ts";
+import { generateTokens } from "./generate-tokens.ts";
+import type { LoadedModel } from "./load-model.ts";
+import { prefillPrompt } from "./prefill-prompt.ts";
+import type { PromptTokenizer } from "./prompt-tokenizer.ts";
+import { samplingOptions } from "./sampling-options.ts";
+import { type LeasedSequence, SequencePool } from "./sequence-pool.ts";
+import { batchPosition, shortItemTokens } from "./share-batch.ts";
 
 export type Generator = {
   generate(
-    request: PreparedRequest,
-    parts: { signal: AbortSignal; post: (event: EngineEvent) => void },
+    request: EngineRequest,
+    options: { readonly signal: AbortSignal; readonly emit: (event: EngineEvent) => void },
   ): Promise<void>;
 };
 
-export type PreparedRequest = Omit<GenerateRequest, "input" | "constraint"> & {
-  readonly prompt: readonly Token[];
-  readonly grammar: string | undefined;
-};
-
-/** Serves many requests over the sequences of one context; each posts its events and ends with `generation-end`. */
-export function createGenerator(hosted: HostedModel, sequences: readonly LlamaContextSequence[]): Generator {
+/** Runs requests on the sequences of one context. Each request emits its events and ends with `generation-end`. */
+export function createGenerator(
+  loaded: LoadedModel,
+  sequences: readonly LlamaContextSequence[],
+  { tokenizeInput }: PromptTokenizer,
+): Generator {
   const pool = new SequencePool(sequences);
   let running = 0;
   const isAlone = (): boolean => running === 1 && pool.waitingRequests === 0;
-  const letNewcomersIn = (): Promise<unknown> | undefined => pool.letNewcomersIn();
+  const pendingAdmissions = (): Promise<unknown> | undefined => pool.pendingAdmissions();
   return {
-    async generate(request, { signal, post }) {
-      refuseTooLong(request.prompt.length, sequences[0]?.contextSize ?? 0);
-      const { prompt, cachePartition: partition } = request;
-      using place = await pool.lend({ prompt, partition, signal });
+    async generate(request, { signal, emit }) {
+      const prompt = tokenizeInput(request.input);
+      const grammar = grammarFor(request.constraint);
+      checkPromptLength(prompt.length, sequences[0]?.contextSize ?? 0);
+      using leased = await pool.acquire({ prompt, partition: request.cachePartition, signal });
       running += 1;
       try {
-        await answer(request, place, { ...hosted, signal, post, isAlone, letNewcomersIn });
+        const context = { ...loaded, signal, emit, isAlone, pendingAdmissions };
+        await runRequest(request, { prompt, grammar, leased }, context);
       } finally {
         running -= 1;
       }
@@ -41,58 +44,66 @@ export function createGenerator(hosted: HostedModel, sequences: readonly LlamaCo
   };
 }
 
-type AnswerParts = Pick<HostedModel, "llama" | "model" | "speed"> & {
-  readonly signal: AbortSignal;
-  readonly post: (event: EngineEvent) => void;
-  readonly isAlone: () => boolean;
-  readonly letNewcomersIn: () => Promise<unknown> | undefined;
+/** What a request is computed from: its input as tokens, its constraint as GBNF, and the sequence it runs on. */
+type PreparedInput = {
+  readonly prompt: readonly Token[];
+  readonly grammar: string | undefined;
+  readonly leased: LeasedSequence;
 };
 
-async function answer(request: PreparedRequest, place: LentSequence, parts: AnswerParts): Promise<void> {
-  const { prompt, sampling, grammar, mostTokens, logProbabilities } = request;
-  const { sequence, cachedTokens } = place;
-  const { llama, model, speed, signal, post, isAlone, letNewcomersIn } = parts;
-  const inBatch = placeInBatch(place.number);
+type GenerationContext = Pick<LoadedModel, "llama" | "model" | "speed"> & {
+  readonly signal: AbortSignal;
+  readonly emit: (event: EngineEvent) => void;
+  readonly isAlone: () => boolean;
+  readonly pendingAdmissions: () => Promise<unknown> | undefined;
+};
+
+async function runRequest(
+  { sampling, maxTokens, logProbabilities }: EngineRequest,
+  { prompt, grammar, leased: { sequence, number, cachedTokens } }: PreparedInput,
+  { llama, model, speed, signal, emit, isAlone, pendingAdmissions }: GenerationContext,
+): Promise<void> {
+  const position = batchPosition(number);
   const startedAt = performance.now();
-  const tellProgress = (evaluated: number): void =>
-    post({ type: "prompt-progress", evaluated, total: prompt.length, cached: cachedTokens });
-  // Told before the first step, so that everybody knows the length of the prompt while it is read.
-  tellProgress(cachedTokens);
-  // The end goes together with the first token: one batch less to wait for.
+  const emitProgress = (evaluated: number): void =>
+    emit({ type: "prompt-progress", evaluated, total: prompt.length, cached: cachedTokens });
+  // Emitted before the first step, so that the length of the prompt is known while it is evaluated.
+  emitProgress(cachedTokens);
+  // The end of the prompt is evaluated together with the first token, which saves one batch.
   const unreadTokens = Math.min(prompt.length - cachedTokens, shortItemTokens);
-  await readPrompt(sequence, prompt.slice(cachedTokens, -unreadTokens), {
-    options: inBatch,
+  await prefillPrompt(sequence, prompt.slice(cachedTokens, -unreadTokens), {
+    options: position,
     speed,
     signal,
-    letNewcomersIn,
+    pendingAdmissions,
     isAlone,
-    onProgress: (read) => tellProgress(cachedTokens + read),
+    onProgress: (evaluated) => emitProgress(cachedTokens + evaluated),
   });
   const history = [...prompt];
-  const { reason, outputTokens, begunAt } = await writeAnswer({
+  const { reason, outputTokens, firstTokenAt } = await generateTokens({
     sequence,
     model,
     history,
     unreadTokens,
-    options: { ...inBatch, ...choiceOptions(sampling, { llama, model, grammar, history }) },
-    mostTokens,
+    options: { ...position, ...samplingOptions(sampling, { llama, model, grammar, history }) },
+    maxTokens,
     logProbabilities,
     signal,
-    letNewcomersIn,
-    post,
+    pendingAdmissions,
+    emit,
   });
-  post({
+  emit({
     type: "generation-end",
     reason,
     usage: { promptTokens: prompt.length, cachedTokens, outputTokens },
     timings: {
-      promptMilliseconds: begunAt - startedAt,
-      outputMilliseconds: performance.now() - begunAt,
+      promptMilliseconds: firstTokenAt - startedAt,
+      outputMilliseconds: performance.now() - firstTokenAt,
     },
   });
 }
 
-function refuseTooLong(promptTokens: number, contextTokens: number): void {
+function checkPromptLength(promptTokens: number, contextTokens: number): void {
   if (promptTokens === 0) throw new Error("Cannot generate from an empty prompt");
   if (promptTokens >= contextTokens) {
     throw new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });

@@ -1,33 +1,32 @@
 /**
  * @module
- * The program of a model's child process: it loads one model file, answers calls over the channel to the server,
- * and ends when the channel closes. Everything that comes from a model file or a caller's grammar runs here.
- * It says a heartbeat while its event loop turns, and sends events gathered.
+ * The program of a model's child process: loads one model file, handles calls over the IPC channel, and exits when the
+ * channel closes. Everything derived from a model file or a client's grammar runs here, outside the server.
+ * Sends a heartbeat while its event loop runs, and batches events.
  * Nothing imports it: the driver starts it by its path.
  */
 
-import { grammarFor } from "@hearth-and-keep/chat-templates";
-import type { EngineFailure, GenerateRequest, LoadPlan } from "@hearth-and-keep/engine";
+import type { EngineFailure, EngineRequest, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { embedTexts } from "./embed-texts.ts";
-import { openOutbox } from "./event-outbox.ts";
-import { createGenerator, type Generator, type PreparedRequest } from "./generate.ts";
-import { type HostedModel, loadModel } from "./hosted-model.ts";
+import { createEventBatcher } from "./event-batcher.ts";
+import { createGenerator, type Generator } from "./generate.ts";
+import { type LoadedModel, loadModel } from "./load-model.ts";
 import { type FromWorker, heartbeatSeconds, type ToWorker } from "./messages.ts";
-import { useOwnBuild } from "./own-build.ts";
-import { createPreparer, type Preparer } from "./prepare-request.ts";
+import { useLocalBuild } from "./own-build.ts";
+import { createPromptTokenizer, type PromptTokenizer } from "./prompt-tokenizer.ts";
 
 type Call = Exclude<ToWorker, { type: "load" | "abort" }>;
 
-type Loaded = {
-  readonly hosted: HostedModel;
-  readonly preparer: Preparer;
-  /** Undefined for a model that only embeds or ranks. */
+type WorkerState = {
+  readonly loaded: LoadedModel;
+  readonly tokenizer: PromptTokenizer;
+  /** Undefined for a model that was loaded to embed or rank. */
   readonly generator: Generator | undefined;
 };
 
-let loaded: Loaded | undefined;
-const underWay = new Map<number, AbortController>();
+let state: WorkerState | undefined;
+const activeCalls = new Map<number, AbortController>();
 
 function send(message: FromWorker): void {
   process.send?.(message);
@@ -35,51 +34,51 @@ function send(message: FromWorker): void {
 
 async function load(plan: LoadPlan, buildFolder: string | undefined): Promise<void> {
   try {
-    if (buildFolder !== undefined) useOwnBuild(buildFolder);
-    const hosted = await loadModel(plan, (share) => send({ type: "load-progress", share }));
-    const { context } = hosted;
-    const generator = context.purpose === "generate" ? createGenerator(hosted, context.sequences) : undefined;
-    loaded = { hosted, preparer: createPreparer(hosted), generator };
-    send({ type: "loaded", description: hosted.description });
-  } catch (problem) {
+    if (buildFolder !== undefined) useLocalBuild(buildFolder);
+    const loaded = await loadModel(plan, (fraction) => send({ type: "load-progress", fraction }));
+    const tokenizer = createPromptTokenizer(loaded);
+    const { context } = loaded;
+    const generator =
+      context.purpose === "generate" ? createGenerator(loaded, context.sequences, tokenizer) : undefined;
+    state = { loaded, tokenizer, generator };
+    send({ type: "loaded", description: loaded.description });
+  } catch (error) {
     send({
       type: "load-failed",
-      failure: asFailure(problem) ?? { kind: "model-invalid", reason: String(problem) },
+      failure: toFailure(error) ?? { kind: "model-invalid", reason: String(error) },
     });
   }
 }
 
-async function answer(call: Call): Promise<void> {
-  const hangUp = new AbortController();
-  underWay.set(call.id, hangUp);
+async function handleCall(call: Call): Promise<void> {
+  const abort = new AbortController();
+  activeCalls.set(call.id, abort);
   try {
-    if (loaded === undefined) throw new Error("Cannot answer before a model is loaded");
-    const value = await perform(call, { ...loaded, signal: hangUp.signal });
-    send({ type: "answer", id: call.id, value });
-  } catch (problem) {
-    const failure = asFailure(problem);
-    if (failure !== undefined) send({ type: "failed", id: call.id, failure });
-    // A caller that hung up expects no answer, but its id must be released on the other side.
-    else if (hangUp.signal.aborted) send({ type: "answer", id: call.id, value: null });
-    else
-      send({
-        type: "broken",
-        id: call.id,
-        reason: problem instanceof Error ? (problem.stack ?? "") : String(problem),
-      });
+    if (state === undefined) throw new Error("Cannot handle a call before a model is loaded");
+    const value = await dispatch(call, { ...state, signal: abort.signal });
+    send({ type: "result", id: call.id, value });
+  } catch (error) {
+    const failure = toFailure(error);
+    if (failure !== undefined) send({ type: "failure", id: call.id, failure });
+    // An aborted call needs no result, but the server still has to release its id.
+    else if (abort.signal.aborted) send({ type: "result", id: call.id, value: null });
+    else {
+      const reason = error instanceof Error ? (error.stack ?? "") : String(error);
+      send({ type: "error", id: call.id, reason });
+    }
   } finally {
-    underWay.delete(call.id);
+    activeCalls.delete(call.id);
   }
 }
 
-type Surroundings = Loaded & { readonly signal: AbortSignal };
+type CallContext = WorkerState & { readonly signal: AbortSignal };
 
-async function perform(call: Call, surroundings: Surroundings): Promise<unknown> {
+async function dispatch(call: Call, callContext: CallContext): Promise<unknown> {
   const {
-    hosted: { model, context },
-    preparer: { render, tokenizeInput },
+    loaded: { model, context, description },
+    tokenizer: { render, tokenizeInput },
     signal,
-  } = surroundings;
+  } = callContext;
   switch (call.type) {
     case "tokenize":
       return [...model.tokenize(call.text, true)];
@@ -88,15 +87,12 @@ async function perform(call: Call, surroundings: Surroundings): Promise<unknown>
     case "count":
       return tokenizeInput({ type: "conversation", conversation: call.conversation }).length;
     case "generate":
-      return generate(call.id, call.request, surroundings);
-    case "embed":
+      return generate(call.id, call.request, callContext);
+    case "embed": {
       if (context.purpose !== "embed") throw notSupported("embeddings");
-      return embedTexts(call.request, {
-        model,
-        context: context.context,
-        contextTokens: surroundings.hosted.description.contextTokens,
-        signal,
-      });
+      const { contextTokens } = description;
+      return embedTexts(call.request, { model, context: context.context, contextTokens, signal });
+    }
     case "rank":
       if (context.purpose !== "rank") throw notSupported("ranking");
       return context.context.rankAll(call.query, [...call.documents]);
@@ -105,20 +101,15 @@ async function perform(call: Call, surroundings: Surroundings): Promise<unknown>
 
 async function generate(
   id: number,
-  request: GenerateRequest,
-  { generator, preparer: { tokenizeInput }, signal }: Surroundings,
+  request: EngineRequest,
+  { generator, signal }: CallContext,
 ): Promise<null> {
   if (generator === undefined) throw notSupported("generation");
-  const prepared: PreparedRequest = {
-    ...request,
-    prompt: tokenizeInput(request.input),
-    grammar: grammarFor(request.constraint),
-  };
-  const outbox = openOutbox((events) => send({ type: "events", id, events }));
+  const batcher = createEventBatcher((events) => send({ type: "events", id, events }));
   try {
-    await generator.generate(prepared, { signal, post: (event) => outbox.post(event) });
+    await generator.generate(request, { signal, emit: (event) => batcher.push(event) });
   } finally {
-    outbox.close();
+    batcher.close();
   }
   return null;
 }
@@ -127,19 +118,19 @@ function notSupported(feature: string): FailureError<EngineFailure> {
   return new FailureError<EngineFailure>({ kind: "not-supported", feature });
 }
 
-function asFailure(problem: unknown): EngineFailure | undefined {
-  // Everything this process throws in a FailureError is of the port's union.
-  return problem instanceof FailureError ? (problem.failure as EngineFailure) : undefined;
+function toFailure(error: unknown): EngineFailure | undefined {
+  // Every FailureError of this process carries a failure of the engine port.
+  return error instanceof FailureError ? (error.failure as EngineFailure) : undefined;
 }
 
 process.on("message", (message: ToWorker) => {
   if (message.type === "load") void load(message.plan, message.buildFolder);
-  else if (message.type === "abort") underWay.get(message.id)?.abort();
-  else void answer(message);
+  else if (message.type === "abort") activeCalls.get(message.id)?.abort();
+  else void handleCall(message);
 });
 process.on("disconnect", () => process.exit(0));
 setInterval(() => {
-  const hosted = loaded?.hosted;
-  const choosingSeconds = hosted?.context.purpose === "generate" ? hosted.context.choosingSeconds() : 0;
-  send({ type: "heartbeat", threads: hosted?.threads(), choosingSeconds });
+  const loaded = state?.loaded;
+  const samplingSeconds = loaded?.context.purpose === "generate" ? loaded.context.samplingSeconds() : 0;
+  send({ type: "heartbeat", threads: loaded?.threads(), samplingSeconds });
 }, heartbeatSeconds * 1000);

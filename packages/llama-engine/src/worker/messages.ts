@@ -4,19 +4,19 @@ import type {
   EngineDescription,
   EngineEvent,
   EngineFailure,
-  GenerateRequest,
+  EngineRequest,
   LoadPlan,
 } from "@hearth-and-keep/engine";
 
-/** What the server says to a worker. Each call has an id of its own; its answers carry it. */
+/** Messages from the server to a worker. Each call has its own id, which its responses repeat. */
 export type ToWorker =
   | {
       readonly type: "load";
       readonly plan: LoadPlan;
-      /** A build of the binding made on this machine, to be used instead of the one that came with it. */
+      /** A build of the binding made on this machine, used instead of the prebuilt one. */
       readonly buildFolder?: string | undefined;
     }
-  | { readonly type: "generate"; readonly id: number; readonly request: GenerateRequest }
+  | { readonly type: "generate"; readonly id: number; readonly request: EngineRequest }
   | { readonly type: "abort"; readonly id: number }
   | { readonly type: "embed"; readonly id: number; readonly request: EmbedRequest }
   | {
@@ -29,24 +29,24 @@ export type ToWorker =
   | { readonly type: "render"; readonly id: number; readonly conversation: Conversation }
   | { readonly type: "count"; readonly id: number; readonly conversation: Conversation };
 
-/** What a worker says to the server. `heartbeat` comes while its event loop turns, whatever else it does. */
+/** Messages from a worker to the server. `heartbeat` is sent as long as the event loop is not blocked. */
 export type FromWorker =
-  | { readonly type: "load-progress"; readonly share: number }
+  | { readonly type: "load-progress"; readonly fraction: number }
   | { readonly type: "loaded"; readonly description: EngineDescription }
   | { readonly type: "load-failed"; readonly failure: EngineFailure }
   | { readonly type: "events"; readonly id: number; readonly events: readonly EngineEvent[] }
-  | { readonly type: "answer"; readonly id: number; readonly value: unknown }
-  | { readonly type: "failed"; readonly id: number; readonly failure: EngineFailure }
-  /** Something that should not happen; the text stays in the server's log. */
-  | { readonly type: "broken"; readonly id: number; readonly reason: string }
+  | { readonly type: "result"; readonly id: number; readonly value: unknown }
+  | { readonly type: "failure"; readonly id: number; readonly failure: EngineFailure }
+  /** An unexpected error; its text goes to the server's log only. */
+  | { readonly type: "error"; readonly id: number; readonly reason: string }
   | Heartbeat;
 
 type Heartbeat = {
   readonly type: "heartbeat";
-  /** How many threads compute now; undefined while the model is being loaded. */
+  /** The current number of threads; undefined while the model is loading. */
   readonly threads: number | undefined;
-  /** How long native code has been choosing the present token: a grammar can make that take for ever. */
-  readonly choosingSeconds: number;
+  /** How long native code has been sampling the current token: with some grammars it never finishes. */
+  readonly samplingSeconds: number;
 };
 
 export const heartbeatSeconds = 1;

@@ -1,8 +1,8 @@
 import type { LlamaContext, LlamaEmbeddingContext, LlamaModel, LlamaRankingContext } from "node-llama-cpp";
 
 /**
- * What the binding keeps to itself and we need: how many threads compute, how long a batch took, and a token's
- * probability before sampling changed it. Its version is pinned; when a part is gone, loading says so at once.
+ * Internals of the binding: the number of threads, the duration of a batch, and a token's probability before sampling.
+ * The binding's version is pinned, and loading fails at once if one of these methods is missing.
  */
 type NativeContext = {
   readonly setThreads: (count: number) => void;
@@ -12,14 +12,14 @@ type NativeContext = {
 
 type NativeSampler = { applyConfig(config: { readonly temperature: number }): void };
 
-/** Flat pairs of token and value; which tokens, and how many of the likeliest, is said in the fifth argument. */
+/** Returns flat pairs of token and value; the fifth argument selects the tokens and how many of the most likely. */
 type SampleToken = (
-  place: number,
+  batchIndex: number,
   sampler: NativeSampler,
-  ...wanted: readonly unknown[]
+  ...options: readonly unknown[]
 ) => Promise<number | readonly [token: number, ...unknown[]]>;
 
-/** A context for embeddings or ranking has a plain one inside. */
+/** An embedding or ranking context wraps a plain one. */
 export type AnyContext = LlamaContext | LlamaEmbeddingContext | LlamaRankingContext;
 
 type HiddenContext = { readonly _ctx?: NativeContext; readonly _llamaContext?: HiddenContext };
@@ -29,22 +29,22 @@ type HiddenModel = {
   readonly _llama: { readonly _bindings: { readonly AddonSampler: new (model: unknown) => NativeSampler } };
 };
 
-/** As many alternatives as any protocol can ask for. */
-export const mostAlternatives = 20;
+/** The most alternatives that any API can request. */
+export const maxAlternatives = 20;
 
-/** Decides before each batch how many threads compute it, and hears how long it took. */
-export type BatchWatch = {
+/** `threads` is called before each batch, `onBatch` after it. */
+export type BatchHooks = {
   readonly threads: () => number;
   readonly onBatch: (milliseconds: number) => void;
 };
 
-export function watchBatches(context: AnyContext, { threads, onBatch }: BatchWatch): void {
-  const native = nativeOf(context);
+export function hookBatches(context: AnyContext, { threads, onBatch }: BatchHooks): void {
+  const native = getNativeContext(context);
   const setThreads = native.setThreads.bind(native);
   const decodeBatch = native.decodeBatch.bind(native);
-  // The binding sets its own count before each batch; ours takes its place.
-  replace(native, "setThreads", () => setThreads(threads()));
-  replace(native, "decodeBatch", async () => {
+  // The binding sets its own number of threads before each batch; this replaces it.
+  replaceMethod(native, "setThreads", () => setThreads(threads()));
+  replaceMethod(native, "decodeBatch", async () => {
     const startedAt = performance.now();
     await decodeBatch();
     onBatch(performance.now() - startedAt);
@@ -52,45 +52,45 @@ export function watchBatches(context: AnyContext, { threads, onBatch }: BatchWat
 }
 
 /**
- * Makes the binding's `probabilities` the natural logarithms of what the model itself gave, before temperature,
- * penalties, bias or a grammar: clients compare them across requests, and so does llama.cpp's own server. The answer
- * tells how long the present token has been being chosen, in seconds; zero between tokens.
+ * Makes the binding report log-probabilities of the model's raw logits, before temperature, penalties, bias and grammar,
+ * as llama.cpp's own server does: clients compare them across requests. Returns a getter for how many seconds the
+ * current token has been sampling; 0 between tokens.
  */
-export function watchChoosing(context: LlamaContext, model: LlamaModel): () => number {
-  const native = nativeOf(context);
+export function hookSampling(context: LlamaContext, model: LlamaModel): () => number {
+  const native = getNativeContext(context);
   const sampleToken = native.sampleToken.bind(native);
-  const plain = plainSampler(model);
-  const begun = new Set<number>();
-  const chooseWithLogProbabilities: SampleToken = async (place, sampler) => {
-    const token = await sampleToken(place, sampler);
+  const plainSampler = createPlainSampler(model);
+  const startTimes = new Set<number>();
+  const sampleWithLogProbabilities: SampleToken = async (batchIndex, sampler) => {
+    const token = await sampleToken(batchIndex, sampler);
     if (typeof token !== "number" || token < 0) return token;
-    const which = [[token], false, false, false, mostAlternatives];
-    const answer = await sampleToken(place, plain, false, false, which, true);
-    return [token, logProbabilities(answer)];
+    const selection = [[token], false, false, false, maxAlternatives];
+    const result = await sampleToken(batchIndex, plainSampler, false, false, selection, true);
+    return [token, toLogProbabilities(result)];
   };
-  replace(native, "sampleToken", async (place, sampler, ...wanted) => {
+  replaceMethod(native, "sampleToken", async (batchIndex, sampler, ...options) => {
     const startedAt = performance.now();
-    begun.add(startedAt);
+    startTimes.add(startedAt);
     try {
-      if (wanted[0] === true) return await chooseWithLogProbabilities(place, sampler);
-      return await sampleToken(place, sampler, ...wanted);
+      if (options[0] === true) return await sampleWithLogProbabilities(batchIndex, sampler);
+      return await sampleToken(batchIndex, sampler, ...options);
     } finally {
-      begun.delete(startedAt);
+      startTimes.delete(startedAt);
     }
   });
-  return () => (begun.size === 0 ? 0 : (performance.now() - Math.min(...begun)) / 1000);
+  return () => (startTimes.size === 0 ? 0 : (performance.now() - Math.min(...startTimes)) / 1000);
 }
 
-/** The likeliest come first, so the first logit is the one the sum of weights refers to. */
-function logProbabilities(answer: Awaited<ReturnType<SampleToken>>): readonly number[] {
-  // The binding's own answer when logits and the sum of their weights are asked for.
-  const [, , , logits, sum] = answer as readonly [number, never, never, readonly number[], number];
+/** The most likely token comes first, and the sum of exponentials is relative to its logit. */
+function toLogProbabilities(result: Awaited<ReturnType<SampleToken>>): readonly number[] {
+  // The binding's result when logits and the sum of their exponentials are requested.
+  const [, , , logits, sum] = result as readonly [number, never, never, readonly number[], number];
   const offset = (logits[1] ?? 0) + Math.log(sum);
   return logits.map((value, index) => (index % 2 === 0 ? value : value - offset));
 }
 
-/** A native class's methods cannot be assigned, only defined anew on the object. */
-function replace<Name extends keyof NativeContext>(
+/** The methods of a native class cannot be assigned, only redefined on the object. */
+function replaceMethod<Name extends keyof NativeContext>(
   native: NativeContext,
   name: Name,
   value: NativeContext[Name],
@@ -98,8 +98,8 @@ function replace<Name extends keyof NativeContext>(
   Object.defineProperty(native, name, { value, configurable: true });
 }
 
-function plainSampler(model: LlamaModel): NativeSampler {
-  // The binding's types leave out what it marks as internal.
+function createPlainSampler(model: LlamaModel): NativeSampler {
+  // The binding's types omit its internals.
   const hidden = model as unknown as HiddenModel;
   const { _model: native, _llama: llama } = hidden;
   const { _bindings: bindings } = llama;
@@ -108,13 +108,13 @@ function plainSampler(model: LlamaModel): NativeSampler {
   return sampler;
 }
 
-function nativeOf(context: AnyContext): NativeContext {
+function getNativeContext(context: AnyContext): NativeContext {
   // As above.
   const { _ctx: own, _llamaContext: inner } = context as unknown as HiddenContext;
   const { _ctx: native = own } = inner ?? {};
-  const parts = [native?.setThreads, native?.decodeBatch, native?.sampleToken];
-  if (native === undefined || parts.some((part) => typeof part !== "function")) {
-    throw new Error("Cannot work with this version of node-llama-cpp: its native context has changed");
+  const methods = [native?.setThreads, native?.decodeBatch, native?.sampleToken];
+  if (native === undefined || methods.some((method) => typeof method !== "function")) {
+    throw new Error("This version of node-llama-cpp is not supported: its native context has changed");
   }
   return native;
 }

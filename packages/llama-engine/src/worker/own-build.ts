@@ -2,17 +2,17 @@ import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** The binding's name for its build for the processor of this machine. */
-const usualBuild = `@node-llama-cpp/${process.platform}-${process.arch}`;
+/** The npm package with the binding's prebuilt binary for this platform. */
+const prebuiltPackage = `@node-llama-cpp/${process.platform}-${process.arch}`;
 
 /**
- * Has the binding find a build made on this machine where it looks for the one that came with it. The folder is laid
- * out as that package is; a build for a GPU has another name and goes before it, as ever.
+ * Makes the binding load a local build in place of its prebuilt package, which has the same layout. GPU builds have
+ * other package names and still take precedence.
  */
-export function useOwnBuild(folder: string): void {
+export function useLocalBuild(folder: string): void {
   const url = pathToFileURL(join(folder, "index.js")).href;
   registerHooks({
     resolve: (specifier, context, next) =>
-      specifier === usualBuild ? { url, shortCircuit: true } : next(specifier, context),
+      specifier === prebuiltPackage ? { url, shortCircuit: true } : next(specifier, context),
   });
 }

@@ -1,83 +1,83 @@
-import { type Place, PlacePool, type Wanted } from "@hearth-and-keep/engine-host";
+import { type Slot, SlotPool, type SlotRequest } from "@hearth-and-keep/engine-host";
 import type { LlamaContextSequence } from "node-llama-cpp";
 
-export type LentSequence = Disposable & {
+export type LeasedSequence = Disposable & {
   readonly sequence: LlamaContextSequence;
-  /** Its place in the context, which is also its place in a batch. */
+  /** Its index in the context, which is also its position in a batch. */
   readonly number: number;
   readonly cachedTokens: number;
 };
 
-/** The sequences of one context: lent as every place is, and cut back to what the next request may reuse. */
+/** Leases the sequences of one context, each trimmed to the cached prefix that the next request may reuse. */
 export class SequencePool {
-  readonly #places: PlacePool<LlamaContextSequence>;
-  readonly #cutting = new Set<Promise<number>>();
+  readonly #slots: SlotPool<LlamaContextSequence>;
+  readonly #trims = new Set<Promise<number>>();
 
   constructor(sequences: readonly LlamaContextSequence[]) {
-    this.#places = new PlacePool(sequences, {
-      present: ({ contextTokens }) => contextTokens,
+    this.#slots = new SlotPool(sequences, {
+      cachedTokens: ({ contextTokens }) => contextTokens,
       // Streams in neighbouring sequences are computed together: see share-batch.ts.
       prefersNeighbours: true,
     });
   }
 
   get freeSequences(): number {
-    return this.#places.freePlaces;
+    return this.#slots.freeSlots;
   }
 
   get waitingRequests(): number {
-    return this.#places.waitingRequests;
+    return this.#slots.waitingRequests;
   }
 
   /**
-   * Everybody else waits here before the next token while a sequence is cut back: the binding cannot do it as long
-   * as a single token is asked for, so that a newcomer would wait until all answers under way are complete.
+   * Running requests await this before their next token while a sequence is being trimmed. The binding cannot trim while
+   * any token is requested, so a new request would otherwise wait until all running ones are complete.
    */
-  letNewcomersIn(): Promise<unknown> | undefined {
-    // Undefined, because even a promise that is kept already would make its caller miss the next batch.
-    return this.#cutting.size > 0 ? Promise.allSettled(this.#cutting) : undefined;
+  pendingAdmissions(): Promise<unknown> | undefined {
+    // Undefined if there is nothing to await: even a resolved promise would make the request miss the next batch.
+    return this.#trims.size > 0 ? Promise.allSettled(this.#trims) : undefined;
   }
 
-  /** Waits for a free sequence; the state it holds matches the prompt's beginning. */
-  async lend(wanted: Wanted): Promise<LentSequence> {
-    const place = await this.#places.take(wanted);
+  /** Waits for a free sequence and trims it to the cached prefix of the prompt. */
+  async acquire(request: SlotRequest): Promise<LeasedSequence> {
+    const slot = await this.#slots.acquire(request);
     try {
-      wanted.signal.throwIfAborted();
-      const cachedTokens = await this.#cutBack(place, wanted);
-      const { holder: sequence, number } = place;
-      return { sequence, number, cachedTokens, [Symbol.dispose]: () => this.#places.giveBack(place) };
-    } catch (problem) {
-      this.#places.giveBack(place);
-      throw problem;
+      request.signal.throwIfAborted();
+      const cachedTokens = await this.#trim(slot, request);
+      const { resource: sequence, number } = slot;
+      return { sequence, number, cachedTokens, [Symbol.dispose]: () => this.#slots.release(slot) };
+    } catch (error) {
+      this.#slots.release(slot);
+      throw error;
     }
   }
 
-  async #cutBack(place: Place<LlamaContextSequence>, wanted: Wanted): Promise<number> {
-    const cut = this.#keepCommonPrefix(place, wanted);
-    this.#cutting.add(cut);
+  async #trim(slot: Slot<LlamaContextSequence>, request: SlotRequest): Promise<number> {
+    const trim = this.#trimToCachedPrefix(slot, request);
+    this.#trims.add(trim);
     try {
-      return await cut;
+      return await trim;
     } finally {
-      this.#cutting.delete(cut);
+      this.#trims.delete(trim);
     }
   }
 
-  /** Leaves only what this request may reuse; the last token of a prompt is always read, for its logits. */
-  async #keepCommonPrefix(place: Place<LlamaContextSequence>, wanted: Wanted): Promise<number> {
-    const { holder: sequence } = place;
-    const isShared = place.partition === wanted.partition;
-    const keep = Math.min(this.#places.common(place, wanted), wanted.prompt.length - 1);
-    if (!isShared) {
-      // Nobody's, should clearing fail: what another partition left behind would still be there.
-      place.partition = undefined;
+  /** Keeps only what the request may reuse. The last token of the prompt is always evaluated, for its logits. */
+  async #trimToCachedPrefix(slot: Slot<LlamaContextSequence>, request: SlotRequest): Promise<number> {
+    const { resource: sequence } = slot;
+    const isSamePartition = slot.partition === request.partition;
+    const keep = Math.min(this.#slots.cachedPrefix(slot, request), request.prompt.length - 1);
+    if (!isSamePartition) {
+      // If clearing fails, the other partition's tokens are still there, so no request may reuse this slot's cache.
+      slot.partition = undefined;
       if (sequence.nextTokenIndex > 0) await sequence.clearHistory();
-      place.partition = wanted.partition;
+      slot.partition = request.partition;
       return 0;
     }
     if (keep < sequence.nextTokenIndex) {
       await sequence.eraseContextTokenRanges([{ start: keep, end: sequence.nextTokenIndex }]);
     }
-    // A model without random access to its state goes back to an earlier checkpoint.
+    // A model without random access to its state is rewound to an earlier checkpoint.
     return sequence.nextTokenIndex;
   }
 }

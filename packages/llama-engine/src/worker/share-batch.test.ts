@@ -1,34 +1,34 @@
 import type { BatchItem, Token } from "node-llama-cpp";
 import { expect, test } from "vitest";
-import { placeInBatch, shareBatch } from "./share-batch.ts";
+import { batchPosition, shareBatch } from "./share-batch.ts";
 
 function item(sequenceNumber: number, tokens = 1): BatchItem {
-  // The binding brands its token numbers; any will do.
+  // The binding brands its token ids; any value will do.
   const list = Array.from({ length: tokens }, () => 1 as Token);
-  return { tokens: list, logits: [], ...placeInBatch(sequenceNumber) };
+  return { tokens: list, logits: [], ...batchPosition(sequenceNumber) };
 }
 
 function strategy() {
-  const carried: number[] = [];
-  const share = shareBatch({ tokensWhileShared: () => 40, onShared: (tokens) => carried.push(tokens) });
+  const batchTokens: number[] = [];
+  const share = shareBatch({ tokensWhileShared: () => 40, onShared: (tokens) => batchTokens.push(tokens) });
   return {
-    carried,
+    batchTokens,
     compose: (...items: readonly BatchItem[]) => share({ items, size: 512 }),
   };
 }
 
-test("sequences stand in a batch in the order of their numbers, whoever asked first", () => {
+test("sequences in a batch are ordered by number, whatever the order of requests", () => {
   const { compose } = strategy();
   const shares = compose(item(2), item(0), item(7), item(1));
   expect(shares.map(({ item: { evaluationPriority } }) => evaluationPriority)).toEqual([0, 1, 2, 7]);
 });
 
-test("a stream of the last batch is waited for, and goes along once it has asked", () => {
-  const { compose, carried } = strategy();
+test("a stream of the previous batch is waited for and joins once it requests a token", () => {
+  const { compose, batchTokens } = strategy();
   expect(compose(item(0), item(1))).toHaveLength(2);
   expect(compose(item(0))).toEqual([]);
   expect(compose(item(0), item(1))).toHaveLength(2);
-  expect(carried).toEqual([2, 2]);
+  expect(batchTokens).toEqual([2, 2]);
 });
 
 test("a stream that has ended is waited for only briefly, and only once", () => {
@@ -40,14 +40,14 @@ test("a stream that has ended is waited for only briefly, and only once", () => 
   expect(compose(item(0))).toHaveLength(1);
 });
 
-test("a long prompt takes the whole batch alone, and beside a stream a block once it has paid for it", () => {
-  const { compose, carried } = strategy();
+test("a long prompt gets the whole batch if alone, and next to a stream a block whenever it has enough credit", () => {
+  const { compose, batchTokens } = strategy();
   compose(item(0, 500));
   for (let batch = 0; batch < 7; batch += 1) compose(item(0, 500), item(1));
-  expect(carried).toEqual([500, 1, 65, 1, 65, 65, 1, 65]);
+  expect(batchTokens).toEqual([500, 1, 65, 1, 65, 65, 1, 65]);
 });
 
-test("long prompts beside a stream get their blocks in turn, and among themselves all at once", () => {
+test("long prompts next to a stream get blocks in turn, without a stream all at once", () => {
   const { compose } = strategy();
   const served: number[] = [];
   for (let batch = 0; batch < 12; batch += 1) {
@@ -61,8 +61,8 @@ test("long prompts beside a stream get their blocks in turn, and among themselve
   expect(alone.map(({ processAmount }) => processAmount)).toEqual([64, 64]);
 });
 
-test("a long prompt sits out the batch that begins somebody's answer, but never two in a row", () => {
-  const { compose, carried } = strategy();
+test("a long prompt skips a batch with another request's first token, but never two in a row", () => {
+  const { compose, batchTokens } = strategy();
   for (let batch = 0; batch < 6; batch += 1) compose(item(0, 500), item(1, 20));
-  expect(carried).toEqual([20, 84, 20, 84, 20, 84]);
+  expect(batchTokens).toEqual([20, 84, 20, 84, 20, 84]);
 });

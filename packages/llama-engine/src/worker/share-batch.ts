@@ -1,64 +1,63 @@
 import type { BatchItem, CustomBatchingPrioritizationStrategy, EvaluationPriority } from "node-llama-cpp";
 
 /**
- * llama.cpp computes sequences together only as far as their numbers follow each other in a batch, and those out of
- * order one after another. The binding does not tell a strategy their numbers, but hands a priority on as it is, and
- * nothing else reads that.
+ * llama.cpp computes sequences together only if their numbers are consecutive in a batch. The binding does not pass
+ * these numbers to a batching strategy, so they travel as the evaluation priority, which has no other use here.
  */
-export function placeInBatch(sequenceNumber: number): { readonly evaluationPriority: EvaluationPriority } {
-  // The binding's own strategies want 1 to 5; ours takes any number.
+export function batchPosition(sequenceNumber: number): { readonly evaluationPriority: EvaluationPriority } {
+  // The binding's own strategies expect 1 to 5; this one accepts any number.
   return { evaluationPriority: sequenceNumber as EvaluationPriority };
 }
 
-/** A running stream asks for one token at a time and the end of a prompt for a few: these are always taken whole. */
+/** A running stream needs one token and the end of a prompt a few: items up to this size are always included whole. */
 export const shortItemTokens = 32;
 /**
- * What a long prompt gets of a shared batch: so many or none. On processors llama.cpp's attention takes longer for 20
- * to 63 tokens of one sequence than for 64.
+ * A long prompt gets this many tokens of a shared batch, or none. On CPUs, llama.cpp's attention is slower for 20 to 63
+ * tokens of a sequence than for 64.
  */
 const blockTokens = 64;
-const mostBlocksSaved = 8;
-/** A stream needs about a dozen turns of the microtask queue from its token to asking for the next one. */
-const mostTurnsForLatecomers = 64;
+const maxSavedBlocks = 8;
+/** A stream needs about a dozen microtask turns from one token to requesting the next. */
+const maxWaitTurns = 64;
 
-export type SharingParts = {
-  /** How many tokens of long prompts a batch may carry while others are in it, on average. */
+export type BatchSharingOptions = {
+  /** How many tokens of long prompts a shared batch may contain on average. */
   readonly tokensWhileShared: () => number;
-  /** Told how many tokens the next batch carries. */
+  /** Called with the number of tokens in the next batch. */
   readonly onShared: (tokens: number) => void;
 };
 
 /**
- * Who gets how much of the next batch. Alone, a long prompt takes all of it; as soon as anybody else is in the queue,
- * long prompts wait until enough batches have gone by without them to pay for a block, so that nobody waits long for
- * a next token. Where somebody is about to get a first one, they sit out that batch, though never two in a row.
+ * Divides the next batch between requests. A long prompt that runs alone gets the whole batch. Otherwise long prompts
+ * earn credit with every batch they skip and get a block when they can pay for it, so that running streams never wait
+ * long for a token. They also skip a batch in which another request gets its first token, but never two in a row.
  *
- * The binding composes a batch right after the last token of the one before is chosen, a few microtasks before the
- * stream that token belongs to can ask for its next: one stream of those running would sit out every batch. An empty
- * answer makes it ask again a turn later, so whoever was in the last batch is waited for, for some microseconds.
+ * The binding composes a batch right after it has sampled the last token of the previous one, a few microtasks before
+ * that token's stream can request the next: one running stream would miss every batch. Returning an empty batch makes
+ * the binding ask again one turn later, so streams of the previous batch are waited for, for some microseconds.
  */
-export function shareBatch(parts: SharingParts): CustomBatchingPrioritizationStrategy {
-  const { onShared } = parts;
-  const isComplete = waitForLatecomers();
-  const chooseLong = payByBlock(parts);
+export function shareBatch(options: BatchSharingOptions): CustomBatchingPrioritizationStrategy {
+  const { onShared } = options;
+  const isComplete = createStreamBarrier();
+  const selectLong = createBlockBudget(options);
   return ({ items, size }) => {
     if (!isComplete(items.length)) return [];
     const short = items.filter(isShort);
     const long = items.filter((item) => !isShort(item));
-    const most = items.length === 1 ? size : blockTokens;
-    const shares = [...short, ...(items.length === 1 ? long : chooseLong(long, short))]
+    const maxTokens = items.length === 1 ? size : blockTokens;
+    const shares = [...short, ...(items.length === 1 ? long : selectLong(long, short))]
       .toSorted((a, b) => a.evaluationPriority - b.evaluationPriority)
-      .map((item) => ({ item, processAmount: Math.min(item.tokens.length, most) }));
+      .map((item) => ({ item, processAmount: Math.min(item.tokens.length, maxTokens) }));
     onShared(shares.reduce((sum, { processAmount }) => sum + processAmount, 0));
     return shares;
   };
 }
 
-function waitForLatecomers(): (present: number) => boolean {
+function createStreamBarrier(): (present: number) => boolean {
   let expected = 0;
   let turns = 0;
   return (present) => {
-    if (present < expected && turns < mostTurnsForLatecomers) {
+    if (present < expected && turns < maxWaitTurns) {
       turns += 1;
       return false;
     }
@@ -68,19 +67,19 @@ function waitForLatecomers(): (present: number) => boolean {
   };
 }
 
-type LongItems = (long: readonly BatchItem[], short: readonly BatchItem[]) => readonly BatchItem[];
+type SelectLongItems = (long: readonly BatchItem[], short: readonly BatchItem[]) => readonly BatchItem[];
 
-/** Which long prompts get a block of this batch. Among themselves all do: nobody waits for a token then. */
-function payByBlock({ tokensWhileShared }: SharingParts): LongItems {
+/** Selects the long prompts that get a block of this batch: all of them if there are no short items. */
+function createBlockBudget({ tokensWhileShared }: BatchSharingOptions): SelectLongItems {
   let credit = 0;
-  let satOut = false;
+  let skipped = false;
   let turn = 0;
   return (long, short) => {
     if (short.length === 0) return long;
-    const isNewcomerIn = short.some(({ tokens }) => tokens.length > 1);
-    credit = Math.min(credit + tokensWhileShared(), mostBlocksSaved * blockTokens);
-    satOut = isNewcomerIn && !satOut;
-    if (satOut) return [];
+    const hasFirstToken = short.some(({ tokens }) => tokens.length > 1);
+    credit = Math.min(credit + tokensWhileShared(), maxSavedBlocks * blockTokens);
+    skipped = hasFirstToken && !skipped;
+    if (skipped) return [];
     const blocks = Math.min(long.length, Math.floor(credit / blockTokens));
     credit -= blocks * blockTokens;
     turn += blocks;

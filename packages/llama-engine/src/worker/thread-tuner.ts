@@ -1,71 +1,70 @@
-/** The first batch after a change pays for waking threads up, so it counts only when there is no other. */
+/** Batches per trial. The first one after a change includes waking up threads, so it is ignored if there are others. */
 const samplesPerCount = 8;
-/** Long batches tell enough after fewer. */
+/** Fewer batches are enough if they take this long in total. */
 const enoughMilliseconds = 250;
-/** A count this much slower than the best so far is not looked at any longer, and neither are those below it. */
-const hopeless = 1.5;
-/** Fewer threads are taken when more would hardly be faster: they leave room for others. */
-const nearlyEqual = 1.05;
-/** A core that is free for this part of the time is worth a trial. */
-const worthwhileShare = 0.4;
-/** Speed has fallen when a batch takes this much longer than it used to. */
-const fallen = 1.4;
+/** A number of threads this much slower than the best ends the trial, without trying smaller numbers. */
+const hopelessFactor = 1.5;
+/** Within this factor, fewer threads are preferred, because they leave cores to other programs. */
+const nearlyEqualFactor = 1.05;
+/** A core that is free for this fraction of the time is worth a trial. */
+const minFreeCoreFraction = 0.4;
+/** A batch that takes this much longer than the best counts as slow. */
+const slowdownFactor = 1.4;
 const samplesToNotice = 6;
-/** And has stayed so for as many batches or as long: the first ones after a pause are slow anyhow. */
+/** A new trial needs this many slow batches, or this long: the first ones after a pause are always slow. */
 const slowBatchesToAct = 16;
 const slowMillisecondsToAct = 300;
-const soonestSeconds = 3;
-const lookSeconds = 2;
-const retrySeconds = 120;
-/** A choice of fewer threads than there are free cores may be a mistake: it is looked at again after this, then later and later. */
-const firstDoubtSeconds = 5;
-/** Larger batches carry a prompt; how long they take depends on how far it has been read. */
-const mostTokensWatched = 32;
-/** Batches of a size other than the trial's own are skipped; after this many the trial is given up. */
-const mostSkipped = 64;
+const minRetrialSeconds = 3;
+const coreCheckSeconds = 2;
+const maxRetrialSeconds = 120;
+/** Fewer threads than free cores may be a mistake: tried again after this, then at doubling intervals. */
+const firstRetrialSeconds = 5;
+/** Larger batches contain a prompt, and their duration depends on its position. */
+const maxWatchedTokens = 32;
+/** Batches of other sizes are skipped during a trial; after this many the trial ends. */
+const maxSkippedBatches = 64;
 
 type Trial = { readonly tokens: number; threads: number; times: number[]; skipped: number };
 type Measured = { readonly threads: number; readonly milliseconds: number };
-/** How long batches of one size take, now and at their best since the count was chosen. */
+/** How long batches of one size take, recently and at best, since the last trial. */
 type Pace = { recent: number; best: number; samples: number; slow: number[] };
 
-export type TunerParts = {
-  /** The most there may be. */
-  readonly mostThreads: number;
-  /** How many cores are idle or ours, as in 1.5; undefined while nobody can tell. */
+export type TunerOptions = {
+  readonly maxThreads: number;
+  /** How many cores are available to this process, e.g. 1.5; undefined while unknown. */
   readonly freeCores: () => number | undefined;
   readonly now?: () => number;
 };
 
 /**
- * Finds how many threads compute fastest now. "All cores" is several times too slow when another program holds one
- * of them, because threads wait for each other. So no more are tried than there are free cores, and from there down
- * as long as it gets faster, on real batches of equal size: at the start, when speed falls, and now and then in case
- * the machine has become free.
+ * Finds the fastest number of threads for the current load of the machine. Using all cores is several times too slow if
+ * another program occupies one of them, because threads wait for each other. A trial starts with the number of free
+ * cores and halves it while that is faster, on real batches of equal size. Trials run after loading, when batches get
+ * slower, and from time to time in case cores have become free.
  */
 export class ThreadTuner {
-  readonly #parts: TunerParts;
+  readonly #options: TunerOptions;
   readonly #now: () => number;
   readonly #paces = new Map<number, Pace>();
   #measured: Measured[] = [];
   #trial: Trial | undefined;
   #chosen: number;
   #settledAt: number;
-  #lookedAt: number;
-  #doubtSeconds = firstDoubtSeconds;
-  /** With how many threads the last trial began: more would have been too many then. */
+  #coresCheckedAt: number;
+  #retrialSeconds = firstRetrialSeconds;
+  /** The number of threads that the last trial started with. */
   #limit: number;
 
-  constructor(parts: TunerParts) {
-    this.#parts = parts;
-    this.#chosen = parts.mostThreads;
-    this.#now = parts.now ?? (() => performance.now());
+  constructor(options: TunerOptions) {
+    this.#options = options;
+    this.#chosen = options.maxThreads;
+    this.#now = options.now ?? (() => performance.now());
     this.#settledAt = this.#now();
-    this.#lookedAt = this.#settledAt;
-    this.#limit = parts.mostThreads;
+    this.#coresCheckedAt = this.#settledAt;
+    this.#limit = options.maxThreads;
   }
 
-  /** How many threads compute the next batch. */
+  /** The number of threads for the next batch. */
   get threads(): number {
     return this.#trial?.threads ?? this.#chosen;
   }
@@ -74,21 +73,21 @@ export class ThreadTuner {
     return this.#trial !== undefined;
   }
 
-  /** Begins to try counts on the next batches of this many tokens. */
+  /** Starts a trial on the next batches of this many tokens. */
   startTrial(tokens: number): void {
     this.#measured = [];
-    this.#limit = this.#worthwhile();
+    this.#limit = this.#maxUsefulThreads();
     this.#trial = { tokens, threads: this.#limit, times: [], skipped: 0 };
-    // There is nothing to compare a single thread with.
+    // With a single thread there is nothing to compare.
     if (this.#limit === 1) this.endTrial();
   }
 
-  /** Ends a trial with the best count seen so far, the one being tried included. */
+  /** Ends a trial with the best number so far, including the current one. */
   endTrial(): void {
     if (this.#trial === undefined) return;
     const { threads, times } = this.#trial;
     if (times.length > 0 || this.#measured.length === 0) {
-      this.#measured.push({ threads, milliseconds: times.length === 0 ? 0 : meanOf(times) });
+      this.#measured.push({ threads, milliseconds: times.length === 0 ? 0 : trimmedMean(times) });
     }
     this.#trial = undefined;
     this.#settle();
@@ -97,17 +96,17 @@ export class ThreadTuner {
   observe(tokens: number, milliseconds: number): void {
     if (this.#trial === undefined) this.#watch(tokens, milliseconds);
     else if (this.#trial.tokens === tokens) this.#try(this.#trial, milliseconds);
-    else if ((this.#trial.skipped += 1) > mostSkipped) this.endTrial();
+    else if ((this.#trial.skipped += 1) > maxSkippedBatches) this.endTrial();
   }
 
   #try(trial: Trial, milliseconds: number): void {
     trial.times.push(milliseconds);
     const best = Math.min(...this.#measured.map((each) => each.milliseconds));
-    const mean = meanOf(trial.times);
-    const isHopeless = mean > best * hopeless;
+    const mean = trimmedMean(trial.times);
+    const isHopeless = mean > best * hopelessFactor;
     const isEnough =
       trial.times.length >= samplesPerCount ||
-      (trial.times.length > 1 && sumOf(trial.times) >= enoughMilliseconds);
+      (trial.times.length > 1 && sum(trial.times) >= enoughMilliseconds);
     if (!isEnough && !isHopeless) return;
     if (isHopeless || trial.threads === 1) {
       this.endTrial();
@@ -120,16 +119,18 @@ export class ThreadTuner {
 
   #settle(): void {
     const best = Math.min(...this.#measured.map((each) => each.milliseconds));
-    const good = this.#measured.filter(({ milliseconds }) => milliseconds <= best * nearlyEqual);
+    const good = this.#measured.filter(({ milliseconds }) => milliseconds <= best * nearlyEqualFactor);
     this.#chosen = good.at(-1)?.threads ?? this.#chosen;
-    const isDoubtful = this.#chosen < this.#limit;
-    this.#doubtSeconds = isDoubtful ? Math.min(2 * this.#doubtSeconds, retrySeconds) : firstDoubtSeconds;
+    const isUncertain = this.#chosen < this.#limit;
+    this.#retrialSeconds = isUncertain
+      ? Math.min(2 * this.#retrialSeconds, maxRetrialSeconds)
+      : firstRetrialSeconds;
     this.#settledAt = this.#now();
     this.#paces.clear();
   }
 
   #watch(tokens: number, milliseconds: number): void {
-    if (tokens > mostTokensWatched || this.#parts.mostThreads === 1) return;
+    if (tokens > maxWatchedTokens || this.#options.maxThreads === 1) return;
     const pace = this.#paces.get(tokens) ?? {
       recent: milliseconds,
       best: milliseconds,
@@ -141,34 +142,34 @@ export class ThreadTuner {
     pace.samples += 1;
     this.#paces.set(tokens, pace);
     const seconds = (this.#now() - this.#settledAt) / 1000;
-    if (pace.recent > pace.best * fallen) pace.slow.push(milliseconds);
+    if (pace.recent > pace.best * slowdownFactor) pace.slow.push(milliseconds);
     else pace.slow = [];
     const isSlower =
       pace.samples >= samplesToNotice &&
-      (pace.slow.length >= slowBatchesToAct || sumOf(pace.slow) >= slowMillisecondsToAct);
-    const patience = this.#chosen < this.#limit ? this.#doubtSeconds : retrySeconds;
-    const isDue = (isSlower && seconds > soonestSeconds) || seconds > patience;
-    // Looking at the cores costs a little, so it is not done for every batch.
-    const mayLook = this.#now() - this.#lookedAt >= lookSeconds * 1000;
-    if (!(isDue || mayLook) || this.#parts.freeCores() === undefined) return;
-    this.#lookedAt = this.#now();
-    if (isDue || this.#worthwhile() > this.#limit) this.startTrial(tokens);
+      (pace.slow.length >= slowBatchesToAct || sum(pace.slow) >= slowMillisecondsToAct);
+    const retrialSeconds = this.#chosen < this.#limit ? this.#retrialSeconds : maxRetrialSeconds;
+    const isDue = (isSlower && seconds > minRetrialSeconds) || seconds > retrialSeconds;
+    // Reading the cores' usage has a cost, so it is not done for every batch.
+    const mayCheckCores = this.#now() - this.#coresCheckedAt >= coreCheckSeconds * 1000;
+    if (!(isDue || mayCheckCores) || this.#options.freeCores() === undefined) return;
+    this.#coresCheckedAt = this.#now();
+    if (isDue || this.#maxUsefulThreads() > this.#limit) this.startTrial(tokens);
   }
 
-  #worthwhile(): number {
-    const { freeCores, mostThreads } = this.#parts;
-    const free = Math.ceil((freeCores() ?? mostThreads) - worthwhileShare);
-    return Math.min(this.#parts.mostThreads, Math.max(1, free));
+  #maxUsefulThreads(): number {
+    const { freeCores, maxThreads } = this.#options;
+    const free = Math.ceil((freeCores() ?? maxThreads) - minFreeCoreFraction);
+    return Math.min(maxThreads, Math.max(1, free));
   }
 }
 
-/** Without the first, and without the slowest quarter: those waited for a core that somebody took for a moment. */
-function meanOf(times: readonly number[]): number {
+/** Ignores the first batch and the slowest quarter, which waited for a core that was briefly busy. */
+function trimmedMean(times: readonly number[]): number {
   const later = times.length > 1 ? times.slice(1) : times;
   const counted = later.toSorted((a, b) => a - b).slice(0, Math.ceil(later.length * 0.75));
-  return sumOf(counted) / counted.length;
+  return sum(counted) / counted.length;
 }
 
-function sumOf(times: readonly number[]): number {
-  return times.reduce((sum, each) => sum + each, 0);
+function sum(times: readonly number[]): number {
+  return times.reduce((total, each) => total + each, 0);
 }

@@ -1,10 +1,10 @@
 import { choice, type Expression, never, nothing, repeat, sequence, text } from "../grammar.ts";
 import { space } from "../json-rules.ts";
 import type { Branch } from "./flatten-schema.ts";
-import type { ContainerParts } from "./object-rules.ts";
+import type { ContainerContext } from "./object-rules.ts";
 
 /** An array whose first items have schemas of their own, and whose number of items is within all bounds. */
-export function writeArray(branch: Branch, parts: ContainerParts): Expression {
+export function writeArray(branch: Branch, parts: ContainerContext): Expression {
   const least = Math.max(...branch.map(({ array }) => array.least));
   const most = Math.min(...branch.map(({ array }) => array.most));
   const prefixLength = Math.max(...branch.map(({ array }) => array.prefix.length));
@@ -32,7 +32,7 @@ export function writeArray(branch: Branch, parts: ContainerParts): Expression {
   return sequence(text("["), space, choice(content, ...(least === 0 ? [nothing] : [])), text("]"));
 }
 
-function writeFurtherItem(branch: Branch, prefixLength: number, parts: ContainerParts): Expression {
+function writeFurtherItem(branch: Branch, prefixLength: number, parts: ContainerContext): Expression {
   const schemas = branch.flatMap(({ array }) => array.items ?? []);
   const isClosed = schemas.length === 0 && prefixLength > 0 && parts.reading === "as-meant";
   return isClosed ? never : parts.valueOf(schemas);

@@ -5,7 +5,7 @@ import type { Alternatives, Located, SchemaNode } from "./schema-node.ts";
 /** Nodes that must all hold, without references or combinations; none at all is any value. */
 export type Branch = readonly SchemaNode[];
 
-export type FlattenParts = {
+export type FlattenContext = {
   readonly document: SchemaDocument;
   /** Refuses a `oneOf` of which two may hold at once. */
   readonly checkApart: (options: readonly Located[], place: string) => void;
@@ -15,14 +15,14 @@ const mostBranches = 256;
 const deepestChain = 200;
 
 /** Of several schemas that must all hold, the alternatives that are left; none when they contradict each other. */
-export function flattenSchemas(schemas: readonly Located[], parts: FlattenParts): readonly Branch[] {
+export function flattenSchemas(schemas: readonly Located[], parts: FlattenContext): readonly Branch[] {
   return combine(
     schemas.map((located) => flatten(located, [], parts)),
     schemas[0]?.place ?? "#",
   );
 }
 
-function flatten(located: Located, above: readonly string[], parts: FlattenParts): readonly Branch[] {
+function flatten(located: Located, above: readonly string[], parts: FlattenContext): readonly Branch[] {
   const node = parts.document.read(located);
   if (node === true) return [[]];
   if (node === false) return [];
@@ -40,7 +40,7 @@ function flatten(located: Located, above: readonly string[], parts: FlattenParts
 function flattenAlternatives(
   { keyword, options }: Alternatives,
   above: readonly string[],
-  parts: FlattenParts & { readonly place: string },
+  parts: FlattenContext & { readonly place: string },
 ): readonly Branch[] {
   if (keyword === "oneOf") parts.checkApart(options, parts.place);
   return distinct(options.flatMap((option) => flatten(option, above, parts)));

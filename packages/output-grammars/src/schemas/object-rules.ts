@@ -9,7 +9,7 @@ import type { Located } from "./schema-node.ts";
 import { quoted } from "./text-rules.ts";
 
 /** What containers need of the rules of values. */
-export type ContainerParts = {
+export type ContainerContext = {
   readonly table: RuleTable;
   readonly reading: "as-meant" | "as-written";
   valueOf(schemas: readonly Located[]): Expression;
@@ -18,7 +18,7 @@ export type ContainerParts = {
 type Field = { readonly written: Expression; readonly isRequired: boolean };
 
 /** An object with its fields in declared order, optional ones left out at will, and further ones behind them. */
-export function writeObject(branch: Branch, parts: ContainerParts): Expression {
+export function writeObject(branch: Branch, parts: ContainerContext): Expression {
   const names = new Set([
     ...branch.flatMap(({ object }) => [...object.properties.keys()]),
     ...branch.flatMap(({ object }) => object.required),
@@ -35,7 +35,7 @@ export function writeObject(branch: Branch, parts: ContainerParts): Expression {
 }
 
 /** A field that is not declared; its name is none of the declared ones, or the value of that one would be replaced. */
-function writeFurther(branch: Branch, names: ReadonlySet<string>, parts: ContainerParts): Expression {
+function writeFurther(branch: Branch, names: ReadonlySet<string>, parts: ContainerContext): Expression {
   const schemas = branch.flatMap(({ object }) => object.additional ?? []);
   const declares = branch.some(({ object }) => object.properties.size > 0);
   const isClosed = schemas.length === 0 && declares && parts.reading === "as-meant";

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@hearth-and-keep/engine";
 import { KeywordReader } from "./keyword-reader.ts";
-import { refuseUnsupported } from "./refuse-unsupported.ts";
+import { refuseUnsupported } from "./reject-unsupported.ts";
 import { unsupported } from "./schema-failure.ts";
 import type {
   Alternatives,

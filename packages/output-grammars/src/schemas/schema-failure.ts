@@ -4,7 +4,7 @@ import { CannotExpressError } from "../automata/automaton.ts";
 
 /** What stands in the way of a grammar: the keyword, and where in the schema, as a JSON pointer after "#". */
 export function unsupported(keyword: string, place: string, cause?: unknown): FailureError<EngineFailure> {
-  return new FailureError<EngineFailure>({ kind: "schema-unsupported", keyword, place }, { cause });
+  return new FailureError<EngineFailure>({ kind: "schema-unsupported", keyword, location: place }, { cause });
 }
 
 /** Runs a step that may find a set of texts too large or without a grammar, and says whose keyword that was. */

@@ -10,14 +10,14 @@ import { expressing } from "./schema-failure.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { patternOfFormat } from "./text-formats.ts";
 
-export type TextParts = {
+export type TextContext = {
   readonly table: RuleTable;
   /** Formats here are narrower than their standards, which matters when looking for what two schemas share. */
   readonly keepsFormats: boolean;
 };
 
 /** A JSON string within the length, patterns and formats of all nodes. */
-export function writeText(branch: Branch, parts: TextParts): Expression {
+export function writeText(branch: Branch, parts: TextContext): Expression {
   const least = Math.max(...branch.map((node) => node.text.least));
   const most = Math.min(...branch.map((node) => node.text.most));
   if (least > most) return never;
@@ -41,7 +41,7 @@ export function writeText(branch: Branch, parts: TextParts): Expression {
 function restrict(
   joined: Automaton | undefined,
   node: SchemaNode,
-  { keepsFormats, table }: TextParts,
+  { keepsFormats, table }: TextContext,
 ): Automaton | undefined {
   const { pattern, format } = node.text;
   const formatPattern = keepsFormats && format !== undefined ? patternOfFormat(format) : undefined;

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { findViolations, takePicture } from "./judge-screen.ts";
+import { findViolations, takePicture } from "./check-screen.ts";
 import { type Watched, watchPage } from "./watch-page.ts";
 
 /** The wide light one and the narrow dark one are looked at by axe-core as well. */

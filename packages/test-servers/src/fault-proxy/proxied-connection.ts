@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
+import { DirectionState } from "./direction.ts";
 import type { ArmedFault, Direction, Ending } from "./fault.ts";
-import { Lane } from "./lane.ts";
 
 type ConnectionPlan = {
   readonly client: Socket;
@@ -16,7 +16,7 @@ export class ProxiedConnection {
   readonly ended: Promise<void>;
   readonly #client: Socket;
   readonly #upstream: Socket;
-  readonly #lanes: { readonly toTarget: Lane; readonly toClient: Lane };
+  readonly #lanes: { readonly toTarget: DirectionState; readonly toClient: DirectionState };
   #lastDirection: Direction | undefined;
 
   constructor({ client, target, number, faults }: ConnectionPlan) {
@@ -27,8 +27,8 @@ export class ProxiedConnection {
     const toTarget = { source: client, sink: upstream };
     const toClient = { source: upstream, sink: client };
     this.#lanes = {
-      toTarget: new Lane({ ...toTarget, ...this.#laneParts("to-target", number) }, faults),
-      toClient: new Lane({ ...toClient, ...this.#laneParts("to-client", number) }, faults),
+      toTarget: new DirectionState({ ...toTarget, ...this.#laneParts("to-target", number) }, faults),
+      toClient: new DirectionState({ ...toClient, ...this.#laneParts("to-client", number) }, faults),
     };
     // A failure of one side (a reset, or a target that refuses) becomes a reset of the other.
     Promise.all([this.#lanes.toTarget.run(), this.#lanes.toClient.run()]).catch(() => this.end("reset"));

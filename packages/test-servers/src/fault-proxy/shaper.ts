@@ -1,5 +1,5 @@
 import type { ArmedFault, ConnectionFault, Direction } from "./fault.ts";
-import { makeStage } from "./fault-stage.ts";
+import { createFaultStep } from "./fault-fixture.ts";
 import type { Step } from "./step.ts";
 import { splitTurns } from "./turn-splitter.ts";
 
@@ -10,11 +10,11 @@ export type Shaper = {
   release(): Buffer;
 };
 
-export type Place = { readonly connection: number; readonly direction: Direction };
+export type ConnectionSide = { readonly connection: number; readonly direction: Direction };
 
-export function buildShaper(faults: readonly ArmedFault[], place: Place): Shaper {
+export function buildShaper(faults: readonly ArmedFault[], place: ConnectionSide): Shaper {
   const here = faults.filter(({ fault }) => strikesAt(fault, place));
-  const stages = here.map(makeStage);
+  const stages = here.map(createFaultStep);
   const splitter = here.some(({ fault }) => readsHeads.has(fault.kind)) ? splitTurns() : undefined;
   return {
     shape(bytes, startsTurn) {
@@ -30,7 +30,7 @@ export function buildShaper(faults: readonly ArmedFault[], place: Place): Shaper
   };
 }
 
-function strikesAt(fault: ConnectionFault, place: Place): boolean {
+function strikesAt(fault: ConnectionFault, place: ConnectionSide): boolean {
   const isConnection = fault.connection === undefined || fault.connection === place.connection;
   return isConnection && (fault.direction ?? "to-client") === place.direction;
 }

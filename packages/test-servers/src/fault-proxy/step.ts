@@ -1,7 +1,7 @@
 import type { Ending } from "./fault.ts";
 
 /** Bytes on their way, with what they are to the protocol. */
-export type Piece = {
+export type ForwardedChunk = {
   readonly type: "forward";
   readonly bytes: Buffer;
   readonly part: "head" | "body";
@@ -10,7 +10,7 @@ export type Piece = {
 
 /** What a connection does next; deciding is apart from doing, so faults stay pure. */
 export type Step =
-  | Piece
+  | ForwardedChunk
   | { readonly type: "wait"; readonly milliseconds: number }
   /** Nothing more until the faults change. */
   | { readonly type: "hold" }

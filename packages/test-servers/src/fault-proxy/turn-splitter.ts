@@ -1,8 +1,8 @@
 import { searchHead } from "./http-head.ts";
-import type { Piece } from "./step.ts";
+import type { ForwardedChunk } from "./step.ts";
 
 type TurnSplitter = {
-  split(bytes: Buffer, startsTurn: boolean): Piece[];
+  split(bytes: Buffer, startsTurn: boolean): ForwardedChunk[];
   /** Gives up the bytes of a head that never became complete. */
   release(): Buffer;
 };
@@ -13,7 +13,7 @@ export function splitTurns(): TurnSplitter {
   let awaitsHead = false;
   let startsNext = false;
 
-  const take = (pieces: Piece[]): Piece[] => {
+  const take = (pieces: ForwardedChunk[]): ForwardedChunk[] => {
     const search = searchHead(held);
     if (search.found === "unfinished") return pieces;
     const length = search.found === "head" ? search.length : held.length;

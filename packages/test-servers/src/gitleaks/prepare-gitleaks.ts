@@ -9,7 +9,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder, downloadEnvironment } from "../config.ts";
-import { makeOnce } from "../make-once.ts";
+import { makeOnce } from "../create-once.ts";
 
 const run = promisify(execFile);
 const version = "8.30.1";

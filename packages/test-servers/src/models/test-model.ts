@@ -11,7 +11,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder, downloadEnvironment } from "../config.ts";
-import { makeOnce } from "../make-once.ts";
+import { makeOnce } from "../create-once.ts";
 import { runPython } from "../python/run-python.ts";
 import { refuseOtherContent } from "./refuse-other-content.ts";
 

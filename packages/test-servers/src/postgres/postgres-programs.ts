@@ -4,14 +4,14 @@ import { partEnvironment } from "../config.ts";
 
 export type PostgresPrograms = { readonly initdb: string; readonly postgres: string };
 
-export type ProgramPlaces = {
+export type ProgramPaths = {
   /** A folder with one subfolder per major version, as Debian lays it out. */
   readonly versionsFolder?: string;
   readonly searchPath?: string;
 };
 
 /** The newest installed server first; Debian keeps its programs out of PATH, other systems do not. */
-export async function findPostgresPrograms(places: ProgramPlaces = {}): Promise<PostgresPrograms> {
+export async function findPostgresPrograms(places: ProgramPaths = {}): Promise<PostgresPrograms> {
   const versionsFolder = places.versionsFolder ?? "/usr/lib/postgresql";
   const searchPath = places.searchPath ?? partEnvironment()["PATH"] ?? "";
   const folders = [...(await listNewestFirst(versionsFolder)), ...searchPath.split(delimiter)];

@@ -23,7 +23,7 @@ export async function sharePostgres(start: () => Promise<Postgres> = startPostgr
   };
 }
 
-export async function askForPostgres(askingUrl: string): Promise<PostgresAddress> {
+export async function requestPostgres(askingUrl: string): Promise<PostgresAddress> {
   const answer = await fetch(askingUrl);
   const text = await answer.text();
   if (!answer.ok) throw new Error(`Cannot use the shared PostgreSQL: ${text}`);

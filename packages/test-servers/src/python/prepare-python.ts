@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { cacheFolder, downloadEnvironment } from "../config.ts";
-import { makeOnce } from "../make-once.ts";
+import { makeOnce } from "../create-once.ts";
 
 export type PythonEnvironment = { readonly folder: string; readonly interpreter: string };
 

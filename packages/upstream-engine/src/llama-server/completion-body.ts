@@ -1,9 +1,9 @@
-import type { GenerateRequest, Sampling } from "@hearth-and-keep/engine";
+import type { EngineRequest, Sampling } from "@hearth-and-keep/engine";
 import type { Prompt } from "./prompts.ts";
-import type { LentSlot } from "./slot-pool.ts";
+import type { LeasedSlot } from "./slot-pool.ts";
 
-export type BodyParts = {
-  readonly slot: LentSlot;
+export type BodyOptions = {
+  readonly slot: LeasedSlot;
   /** GBNF, already checked. */
   readonly grammar: string | undefined;
   readonly keptTokens: readonly string[];
@@ -13,18 +13,18 @@ export type BodyParts = {
 
 /** As many as any protocol can ask for. */
 const mostAlternatives = 20;
-const mostTokens = 2 ** 31 - 1;
+const maxTokens = 2 ** 31 - 1;
 /** The rest of a last answer is the request again, in full. */
 const endFields = ["stop", "stop_type", "tokens_predicted", "tokens_evaluated", "timings"];
 
 /** One request in the words of llama-server's `/completion`. */
-export function completionBody(request: GenerateRequest, prompt: Prompt, parts: BodyParts): object {
+export function completionBody(request: EngineRequest, prompt: Prompt, parts: BodyOptions): object {
   const { slot, grammar, keptTokens, usesCache } = parts;
   return {
     prompt: promptOf(prompt),
     id_slot: slot.id,
     cache_prompt: usesCache,
-    n_predict: Math.min(request.mostTokens, mostTokens),
+    n_predict: Math.min(request.maxTokens, maxTokens),
     stream: true,
     return_tokens: true,
     response_fields: endFields,
@@ -40,7 +40,7 @@ export function completionBody(request: GenerateRequest, prompt: Prompt, parts: 
 }
 
 /** Reads the beginning of a prompt into a slot and writes nothing. */
-export function stepBody(tokens: readonly number[], slot: LentSlot, usesCache: boolean): object {
+export function stepBody(tokens: readonly number[], slot: LeasedSlot, usesCache: boolean): object {
   return {
     prompt: tokens,
     id_slot: slot.id,

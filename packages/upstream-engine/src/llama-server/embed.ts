@@ -1,12 +1,12 @@
 import { fitText } from "@hearth-and-keep/chat-templates";
 import type { Embeddings, EmbedRequest } from "@hearth-and-keep/engine";
-import type { EngineQuestion } from "../wire/engine-client.ts";
+import type { EngineHttpRequest } from "../wire/engine-client.ts";
 import { fieldsOf, listOf, numberOf, numbersOf } from "../wire/json-fields.ts";
 import { guessTokens } from "./reading-speed.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
-import type { Asked } from "./watch-engine.ts";
+import type { WatchedRequest } from "./watch-engine.ts";
 
-export type EmbedParts = {
+export type EmbedDependencies = {
   readonly engine: SupervisedEngine;
   readonly frame: Frame;
   readonly contextTokens: number;
@@ -19,7 +19,7 @@ const unscaled = -1;
 /** One text after another, looking at the signal between them. */
 export async function embedTexts(
   { texts, truncates }: EmbedRequest,
-  { engine, frame, contextTokens, signal }: EmbedParts,
+  { engine, frame, contextTokens, signal }: EmbedDependencies,
 ): Promise<Embeddings> {
   const vectors: Float32Array[] = [];
   let tokens = 0;
@@ -59,7 +59,7 @@ export async function rankDocuments(
 
 /** An engine that embeds does not say how fast it reads; waiting for others' texts only makes it seem slower. */
 async function timeReading(
-  { asked, allTokens }: { readonly asked: EngineQuestion & Asked; readonly allTokens: number },
+  { asked, allTokens }: { readonly asked: EngineHttpRequest & WatchedRequest; readonly allTokens: number },
   engine: SupervisedEngine,
   signal: AbortSignal,
 ): Promise<unknown> {

@@ -7,18 +7,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadPlan } from "@hearth-and-keep/engine";
 import {
-  filesOf,
-  limitOfPlan,
+  createMemoryCgroup,
+  listModelFiles,
   type Machine,
-  nobody,
-  openMemoryCgroup,
+  memoryLimitForPlan,
+  nobodyUserId,
   planLaunch,
-  runsAsOtherUser,
-  whenEnded,
+  runsAsNobody,
+  waitForExit,
 } from "@hearth-and-keep/engine-host";
 import { createEngineClient, type EngineClient } from "../wire/engine-client.ts";
 import { type LlamaServerProgram, planProgram } from "./program.ts";
-import { mostConnections, planStart, type StartPlan } from "./start-plan.ts";
+import { maxConnections, planStart, type StartPlan } from "./start-plan.ts";
 
 export type EngineProcess = {
   readonly pid: number;
@@ -30,10 +30,10 @@ export type EngineProcess = {
   complaints(): Promise<string>;
   kill(): void;
   /** Resolves when it is gone and everything of it is removed. */
-  readonly ended: ReturnType<typeof whenEnded>;
+  readonly ended: ReturnType<typeof waitForExit>;
 };
 
-export type ProcessParts = {
+export type ProcessDependencies = {
   readonly program: LlamaServerProgram;
   readonly machine: Machine;
   /** Whether a text to embed may be read in several pieces. */
@@ -49,7 +49,7 @@ const longestFolder = 80;
 /** Starts a llama-server for one model, locked in as far as the machine allows, on a socket that is ours alone. */
 export async function startEngineProcess(
   plan: LoadPlan,
-  { program, machine, splitsTexts }: ProcessParts,
+  { program, machine, splitsTexts }: ProcessDependencies,
 ): Promise<EngineProcess> {
   const folder = makePrivateFolder(machine);
   try {
@@ -57,18 +57,22 @@ export async function startEngineProcess(
     const start = await planStart(plan, { socketPath: folder.socketPath, key, splitsTexts });
     if (program.kind === "llama-server") folder.write(folder.keyFile, `${key}\n`);
     const launch = await planProgram(program, start, folder.keyFile);
-    const limitBytes = await limitOfPlan(plan, machine.memoryBytes);
-    const cgroup = machine.cgroup === undefined ? undefined : openMemoryCgroup(machine.cgroup, limitBytes);
-    const { command, words, environment } = planLaunch(
+    const limitBytes = await memoryLimitForPlan(plan, machine.memoryBytes);
+    const cgroup = machine.cgroup === undefined ? undefined : createMemoryCgroup(machine.cgroup, limitBytes);
+    const {
+      command,
+      args: words,
+      environment,
+    } = planLaunch(
       {
         program: launch.program,
-        words: launch.words,
+        args: launch.words,
         environment: launch.environment,
-        programPlaces: launch.places,
-        modelFiles: filesOf(plan),
+        programPaths: launch.places,
+        modelFiles: listModelFiles(plan),
         writableFolder: folder.path,
         usesGpu: plan.gpuLayers !== 0,
-        memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupEntrance: cgroup.entrance }) },
+        memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupProcsPath: cgroup.procsPath }) },
         reservedBytes,
       },
       machine,
@@ -78,7 +82,7 @@ export async function startEngineProcess(
     child.stdin.on("error", () => undefined);
     child.stdin.write(launch.input);
     const place = { address: { socketPath: folder.socketPath }, authorization: `Bearer ${key}` };
-    const client = createEngineClient({ ...place, mostConnections: mostConnections(start.slots) });
+    const client = createEngineClient({ ...place, mostConnections: maxConnections(start.slots) });
     const watchClient = createEngineClient({ ...place, mostConnections: 1 });
     return {
       pid: child.pid ?? -1,
@@ -87,7 +91,7 @@ export async function startEngineProcess(
       watchClient,
       complaints: gatherComplaints(child),
       kill: () => void child.kill("SIGKILL"),
-      ended: whenEnded(child, cgroup).finally(() => {
+      ended: waitForExit(child, cgroup).finally(() => {
         client[Symbol.dispose]();
         watchClient[Symbol.dispose]();
         folder.remove();
@@ -114,7 +118,7 @@ function makePrivateFolder(machine: Machine): PrivateFolder {
   const path = join(outer, "e");
   mkdirSync(path, { mode: 0o700 });
   const giveAway = (place: string): void => {
-    if (runsAsOtherUser(machine)) chownSync(place, nobody, nobody);
+    if (runsAsNobody(machine)) chownSync(place, nobodyUserId, nobodyUserId);
   };
   giveAway(path);
   return {

@@ -1,22 +1,22 @@
 import type { PreparingThread } from "@hearth-and-keep/chat-templates";
-import type { EngineEvent, EngineFailure, GenerateRequest, TextDelta } from "@hearth-and-keep/engine";
+import type { EngineEvent, EngineFailure, EngineRequest, TextDelta } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { unlessAborted } from "../wire/unless-aborted.ts";
 import { completionBody, stepBody } from "./completion-body.ts";
+import { nameRefusal } from "./map-error.ts";
 import type { ModelFacts } from "./model-facts.ts";
 import type { Prompt, Prompts } from "./prompts.ts";
 import { type CompletionEnd, readCompletion, readTimings } from "./read-completion.ts";
 import { guessTokens, type ReadingSpeed } from "./reading-speed.ts";
-import { nameRefusal } from "./refusals.ts";
-import type { LentSlot, SlotPool, SlotState } from "./slot-pool.ts";
+import type { LeasedSlot, ServerSlotPool, SlotState } from "./slot-pool.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 
-export type GenerateParts = {
+export type GenerateDependencies = {
   readonly engine: SupervisedEngine;
   readonly prompts: Prompts;
   readonly thread: PreparingThread;
   readonly facts: ModelFacts;
-  readonly slots: SlotPool;
+  readonly slots: ServerSlotPool;
   readonly speed: ReadingSpeed;
   /** Of each slot. */
   readonly contextTokens: number;
@@ -28,9 +28,9 @@ export type GenerateParts = {
  * the slot is lent again when the engine says that it is idle.
  */
 export async function* generate(
-  request: GenerateRequest,
+  request: EngineRequest,
   callerSignal: AbortSignal,
-  parts: GenerateParts,
+  parts: GenerateDependencies,
 ): AsyncGenerator<EngineEvent> {
   const { engine, prompts, thread, slots } = parts;
   const signal = AbortSignal.any([callerSignal, engine.gone]);
@@ -52,14 +52,14 @@ export async function* generate(
   }
 }
 
-type AnswerParts = GenerateParts & {
-  readonly slot: LentSlot;
+type AnswerParts = GenerateDependencies & {
+  readonly slot: LeasedSlot;
   readonly grammar: string | undefined;
   readonly signal: AbortSignal;
 };
 
 async function* answer(
-  request: GenerateRequest,
+  request: EngineRequest,
   prompt: Prompt,
   parts: AnswerParts,
 ): AsyncGenerator<EngineEvent> {
@@ -89,7 +89,7 @@ async function* answer(
 }
 
 /** Of what we did not read into a slot for this caller nobody is told how much was there, whatever the engine says. */
-function mostCached(told: number, prompt: Prompt, slot: LentSlot): number {
+function mostCached(told: number, prompt: Prompt, slot: LeasedSlot): number {
   if (prompt.type === "tokens") return Math.min(told, slot.commonTokens);
   // Where images lie among the tokens is known to the engine alone.
   return slot.isForeign ? 0 : told;
@@ -138,7 +138,7 @@ async function* readInSteps(
 type StreamPart = EngineEvent | { readonly type: "end"; readonly end: CompletionEnd };
 
 async function* streamAnswer(
-  request: GenerateRequest,
+  request: EngineRequest,
   prompt: Prompt,
   parts: AnswerParts & { readonly usesCache: boolean },
 ): AsyncGenerator<StreamPart> {
@@ -178,7 +178,7 @@ async function* streamAnswer(
 type Written = { add(tokens: readonly number[], outputTokens: number): void; end(): void };
 
 /** Notes what a slot holds after an answer, as far as it was told: tokens of unfinished characters come untold. */
-function noteWritten(prompt: Prompt, slot: LentSlot): Written {
+function noteWritten(prompt: Prompt, slot: LeasedSlot): Written {
   const isSeeing = prompt.type === "images";
   const all = isSeeing ? [] : [...prompt.tokens];
   let isWhole = !isSeeing;

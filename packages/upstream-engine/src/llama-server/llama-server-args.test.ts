@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { llamaServerWords } from "./llama-server-args.ts";
+import { llamaServerArgs } from "./llama-server-args.ts";
 import type { StartPlan } from "./start-plan.ts";
 
 const plan: StartPlan = {
@@ -70,7 +70,7 @@ function read(words: readonly string[]): Map<string, string> {
 }
 
 test("every word is a documented flag, and the key is in none of them", () => {
-  const words = llamaServerWords(plan, "/tmp/hearth-1/e/key");
+  const words = llamaServerArgs(plan, "/tmp/hearth-1/e/key");
   const flags = read(words);
   expect(words.join(" ")).not.toContain("secret");
   expect(flags.get("--host")).toMatch(/\.sock$/u);
@@ -81,7 +81,7 @@ test("every word is a documented flag, and the key is in none of them", () => {
 
 test("a projector, adapters, an encoder and a cache of other numbers are asked for by their flags", () => {
   const flags = read(
-    llamaServerWords(
+    llamaServerArgs(
       {
         ...plan,
         projectorPath: "/models/eye.gguf",

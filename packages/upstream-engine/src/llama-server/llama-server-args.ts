@@ -1,7 +1,7 @@
 import type { StartPlan } from "./start-plan.ts";
 
 /** A start plan in the words of llama.cpp's own `llama-server`; the key is in a file, because everybody sees words. */
-export function llamaServerWords(plan: StartPlan, keyFile: string): readonly string[] {
+export function llamaServerArgs(plan: StartPlan, keyFile: string): readonly string[] {
   const settings: Readonly<Record<string, string | number>> = {
     model: plan.modelPath,
     host: plan.socketPath,

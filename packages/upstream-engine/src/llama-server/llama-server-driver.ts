@@ -14,21 +14,21 @@ import type {
   EngineFailure,
   LoadPlan,
 } from "@hearth-and-keep/engine";
-import { CrashBreaker, lookAtMachine, type Machine, removeStaleCgroups } from "@hearth-and-keep/engine-host";
+import { CrashBreaker, inspectMachine, type Machine, removeStaleCgroups } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 import { countWithImages } from "./count-with-images.ts";
 import { embedTexts, type Frame, rankDocuments, readFrame } from "./embed.ts";
-import { type GenerateParts, generate } from "./generate.ts";
+import { type GenerateDependencies, generate } from "./generate.ts";
 import { canSplitTexts, readModelFacts, specialTokensOf } from "./model-facts.ts";
 import { memoryOfProcess } from "./process-memory.ts";
 import type { LlamaServerProgram } from "./program.ts";
 import { createPrompts, notSupported } from "./prompts.ts";
-import { SlotPool } from "./slot-pool.ts";
+import { ServerSlotPool } from "./slot-pool.ts";
 import { type SupervisedEngine, superviseEngine } from "./supervise-engine.ts";
 
-export type LlamaServerDriverParts = {
+export type LlamaServerDriverOptions = {
   readonly program: LlamaServerProgram;
   /** Hears, in a plain sentence, what someone should look at though the model works. */
   readonly onWarning?: (sentence: string) => void;
@@ -40,19 +40,19 @@ const never = new AbortController().signal;
 /** What a loaded model is asked about itself takes milliseconds. */
 const openingSeconds = 60;
 
-export function createLlamaServerDriver(parts: LlamaServerDriverParts): EngineDriver {
-  const { program, breaker = new CrashBreaker(), machine = lookAtMachine() } = parts;
+export function createLlamaServerDriver(parts: LlamaServerDriverOptions): EngineDriver {
+  const { program, breaker = new CrashBreaker(), machine = inspectMachine() } = parts;
   if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
   return {
     async load(plan, loadParts) {
-      breaker.refuseQuarantined(plan.modelPath);
+      breaker.throwIfQuarantined(plan.modelPath);
       const file = await inspectFiles(plan);
       const process = { program, machine, splitsTexts: canSplitTexts(file) };
       const engine = await superviseEngine(plan, { ...loadParts, ...process }).catch((problem: unknown) => {
-        breaker.recordDeath(plan.modelPath, engineFailureOf(problem));
+        breaker.recordFailure(plan.modelPath, engineFailureOf(problem));
         throw problem;
       });
-      void engine.ended.then((failure) => breaker.recordDeath(plan.modelPath, failure));
+      void engine.ended.then((failure) => breaker.recordFailure(plan.modelPath, failure));
       const enough = AbortSignal.timeout(openingSeconds * 1000);
       try {
         const signal = AbortSignal.any([loadParts.signal, enough]);
@@ -108,13 +108,13 @@ async function openEngine(engine: SupervisedEngine, opening: Opening): Promise<E
   const mediaMarker = told.canSee ? told.mediaMarker : undefined;
   const prompts = createPrompts({ engine, thread, facts, addsBeginning: told.addsBeginning, mediaMarker });
   const abilities = await thread.abilities();
-  const slots = new SlotPool(engine.start.slots, (id) => isIdle(engine, id));
+  const slots = new ServerSlotPool(engine.start.slots, (id) => isIdle(engine, id));
   const { contextTokens } = told;
   const description: EngineDescription = {
     driver: "llama.cpp's own server",
     metadata: plainMetadata(file.metadata),
     chatTemplate: file.chatTemplate ?? plan.goTemplate ?? null,
-    templateAbilities: abilities?.template,
+    templateCapabilities: abilities?.template,
     trainedContextTokens: file.trainedContextTokens ?? contextTokens,
     contextTokens,
     sequences: engine.start.slots,
@@ -138,7 +138,7 @@ type Face = {
   readonly addsBeginning: boolean;
 };
 
-function engineOver(parts: GenerateParts, { plan, description, frame, addsBeginning }: Face): Engine {
+function engineOver(parts: GenerateDependencies, { plan, description, frame, addsBeginning }: Face): Engine {
   const { engine, prompts, contextTokens } = parts;
   return {
     describe: () => description,
@@ -163,7 +163,7 @@ function engineOver(parts: GenerateParts, { plan, description, frame, addsBeginn
         : countWithImages(prompt, { engine, prompts, addsBeginning, signal });
     },
     unload: () => engine.stop(),
-    ended: engine.ended,
+    closed: engine.ended,
     [Symbol.asyncDispose]: () => engine.stop(),
   };
 }

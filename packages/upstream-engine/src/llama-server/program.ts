@@ -3,7 +3,7 @@ import { existsSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { llamaServerWords } from "./llama-server-args.ts";
+import { llamaServerArgs } from "./llama-server-args.ts";
 import type { StartPlan } from "./start-plan.ts";
 
 export type LlamaServerProgram =
@@ -38,7 +38,7 @@ export async function planProgram(
 ): Promise<ProgramLaunch> {
   if (program.kind === "llama-server") {
     const places = placesOfBinary(program.path);
-    const words = llamaServerWords(plan, keyFile);
+    const words = llamaServerArgs(plan, keyFile);
     return { program: program.path, words, places, environment: {}, input: "" };
   }
   const { interpreter } = program;

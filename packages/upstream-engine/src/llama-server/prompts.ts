@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { PreparingThread } from "@hearth-and-keep/chat-templates";
-import type { Conversation, EngineFailure, GenerateRequest, Image, Message } from "@hearth-and-keep/engine";
+import type { Conversation, EngineFailure, EngineRequest, Image, Message } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { fieldsOf, numbersOf } from "../wire/json-fields.ts";
 import type { ModelFacts } from "./model-facts.ts";
@@ -17,7 +17,7 @@ export type Prompt =
       readonly images: readonly Image[];
     };
 
-export type PromptParts = {
+export type PromptDependencies = {
   readonly engine: SupervisedEngine;
   readonly thread: PreparingThread;
   readonly facts: ModelFacts;
@@ -28,12 +28,12 @@ export type PromptParts = {
 
 export type Prompts = {
   render(conversation: Conversation): Promise<string>;
-  prompt(input: GenerateRequest["input"], signal: AbortSignal): Promise<Prompt>;
+  prompt(input: EngineRequest["input"], signal: AbortSignal): Promise<Prompt>;
   tokenize(text: string, signal: AbortSignal): Promise<readonly number[]>;
 };
 
 /** What makes prompts for one model: our own rendering, the engine's own tokens. */
-export function createPrompts(parts: PromptParts): Prompts {
+export function createPrompts(parts: PromptDependencies): Prompts {
   const { engine, thread, facts, addsBeginning, mediaMarker } = parts;
   // Whoever asks how a prompt ends has the same conversation answered next.
   const renderings = new WeakMap<Conversation, Promise<string>>();

@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
-import { type LentSlot, SlotPool } from "./slot-pool.ts";
+import { type LeasedSlot, ServerSlotPool } from "./slot-pool.ts";
 
 const never = new AbortController().signal;
 const secret = [5, 6, 7, 8];
 
-function idlePool(isIdle: () => Promise<boolean> = () => Promise.resolve(true)): SlotPool {
-  return new SlotPool(1, isIdle);
+function idlePool(isIdle: () => Promise<boolean> = () => Promise.resolve(true)): ServerSlotPool {
+  return new ServerSlotPool(1, isIdle);
 }
 
-function lend(pool: SlotPool, partition: string, signal = never): Promise<LentSlot> {
+function lend(pool: ServerSlotPool, partition: string, signal = never): Promise<LeasedSlot> {
   return pool.lend({ prompt: secret, partition, signal });
 }
 
 /** Asks, is answered, and leaves the prompt in the slot. */
-async function answer(pool: SlotPool, partition: string): Promise<void> {
+async function answer(pool: ServerSlotPool, partition: string): Promise<void> {
   const slot = await lend(pool, partition);
   slot.note(secret);
   slot.giveBack("ended");

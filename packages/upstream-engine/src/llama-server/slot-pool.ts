@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Place, PlacePool } from "@hearth-and-keep/engine-host";
+import { type Slot, SlotPool } from "@hearth-and-keep/engine-host";
 
-type Slot = {
+type ServerSlot = {
   readonly id: number;
   /** What it has read and written, as far as we know: the engine may hold more, never anything else. */
   tokens: readonly number[];
 };
 
-export type LentSlot = {
+export type LeasedSlot = {
   readonly id: number;
   /** How many of the prompt's tokens are in it already; the last one is always read again. */
   readonly commonTokens: number;
@@ -26,7 +26,7 @@ export type LentSlot = {
  */
 export type SlotState = "ended" | "cut off" | "unheard";
 
-export type SlotWish = {
+export type SlotRequest = {
   readonly prompt: readonly number[];
   readonly partition: string;
   readonly signal: AbortSignal;
@@ -36,15 +36,15 @@ const shortestWait = 5;
 const longestWait = 100;
 
 /** The slots of one engine, lent one to each request under way. */
-export class SlotPool {
-  readonly #places: PlacePool<Slot>;
+export class ServerSlotPool {
+  readonly #places: SlotPool<ServerSlot>;
   readonly #isIdle: (id: number) => Promise<boolean>;
   #taken = 0;
 
   /** `isIdle` throws once the engine is gone. */
   constructor(slots: number, isIdle: (id: number) => Promise<boolean>) {
-    const all = Array.from({ length: slots }, (_none, id): Slot => ({ id, tokens: [] }));
-    this.#places = new PlacePool(all, { present: ({ tokens }) => tokens, prefersNeighbours: false });
+    const all = Array.from({ length: slots }, (_none, id): ServerSlot => ({ id, tokens: [] }));
+    this.#places = new SlotPool(all, { cachedTokens: ({ tokens }) => tokens, prefersNeighbours: false });
     this.#isIdle = isIdle;
   }
 
@@ -53,16 +53,19 @@ export class SlotPool {
     return this.#taken === 1 && this.#places.waitingRequests === 0;
   }
 
-  async lend(wish: SlotWish): Promise<LentSlot> {
-    const place = await this.#places.take(wish);
+  async lend(wish: SlotRequest): Promise<LeasedSlot> {
+    const place = await this.#places.acquire(wish);
     if (wish.signal.aborted) {
-      this.#places.giveBack(place);
+      this.#places.release(place);
       throw wish.signal.reason;
     }
     this.#taken += 1;
-    const { holder: slot } = place;
+    const { resource: slot } = place;
     const isForeign = place.partition !== wish.partition;
-    const commonTokens = Math.max(0, Math.min(this.#places.common(place, wish), wish.prompt.length - 1));
+    const commonTokens = Math.max(
+      0,
+      Math.min(this.#places.cachedPrefix(place, wish), wish.prompt.length - 1),
+    );
     // A request that never begins leaves the last one's words there, and one that is cut off some of its own.
     if (isForeign) place.partition = undefined;
     slot.tokens = wish.prompt.slice(0, commonTokens);
@@ -80,18 +83,22 @@ export class SlotPool {
     };
   }
 
-  async #giveBack(place: Place<Slot>, state: SlotState, work: Promise<unknown> | undefined): Promise<void> {
+  async #giveBack(
+    place: Slot<ServerSlot>,
+    state: SlotState,
+    work: Promise<unknown> | undefined,
+  ): Promise<void> {
     try {
       // A step that failed leaves its slot behind; whether it is idle is asked below.
       await work?.catch(() => undefined);
-      if (state !== "ended") await this.#untilIdle(place.holder.id, state);
+      if (state !== "ended") await this.#untilIdle(place.resource.id, state);
     } catch {
       // The engine is gone, and its slots with it.
       return;
     } finally {
       this.#taken -= 1;
     }
-    this.#places.giveBack(place);
+    this.#places.release(place);
   }
 
   /** Twice in a row for one that was not heard of: it may have been cut off on its way and be about to begin. */

@@ -26,7 +26,7 @@ export type StartPlan = {
   readonly idleSeconds: number;
 };
 
-export type StartParts = {
+export type StartDependencies = {
   readonly socketPath: string;
   readonly key: string;
   /** Whether a text to embed may be read in several pieces. */
@@ -38,7 +38,7 @@ const seeingBatchTokens = 2048;
 const usualStepTokens = 512;
 const idleSeconds = 3600;
 
-export async function planStart(plan: LoadPlan, parts: StartParts): Promise<StartPlan> {
+export async function planStart(plan: LoadPlan, parts: StartDependencies): Promise<StartPlan> {
   const { socketPath, key, splitsTexts } = parts;
   const isGenerating = plan.purpose === "generate";
   const slots = isGenerating ? plan.sequences : 1;
@@ -60,13 +60,13 @@ export async function planStart(plan: LoadPlan, parts: StartParts): Promise<Star
     cacheType: plan.cacheType ?? "f16",
     flashAttention: plan.flashAttention ?? null,
     memoryMap: plan.memoryMap ?? true,
-    connections: mostConnections(slots) + 2,
+    connections: maxConnections(slots) + 2,
     idleSeconds,
   };
 }
 
 /** An answer under way and a question beside it for each slot, and a few for everybody. */
-export function mostConnections(slots: number): number {
+export function maxConnections(slots: number): number {
   return 2 * slots + 8;
 }
 

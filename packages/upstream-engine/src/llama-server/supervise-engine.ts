@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EngineFailure, LoadParts, LoadPlan } from "@hearth-and-keep/engine";
-import { failureOf } from "@hearth-and-keep/engine-host";
+import type { EngineFailure, LoadOptions, LoadPlan } from "@hearth-and-keep/engine";
+import { exitFailure } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineQuestion } from "../wire/engine-client.ts";
-import { WireProblem } from "../wire/wire-problem.ts";
-import { type EngineProcess, type ProcessParts, startEngineProcess } from "./engine-process.ts";
+import type { EngineHttpRequest } from "../wire/engine-client.ts";
+import { WireError } from "../wire/wire-error.ts";
+import { type EngineProcess, type ProcessDependencies, startEngineProcess } from "./engine-process.ts";
+import { nameRefusal } from "./map-error.ts";
 import { memoryOfProcess } from "./process-memory.ts";
 import { ReadingSpeed } from "./reading-speed.ts";
-import { nameRefusal } from "./refusals.ts";
 import type { StartPlan } from "./start-plan.ts";
-import { type Asked, watchEngine } from "./watch-engine.ts";
+import { type WatchedRequest, watchEngine } from "./watch-engine.ts";
 
 export type SupervisedEngine = {
   readonly pid: number;
@@ -17,8 +17,11 @@ export type SupervisedEngine = {
   /** Whoever has it read something tells how long that took. */
   readonly speed: ReadingSpeed;
   /** What it answered with 200; everything else is thrown as a failure of the port. */
-  ask(question: EngineQuestion & Asked, signal: AbortSignal): Promise<unknown>;
-  stream(question: EngineQuestion & Asked, signal: AbortSignal): AsyncGenerator<unknown, void, undefined>;
+  ask(question: EngineHttpRequest & WatchedRequest, signal: AbortSignal): Promise<unknown>;
+  stream(
+    question: EngineHttpRequest & WatchedRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<unknown, void, undefined>;
   /** Fires with the failure that everybody who waits is to get. */
   readonly gone: AbortSignal;
   stop(): Promise<void>;
@@ -34,7 +37,7 @@ export type SupervisedEngine = {
  */
 export async function superviseEngine(
   plan: LoadPlan,
-  { signal, onProgress, ...parts }: LoadParts & ProcessParts,
+  { signal, onProgress, ...parts }: LoadOptions & ProcessDependencies,
 ): Promise<SupervisedEngine> {
   signal.throwIfAborted();
   const engine = await startEngineProcess(plan, parts);
@@ -50,7 +53,7 @@ export async function superviseEngine(
   const watch = watchEngine({ client: engine.watchClient, start: engine.start, speed, onHung: failWith });
   const ended = engine.ended.then(async (end) => {
     watch.stop();
-    const told = isLoaded ? failureOf(end) : nameFailedLoad(failureOf(end), await engine.complaints());
+    const told = isLoaded ? exitFailure(end) : nameFailedLoad(exitFailure(end), await engine.complaints());
     const failure = isStopping ? undefined : (cause ?? told);
     gone.abort(new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" }));
     return failure;
@@ -95,7 +98,7 @@ type Speaking = {
 const computedPaths: ReadonlySet<string> = new Set(["/slots", "/completion", "/embedding", "/rerank"]);
 
 async function ask(
-  question: EngineQuestion & Asked,
+  question: EngineHttpRequest & WatchedRequest,
   signal: AbortSignal,
   speaking: Speaking,
 ): Promise<unknown> {
@@ -116,7 +119,7 @@ async function ask(
 }
 
 async function* stream(
-  question: EngineQuestion & Asked,
+  question: EngineHttpRequest & WatchedRequest,
   signal: AbortSignal,
   speaking: Speaking,
 ): AsyncGenerator<unknown, void, undefined> {
@@ -139,14 +142,14 @@ async function* stream(
 const lossSeconds = 2;
 
 /** A connection breaks a moment before its process is known to be dead; one that breaks alone is no engine any more. */
-async function nameLoss(problem: unknown, asked: Asked, speaking: Speaking): Promise<unknown> {
-  if (!(problem instanceof WireProblem)) return problem;
+async function nameLoss(problem: unknown, asked: WatchedRequest, speaking: Speaking): Promise<unknown> {
+  if (!(problem instanceof WireError)) return problem;
   const { detail } = problem;
   if (detail.kind === "refused") return nameRefusal(detail, asked);
   if (detail.kind === "too-large" || detail.kind === "not-understood") return problem;
   await Promise.race([speaking.ended, sleep(lossSeconds * 1000, undefined, { ref: false })]);
   if (!speaking.gone.aborted) {
-    speaking.failWith({ kind: "engine-died", exitCode: null, signal: null });
+    speaking.failWith({ kind: "engine-crashed", exitCode: null, signal: null });
     await speaking.ended;
   }
   return speaking.gone.reason;
@@ -180,15 +183,15 @@ async function isHealthy({ client }: EngineProcess, signal: AbortSignal): Promis
     return (await client.ask({ path: "/health" }, AbortSignal.any([signal, enough]))).status === 200;
   } catch (problem) {
     // There is no socket until it listens.
-    if (problem instanceof WireProblem || (enough.aborted && !signal.aborted)) return false;
+    if (problem instanceof WireError || (enough.aborted && !signal.aborted)) return false;
     throw problem;
   }
 }
 
 /** An engine that ends by itself while it loads has found something wrong with the model, unless it cannot run at all. */
 function nameFailedLoad(failure: EngineFailure, complaints: string): EngineFailure {
-  if (failure.kind !== "engine-died" || failure.exitCode === null) return failure;
+  if (failure.kind !== "engine-crashed" || failure.exitCode === null) return failure;
   if (/No module named|shared librar|bwrap:|invalid argument/u.test(complaints)) return failure;
-  if (/alloc|out of memory/iu.test(complaints)) return { kind: "memory-lacking", neededBytes: null };
+  if (/alloc|out of memory/iu.test(complaints)) return { kind: "insufficient-memory", neededBytes: null };
   return { kind: "model-invalid", reason: "llama.cpp's own server cannot load it" };
 }

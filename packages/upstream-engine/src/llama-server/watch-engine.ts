@@ -4,14 +4,14 @@ import type { ReadingSpeed } from "./reading-speed.ts";
 import type { StartPlan } from "./start-plan.ts";
 
 /** What a question is about, as far as it excuses silence. */
-export type Asked = {
+export type WatchedRequest = {
   readonly isConstrained?: boolean;
   readonly hasImages?: boolean;
   /** Most tokens that it makes the engine read before it first answers. */
   readonly readTokens?: number;
 };
 
-export type WatchParts = {
+export type WatchOptions = {
   /** With a connection that nobody else's questions can fill. */
   readonly client: EngineClient;
   readonly start: Pick<StartPlan, "slots" | "batchTokens">;
@@ -21,7 +21,7 @@ export type WatchParts = {
 
 export type EngineWatch = {
   /** From here on somebody waits, until they leave. */
-  enter(asked: Asked): Entered;
+  enter(asked: WatchedRequest): Entered;
   stop(): void;
 };
 
@@ -31,7 +31,7 @@ type Entered = {
   leave(isAnswered: boolean): void;
 };
 
-type Work = Asked & { isRead: boolean; leftAt: number };
+type Work = WatchedRequest & { isRead: boolean; leftAt: number };
 
 const silenceSeconds = 10;
 /** An image is looked at in one piece, which takes long on a processor. */
@@ -47,7 +47,7 @@ const quietMilliseconds = 1000;
  * The loop is silent while it computes one batch, so it is given as long as that may take at the speed known so far.
  * A valid grammar can be so ambiguous that choosing a token takes for ever; the model is not to blame for that.
  */
-export function watchEngine({ client, start, speed, onHung }: WatchParts): EngineWatch {
+export function watchEngine({ client, start, speed, onHung }: WatchOptions): EngineWatch {
   const works = new Works();
   const end = new AbortController();
   let isAsking = false;
@@ -100,7 +100,7 @@ class Works {
     for (const work of this.#abandoned) if (!isStillSeen(work)) this.#abandoned.delete(work);
   }
 
-  enter(asked: Asked): Entered {
+  enter(asked: WatchedRequest): Entered {
     if (!this.isAwaited) this.heardAt = performance.now();
     const work: Work = { ...asked, isRead: false, leftAt: 0 };
     this.#underWay.add(work);
@@ -121,7 +121,7 @@ class Works {
 /** One batch holds what all slots have to read, as far as it has room; further questions wait for a slot. */
 function allowedSeconds(
   works: readonly Work[],
-  { start, speed }: Pick<WatchParts, "start" | "speed">,
+  { start, speed }: Pick<WatchOptions, "start" | "speed">,
 ): number {
   const tokens = works
     .map(({ isRead, readTokens = 0 }) => (isRead ? 0 : readTokens))

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type AddressSource, askAgain, labelOf, resolveName } from "./discovery.ts";
+import { type AddressSource, labelOf, refreshMembers, resolveName } from "./discovery.ts";
 
 const never = new AbortController().signal;
 const hrefs = (addresses: readonly URL[]) => addresses.map(({ href }) => href);
@@ -8,7 +8,7 @@ const hrefs = (addresses: readonly URL[]) => addresses.map(({ href }) => href);
 async function listsOf(source: AddressSource, count: number): Promise<readonly (readonly URL[])[]> {
   const ending = new AbortController();
   const lists: (readonly URL[])[] = [];
-  for await (const addresses of askAgain(source).watch(ending.signal)) {
+  for await (const addresses of refreshMembers(source).watch(ending.signal)) {
     lists.push(addresses);
     if (lists.length === count) ending.abort();
   }

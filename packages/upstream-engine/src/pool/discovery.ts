@@ -27,7 +27,7 @@ export function listAddresses(addresses: readonly URL[]): Discovery {
   };
 }
 
-export function askAgain(source: AddressSource): Discovery {
+export function refreshMembers(source: AddressSource): Discovery {
   return {
     async *watch(signal) {
       while (!signal.aborted) {

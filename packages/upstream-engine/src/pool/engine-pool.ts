@@ -7,24 +7,24 @@
  * Imported, through the package's index, by `main`.
  */
 
-import type { EngineEvent, EngineFailure, GenerateRequest } from "@hearth-and-keep/engine";
+import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { explainRefusal } from "../remote/explain-refusal.ts";
+import { explainRefusal } from "../remote/map-error.ts";
 import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
-import { WireProblem } from "../wire/wire-problem.ts";
+import { WireError } from "../wire/wire-error.ts";
 import { type Choose, chooseMember } from "./choose-member.ts";
 import { charactersOf, LateRequests } from "./late-requests.ts";
-import { MemberList, type MemberListParts } from "./member-list.ts";
-import { MovedOn, PlaceLine, unavailable } from "./member-queue.ts";
+import { MemberList, type MemberListDependencies } from "./member-list.ts";
+import { MemberQueue, MovedOn, unavailable } from "./member-queue.ts";
 import type { MemberState, PoolMember, Running } from "./pool-member.ts";
 import { PrefixMap, prefixesOf } from "./prefix-map.ts";
-import { type Patience, usualPatience } from "./retry-policy.ts";
+import { defaultPoolTimeouts, type PoolTimeouts } from "./retry-policy.ts";
 
-export type EnginePoolParts = Pick<MemberListParts, "discovery" | "connect"> & {
+export type EnginePoolOptions = Pick<MemberListDependencies, "discovery" | "connect"> & {
   /** Of each engine. */
   readonly mostRequests: number;
   readonly choose?: Choose;
-  readonly patience?: Partial<Patience>;
+  readonly patience?: Partial<PoolTimeouts>;
 };
 
 export type MemberSnapshot = {
@@ -45,23 +45,23 @@ const mostFailures = 3;
 const mostAttempts = 8;
 
 export class EnginePool implements AsyncDisposable {
-  readonly #parts: EnginePoolParts;
+  readonly #parts: EnginePoolOptions;
   readonly #list: MemberList;
   readonly #prefixes = new PrefixMap();
   readonly #life = new AbortController();
-  readonly #line: PlaceLine;
+  readonly #line: MemberQueue;
   readonly #late: LateRequests;
   readonly #work: Promise<unknown>[] = [];
   readonly #listeners = new Set<() => void>();
   #toldPlaces = 0;
 
-  constructor(parts: EnginePoolParts) {
+  constructor(parts: EnginePoolOptions) {
     this.#parts = parts;
     const { discovery, connect, mostRequests, choose = chooseMember } = parts;
-    const patience = { ...usualPatience, ...parts.patience };
+    const patience = { ...defaultPoolTimeouts, ...parts.patience };
     this.#list = new MemberList({ discovery, connect, patience, onChange: () => this.#advance() });
     const { members } = this.#list;
-    this.#line = new PlaceLine({ members, choose, mostRequests, patience });
+    this.#line = new MemberQueue({ members, choose, mostRequests, patience });
     this.#late = new LateRequests({ members, line: this.#line, patience });
     this.#work.push(this.#list.discover(this.#life.signal), this.#late.watch(this.#life.signal));
   }
@@ -118,7 +118,7 @@ export class EnginePool implements AsyncDisposable {
     return this.facts() ?? place.member.engine.learn(signal);
   }
 
-  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
+  async *generate(request: EngineRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
     const prefixes = prefixesOf(request);
     const ask = (engine: RemoteEngine, both: AbortSignal): AsyncGenerator<EngineEvent> =>
       engine.generate(request, both);
@@ -268,7 +268,7 @@ export class EnginePool implements AsyncDisposable {
     if (status === 404) member.engine.forget();
     if (running.hasBegun) {
       throw new FailureError<EngineFailure>(
-        { kind: "engine-died", exitCode: null, signal: null },
+        { kind: "engine-crashed", exitCode: null, signal: null },
         { cause: problem },
       );
     }
@@ -297,5 +297,5 @@ type Attempt = {
 };
 
 function detailOf(problem: unknown): { readonly status?: number; readonly retryAfterSeconds?: number } {
-  return problem instanceof WireProblem && problem.detail.kind === "refused" ? problem.detail : {};
+  return problem instanceof WireError && problem.detail.kind === "refused" ? problem.detail : {};
 }

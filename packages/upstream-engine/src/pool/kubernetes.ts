@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { askEngine } from "../remote/ask-engine.ts";
+import { requestEngine } from "../remote/request-engine.ts";
 import { createEngineClient } from "../wire/engine-client.ts";
 import { fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import type { AddressSource } from "./discovery.ts";
@@ -28,7 +28,7 @@ export function listPods(plan: KubernetesPlan): AddressSource {
     const selector = encodeURIComponent(`kubernetes.io/service-name=${plan.service}`);
     const path = `/apis/discovery.k8s.io/v1/namespaces/${plan.namespace}/endpointslices?labelSelector=${selector}`;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMilliseconds)]);
-    const { items } = await askEngine(client, { path }, limit);
+    const { items } = await requestEngine(client, { path }, limit);
     const found = listOf(items).flatMap((slice) => endpointsOf(fieldsOf(slice)));
     const hosts = new Set(oneFamilyOf(found).map(({ host }) => host));
     return [...hosts].map((host) => new URL(`http://${host}:${plan.port}`));

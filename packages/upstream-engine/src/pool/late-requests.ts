@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { GenerateRequest } from "@hearth-and-keep/engine";
+import type { EngineRequest } from "@hearth-and-keep/engine";
 import { medianOf } from "./choose-member.ts";
-import type { PlaceLine } from "./member-queue.ts";
+import type { MemberQueue } from "./member-queue.ts";
 import type { PoolMember, Running } from "./pool-member.ts";
-import type { Patience } from "./retry-policy.ts";
+import type { PoolTimeouts } from "./retry-policy.ts";
 import { within } from "./timeout.ts";
 
-export type LateRequestsParts = {
+export type LateRequestsDependencies = {
   readonly members: ReadonlyMap<string, PoolMember>;
-  readonly line: PlaceLine;
-  readonly patience: Pick<Patience, "reading" | "writing">;
+  readonly line: MemberQueue;
+  readonly patience: Pick<PoolTimeouts, "reading" | "writing">;
 };
 
 /** When a first token came, and for how much to read. */
@@ -32,11 +32,11 @@ const imageCharacters = 2000;
  * only slow goes later. Each goes once, and only where somebody is free. Beside that, no silence lasts for ever.
  */
 export class LateRequests {
-  readonly #parts: LateRequestsParts;
+  readonly #parts: LateRequestsDependencies;
   readonly #firstTokens: FirstToken[] = [];
   readonly #asked = new Set<PoolMember>();
 
-  constructor(parts: LateRequestsParts) {
+  constructor(parts: LateRequestsDependencies) {
     this.#parts = parts;
   }
 
@@ -116,7 +116,7 @@ function unheardOf({ running }: PoolMember): readonly Unheard[] {
 }
 
 /** How much an engine has to read for it, roughly. */
-export function charactersOf({ input }: GenerateRequest): number {
+export function charactersOf({ input }: EngineRequest): number {
   if (input.type === "raw") return input.prompt.length;
   if (input.type === "fill-in-the-middle") return input.prefix.length + input.suffix.length;
   return input.conversation.messages.reduce((sum, message) => {

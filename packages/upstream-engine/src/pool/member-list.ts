@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { WireProblem } from "../wire/wire-problem.ts";
+import { WireError } from "../wire/wire-error.ts";
 import { type Discovery, labelOf } from "./discovery.ts";
 import { type MemberSource, PoolMember } from "./pool-member.ts";
-import type { Patience } from "./retry-policy.ts";
+import type { PoolTimeouts } from "./retry-policy.ts";
 import { within } from "./timeout.ts";
 
-export type MemberListParts = {
+export type MemberListDependencies = {
   readonly discovery: Discovery;
   /** Makes the way to an engine; the address is one that discovery gave. */
   readonly connect: (address: URL) => MemberSource;
-  readonly patience: Pick<Patience, "unwell">;
+  readonly patience: Pick<PoolTimeouts, "unwell">;
   /** Somebody may be asked who could not be before, or the other way round. */
   readonly onChange: () => void;
 };
@@ -26,9 +26,9 @@ const firstCheckLimitSeconds = 5;
 export class MemberList {
   readonly members: ReadonlyMap<string, PoolMember>;
   readonly #members = new Map<string, PoolMember>();
-  readonly #parts: MemberListParts;
+  readonly #parts: MemberListDependencies;
 
-  constructor(parts: MemberListParts) {
+  constructor(parts: MemberListDependencies) {
     this.#parts = parts;
     this.members = this.#members;
   }
@@ -80,7 +80,7 @@ export class MemberList {
       member.facts = await member.engine.learn(limit.signal);
       member.isWell();
     } catch (problem) {
-      const isGone = problem instanceof WireProblem && problem.detail.kind === "unreachable";
+      const isGone = problem instanceof WireError && problem.detail.kind === "unreachable";
       const isOther = (each: PoolMember): boolean => each !== member && each.isUsable();
       const isLast = !isGone && !this.#members.values().some(isOther);
       member.isNotWell({ askedAt, isLast, patience: this.#parts.patience });

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type Candidate, chooseMember } from "./choose-member.ts";
-import { type Place, PlaceLine } from "./member-queue.ts";
+import { MemberQueue, type MemberSlot } from "./member-queue.ts";
 import { PoolMember } from "./pool-member.ts";
-import { never } from "./test/asked-pool.ts";
-import { unaskedEngine } from "./test/unasked-engine.ts";
+import { unaskedEngine } from "./test/idle-engine.ts";
+import { never } from "./test/pool-fixture.ts";
 
 const limit = 4;
 
@@ -19,13 +19,13 @@ function setLine() {
     choices += 1;
     return chooseMember(candidates, preferred);
   };
-  const line = new PlaceLine({
+  const line = new MemberQueue({
     members: new Map(members.map((member) => [member.label, member])),
     choose,
     mostRequests: limit,
     patience: { anyEngine: 10 },
   });
-  const places: Place[] = [];
+  const places: MemberSlot[] = [];
   const join = (since: number, preferred?: string): void => {
     const wish = { tried: new Set<PoolMember>(), mayMove: true, characters: since, since, preferred };
     void line.take(wish, never).then(

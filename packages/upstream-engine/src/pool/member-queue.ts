@@ -1,11 +1,11 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { WireProblem } from "../wire/wire-problem.ts";
+import { WireError } from "../wire/wire-error.ts";
 import { type Candidate, type Choose, medianOf } from "./choose-member.ts";
 import type { PoolMember, Running } from "./pool-member.ts";
-import type { Patience } from "./retry-policy.ts";
+import type { PoolTimeouts } from "./retry-policy.ts";
 
-export type PlaceWish = {
+export type MemberRequest = {
   /** Who has read the beginning of the request. */
   readonly preferred?: string | undefined;
   /** Members that failed it already; they are asked again only when nobody else is there. */
@@ -17,24 +17,24 @@ export type PlaceWish = {
   readonly since: number;
 };
 
-export type Place = {
+export type MemberSlot = {
   readonly member: PoolMember;
   readonly running: Running;
   /** Ends the request on this member. */
   readonly ending: AbortController;
 };
 
-export type PlaceLineParts = {
+export type MemberQueueOptions = {
   readonly members: ReadonlyMap<string, PoolMember>;
   readonly choose: Choose;
   readonly mostRequests: number;
-  readonly patience: Pick<Patience, "anyEngine">;
+  readonly patience: Pick<PoolTimeouts, "anyEngine">;
 };
 
 /** The caller's request goes elsewhere; nobody sees this. */
 export class MovedOn extends Error {}
 
-type Waiter = PlaceWish & { give(place: Place): void; refuse(problem: unknown): void };
+type Waiter = MemberRequest & { give(place: MemberSlot): void; refuse(problem: unknown): void };
 
 /** The members as they are between two placements. */
 type View = {
@@ -51,15 +51,15 @@ type View = {
 const unknownSeconds = 0.1;
 
 /** Gives out places on members, first come first served. The line is bounded by whoever lends the pool. */
-export class PlaceLine {
-  readonly #parts: PlaceLineParts;
+export class MemberQueue {
+  readonly #parts: MemberQueueOptions;
   readonly #waiters = new Set<Waiter>();
   /** Since when no member takes requests. */
   #noneSince: number | undefined;
   #newestSince = 0;
   #endOfRest: NodeJS.Timeout | undefined;
 
-  constructor(parts: PlaceLineParts) {
+  constructor(parts: MemberQueueOptions) {
     this.#parts = parts;
   }
 
@@ -67,9 +67,9 @@ export class PlaceLine {
     return this.#waiters.size;
   }
 
-  take(wish: PlaceWish, signal: AbortSignal): Promise<Place> {
+  take(wish: MemberRequest, signal: AbortSignal): Promise<MemberSlot> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Place>();
+    const { promise, resolve, reject } = Promise.withResolvers<MemberSlot>();
     const hangUp = (): void => waiter.refuse(signal.reason);
     let impatience: NodeJS.Timeout | undefined;
     const leave = (): void => {
@@ -202,13 +202,13 @@ export class PlaceLine {
 }
 
 /** One that failed the request is not asked again while another may still be, if only behind its rest. */
-function eligibleOf(tried: PlaceWish["tried"], { usable, awake }: View): readonly PoolMember[] {
+function eligibleOf(tried: MemberRequest["tried"], { usable, awake }: View): readonly PoolMember[] {
   if (tried.size === 0) return awake;
   const isTried = (member: PoolMember): boolean => tried.has(member);
   return usable.every(isTried) ? awake : awake.filter((member) => !isTried(member));
 }
 
-function placeOn(member: PoolMember, { mayMove, characters }: PlaceWish): Place {
+function placeOn(member: PoolMember, { mayMove, characters }: MemberRequest): MemberSlot {
   const ending = new AbortController();
   const running: Running = {
     startedAt: performance.now(),
@@ -217,7 +217,7 @@ function placeOn(member: PoolMember, { mayMove, characters }: PlaceWish): Place 
     hasBegun: false,
     pendingSince: undefined,
     moveOn: () => ending.abort(new MovedOn()),
-    breakOff: () => ending.abort(new WireProblem({ kind: "cut-off" })),
+    breakOff: () => ending.abort(new WireError({ kind: "cut-off" })),
   };
   member.take(running);
   return { member, running, ending };

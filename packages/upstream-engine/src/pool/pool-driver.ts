@@ -3,8 +3,8 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { type DialectName, dialects } from "../remote/dialects.ts";
 import { createRemoteEngine, type RemoteFacts } from "../remote/remote-engine.ts";
 import { createEngineClient } from "../wire/engine-client.ts";
-import { askAgain, type Discovery, labelOf, listAddresses, resolveName } from "./discovery.ts";
-import { EnginePool, type EnginePoolParts } from "./engine-pool.ts";
+import { type Discovery, labelOf, listAddresses, refreshMembers, resolveName } from "./discovery.ts";
+import { EnginePool, type EnginePoolOptions } from "./engine-pool.ts";
 import { type KubernetesPlan, listPods } from "./kubernetes.ts";
 
 /** A model that runs on engines elsewhere. */
@@ -25,7 +25,7 @@ export type PoolPlan = {
 };
 
 /** What a test decides itself. */
-export type PoolChoices = Partial<Pick<EnginePoolParts, "choose" | "discovery" | "patience">>;
+export type PoolChoices = Partial<Pick<EnginePoolOptions, "choose" | "discovery" | "patience">>;
 
 export function createEnginePool(plan: PoolPlan, choices: PoolChoices = {}): EnginePool {
   const dialect = dialects[plan.dialect];
@@ -52,9 +52,9 @@ function discoveryOf({ engines }: PoolPlan): Discovery {
     case "addresses":
       return listAddresses(engines.addresses);
     case "dns":
-      return askAgain(resolveName(engines.address));
+      return refreshMembers(resolveName(engines.address));
     case "kubernetes":
-      return askAgain(listPods(engines));
+      return refreshMembers(listPods(engines));
   }
 }
 
@@ -66,7 +66,7 @@ const unknownContextTokens = 4096;
 /** Loads what plans call `remote`: nothing is loaded, an engine that answers is waited for. */
 export function createPoolDriver(pools: ReadonlyMap<string, NamedPool>): EngineDriver {
   return {
-    async load({ remote = "" }, { signal, onProgress, onSequences }) {
+    async load({ remote = "" }, { signal, onProgress, onSequencesChange: onSequences }) {
       const named = pools.get(remote);
       if (named === undefined) throw new FailureError<EngineFailure>({ kind: "engine-unloaded" });
       const facts = await named.pool.ready(signal);
@@ -105,7 +105,7 @@ function handleOf({ pool }: NamedPool, { description, onSequences }: HandleParts
     count: (conversation, signal = life.signal) =>
       pool.consult((engine, both) => engine.count(conversation, both), either(signal)),
     unload,
-    ended: ending.promise,
+    closed: ending.promise,
     [Symbol.asyncDispose]: unload,
   };
 }
@@ -118,10 +118,10 @@ function describe(plan: PoolPlan, facts: RemoteFacts): HandleParts["description"
     driver: plan.dialect,
     metadata: {},
     chatTemplate,
-    templateAbilities: knowsTools === undefined ? undefined : { tools: knowsTools, thinking: true },
+    templateCapabilities: knowsTools === undefined ? undefined : { tools: knowsTools, thinking: true },
     trainedContextTokens: contextTokens,
     contextTokens,
-    isContextGuessed: told === undefined,
+    isContextEstimated: told === undefined,
     threads: 0,
     gpu: false,
     memoryBytes: { model: 0, context: 0 },

@@ -1,5 +1,5 @@
 import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
-import type { Patience } from "./retry-policy.ts";
+import type { PoolTimeouts } from "./retry-policy.ts";
 
 /**
  *   unknown --is well--> healthy --fails--> suspected --answers, or is well for a while--> healthy
@@ -41,7 +41,7 @@ type NotWell = {
   readonly askedAt: number;
   /** Nobody else may be asked. */
   readonly isLast: boolean;
-  readonly patience: Pick<Patience, "unwell">;
+  readonly patience: Pick<PoolTimeouts, "unwell">;
 };
 
 const failuresToOpen = 3;

@@ -1,13 +1,13 @@
-import type { GenerateRequest, Message } from "@hearth-and-keep/engine";
+import type { EngineRequest, Message } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { expect, test } from "vitest";
 import { PrefixMap, prefixesOf } from "./prefix-map.ts";
 
-function prefixes(input: GenerateRequest["input"], cachePartition = "key"): readonly string[] {
-  return prefixesOf({ input, sampling: greedySampling, mostTokens: 1, cachePartition });
+function prefixes(input: EngineRequest["input"], cachePartition = "key"): readonly string[] {
+  return prefixesOf({ input, sampling: greedySampling, maxTokens: 1, cachePartition });
 }
 
-function talk(...texts: readonly string[]): GenerateRequest["input"] {
+function talk(...texts: readonly string[]): EngineRequest["input"] {
   const messages = texts.map(
     (content, index): Message => ({ role: index % 2 === 0 ? "user" : "assistant", content }),
   );

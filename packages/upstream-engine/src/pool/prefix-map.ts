@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { GenerateRequest } from "@hearth-and-keep/engine";
+import type { EngineRequest } from "@hearth-and-keep/engine";
 
 /** About 10 MB when it is full. */
 const mostPrefixes = 100_000;
@@ -43,7 +43,7 @@ export class PrefixMap {
 }
 
 /** A digest of each beginning of a request, the longest last: turn by turn, or block by block of a raw prompt. */
-export function prefixesOf({ input, cachePartition }: GenerateRequest): readonly string[] {
+export function prefixesOf({ input, cachePartition }: EngineRequest): readonly string[] {
   const hash = createHash("sha256").update(`${cachePartition}\0${input.type}\0`);
   if (input.type !== "conversation")
     return digestBlocks(hash, input.type === "raw" ? input.prompt : input.prefix);

@@ -1,5 +1,5 @@
 /** How long is waited for what, in seconds. */
-export type Patience = {
+export type PoolTimeouts = {
   /** For an engine that takes requests, when none does. */
   readonly anyEngine: number;
   /** For the next event of an engine that does not say that it is well. */
@@ -10,4 +10,9 @@ export type Patience = {
   readonly writing: number;
 };
 
-export const usualPatience: Patience = { anyEngine: 10, unwell: 10, reading: 15 * 60, writing: 3 * 60 };
+export const defaultPoolTimeouts: PoolTimeouts = {
+  anyEngine: 10,
+  unwell: 10,
+  reading: 15 * 60,
+  writing: 3 * 60,
+};

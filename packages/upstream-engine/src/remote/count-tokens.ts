@@ -1,14 +1,14 @@
 import type { Conversation } from "@hearth-and-keep/engine";
 import type { EngineClient } from "../wire/engine-client.ts";
 import { countOf, type Fields, textOf } from "../wire/json-fields.ts";
-import { WireProblem } from "../wire/wire-problem.ts";
-import { askEngine } from "./ask-engine.ts";
+import { WireError } from "../wire/wire-error.ts";
 import type { Dialect } from "./dialects.ts";
+import { requestEngine } from "./request-engine.ts";
 import { writeMessages, writeTools } from "./write-messages.ts";
-import type { AskedEngine } from "./write-request.ts";
+import type { RequestedEngine } from "./write-request.ts";
 import { notSupported } from "./write-sampling.ts";
 
-type Asking = AskedEngine & { readonly signal: AbortSignal };
+type Asking = RequestedEngine & { readonly signal: AbortSignal };
 /** Without a path it is a text or a conversation to be made into tokens. */
 type TokenizerQuestion = { readonly path?: string; readonly body: Fields };
 
@@ -34,9 +34,9 @@ export class Tokenizer {
   async ask(question: TokenizerQuestion, signal: AbortSignal): Promise<Fields> {
     const path = question.path ?? this.#dialect.tokenizePath;
     try {
-      return await askEngine(this.#client, { path, body: question.body }, signal);
+      return await requestEngine(this.#client, { path, body: question.body }, signal);
     } catch (problem) {
-      const isRefused = problem instanceof WireProblem && problem.detail.kind === "refused";
+      const isRefused = problem instanceof WireError && problem.detail.kind === "refused";
       if (!isRefused || !absent.has(problem.detail.status)) throw problem;
       this.#absentUntil = performance.now() + askAgainMilliseconds;
       throw cannotCount();

@@ -1,6 +1,6 @@
 import type { Embeddings } from "@hearth-and-keep/engine";
 import { countOf, fieldsOf, listOf, numbersOf } from "../wire/json-fields.ts";
-import { WireProblem } from "../wire/wire-problem.ts";
+import { WireError } from "../wire/wire-error.ts";
 
 export type EmbeddingAnswer = { readonly rows: unknown; readonly usage: unknown };
 
@@ -30,6 +30,6 @@ function readVector(embedding: unknown): Float32Array {
   return vector;
 }
 
-function notUnderstood(): WireProblem {
-  return new WireProblem({ kind: "not-understood" });
+function notUnderstood(): WireError {
+  return new WireError({ kind: "not-understood" });
 }

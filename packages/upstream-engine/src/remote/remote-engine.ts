@@ -3,18 +3,18 @@ import type {
   Embeddings,
   EmbedRequest,
   EngineEvent,
-  GenerateRequest,
+  EngineRequest,
 } from "@hearth-and-keep/engine";
 import type { EngineClient } from "../wire/engine-client.ts";
 import { countOf, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
-import { WireProblem } from "../wire/wire-problem.ts";
-import { askEngine } from "./ask-engine.ts";
+import { WireError } from "../wire/wire-error.ts";
 import { countTokens, renderPrompt, Tokenizer, tokenizeText } from "./count-tokens.ts";
 import type { Dialect } from "./dialects.ts";
-import { readLengths } from "./explain-refusal.ts";
-import { readAnswer } from "./read-answer.ts";
+import { readLengths } from "./map-error.ts";
 import { readEmbeddings } from "./read-embeddings.ts";
-import { type AskedEngine, writeRequest } from "./write-request.ts";
+import { readAnswer } from "./read-response.ts";
+import { requestEngine } from "./request-engine.ts";
+import { type RequestedEngine, writeRequest } from "./write-request.ts";
 
 export type RemoteEnginePlan = {
   readonly dialect: Dialect;
@@ -40,7 +40,7 @@ export type RemoteEngine = {
   learn(signal: AbortSignal): Promise<RemoteFacts>;
   /** What is there may be another engine now, or the same with another model. */
   forget(): void;
-  generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineEvent>;
+  generate(request: EngineRequest, signal: AbortSignal): AsyncGenerator<EngineEvent>;
   embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
   /** Refused as not supported where the engine cannot be asked; so is `count`. */
   tokenize(text: string, signal: AbortSignal): Promise<readonly number[]>;
@@ -59,7 +59,7 @@ export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan)
     facts ??= await askFacts(client, plan, signal);
     return facts;
   };
-  const asked = async (signal: AbortSignal): Promise<AskedEngine> => {
+  const asked = async (signal: AbortSignal): Promise<RequestedEngine> => {
     const { model, knowsTools = true } = await learn(signal);
     return { dialect, model, knowsTools, canSeeImages };
   };
@@ -70,13 +70,13 @@ export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan)
       tokenizer = new Tokenizer(client, dialect);
     },
     async checkHealth(signal) {
-      await askEngine(client, { path: dialect.healthPath }, signal);
+      await requestEngine(client, { path: dialect.healthPath }, signal);
     },
     async *generate(request, signal) {
       const written = writeRequest(request, await asked(signal));
       const { isBareCall } = written;
       const { contextTokens = largestContext } = await learn(signal);
-      const reading = { isBareCall, mostTokens: Math.min(request.mostTokens, contextTokens) };
+      const reading = { isBareCall, maxTokens: Math.min(request.maxTokens, contextTokens) };
       let body = written.body;
       try {
         yield* readAnswer(client.stream({ ...written, body }, signal), reading);
@@ -91,7 +91,7 @@ export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan)
       const { model } = await asked(signal);
       const cut = truncates && dialect.name === "vllm" ? { truncate_prompt_tokens: -1 } : {};
       const body = { model, input: texts, encoding_format: "float", ...cut };
-      const { data: rows, usage } = await askEngine(client, { path: "/v1/embeddings", body }, signal);
+      const { data: rows, usage } = await requestEngine(client, { path: "/v1/embeddings", body }, signal);
       return readEmbeddings({ rows, usage }, texts.length);
     },
     tokenize: async (text, signal) => tokenizeText(tokenizer, text, { ...(await asked(signal)), signal }),
@@ -104,7 +104,7 @@ export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan)
 
 /** An answer is asked for beyond the context: engines that refuse this are told how much room there is. */
 function roomFor(problem: unknown): number | undefined {
-  if (!(problem instanceof WireProblem) || problem.detail.kind !== "refused") return undefined;
+  if (!(problem instanceof WireError) || problem.detail.kind !== "refused") return undefined;
   // What was given out would be said twice.
   if (problem.detail.isMidway === true) return undefined;
   const lengths = readLengths(problem.detail.value);
@@ -117,18 +117,18 @@ async function askFacts(
   { dialect, model }: RemoteEnginePlan,
   signal: AbortSignal,
 ): Promise<RemoteFacts> {
-  const list = listOf((await askEngine(client, { path: "/v1/models" }, signal))["data"]).map(fieldsOf);
+  const list = listOf((await requestEngine(client, { path: "/v1/models" }, signal))["data"]).map(fieldsOf);
   const listed = list.find(({ id }) => id === model) ?? list[0] ?? {};
   const properties =
     dialect.propertiesPath === undefined
       ? {}
-      : await askEngine(client, { path: dialect.propertiesPath }, signal);
+      : await requestEngine(client, { path: dialect.propertiesPath }, signal);
   const settings = fieldsOf(properties["default_generation_settings"]);
   const abilities = fieldsOf(properties["chat_template_caps"]);
   const { supports_tools: tools } = abilities;
   const name = model ?? textOf(listed["id"]);
   // One that lists nothing yet cannot be asked for anything.
-  if (name === "") throw new WireProblem({ kind: "not-understood" });
+  if (name === "") throw new WireError({ kind: "not-understood" });
   return {
     model: name,
     contextTokens: countOf(settings["n_ctx"]) ?? countOf(listed["max_model_len"]),

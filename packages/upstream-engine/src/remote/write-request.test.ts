@@ -1,4 +1,4 @@
-import type { GenerateRequest, Sampling } from "@hearth-and-keep/engine";
+import type { EngineRequest, Sampling } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
 import { type DialectName, dialects } from "./dialects.ts";
 import { writeRequest } from "./write-request.ts";
@@ -18,16 +18,16 @@ const usual: Sampling = {
 };
 const tool = { name: "add", parameters: { type: "object", properties: { a: { type: "integer" } } } } as const;
 
-type Changes = Partial<Omit<GenerateRequest, "sampling">> & { readonly sampling?: Partial<Sampling> };
+type Changes = Partial<Omit<EngineRequest, "sampling">> & { readonly sampling?: Partial<Sampling> };
 
 function bodyFor(dialect: DialectName, changes: Changes = {}, knowsTools = true) {
   const { sampling = {}, ...others } = changes;
-  const request: GenerateRequest = {
+  const request: EngineRequest = {
     input: {
       type: "conversation",
       conversation: { messages: [{ role: "user", content: "Hi" }], tools: [tool] },
     },
-    mostTokens: 9,
+    maxTokens: 9,
     cachePartition: "key",
     ...others,
     sampling: { ...usual, ...sampling },
@@ -81,7 +81,7 @@ test("a grammar, a schema and forced calls go where each engine reads them", () 
   expect(bodyFor("openai", { constraint: { type: "json-schema", schema: {} } })).toMatchObject({
     response_format: { type: "json_schema" },
   });
-  const forced = { constraint: { type: "tool-calls", tools: [tool], mostCalls: 1 } } as const;
+  const forced = { constraint: { type: "tool-calls", tools: [tool], maxCalls: 1 } } as const;
   expect(bodyFor("vllm", forced)).toMatchObject({
     tools: [{ function: { name: "add" } }],
     tool_choice: { function: { name: "add" } },
@@ -92,7 +92,7 @@ test("a grammar, a schema and forced calls go where each engine reads them", () 
 test("an engine whose template has no tools is shown none, and a call is forced as its JSON", () => {
   const body = bodyFor(
     "llama-server",
-    { constraint: { type: "tool-calls", tools: [tool], mostCalls: 1 } },
+    { constraint: { type: "tool-calls", tools: [tool], maxCalls: 1 } },
     false,
   );
   expect(body).not.toHaveProperty("tools");
@@ -102,7 +102,7 @@ test("an engine whose template has no tools is shown none, and a call is forced 
 });
 
 test("an answer without a limit asks for none, and images are refused where nobody sees them", () => {
-  expect(bodyFor("vllm", { mostTokens: Number.MAX_SAFE_INTEGER })).not.toHaveProperty("max_tokens");
+  expect(bodyFor("vllm", { maxTokens: Number.MAX_SAFE_INTEGER })).not.toHaveProperty("max_tokens");
   const images = [{ bytes: Uint8Array.of(1), mediaType: "image/png" }];
   const messages = [{ role: "user", content: "See", images }] as const;
   expect(() => bodyFor("vllm", { input: { type: "conversation", conversation: { messages } } })).toThrow(

@@ -1,12 +1,12 @@
-import type { Conversation, GenerateRequest, OutputConstraint, Tool } from "@hearth-and-keep/engine";
-import type { EngineQuestion } from "../wire/engine-client.ts";
+import type { Conversation, EngineRequest, OutputConstraint, Tool } from "@hearth-and-keep/engine";
+import type { EngineHttpRequest } from "../wire/engine-client.ts";
 import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
 import { writeMessages, writeTools } from "./write-messages.ts";
 import { notSupported, writeSampling } from "./write-sampling.ts";
 
 /** What is known of the engine that is asked. */
-export type AskedEngine = {
+export type RequestedEngine = {
   readonly dialect: Dialect;
   /** What it calls the model. */
   readonly model: string;
@@ -14,14 +14,14 @@ export type AskedEngine = {
   readonly canSeeImages: boolean;
 };
 
-export type WrittenRequest = EngineQuestion & {
+export type WrittenRequest = EngineHttpRequest & {
   readonly body: Fields;
   /** The answer is the JSON of one call, which is to stand between our tags. */
   readonly isBareCall: boolean;
 };
 
 /** One request in an engine's words, as a stream. */
-export function writeRequest(request: GenerateRequest, engine: AskedEngine): WrittenRequest {
+export function writeRequest(request: EngineRequest, engine: RequestedEngine): WrittenRequest {
   const { dialect, model } = engine;
   const shared: Fields = {
     model,
@@ -30,7 +30,7 @@ export function writeRequest(request: GenerateRequest, engine: AskedEngine): Wri
     ...dialect.extras,
     ...writeSampling(request.sampling, dialect),
     // Without a number an engine writes until its context is full.
-    ...(request.mostTokens > mostTokens ? {} : { max_tokens: request.mostTokens }),
+    ...(request.maxTokens > maxTokens ? {} : { max_tokens: request.maxTokens }),
     ...(dialect.takesCacheSalt && request.cachePartition !== ""
       ? { cache_salt: request.cachePartition }
       : {}),
@@ -41,11 +41,11 @@ export function writeRequest(request: GenerateRequest, engine: AskedEngine): Wri
 }
 
 /** More than any context has. */
-const mostTokens = 100_000_000;
+const maxTokens = 100_000_000;
 
-type Shared = AskedEngine & { readonly shared: Fields };
+type Shared = RequestedEngine & { readonly shared: Fields };
 
-function writeChat(request: GenerateRequest, conversation: Conversation, engine: Shared): WrittenRequest {
+function writeChat(request: EngineRequest, conversation: Conversation, engine: Shared): WrittenRequest {
   const { dialect, knowsTools, shared } = engine;
   const { constraint, logProbabilities } = request;
   const isForced = constraint?.type === "tool-calls";
@@ -70,7 +70,7 @@ function hasImages(message: Conversation["messages"][number]): boolean {
   return message.role === "user" && (message.images?.length ?? 0) > 0;
 }
 
-function writeCompletion(request: GenerateRequest, { dialect, shared }: Shared): WrittenRequest {
+function writeCompletion(request: EngineRequest, { dialect, shared }: Shared): WrittenRequest {
   const { input, constraint, logProbabilities } = request;
   if (input.type === "fill-in-the-middle" && !dialect.takesSuffix)
     throw notSupported("filling in the middle");
@@ -91,7 +91,7 @@ function writeCompletion(request: GenerateRequest, { dialect, shared }: Shared):
 
 function writeConstraint(
   constraint: OutputConstraint,
-  { dialect, knowsTools }: Pick<AskedEngine, "dialect" | "knowsTools">,
+  { dialect, knowsTools }: Pick<RequestedEngine, "dialect" | "knowsTools">,
 ): Fields {
   switch (constraint.type) {
     case "json":
@@ -110,12 +110,12 @@ function writeSchema(schema: unknown): Fields {
   return { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } };
 }
 
-function forceCalls({ tools, mostCalls }: Extract<OutputConstraint, { type: "tool-calls" }>): Fields {
+function forceCalls({ tools, maxCalls }: Extract<OutputConstraint, { type: "tool-calls" }>): Fields {
   const [only, ...others] = tools;
   const isOne = only !== undefined && others.length === 0;
   return {
     tool_choice: isOne ? { type: "function", function: { name: only.name } } : "required",
-    parallel_tool_calls: mostCalls > 1,
+    parallel_tool_calls: maxCalls > 1,
   };
 }
 

@@ -10,7 +10,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as openRequest
 import { request as openSecureRequest, Agent as SecureAgent } from "node:https";
 import { readEvents } from "./read-events.ts";
 import { unlessAborted } from "./unless-aborted.ts";
-import { WireProblem } from "./wire-problem.ts";
+import { WireError } from "./wire-error.ts";
 
 export type EngineAddress = URL | { readonly socketPath: string };
 
@@ -24,14 +24,14 @@ export type EngineClientPlan = {
   readonly certificateAuthority?: string;
 };
 
-export type EngineQuestion = {
+export type EngineHttpRequest = {
   readonly method?: "GET" | "POST";
   readonly path: string;
   readonly body?: unknown;
 };
 
 /** Whatever the status was; `value` is undefined when the body is no JSON. */
-export type EngineAnswer = {
+export type EngineResponse = {
   readonly status: number;
   readonly value: unknown;
   /** How long the engine wants to be left alone. */
@@ -39,9 +39,9 @@ export type EngineAnswer = {
 };
 
 export type EngineClient = Disposable & {
-  ask(question: EngineQuestion, signal: AbortSignal): Promise<EngineAnswer>;
+  ask(question: EngineHttpRequest, signal: AbortSignal): Promise<EngineResponse>;
   /** The parsed JSON of each event, until `[DONE]` or the end; throws a WireProblem `refused` unless it is answered with 200. */
-  stream(question: EngineQuestion, signal: AbortSignal): AsyncGenerator<unknown, void, undefined>;
+  stream(question: EngineHttpRequest, signal: AbortSignal): AsyncGenerator<unknown, void, undefined>;
 };
 
 const mostAnswerBytes = 256 * 1024 ** 2;
@@ -53,7 +53,7 @@ export function createEngineClient(plan: EngineClientPlan): EngineClient {
   const isSecure = plan.address instanceof URL && plan.address.protocol === "https:";
   const kept = { keepAlive: true, maxSockets: plan.mostConnections ?? 256 };
   const agent = isSecure ? new SecureAgent({ ...kept, ca: plan.certificateAuthority }) : new Agent(kept);
-  const open = (question: EngineQuestion, signal: AbortSignal): Promise<IncomingMessage> =>
+  const open = (question: EngineHttpRequest, signal: AbortSignal): Promise<IncomingMessage> =>
     send(question, { plan, agent, isSecure, signal });
   return {
     async ask(question, signal) {
@@ -72,7 +72,7 @@ export function createEngineClient(plan: EngineClientPlan): EngineClient {
         if (status === 200) yield* readEvents(response);
         else {
           const value = parse(await readText(response, mostRefusalBytes));
-          throw new WireProblem({ kind: "refused", status, value, ...readRetryAfter(response) });
+          throw new WireError({ kind: "refused", status, value, ...readRetryAfter(response) });
         }
       } catch (problem) {
         throw nameProblem(problem, signal);
@@ -94,16 +94,16 @@ type Way = {
  * A connection that was kept may be closed by the other side while a question is on its way; one more try is safe
  * then, on a new connection: an engine that closes one closes all that were idle as long.
  */
-async function send(question: EngineQuestion, way: Way): Promise<IncomingMessage> {
+async function send(question: EngineHttpRequest, way: Way): Promise<IncomingMessage> {
   try {
     return await sendOnce(question, way);
   } catch (problem) {
-    if (!(problem instanceof WireProblem) || problem.detail.kind !== "closed-before") throw problem;
+    if (!(problem instanceof WireError) || problem.detail.kind !== "closed-before") throw problem;
     return sendOnce(question, { ...way, agent: false });
   }
 }
 
-function sendOnce(question: EngineQuestion, way: Way): Promise<IncomingMessage> {
+function sendOnce(question: EngineHttpRequest, way: Way): Promise<IncomingMessage> {
   way.signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const body = question.body === undefined ? undefined : JSON.stringify(question.body);
@@ -111,7 +111,7 @@ function sendOnce(question: EngineQuestion, way: Way): Promise<IncomingMessage> 
   sent.on("response", resolve);
   sent.on("error", (cause: NodeJS.ErrnoException) => {
     const isClosedBefore = sent.reusedSocket && cause.code === "ECONNRESET" && !way.signal.aborted;
-    reject(new WireProblem({ kind: isClosedBefore ? "closed-before" : "unreachable" }, cause));
+    reject(new WireError({ kind: isClosedBefore ? "closed-before" : "unreachable" }, cause));
   });
   refuseOtherAnswers(sent, reject);
   sent.end(body);
@@ -119,9 +119,9 @@ function sendOnce(question: EngineQuestion, way: Way): Promise<IncomingMessage> 
 }
 
 /** What is neither an answer nor an error: "101 Switching Protocols", promises without end, an end without either. */
-function refuseOtherAnswers(sent: ClientRequest, reject: (problem: WireProblem) => void): void {
+function refuseOtherAnswers(sent: ClientRequest, reject: (problem: WireError) => void): void {
   const refuse = (): void => {
-    reject(new WireProblem({ kind: "not-understood" }));
+    reject(new WireError({ kind: "not-understood" }));
     sent.destroy();
   };
   let promises = 0;
@@ -134,10 +134,13 @@ function refuseOtherAnswers(sent: ClientRequest, reject: (problem: WireProblem) 
     // An upgraded connection is no longer the request's own.
     socket.destroy();
   });
-  sent.on("close", () => reject(new WireProblem({ kind: "unreachable" })));
+  sent.on("close", () => reject(new WireError({ kind: "unreachable" })));
 }
 
-function openTo(question: EngineQuestion, way: Way & { readonly body: string | undefined }): ClientRequest {
+function openTo(
+  question: EngineHttpRequest,
+  way: Way & { readonly body: string | undefined },
+): ClientRequest {
   const { plan, agent, isSecure, signal, body } = way;
   const { address, authorization } = plan;
   const options = {
@@ -173,7 +176,7 @@ async function readText(response: IncomingMessage, mostBytes: number): Promise<s
     // A response without an encoding gives buffers only.
     const piece = part as Buffer;
     bytes += piece.length;
-    if (bytes > mostBytes) throw new WireProblem({ kind: "too-large" });
+    if (bytes > mostBytes) throw new WireError({ kind: "too-large" });
     parts.push(piece);
   }
   return Buffer.concat(parts).toString("utf8");
@@ -191,5 +194,5 @@ function parse(text: string): unknown {
 /** Whoever hung up hears its own reason; everybody else what became of the connection. */
 function nameProblem(problem: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  return problem instanceof WireProblem ? problem : new WireProblem({ kind: "cut-off" }, problem);
+  return problem instanceof WireError ? problem : new WireError({ kind: "cut-off" }, problem);
 }

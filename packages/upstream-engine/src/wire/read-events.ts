@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { createParser } from "eventsource-parser";
-import { WireProblem } from "./wire-problem.ts";
+import { WireError } from "./wire-error.ts";
 
 /** One token with twenty alternatives takes a few kilobytes. */
 const mostEventCharacters = 8 * 1024 ** 2;
@@ -26,7 +26,7 @@ export async function* readEvents(response: IncomingMessage): AsyncGenerator<unk
     for await (const part of response) {
       if (lingering !== undefined) continue;
       parser.feed(String(part));
-      if (isTooLarge) throw new WireProblem({ kind: "too-large" });
+      if (isTooLarge) throw new WireError({ kind: "too-large" });
       const arrived = texts;
       texts = [];
       const last = arrived.indexOf(end);
@@ -46,6 +46,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new WireProblem({ kind: "not-understood" }, cause);
+    throw new WireError({ kind: "not-understood" }, cause);
   }
 }

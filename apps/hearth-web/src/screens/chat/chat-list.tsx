@@ -2,21 +2,21 @@ import { AddIcon } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { Dialog } from "../../design/dialog.tsx";
 import { DeleteIcon } from "../../design/icons.tsx";
-import { go, Link } from "../../router/router.tsx";
-import { chats, removeAllChats, removeChat } from "../../state/chats.ts";
+import { Link, navigate } from "../../router/router.tsx";
+import { chats, deleteAllChats, deleteChat } from "../../state/chats.ts";
 import { useStore } from "../../state/store.ts";
 
 export type ChatListProps = {
   readonly current: string | undefined;
-  readonly onChosen?: () => void;
+  readonly onSelect?: () => void;
 };
 
-export function ChatList({ current, onChosen }: ChatListProps) {
+export function ChatList({ current, onSelect }: ChatListProps) {
   const { list } = useStore(chats);
-  const [isClearing, setIsClearing] = useState(false);
+  const [isDeletingAll, setIsDeletingAll] = useState(false);
   return (
     <div className="chat-list">
-      <Link place="chat" className="button" onClick={() => onChosen?.()}>
+      <Link section="chat" className="button" onClick={() => onSelect?.()}>
         <AddIcon />
         New chat
       </Link>
@@ -24,22 +24,22 @@ export function ChatList({ current, onChosen }: ChatListProps) {
         {list.map(({ id, title }) => (
           <li key={id}>
             <Link
-              place="chat"
+              section="chat"
               conversation={id}
-              className="one-line"
+              className="truncate"
               title={title}
-              onClick={() => onChosen?.()}
+              onClick={() => onSelect?.()}
               {...(id === current ? { "aria-current": "page" } : {})}
             >
               {title}
             </Link>
             <button
               type="button"
-              className="button bare square"
-              aria-label={`Delete the chat ${title}`}
+              className="button ghost square"
+              aria-label={`Delete chat ${title}`}
               onClick={() => {
-                void removeChat(id);
-                if (id === current) go("chat");
+                void deleteChat(id);
+                if (id === current) navigate("chat");
               }}
             >
               <DeleteIcon />
@@ -47,45 +47,45 @@ export function ChatList({ current, onChosen }: ChatListProps) {
           </li>
         ))}
       </ul>
-      <p className="quiet small">
-        {list.length === 0 ? "Chats are kept in this browser alone." : "Kept in this browser alone."}{" "}
+      <p className="muted small">
+        {list.length === 0 ? "Chats are stored only in this browser." : "Stored only in this browser."}{" "}
         {list.length > 0 && (
-          <button type="button" className="text-button" onClick={() => setIsClearing(true)}>
-            Clear all
+          <button type="button" className="text-button" onClick={() => setIsDeletingAll(true)}>
+            Delete all chats
           </button>
         )}
       </p>
-      {isClearing && (
-        <ClearAll count={list.length} onClose={() => setIsClearing(false)} onCleared={onChosen} />
+      {isDeletingAll && (
+        <DeleteAllDialog count={list.length} onClose={() => setIsDeletingAll(false)} onDeleted={onSelect} />
       )}
     </div>
   );
 }
 
-type ClearAllProps = {
+type DeleteAllDialogProps = {
   readonly count: number;
   readonly onClose: () => void;
-  readonly onCleared: (() => void) | undefined;
+  readonly onDeleted: (() => void) | undefined;
 };
 
-function ClearAll({ count, onClose, onCleared }: ClearAllProps) {
-  const clear = (): void => {
-    void removeAllChats();
+function DeleteAllDialog({ count, onClose, onDeleted }: DeleteAllDialogProps) {
+  const deleteAll = (): void => {
+    void deleteAllChats();
     onClose();
-    onCleared?.();
-    go("chat");
+    onDeleted?.();
+    navigate("chat");
   };
   return (
     <Dialog
-      title={count === 1 ? "Delete the one chat?" : `Delete all ${count} chats?`}
+      title={count === 1 ? "Delete your only chat?" : `Delete all ${count} chats?`}
       onClose={onClose}
       action={
-        <button type="button" className="button bad" onClick={clear}>
+        <button type="button" className="button danger" onClick={deleteAll}>
           Delete all
         </button>
       }
     >
-      <p>They are in this browser alone, so nothing brings them back.</p>
+      <p>Chats are stored only in this browser. This cannot be undone.</p>
     </Dialog>
   );
 }

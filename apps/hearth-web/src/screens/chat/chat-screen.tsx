@@ -1,160 +1,160 @@
 /**
  * @module
- * The chat: conversations at the side, the turns of one of them, and the box one writes in. Answers are drawn as they
- * come, can be stopped and made anew, and a question can be put in other words. Conversations stay in this browser.
+ * The chat: the list of conversations, the transcript of one of them, and the message box. Responses are streamed, and
+ * can be stopped and regenerated; messages can be edited and sent again. Conversations stay in this browser.
  * Imported by `screens/screens.tsx`.
  */
 import { Loading } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { Dialog } from "../../design/dialog.tsx";
-import { FailedRequest } from "../../design/failed-request.tsx";
 import { ListIcon, SettingsIcon } from "../../design/icons.tsx";
-import { go } from "../../router/router.tsx";
-import { liveAnswers, stopAnswer } from "../../state/answering.ts";
-import { beginChat, changeChat, chats, goOn, type NewQuestion } from "../../state/chats.ts";
-import { type Conversation, noSettings, type Settings } from "../../state/conversation.ts";
-import { changeDraft, drafts, newChat, noDraft } from "../../state/drafts.ts";
+import { navigate } from "../../router/router.tsx";
+import { chats, continueChat, type NewPrompt, startChat, updateChat } from "../../state/chats.ts";
+import { type Conversation, defaultSettings, type Settings } from "../../state/conversation.ts";
+import { drafts, emptyDraft, newChatId, updateDraft } from "../../state/drafts.ts";
 import {
-  canSee,
+  chatModels,
+  defaultModel,
   loadModels,
   type Model,
   models,
-  rememberModel,
-  talking,
-  usualModel,
+  saveChosenModel,
+  supportsImages,
 } from "../../state/models.ts";
 import { useStore } from "../../state/store.ts";
+import { stopResponse, streamingResponses } from "../../state/stream-response.ts";
+import { RequestErrorNotice } from "../error-notice.tsx";
 import { FirstModel } from "../models/first-model.tsx";
 import { ChatList } from "./chat-list.tsx";
 import { Composer } from "./composer.tsx";
 import { Greeting } from "./greeting.tsx";
 import { Parameters } from "./parameters.tsx";
-import { Turns } from "./turns.tsx";
+import { Transcript } from "./transcript.tsx";
 
 export function ChatScreen({ id }: { readonly id: string | undefined }) {
-  const known = useStore(models);
+  const loaded = useStore(models);
   const { list, isLoaded } = useStore(chats);
-  const conversation = list.find((each) => each.id === id);
-  if (known.state === "failed") {
+  const conversation = list.find((chat) => chat.id === id);
+  if (loaded.state === "failed") {
     return (
       <div className="column">
-        <h1 className="hidden-to-sight">Chat</h1>
-        <FailedRequest problem={known.problem} onRetry={() => void loadModels()} />
+        <h1 className="visually-hidden">Chat</h1>
+        <RequestErrorNotice error={loaded.error} onRetry={() => void loadModels()} />
       </div>
     );
   }
-  if (known.state === "loading" || (id !== undefined && !isLoaded)) {
+  if (loaded.state === "loading" || (id !== undefined && !isLoaded)) {
     return (
       <div className="column">
-        <h1 className="hidden-to-sight">Chat</h1>
-        <Loading label="Loading the models" />
+        <h1 className="visually-hidden">Chat</h1>
+        <Loading label="Loading models" />
       </div>
     );
   }
-  if (talking(known.list).length === 0 && conversation === undefined) return <FirstModel />;
-  return <Chat conversation={conversation} known={known.list} />;
+  if (chatModels(loaded.list).length === 0 && conversation === undefined) return <FirstModel />;
+  return <Chat conversation={conversation} installed={loaded.list} />;
 }
 
-type ChatProps = { readonly conversation: Conversation | undefined; readonly known: readonly Model[] };
+type ChatProps = { readonly conversation: Conversation | undefined; readonly installed: readonly Model[] };
 
-function Chat({ conversation, known }: ChatProps) {
-  const [front, setFront] = useState<"chats" | "parameters">();
-  const { model, settings, change, send } = useTalk({ conversation, known });
-  const isAnswering = useStore(liveAnswers, (all) => all.has(conversation?.id ?? ""));
+function Chat({ conversation, installed }: ChatProps) {
+  const [dialog, setDialog] = useState<"chats" | "parameters">();
+  const { model, settings, change, send } = useChat({ conversation, installed });
+  const isStreaming = useStore(streamingResponses, (all) => all.has(conversation?.id ?? ""));
   return (
     <div className="chat">
       <aside className="chat-side" aria-label="Chats">
         <ChatList current={conversation?.id} />
       </aside>
       <div className="chat-main">
-        <h1 className="hidden-to-sight">{conversation?.title ?? "New chat"}</h1>
+        <h1 className="visually-hidden">{conversation?.title ?? "New chat"}</h1>
         <ChatBar
-          known={known}
+          installed={installed}
           model={model}
           settings={settings}
           onChoose={(name) => change({ model: name })}
-          onFront={setFront}
+          onOpenDialog={setDialog}
         />
         {conversation === undefined ? (
-          <Greeting model={model} known={known} onChoose={(text) => send({ text, images: [] })} />
+          <Greeting model={model} models={installed} onChoose={(text) => send({ text, images: [] })} />
         ) : (
-          <Turns conversation={conversation} />
+          <Transcript conversation={conversation} />
         )}
         <Composer
-          id={conversation?.id ?? newChat}
+          id={conversation?.id ?? newChatId}
           model={model}
-          takesImages={canSee(known, model)}
-          isAnswering={isAnswering}
+          acceptsImages={supportsImages(installed, model)}
+          isStreaming={isStreaming}
           onSend={send}
-          onStop={() => stopAnswer(conversation?.id ?? "")}
+          onStop={() => stopResponse(conversation?.id ?? "")}
         />
       </div>
-      {front === "chats" && (
-        <Dialog title="Chats" shape="side" onClose={() => setFront(undefined)}>
-          <ChatList current={conversation?.id} onChosen={() => setFront(undefined)} />
+      {dialog === "chats" && (
+        <Dialog title="Chats" shape="side" onClose={() => setDialog(undefined)}>
+          <ChatList current={conversation?.id} onSelect={() => setDialog(undefined)} />
         </Dialog>
       )}
-      {front === "parameters" && (
+      {dialog === "parameters" && (
         <Parameters
           settings={settings}
           onChange={(next) => change({ settings: next })}
-          onClose={() => setFront(undefined)}
+          onClose={() => setDialog(undefined)}
         />
       )}
     </div>
   );
 }
 
-type Talk = {
+type ChatControls = {
   readonly model: string;
   readonly settings: Settings;
   readonly change: (changes: { readonly model?: string; readonly settings?: Settings }) => void;
-  readonly send: (question: NewQuestion) => void;
+  readonly send: (prompt: NewPrompt) => void;
 };
 
-/** Whom one talks to and how: the conversation has it, and before there is one the draft of it. */
-function useTalk({ conversation, known }: ChatProps): Talk {
-  const draft = useStore(drafts, (all) => all.get(newChat) ?? noDraft);
-  const [chosen, setChosen] = useState(usualModel(known) ?? "");
+/** Model and settings belong to the conversation; before the first message, to its draft. */
+function useChat({ conversation, installed }: ChatProps): ChatControls {
+  const draft = useStore(drafts, (all) => all.get(newChatId) ?? emptyDraft);
+  const [chosen, setChosen] = useState(defaultModel(installed) ?? "");
   const { model, settings } = conversation ?? { model: chosen, settings: draft.settings };
   return {
     model,
     settings,
     change: (changes) => {
-      if (changes.model !== undefined) rememberModel(changes.model);
-      if (conversation !== undefined) return changeChat(conversation.id, changes);
+      if (changes.model !== undefined) saveChosenModel(changes.model);
+      if (conversation !== undefined) return updateChat(conversation.id, changes);
       setChosen(changes.model ?? chosen);
-      changeDraft(newChat, () => ({ settings: changes.settings ?? settings }));
+      updateDraft(newChatId, () => ({ settings: changes.settings ?? settings }));
     },
-    send: (question) => {
-      rememberModel(model);
-      if (conversation !== undefined) return void goOn(conversation.id, question);
-      changeDraft(newChat, () => ({ settings: noSettings }));
-      go("chat", beginChat({ model, settings }, question));
+    send: (prompt) => {
+      saveChosenModel(model);
+      if (conversation !== undefined) return void continueChat(conversation.id, prompt);
+      updateDraft(newChatId, () => ({ settings: defaultSettings }));
+      navigate("chat", startChat({ model, settings }, prompt));
     },
   };
 }
 
-type ChatBarProps = PickerProps & {
+type ChatBarProps = ModelPickerProps & {
   readonly settings: Settings;
-  readonly onFront: (what: "chats" | "parameters") => void;
+  readonly onOpenDialog: (dialog: "chats" | "parameters") => void;
 };
 
-function ChatBar({ known, model, settings, onChoose, onFront }: ChatBarProps) {
+function ChatBar({ installed, model, settings, onChoose, onOpenDialog }: ChatBarProps) {
   return (
     <div className="chat-bar">
       <button
         type="button"
-        className="button bare square narrow-only"
+        className="button ghost square narrow-only"
         aria-label="Chats"
-        onClick={() => onFront("chats")}
+        onClick={() => onOpenDialog("chats")}
       >
         <ListIcon />
       </button>
-      <ModelPicker known={known} model={model} onChoose={onChoose} />
-      <button type="button" className="button bare" onClick={() => onFront("parameters")}>
+      <ModelPicker installed={installed} model={model} onChoose={onChoose} />
+      <button type="button" className="button ghost" onClick={() => onOpenDialog("parameters")}>
         <SettingsIcon />
-        <span className="word">Parameters</span>
+        <span className="button-text">Parameters</span>
         {countSet(settings) > 0 && <span className="badge">{countSet(settings)} set</span>}
       </button>
     </div>
@@ -165,15 +165,15 @@ function countSet({ system, options }: Settings): number {
   return Object.keys(options).length + (system.trim() === "" ? 0 : 1);
 }
 
-type PickerProps = {
-  readonly known: readonly Model[];
+type ModelPickerProps = {
+  readonly installed: readonly Model[];
   readonly model: string;
   readonly onChoose: (name: string) => void;
 };
 
-function ModelPicker({ known, model, onChoose }: PickerProps) {
-  const usable = talking(known);
-  const isGone = usable.every(({ name }) => name !== model);
+function ModelPicker({ installed, model, onChoose }: ModelPickerProps) {
+  const usable = chatModels(installed);
+  const isMissing = usable.every(({ name }) => name !== model);
   return (
     <select
       className="input picker"
@@ -181,7 +181,7 @@ function ModelPicker({ known, model, onChoose }: PickerProps) {
       value={model}
       onChange={(event) => onChoose(event.currentTarget.value)}
     >
-      {isGone && <option value={model}>{model} (not here any more)</option>}
+      {isMissing && <option value={model}>{model} (not installed)</option>}
       {usable.map(({ name, details }) => (
         <option key={name} value={name}>
           {[name, details.parameter_size, details.quantization_level].filter(Boolean).join("  ·  ")}

@@ -1,84 +1,84 @@
 import { CloseIcon } from "@hearth-and-keep/page-design";
 import { type ChangeEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from "react";
 import { ImageIcon, SendIcon, StopIcon } from "../../design/icons.tsx";
-import type { NewQuestion } from "../../state/chats.ts";
-import { changeDraft, drafts, noDraft } from "../../state/drafts.ts";
+import type { NewPrompt } from "../../state/chats.ts";
+import { drafts, emptyDraft, updateDraft } from "../../state/drafts.ts";
 import { useStore } from "../../state/store.ts";
 import { readImages } from "./read-images.ts";
 
 export type ComposerProps = {
-  /** The conversation whose question is written here. */
+  /** The conversation that the message belongs to. */
   readonly id: string;
   readonly model: string;
-  readonly takesImages: boolean;
-  readonly isAnswering: boolean;
-  readonly onSend: (question: NewQuestion) => void;
+  readonly acceptsImages: boolean;
+  readonly isStreaming: boolean;
+  readonly onSend: (prompt: NewPrompt) => void;
   readonly onStop: () => void;
 };
 
-const mostCharacters = 1_000_000;
+const maxCharacters = 1_000_000;
 
-/** The box one writes in: Enter sends, Shift Enter makes a line, Escape stops the answer. */
-export function Composer({ id, model, takesImages, isAnswering, onSend, onStop }: ComposerProps) {
-  const { text, images } = useStore(drafts, (all) => all.get(id) ?? noDraft);
-  const [mistake, setMistake] = useState("");
+/** The message box: Enter sends, Shift+Enter inserts a line break, Escape stops the response. */
+export function Composer({ id, model, acceptsImages, isStreaming, onSend, onStop }: ComposerProps) {
+  const { text, images } = useStore(drafts, (all) => all.get(id) ?? emptyDraft);
+  const [error, setError] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => fitHeight(field.current), [text]);
   const isEmpty = text.trim() === "" && images.length === 0;
   const send = (): void => {
-    if (isEmpty || isAnswering) return;
+    if (isEmpty || isStreaming) return;
     onSend({ text: text.trim(), images });
-    changeDraft(id, () => ({ text: "", images: [] }));
-    setMistake("");
+    updateDraft(id, () => ({ text: "", images: [] }));
+    setError("");
     field.current?.focus();
   };
   const attach = async ({ currentTarget }: ChangeEvent<HTMLInputElement>): Promise<void> => {
     const read = await readImages([...(currentTarget.files ?? [])], images.length);
-    changeDraft(id, (draft) => ({ images: [...draft.images, ...read.images] }));
-    setMistake(read.mistake);
+    updateDraft(id, (draft) => ({ images: [...draft.images, ...read.images] }));
+    setError(read.error);
     currentTarget.value = "";
   };
-  const press = (event: KeyboardEvent): void => {
-    // While a word is being composed, Enter ends the word.
+  const handleKeyDown = (event: KeyboardEvent): void => {
+    // During IME composition, Enter confirms the composed text.
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
       event.preventDefault();
       send();
     }
-    if (event.key === "Escape" && isAnswering) onStop();
+    if (event.key === "Escape" && isStreaming) onStop();
   };
   return (
     <div className="composer">
-      <Pictures
+      <ImageList
         images={images}
-        onRemove={(place) => changeDraft(id, () => ({ images: images.toSpliced(place, 1) }))}
+        onRemove={(index) => updateDraft(id, () => ({ images: images.toSpliced(index, 1) }))}
       />
-      {mistake !== "" && (
-        <p className="mistake" role="alert">
-          {mistake}
+      {error !== "" && (
+        <p className="field-error" role="alert">
+          {error}
         </p>
       )}
       <div className="composer-box">
-        {takesImages && <AttachButton onChange={(event) => void attach(event)} />}
+        {acceptsImages && <AttachButton onChange={(event) => void attach(event)} />}
         <textarea
-          id="question"
+          id="message"
           ref={field}
           rows={1}
           dir="auto"
-          maxLength={mostCharacters}
-          aria-label="Your question"
-          placeholder={`Ask ${model}`}
+          maxLength={maxCharacters}
+          aria-label="Message"
+          placeholder={`Message ${model}`}
           value={text}
-          onChange={({ currentTarget }) => changeDraft(id, () => ({ text: currentTarget.value }))}
-          onKeyDown={press}
+          onChange={({ currentTarget }) => updateDraft(id, () => ({ text: currentTarget.value }))}
+          onKeyDown={handleKeyDown}
         />
-        <SendOrStop isAnswering={isAnswering} isEmpty={isEmpty} onSend={send} onStop={onStop} />
+        <SendOrStop isStreaming={isStreaming} isEmpty={isEmpty} onSend={send} onStop={onStop} />
       </div>
-      <p className="quiet small composer-hint">Models make mistakes. Check what matters.</p>
+      <p className="muted small composer-hint">Models can make mistakes. Check important information.</p>
     </div>
   );
 }
 
-/** As high as its text, up to what its style allows. */
+/** Fits the height to the text, up to the max-height of the style sheet. */
 function fitHeight(field: HTMLTextAreaElement | null): void {
   if (field === null) return;
   field.style.height = "auto";
@@ -87,11 +87,11 @@ function fitHeight(field: HTMLTextAreaElement | null): void {
 
 function AttachButton({ onChange }: { readonly onChange: (event: ChangeEvent<HTMLInputElement>) => void }) {
   return (
-    <label className="button bare round attach" title="Attach images">
+    <label className="button ghost round attach" title="Attach images">
       <ImageIcon />
       <input
         type="file"
-        className="hidden-to-sight"
+        className="visually-hidden"
         aria-label="Attach images"
         accept="image/png,image/jpeg,image/webp,image/gif"
         multiple
@@ -101,21 +101,21 @@ function AttachButton({ onChange }: { readonly onChange: (event: ChangeEvent<HTM
   );
 }
 
-type PicturesProps = { readonly images: readonly string[]; readonly onRemove?: (place: number) => void };
+type PicturesProps = { readonly images: readonly string[]; readonly onRemove?: (index: number) => void };
 
-export function Pictures({ images, onRemove }: PicturesProps) {
+export function ImageList({ images, onRemove }: PicturesProps) {
   if (images.length === 0) return null;
   return (
-    <ul className="pictures">
-      {images.map((image, place) => (
-        <li key={image.slice(-64) + place}>
-          <img src={image} alt={`Attachment ${place + 1}`} />
+    <ul className="attachments">
+      {images.map((image, index) => (
+        <li key={image.slice(-64) + index}>
+          <img src={image} alt={`Attachment ${index + 1}`} />
           {onRemove !== undefined && (
             <button
               type="button"
               className="button small round"
-              aria-label={`Remove attachment ${place + 1}`}
-              onClick={() => onRemove(place)}
+              aria-label={`Remove attachment ${index + 1}`}
+              onClick={() => onRemove(index)}
             >
               <CloseIcon />
             </button>
@@ -127,24 +127,24 @@ export function Pictures({ images, onRemove }: PicturesProps) {
 }
 
 type SendOrStopProps = {
-  readonly isAnswering: boolean;
+  readonly isStreaming: boolean;
   readonly isEmpty: boolean;
   readonly onSend: () => void;
   readonly onStop: () => void;
 };
 
-function SendOrStop({ isAnswering, isEmpty, onSend, onStop }: SendOrStopProps) {
-  const word = isAnswering ? "Stop" : "Send";
+function SendOrStop({ isStreaming, isEmpty, onSend, onStop }: SendOrStopProps) {
+  const label = isStreaming ? "Stop" : "Send";
   return (
     <button
       type="button"
-      className="button main round"
-      aria-label={word}
-      title={word}
-      disabled={isEmpty && !isAnswering}
-      onClick={isAnswering ? onStop : onSend}
+      className="button primary round"
+      aria-label={label}
+      title={label}
+      disabled={isEmpty && !isStreaming}
+      onClick={isStreaming ? onStop : onSend}
     >
-      {isAnswering ? <StopIcon /> : <SendIcon />}
+      {isStreaming ? <StopIcon /> : <SendIcon />}
     </button>
   );
 }

@@ -1,35 +1,35 @@
 import { FlameIcon } from "../../design/icons.tsx";
-import { isElsewhere, type Model } from "../../state/models.ts";
+import { isRemote, type Model } from "../../state/models.ts";
 
-const openers = [
+const starters = [
   "Explain how a hearth keeps a room warm",
   "Write a short poem about the first frost",
   "Give me a Python function that finds duplicates in a list",
-  "Plan a quiet weekend without a screen",
+  "Plan a quiet weekend without screens",
 ];
 
 export type GreetingProps = {
   readonly model: string;
-  readonly known: readonly Model[];
+  readonly models: readonly Model[];
   readonly onChoose: (text: string) => void;
 };
 
-/** Before the first question: whom one talks to, and ways to begin. */
-export function Greeting({ model, known, onChoose }: GreetingProps) {
+/** An empty chat: the model, and prompts to start with. */
+export function Greeting({ model, models, onChoose }: GreetingProps) {
   return (
     <div className="greeting">
       <FlameIcon />
-      <h2>What is on your mind?</h2>
-      <p className="quiet">
-        <strong className="breaks">{model}</strong>{" "}
-        {isElsewhere(known, model)
-          ? "runs on another machine. What you write is sent there."
-          : "runs on this server. What you write is sent nowhere else."}
+      <h2>What's on your mind?</h2>
+      <p className="muted">
+        <strong className="break-words">{model}</strong>{" "}
+        {models.some((each) => each.name === model && isRemote(each))
+          ? "runs on a remote engine. Your messages are sent there."
+          : "runs on this server. Your messages are not sent anywhere else."}
       </p>
       <ul>
-        {openers.map((text) => (
+        {starters.map((text) => (
           <li key={text}>
-            <button type="button" className="opener" onClick={() => onChoose(text)}>
+            <button type="button" className="starter" onClick={() => onChoose(text)}>
               {text}
             </button>
           </li>

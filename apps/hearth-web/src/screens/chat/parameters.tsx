@@ -5,9 +5,9 @@ import type { Settings } from "../../state/conversation.ts";
 type Parameter = {
   readonly name: string;
   readonly label: string;
-  readonly meaning: string;
-  readonly least: number;
-  readonly most: number;
+  readonly help: string;
+  readonly min: number;
+  readonly max: number;
   readonly step: number;
 };
 
@@ -15,57 +15,57 @@ const parameters: readonly Parameter[] = [
   {
     name: "temperature",
     label: "Temperature",
-    meaning: "How daring the choice of words is: 0 always takes the likeliest, 1 is lively, 2 is wild.",
-    least: 0,
-    most: 2,
+    help: "Higher is more random. 0 always picks the most likely token.",
+    min: 0,
+    max: 2,
     step: 0.05,
   },
   {
     name: "top_p",
     label: "Top p",
-    meaning: "Only the likeliest words that together reach this share are considered. Smaller is safer.",
-    least: 0,
-    most: 1,
+    help: "Samples from the most likely tokens whose probabilities add up to this value.",
+    min: 0,
+    max: 1,
     step: 0.05,
   },
   {
     name: "top_k",
     label: "Top k",
-    meaning: "At most this many words are considered at each step. 0 is no limit.",
-    least: 0,
-    most: 1000,
+    help: "Samples from at most this many tokens. 0 means no limit.",
+    min: 0,
+    max: 1000,
     step: 1,
   },
   {
     name: "num_predict",
-    label: "Longest answer",
-    meaning: "In tokens; a token is about three quarters of a word.",
-    least: 1,
-    most: 1_000_000,
+    label: "Max output tokens",
+    help: "A token is about three quarters of a word.",
+    min: 1,
+    max: 1_000_000,
     step: 1,
   },
   {
     name: "num_ctx",
-    label: "Context",
-    meaning: "How many tokens of the chat the model sees. More takes more memory, and loads the model anew.",
-    least: 16,
-    most: 10_000_000,
+    label: "Context length",
+    help: "Tokens of the chat that the model sees. More uses more memory; a change reloads the model.",
+    min: 16,
+    max: 10_000_000,
     step: 1,
   },
   {
     name: "repeat_penalty",
     label: "Repeat penalty",
-    meaning: "Above 1, words that were just said become less likely.",
-    least: 0.5,
-    most: 2,
+    help: "Above 1, repeated tokens become less likely.",
+    min: 0.5,
+    max: 2,
     step: 0.05,
   },
   {
     name: "seed",
     label: "Seed",
-    meaning: "The same number gives the same answer to the same question. Empty is a new one each time.",
-    least: 0,
-    most: 4_294_967_295,
+    help: "The same seed and prompt give the same response. Empty means a random seed.",
+    min: 0,
+    max: 4_294_967_295,
     step: 1,
   },
 ];
@@ -76,15 +76,15 @@ export type ParametersProps = {
   readonly onClose: () => void;
 };
 
-/** What this chat asks of the model, each with its meaning; what is left empty is the model's own choice. */
+/** The system prompt and sampling parameters of one chat. */
 export function Parameters({ settings, onChange, onClose }: ParametersProps) {
   const id = useId();
   return (
-    <Dialog title="Parameters of this chat" shape="wide" onClose={onClose}>
+    <Dialog title="Chat parameters" shape="wide" onClose={onClose}>
       <div className="field">
         <label htmlFor={id}>System prompt</label>
         <span className="hint" id={`${id}-hint`}>
-          Who the model is and how it should answer, told before every chat.
+          Instructions that the model receives before the first message.
         </span>
         <textarea
           id={id}
@@ -93,7 +93,7 @@ export function Parameters({ settings, onChange, onClose }: ParametersProps) {
           dir="auto"
           maxLength={100_000}
           aria-describedby={`${id}-hint`}
-          placeholder="The model's own"
+          placeholder="Model default"
           value={settings.system}
           onChange={(event) => onChange({ ...settings, system: event.currentTarget.value })}
         />
@@ -110,8 +110,8 @@ export function Parameters({ settings, onChange, onClose }: ParametersProps) {
           />
         ))}
       </div>
-      <p className="quiet small">
-        What is left empty is the model's own. Changes hold from the next question on.
+      <p className="muted small">
+        Empty fields use the model's defaults. Changes apply from the next message on.
       </p>
     </Dialog>
   );
@@ -129,10 +129,10 @@ type ParameterFieldProps = {
 };
 
 function ParameterField({ parameter, value, onChange }: ParameterFieldProps) {
-  const { label, meaning, least, most, step } = parameter;
+  const { label, help, min, max, step } = parameter;
   const id = useId();
   const [text, setText] = useState(value === undefined ? "" : String(value));
-  const isWrong = text !== "" && !isWithin(Number(text), parameter);
+  const isInvalid = text !== "" && !isValid(Number(text), parameter);
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
@@ -140,23 +140,23 @@ function ParameterField({ parameter, value, onChange }: ParameterFieldProps) {
         id={id}
         className="input"
         inputMode="decimal"
-        placeholder="The model's own"
+        placeholder="Model default"
         aria-describedby={`${id}-hint`}
-        aria-invalid={isWrong}
+        aria-invalid={isInvalid}
         value={text}
         onChange={({ currentTarget }) => {
           const typed = currentTarget.value.trim();
           setText(typed);
-          onChange(typed !== "" && isWithin(Number(typed), parameter) ? Number(typed) : undefined);
+          onChange(typed !== "" && isValid(Number(typed), parameter) ? Number(typed) : undefined);
         }}
       />
-      <span className={isWrong ? "mistake" : "hint"} id={`${id}-hint`}>
-        {isWrong ? `A ${step === 1 ? "whole " : ""}number from ${least} to ${most}` : meaning}
+      <span className={isInvalid ? "field-error" : "hint"} id={`${id}-hint`}>
+        {isInvalid ? `Enter a ${step === 1 ? "whole " : ""}number from ${min} to ${max}` : help}
       </span>
     </div>
   );
 }
 
-function isWithin(value: number, { least, most, step }: Parameter): boolean {
-  return value >= least && value <= most && (step < 1 || Number.isInteger(value));
+function isValid(value: number, { min, max, step }: Parameter): boolean {
+  return value >= min && value <= max && (step < 1 || Number.isInteger(value));
 }

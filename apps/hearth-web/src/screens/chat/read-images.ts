@@ -1,21 +1,21 @@
-const mostImages = 8;
-const mostBytes = 10_000_000;
+const maxImages = 8;
+const maxBytes = 10_000_000;
 
-export type ReadImages = { readonly images: readonly string[]; readonly mistake: string };
+export type ReadImages = { readonly images: readonly string[]; readonly error: string };
 
-/** As data addresses; what is too much is left out and told. */
-export async function readImages(files: readonly File[], already: number): Promise<ReadImages> {
-  const fitting = files.filter(({ size }) => size <= mostBytes);
-  const taken = fitting.slice(0, Math.max(0, mostImages - already));
-  const images = await Promise.all(taken.map(readOne));
-  const mistakes = [
-    fitting.length < files.length ? "An image larger than 10 MB was left out." : "",
-    taken.length < fitting.length ? `At most ${mostImages} images go with one question.` : "",
+/** Reads files as data URLs. Files beyond the limits are left out, and `error` says so. */
+export async function readImages(files: readonly File[], attachedCount: number): Promise<ReadImages> {
+  const small = files.filter(({ size }) => size <= maxBytes);
+  const accepted = small.slice(0, Math.max(0, maxImages - attachedCount));
+  const images = await Promise.all(accepted.map(readAsDataUrl));
+  const errors = [
+    small.length < files.length ? "Images larger than 10 MB were skipped." : "",
+    accepted.length < small.length ? `A message can have at most ${maxImages} images.` : "",
   ];
-  return { images, mistake: mistakes.filter((text) => text !== "").join(" ") };
+  return { images, error: errors.filter((text) => text !== "").join(" ") };
 }
 
-function readOne(file: File): Promise<string> {
+function readAsDataUrl(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener("load", () => resolve(typeof reader.result === "string" ? reader.result : ""));

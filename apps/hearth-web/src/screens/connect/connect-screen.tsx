@@ -1,69 +1,77 @@
 /**
  * @module
- * Ready lines for the clients and tools that people use, with this server's address, a model and the key in them. The
- * page never knows the key: a variable stands for it, or what somebody pastes here, which is kept nowhere.
+ * Code snippets for common clients and tools, with this server's URL, a model and the API key filled in. The page does
+ * not know the key: snippets read it from a variable, or contain what the user pastes here, which is not stored.
  * Imported by `screens/screens.tsx`.
  */
 import { useEffect, useId, useState } from "react";
-import { ScreenHead } from "../../design/screen-head.tsx";
-import { models, talking, usualModel } from "../../state/models.ts";
+import { ScreenHeader } from "../../design/screen-header.tsx";
+import { chatModels, defaultModel, models } from "../../state/models.ts";
 import { useStore } from "../../state/store.ts";
 import { CodeBlock } from "../chat/markdown/code-block.tsx";
-import { type Client, clients, type Facts } from "./clients.ts";
+import { type Client, clients, type SnippetContext } from "./client-snippets.ts";
 
 export function ConnectScreen() {
-  const [chosen, setChosen] = useState<Client | undefined>(clients[0]);
+  const [client, setClient] = useState<Client | undefined>(clients[0]);
   const [key, setKey] = useState("");
-  const known = useStore(models);
-  const list = known.state === "there" ? known.list : [];
-  const [picked, setPicked] = useState<string>();
-  const model = picked ?? usualModel(list) ?? "MODEL";
+  const loaded = useStore(models);
+  const list = loaded.state === "loaded" ? loaded.list : [];
+  const [chosenModel, setChosenModel] = useState<string>();
+  const model = chosenModel ?? defaultModel(list) ?? "MODEL";
   const needsKey = useNeedsKey();
-  const facts: Facts = { base: window.location.origin, model, key, needsKey };
+  const context: SnippetContext = { baseUrl: window.location.origin, model, key, needsKey };
   return (
     <div className="column wide stack">
-      <ScreenHead title="Connect" />
-      <p className="quiet">
-        Three protocols at one address: Ollama's, OpenAI's and Anthropic's. Clients of all three work as they
-        are, once they know where to call.
+      <ScreenHeader title="Connect" />
+      <p className="muted">
+        Hearth serves the Ollama, OpenAI and Anthropic APIs. Existing clients work without changes once you
+        set the base URL.
       </p>
-      <div className="connect-facts">
-        <ModelField names={talking(list).map(({ name }) => name)} value={model} onChoose={setPicked} />
+      <div className="connect-options">
+        <ModelField
+          names={chatModels(list).map(({ name }) => name)}
+          value={model}
+          onChoose={setChosenModel}
+        />
         <KeyField needsKey={needsKey} value={key} onChange={setKey} />
       </div>
       <div className="connect">
         <ul className="clients" aria-label="Clients">
-          {clients.map((client) => (
-            <li key={client.id}>
-              <button type="button" aria-pressed={client === chosen} onClick={() => setChosen(client)}>
-                {client.name}
+          {clients.map((each) => (
+            <li key={each.id}>
+              <button type="button" aria-pressed={each === client} onClick={() => setClient(each)}>
+                {each.name}
               </button>
             </li>
           ))}
         </ul>
-        {chosen !== undefined && <Lines client={chosen} facts={facts} />}
+        {client !== undefined && <Snippet client={client} context={context} />}
       </div>
     </div>
   );
 }
 
-function Lines({ client, facts }: { readonly client: Client; readonly facts: Facts }) {
-  const instead = facts.needsKey ? clients.find(({ id }) => id === client.insteadWithKey) : undefined;
-  const { id, install, write, language } = instead ?? client;
+type SnippetProps = { readonly client: Client; readonly context: SnippetContext };
+
+function Snippet({ client, context }: SnippetProps) {
+  const alternative = context.needsKey
+    ? clients.find(({ id }) => id === client.alternativeWithKey)
+    : undefined;
+  const { id, install, render, language } = alternative ?? client;
   return (
     <section className="stack" aria-labelledby="client">
       <h2 id="client">{client.name}</h2>
-      {instead !== undefined && (
+      {alternative !== undefined && (
         <p>
-          The <code>{client.id}</code> command cannot send a key, so this server turns it away. Use{" "}
-          <code>{instead.name}</code>, which takes the same commands:
+          The <code>{client.id}</code> command cannot send an API key, so this server rejects it. Use{" "}
+          <code>{alternative.name}</code>, which has the same commands:
         </p>
       )}
-      {install !== undefined && <CodeBlock code={install} language="bash" isOpen={false} />}
-      <CodeBlock key={id} code={write(facts)} language={language} isOpen={false} />
-      {facts.needsKey && facts.key === "" && (
-        <p className="quiet small">
-          Set <code>HEARTH_API_KEY</code> to the server's key where this runs, or paste the key above.
+      {install !== undefined && <CodeBlock code={install} language="bash" />}
+      <CodeBlock key={id} code={render(context)} language={language} />
+      {context.needsKey && context.key === "" && (
+        <p className="muted small">
+          Set <code>HEARTH_API_KEY</code> in the environment of this code, or paste the key above.
         </p>
       )}
     </section>
@@ -87,7 +95,7 @@ function ModelField({ names, value, onChoose }: ModelFieldProps) {
         value={value}
         onChange={(event) => onChoose(event.currentTarget.value)}
       >
-        {names.length === 0 && <option value={value}>No model yet</option>}
+        {names.length === 0 && <option value={value}>No models yet</option>}
         {names.map((name) => (
           <option key={name} value={name}>
             {name}
@@ -107,11 +115,11 @@ type KeyFieldProps = {
 function KeyField({ needsKey, value, onChange }: KeyFieldProps) {
   const id = useId();
   const hint = needsKey
-    ? "This server asks for a key. What you paste is put into the lines below and kept nowhere."
-    : "This server asks for no key; clients that insist on one take any text.";
+    ? "This server requires an API key. A key you paste here only fills in the snippets; it is not stored."
+    : "This server requires no API key. Clients that insist on one accept any text.";
   return (
     <div className="field">
-      <label htmlFor={id}>Key</label>
+      <label htmlFor={id}>API key</label>
       <input
         id={id}
         className="input"
@@ -131,15 +139,15 @@ function KeyField({ needsKey, value, onChange }: KeyFieldProps) {
   );
 }
 
-/** Asked without what the browser knows: a refusal means that there is a key. */
+/** Sends a request without the browser's credentials; status 401 means that the server requires a key. */
 function useNeedsKey(): boolean {
   const [needsKey, setNeedsKey] = useState(false);
   useEffect(() => {
-    const end = new AbortController();
-    fetch("/api/version", { credentials: "omit", signal: end.signal })
+    const controller = new AbortController();
+    fetch("/api/version", { credentials: "omit", signal: controller.signal })
       .then(({ status }) => setNeedsKey(status === 401))
       .catch(() => undefined);
-    return () => end.abort();
+    return () => controller.abort();
   }, []);
   return needsKey;
 }

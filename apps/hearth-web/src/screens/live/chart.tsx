@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import UPlot from "uplot";
 import { useStore } from "../../state/store.ts";
 import { theme } from "../../state/theme.ts";
-import type { Point } from "./read-metrics.ts";
+import type { Point } from "./parse-metrics.ts";
 
 type Series = { readonly label: string; readonly of: (point: Point) => number };
 
@@ -12,39 +12,39 @@ export type ChartProps = {
   readonly series: readonly Series[];
 };
 
-const shownSeconds = 120;
+const windowSeconds = 120;
 const height = 180;
 
-/** Lines over the last two minutes, drawn on a canvas; the table below says the same in words. */
+/** A line chart of the last two minutes on a canvas. The table on the same screen has the values as text. */
 export default function Chart({ title, points, series }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
-  const look = useStore(theme);
-  const shown = useRef({ points, series });
-  shown.current = { points, series };
+  const currentTheme = useStore(theme);
+  const latest = useRef({ points, series });
+  latest.current = { points, series };
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (element === null) return undefined;
-    let made = make(element, shown.current);
-    plot.current = made;
-    const anew = (): void => {
-      made.destroy();
-      made = make(element, shown.current);
-      plot.current = made;
+    let created = createPlot(element, latest.current);
+    plot.current = created;
+    const recreate = (): void => {
+      created.destroy();
+      created = createPlot(element, latest.current);
+      plot.current = created;
     };
-    const watcher = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
-    watcher.observe(element);
-    // A canvas does not follow the page's colours by itself.
+    const observer = new ResizeObserver(() => created.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    // A canvas does not pick up changed CSS colors by itself.
     const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", anew);
+    scheme.addEventListener("change", recreate);
     return () => {
-      scheme.removeEventListener("change", anew);
-      watcher.disconnect();
-      made.destroy();
+      scheme.removeEventListener("change", recreate);
+      observer.disconnect();
+      created.destroy();
     };
-  }, [look]);
+  }, [currentTheme]);
   useEffect(() => {
-    plot.current?.setData(linesOf({ points, series }));
+    plot.current?.setData(toPlotData({ points, series }));
   }, [points, series]);
   return (
     <figure className="card chart">
@@ -52,22 +52,22 @@ export default function Chart({ title, points, series }: ChartProps) {
         {title}
         {series.length > 1 && (
           <span className="legend">
-            {series.map(({ label }, line) => (
-              <span key={label} className={`legend-${line}`}>
+            {series.map(({ label }, index) => (
+              <span key={label} className={`legend-${index}`}>
                 {label}
               </span>
             ))}
           </span>
         )}
       </figcaption>
-      <div ref={place} className="chart-place" role="img" aria-label={describe(title, points, series)} />
+      <div ref={container} className="chart-canvas" role="img" aria-label={describe(title, points, series)} />
     </figure>
   );
 }
 
-type Lines = Pick<ChartProps, "points" | "series">;
+type ChartData = Pick<ChartProps, "points" | "series">;
 
-function linesOf({ points, series }: Lines): UPlot.AlignedData {
+function toPlotData({ points, series }: ChartData): UPlot.AlignedData {
   return [points.map(({ at }) => at), ...series.map(({ of }) => points.map(of))];
 }
 
@@ -77,13 +77,13 @@ function describe(title: string, points: readonly Point[], series: readonly Seri
   return `${title}: ${values.join(", ")}`;
 }
 
-function make(element: HTMLElement, lines: Lines): UPlot {
+function createPlot(element: HTMLElement, chart: ChartData): UPlot {
   const style = getComputedStyle(element);
-  const colour = (name: string): string => style.getPropertyValue(name);
+  const color = (name: string): string => style.getPropertyValue(name);
   const axis = {
-    stroke: colour("--chart-words"),
+    stroke: color("--chart-text"),
     font: `12px ${style.fontFamily}`,
-    grid: { stroke: colour("--chart-grid"), width: 1 },
+    grid: { stroke: color("--chart-grid"), width: 1 },
     ticks: { show: false },
   };
   return new UPlot(
@@ -92,10 +92,11 @@ function make(element: HTMLElement, lines: Lines): UPlot {
       height,
       legend: { show: false },
       cursor: { show: false },
-      padding: [8, 8, 0, 0],
+      // Room on the right for half of the last time label.
+      padding: [8, 30, 0, 0],
       scales: {
-        x: { time: true, range: () => [Date.now() / 1000 - shownSeconds, Date.now() / 1000] },
-        y: { range: (_plot, _least, most) => [0, Math.max(1, (most ?? 0) * 1.15)] },
+        x: { time: true, range: () => [Date.now() / 1000 - windowSeconds, Date.now() / 1000] },
+        y: { range: (_plot, _min, max) => [0, Math.max(1, (max ?? 0) * 1.15)] },
       },
       axes: [
         {
@@ -103,27 +104,27 @@ function make(element: HTMLElement, lines: Lines): UPlot {
           size: 26,
           space: 90,
           grid: { show: false },
-          values: (_plot, ticks) => ticks.map(secondsAgo),
+          values: (_plot, ticks) => ticks.map(formatTime),
         },
-        { ...axis, size: 48, space: 44, values: (_plot, ticks) => ticks.map(shortNumber) },
+        { ...axis, size: 48, space: 44, values: (_plot, ticks) => ticks.map(formatNumber) },
       ],
       series: [
         {},
-        ...lines.series.map(({ label }, place) => ({
+        ...chart.series.map(({ label }, index) => ({
           label,
-          stroke: colour(`--chart-line-${place}`),
-          fill: place === 0 ? colour("--chart-fill") : "transparent",
+          stroke: color(`--chart-line-${index}`),
+          fill: index === 0 ? color("--chart-fill") : "transparent",
           width: 2,
           points: { show: false },
         })),
       ],
     },
-    linesOf(lines),
+    toPlotData(chart),
     element,
   );
 }
 
-function secondsAgo(at: number): string {
+function formatTime(at: number): string {
   return new Date(at * 1000).toLocaleTimeString([], {
     hour: "2-digit",
     minute: "2-digit",
@@ -132,6 +133,6 @@ function secondsAgo(at: number): string {
   });
 }
 
-function shortNumber(value: number): string {
+function formatNumber(value: number): string {
   return Math.abs(value) >= 10_000 ? `${Math.round(value / 1000)}k` : String(Math.round(value * 100) / 100);
 }

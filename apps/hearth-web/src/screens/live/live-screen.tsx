@@ -1,64 +1,60 @@
 /**
  * @module
- * What the server does at this moment: which models are in memory, who waits, and how fast it writes, as charts that
- * move and as a table for those who do not see them. It looks once a second, and not while the tab is hidden.
+ * Current activity of the server: loaded models, active and queued requests, throughput and memory, as charts and as
+ * a table for screen readers. Polls once a second, and not while the tab is hidden.
  * Imported by `screens/screens.tsx`.
  */
 import { Loading } from "@hearth-and-keep/page-design";
 import { lazy, Suspense } from "react";
-import { FailedRequest } from "../../design/failed-request.tsx";
-import { bytesInWords } from "../../design/format-bytes.ts";
-import { ScreenHead } from "../../design/screen-head.tsx";
-import type { Point } from "./read-metrics.ts";
-import { type RunningModel, type Seen, useSamples } from "./use-samples.ts";
+import { formatBytes } from "../../design/format-bytes.ts";
+import { ScreenHeader } from "../../design/screen-header.tsx";
+import { RequestErrorNotice } from "../error-notice.tsx";
+import type { Point } from "./parse-metrics.ts";
+import { type MetricsState, type RunningModel, useMetrics } from "./use-metrics.ts";
 
 const Chart = lazy(() => import("./chart.tsx"));
 
 export function LiveScreen() {
-  const seen = useSamples();
+  const state = useMetrics();
   return (
     <div className="column wide stack">
-      <ScreenHead title="Live">
-        <span className="quiet small">Every second, the last two minutes</span>
-      </ScreenHead>
-      {seen.problem !== undefined && <FailedRequest problem={seen.problem} />}
-      {seen.sample === undefined && seen.problem === undefined && <Loading label="Looking at the server" />}
-      {seen.sample !== undefined && <Everything seen={seen} />}
+      <ScreenHeader title="Live">
+        <span className="muted small">Last two minutes, updated every second</span>
+      </ScreenHeader>
+      {state.error !== undefined && <RequestErrorNotice error={state.error} />}
+      {state.sample === undefined && state.error === undefined && <Loading label="Loading metrics" />}
+      {state.sample !== undefined && <Dashboard state={state} />}
     </div>
   );
 }
 
-function Everything({ seen: { sample, points, loaded } }: { readonly seen: Seen }) {
+function Dashboard({ state: { sample, points, loaded } }: { readonly state: MetricsState }) {
   const last = points.at(-1);
   return (
     <>
       <dl className="tiles">
         <Tile name="Tokens per second" value={(last?.tokensPerSecond ?? 0).toFixed(0)} />
-        <Tile name="Answers under way" value={String(sample?.running ?? 0)} />
-        <Tile name="Waiting in line" value={String(sample?.waiting ?? 0)} />
-        <Tile name="Memory of models" value={bytesInWords(sample?.memoryBytes ?? 0)} />
+        <Tile name="Active requests" value={String(sample?.active ?? 0)} />
+        <Tile name="Queued requests" value={String(sample?.queued ?? 0)} />
+        <Tile name="Model memory" value={formatBytes(sample?.memoryBytes ?? 0)} />
       </dl>
-      <Suspense fallback={<Loading label="Loading the charts" />}>
+      <Suspense fallback={<Loading label="Loading charts" />}>
         <div className="charts">
           <Chart title="Tokens per second" points={points} series={[{ label: "Tokens", of: tokens }]} />
           <Chart
             title="Requests"
             points={points}
             series={[
-              { label: "Under way", of: ({ running }) => running },
-              { label: "Waiting", of: ({ waiting }) => waiting },
+              { label: "Active", of: ({ active }) => active },
+              { label: "Queued", of: ({ queued }) => queued },
             ]}
           />
-          <Chart title="Memory of models, MB" points={points} series={[{ label: "MB", of: megabytes }]} />
-          <Chart
-            title="Requests answered per second"
-            points={points}
-            series={[{ label: "Requests", of: requests }]}
-          />
+          <Chart title="Model memory (MB)" points={points} series={[{ label: "MB", of: megabytes }]} />
+          <Chart title="Requests per second" points={points} series={[{ label: "Requests", of: requests }]} />
         </div>
       </Suspense>
       <LoadedModels loaded={loaded} />
-      <Numbers points={points} />
+      <RecentValues points={points} />
     </>
   );
 }
@@ -79,19 +75,19 @@ function Tile({ name, value }: { readonly name: string; readonly value: string }
 function LoadedModels({ loaded }: { readonly loaded: readonly RunningModel[] }) {
   return (
     <section className="stack tight" aria-labelledby="loaded">
-      <h2 id="loaded">Models in memory</h2>
-      {loaded.length === 0 && <p className="quiet">None. The first question to a model loads it.</p>}
+      <h2 id="loaded">Loaded models</h2>
+      {loaded.length === 0 && <p className="muted">None. A model is loaded by its first request.</p>}
       {loaded.length > 0 && (
         <ul className="card model-list">
           {loaded.map((model) => (
             <li key={model.name} className="model">
-              <strong className="breaks">{model.name}</strong>
-              <span className="quiet small">
+              <strong className="break-words">{model.name}</strong>
+              <span className="muted small">
                 {[
-                  bytesInWords(model.size),
-                  model.size_vram > 0 ? `${bytesInWords(model.size_vram)} on the GPU` : "on the CPU",
-                  `context ${model.context_length.toLocaleString("en")}`,
-                  `stays ${staysFor(model.expires_at)}`,
+                  formatBytes(model.size),
+                  model.size_vram > 0 ? `${formatBytes(model.size_vram)} on GPU` : "on CPU",
+                  `${model.context_length.toLocaleString("en")} tokens of context`,
+                  formatExpiry(model.expires_at),
                 ].join(" · ")}
               </span>
             </li>
@@ -102,38 +98,38 @@ function LoadedModels({ loaded }: { readonly loaded: readonly RunningModel[] }) 
   );
 }
 
-function staysFor(expiresAt: string): string {
+function formatExpiry(expiresAt: string): string {
   const minutes = (Date.parse(expiresAt) - Date.now()) / 60_000;
-  if (minutes > 60 * 24 * 365) return "for good";
-  return minutes < 1 ? "less than a minute" : `about ${Math.round(minutes)} min`;
+  if (minutes > 60 * 24 * 365) return "never unloads";
+  return minutes < 1 ? "unloads in less than a minute" : `unloads in about ${Math.round(minutes)} min`;
 }
 
-const shownRows = 10;
+const rowCount = 10;
 
-/** What the charts show, in words. */
-function Numbers({ points }: { readonly points: readonly Point[] }) {
+/** The values of the charts as a table. */
+function RecentValues({ points }: { readonly points: readonly Point[] }) {
   return (
-    <details className="part">
-      <summary>The last {shownRows} seconds as a table</summary>
-      <section className="wide-table" aria-label="The last seconds" tabIndex={0}>
+    <details className="disclosure">
+      <summary>Last {rowCount} samples as a table</summary>
+      <section className="wide-table" aria-label="Recent values" tabIndex={0}>
         <table className="table">
           <thead>
             <tr>
               <th>Time</th>
               <th>Tokens/s</th>
-              <th>Under way</th>
-              <th>Waiting</th>
+              <th>Active</th>
+              <th>Queued</th>
               <th>Memory</th>
             </tr>
           </thead>
           <tbody>
-            {points.slice(-shownRows).map((point) => (
+            {points.slice(-rowCount).map((point) => (
               <tr key={point.at}>
                 <td>{new Date(point.at * 1000).toLocaleTimeString()}</td>
                 <td>{point.tokensPerSecond.toFixed(1)}</td>
-                <td>{point.running}</td>
-                <td>{point.waiting}</td>
-                <td>{bytesInWords(point.memoryBytes)}</td>
+                <td>{point.active}</td>
+                <td>{point.queued}</td>
+                <td>{formatBytes(point.memoryBytes)}</td>
               </tr>
             ))}
           </tbody>

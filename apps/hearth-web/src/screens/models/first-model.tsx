@@ -1,21 +1,19 @@
 import { FlameIcon } from "../../design/icons.tsx";
 import { startPull } from "../../state/pulls.ts";
-import { PullForm, PullList } from "./pulls-view.tsx";
+import { PullForm, PullList } from "./pull-list.tsx";
 
 /** Small enough for every machine. */
-const small = { name: "smollm2:135m", size: "270 MB" };
+const smallModel = { name: "smollm2:135m", size: "270 MB" };
 
-/** What the chat shows before there is anybody to talk to. */
+/** The chat screen of a server without a chat model. */
 export function FirstModel() {
   return (
     <div className="column stack first-model">
       <div className="greeting">
         <FlameIcon />
-        <h1>Your hearth is lit</h1>
-        <p className="quiet">
-          The server runs, and has no model to talk to yet. One press brings a small one.
-        </p>
-        <FirstPull />
+        <h1>Hearth is running</h1>
+        <p className="muted">It has no chat model yet. Start with a small model.</p>
+        <PullSmallModel />
       </div>
       <PullList />
       <PullForm />
@@ -23,25 +21,25 @@ export function FirstModel() {
   );
 }
 
-/** The same on the list of models. */
+/** The empty state of the Models screen. */
 export function NoModels() {
   return (
     <div className="card greeting">
       <h2>No models yet</h2>
-      <p className="quiet">Pull one by its name, or begin with a small one.</p>
-      <FirstPull />
+      <p className="muted">Pull one by name, or start with a small model.</p>
+      <PullSmallModel />
     </div>
   );
 }
 
-function FirstPull() {
+function PullSmallModel() {
   return (
     <>
-      <button type="button" className="button main" onClick={() => void startPull(small.name)}>
-        Pull {small.name} ({small.size})
+      <button type="button" className="button primary" onClick={() => void startPull(smallModel.name)}>
+        Pull {smallModel.name} ({smallModel.size})
       </button>
-      <p className="quiet small">
-        Or in a terminal: <code>hearth pull {small.name}</code>, or{" "}
+      <p className="muted small">
+        Or in a terminal: <code>hearth pull {smallModel.name}</code> or{" "}
         <code>hearth create NAME --from FILE.gguf</code>
       </p>
     </>

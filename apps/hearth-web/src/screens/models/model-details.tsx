@@ -1,13 +1,13 @@
 import { Loading } from "@hearth-and-keep/page-design";
 import { useEffect, useState } from "react";
 import { Dialog } from "../../design/dialog.tsx";
-import { FailedRequest } from "../../design/failed-request.tsx";
-import { bytesInWords } from "../../design/format-bytes.ts";
-import { ask, asProblem, type ServerProblem } from "../../server-api/api-client.ts";
-import type { Model } from "../../state/models.ts";
+import { formatBytes } from "../../design/format-bytes.ts";
+import { type RequestError, request, toRequestError } from "../../server-api/api-client.ts";
+import { isRemote, type Model } from "../../state/models.ts";
+import { RequestErrorNotice } from "../error-notice.tsx";
 
-/** As `/api/show` tells it. */
-type Shown = {
+/** The response of `/api/show`. */
+type ShowResponse = {
   readonly template?: string;
   readonly parameters?: string;
   readonly system?: string;
@@ -16,32 +16,36 @@ type Shown = {
 };
 
 export function ModelDetails({ model, onClose }: { readonly model: Model; readonly onClose: () => void }) {
-  const [shown, setShown] = useState<Shown>();
-  const [problem, setProblem] = useState<ServerProblem>();
+  const [details, setDetails] = useState<ShowResponse>();
+  const [error, setError] = useState<RequestError>();
   useEffect(() => {
-    const end = new AbortController();
-    ask<Shown>("/api/show", { method: "POST", body: { model: model.name }, signal: end.signal })
-      .then(setShown)
+    const controller = new AbortController();
+    const { signal } = controller;
+    request<ShowResponse>("/api/show", { method: "POST", body: { model: model.name }, signal })
+      .then(setDetails)
       .catch((thrown: unknown) => {
-        if (!end.signal.aborted) setProblem(asProblem(thrown));
+        if (!signal.aborted) setError(toRequestError(thrown));
       });
-    return () => end.abort();
+    return () => controller.abort();
   }, [model.name]);
   return (
     <Dialog title={model.name} shape="wide" onClose={onClose}>
-      <Facts facts={factsOf(model)} />
-      {problem !== undefined && <FailedRequest problem={problem} />}
-      {shown === undefined && problem === undefined && <Loading label="Loading the details" />}
-      {shown !== undefined && (
+      <Properties properties={summarize(model)} />
+      {error !== undefined && <RequestErrorNotice error={error} />}
+      {details === undefined && error === undefined && <Loading label="Loading details" />}
+      {details !== undefined && (
         <>
-          <Part title="System prompt" text={shown.system} isOpen />
-          <Part title="Parameters" text={shown.parameters} isOpen />
-          <Part title="Template" text={shown.template} />
-          <Part title="Licence" text={shown.license} />
-          <details className="part">
-            <summary>Everything in the model file</summary>
-            <Facts
-              facts={Object.entries(shown.model_info ?? {}).map(([name, value]) => [name, inWords(value)])}
+          <TextSection title="System prompt" text={details.system} isOpen />
+          <TextSection title="Parameters" text={details.parameters} isOpen />
+          <TextSection title="Template" text={details.template} />
+          <TextSection title="License" text={details.license} />
+          <details className="disclosure">
+            <summary>All metadata</summary>
+            <Properties
+              properties={Object.entries(details.model_info ?? {}).map(([name, value]) => [
+                name,
+                formatValue(value),
+              ])}
             />
           </details>
         </>
@@ -50,48 +54,54 @@ export function ModelDetails({ model, onClose }: { readonly model: Model; readon
   );
 }
 
-function factsOf({ size, details, digest, modified_at: modifiedAt, capabilities }: Model) {
-  const facts: readonly (readonly [string, string | undefined])[] = [
-    ["Size", bytesInWords(size)],
+function summarize(model: Model): readonly (readonly [string, string])[] {
+  const { size, details, digest, modified_at: modifiedAt, capabilities } = model;
+  const context = details.context_length?.toLocaleString("en");
+  const properties: readonly (readonly [string, string | undefined])[] = [
+    ["Size", isRemote(model) ? "Runs on a remote engine" : formatBytes(size)],
     ["Parameters", details.parameter_size],
     ["Quantization", details.quantization_level],
     ["Family", details.family],
-    ["Context", details.context_length === undefined ? undefined : `${details.context_length} tokens`],
-    ["Can do", capabilities.join(", ")],
-    ["Changed", new Date(modifiedAt).toLocaleString()],
+    ["Context length", context === undefined ? undefined : `${context} tokens`],
+    ["Capabilities", capabilities.join(", ")],
+    ["Modified", new Date(modifiedAt).toLocaleString()],
     ["Digest", digest.slice(0, 12)],
   ];
-  return facts.flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : []));
+  return properties.flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : []));
 }
 
-function Facts({ facts }: { readonly facts: readonly (readonly [string, string])[] }) {
+function Properties({ properties }: { readonly properties: readonly (readonly [string, string])[] }) {
   return (
-    <dl className="facts">
-      {facts.map(([name, value]) => (
+    <dl className="properties">
+      {properties.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd className="breaks">{value}</dd>
+          <dd className="break-words">{value}</dd>
         </div>
       ))}
     </dl>
   );
 }
 
-type PartProps = { readonly title: string; readonly text: string | undefined; readonly isOpen?: boolean };
+type TextSectionProps = {
+  readonly title: string;
+  readonly text: string | undefined;
+  readonly isOpen?: boolean;
+};
 
-function Part({ title, text = "", isOpen = false }: PartProps) {
+function TextSection({ title, text = "", isOpen = false }: TextSectionProps) {
   if (text.trim() === "") return null;
   return (
-    <details className="part" open={isOpen}>
+    <details className="disclosure" open={isOpen}>
       <summary>{title}</summary>
       <pre tabIndex={0}>{text}</pre>
     </details>
   );
 }
 
-const mostShown = 200;
+const maxValueCharacters = 200;
 
-function inWords(value: unknown): string {
+function formatValue(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
+  return text.length > maxValueCharacters ? `${text.slice(0, maxValueCharacters)}…` : text;
 }

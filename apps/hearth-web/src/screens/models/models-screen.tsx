@@ -1,75 +1,85 @@
 /**
  * @module
- * The models of this server: what each is and can do, downloads with their progress, and the way to remove one.
- * Imported by `screens/screens.tsx`, and by the chat for whoever has no model yet.
+ * The models of this server: their size and capabilities, pulls with their progress, details, and deletion.
+ * Imported by `screens/screens.tsx`, and by the chat for its empty state.
  */
 import { Loading } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { Dialog } from "../../design/dialog.tsx";
-import { FailedRequest } from "../../design/failed-request.tsx";
-import { bytesInWords } from "../../design/format-bytes.ts";
+import { formatBytes } from "../../design/format-bytes.ts";
 import { ChatIcon } from "../../design/icons.tsx";
-import { ScreenHead } from "../../design/screen-head.tsx";
-import { go } from "../../router/router.tsx";
-import { asProblem, type ServerProblem } from "../../server-api/api-client.ts";
-import { loadModels, type Model, models, rememberModel, removeModel } from "../../state/models.ts";
+import { ScreenHeader } from "../../design/screen-header.tsx";
+import { navigate } from "../../router/router.tsx";
+import { type RequestError, toRequestError } from "../../server-api/api-client.ts";
+import {
+  deleteModel,
+  isRemote,
+  loadModels,
+  type Model,
+  models,
+  saveChosenModel,
+} from "../../state/models.ts";
 import { useStore } from "../../state/store.ts";
+import { RequestErrorNotice } from "../error-notice.tsx";
 import { NoModels } from "./first-model.tsx";
 import { ModelDetails } from "./model-details.tsx";
-import { PullForm, PullList } from "./pulls-view.tsx";
+import { PullForm, PullList } from "./pull-list.tsx";
 
 export function ModelsScreen() {
-  const known = useStore(models);
-  const [front, setFront] = useState<{ readonly what: "details" | "removal"; readonly model: Model }>();
-  const close = (): void => setFront(undefined);
+  const loaded = useStore(models);
+  const [dialog, setDialog] = useState<{ readonly kind: "details" | "delete"; readonly model: Model }>();
+  const close = (): void => setDialog(undefined);
   return (
     <div className="column stack">
-      <ScreenHead title="Models">
-        {known.state === "there" && known.list.length > 0 && (
-          // No sum of their sizes: what models share is on the disk once, and the list does not tell what that is.
-          <span className="quiet">{known.list.length === 1 ? "1 model" : `${known.list.length} models`}</span>
+      <ScreenHeader title="Models">
+        {loaded.state === "loaded" && loaded.list.length > 0 && (
+          // Without a total size: models share layers, and the API does not say which.
+          <span className="muted">
+            {loaded.list.length === 1 ? "1 model" : `${loaded.list.length} models`}
+          </span>
         )}
-      </ScreenHead>
+      </ScreenHeader>
       <PullForm />
       <PullList />
-      {known.state === "loading" && <Loading label="Loading the models" />}
-      {known.state === "failed" && (
-        <FailedRequest problem={known.problem} onRetry={() => void loadModels()} />
+      {loaded.state === "loading" && <Loading label="Loading models" />}
+      {loaded.state === "failed" && (
+        <RequestErrorNotice error={loaded.error} onRetry={() => void loadModels()} />
       )}
-      {known.state === "there" && known.list.length === 0 && <NoModels />}
-      {known.state === "there" && known.list.length > 0 && (
+      {loaded.state === "loaded" && loaded.list.length === 0 && <NoModels />}
+      {loaded.state === "loaded" && loaded.list.length > 0 && (
         <ul className="card model-list">
-          {known.list.map((model) => (
+          {loaded.list.map((model) => (
             <ModelRow
               key={model.name}
               model={model}
-              onShow={() => setFront({ what: "details", model })}
-              onRemove={() => setFront({ what: "removal", model })}
+              onShowDetails={() => setDialog({ kind: "details", model })}
+              onDelete={() => setDialog({ kind: "delete", model })}
             />
           ))}
         </ul>
       )}
-      {front?.what === "details" && <ModelDetails model={front.model} onClose={close} />}
-      {front?.what === "removal" && <Removal model={front.model} onClose={close} />}
+      {dialog?.kind === "details" && <ModelDetails model={dialog.model} onClose={close} />}
+      {dialog?.kind === "delete" && <DeleteDialog model={dialog.model} onClose={close} />}
     </div>
   );
 }
 
-type RowProps = {
+type ModelRowProps = {
   readonly model: Model;
-  readonly onShow: () => void;
-  readonly onRemove: () => void;
+  readonly onShowDetails: () => void;
+  readonly onDelete: () => void;
 };
 
-function ModelRow({ model, onShow, onRemove }: RowProps) {
+function ModelRow({ model, onShowDetails, onDelete }: ModelRowProps) {
   const { name, size, details, capabilities } = model;
-  const facts = [bytesInWords(size), details.parameter_size, details.quantization_level, details.family];
+  const location = isRemote(model) ? "remote engine" : formatBytes(size);
+  const summary = [location, details.parameter_size, details.quantization_level, details.family];
   return (
     <li className="model">
-      <div className="model-words">
-        <h2 className="breaks">{name}</h2>
-        <p className="quiet small">{facts.filter(Boolean).join(" · ")}</p>
-        <ul className="row" aria-label="What it can do">
+      <div className="model-summary">
+        <h2 className="break-words">{name}</h2>
+        <p className="muted small">{summary.filter(Boolean).join(" · ")}</p>
+        <ul className="row" aria-label="Capabilities">
           {capabilities.map((capability) => (
             <li key={capability} className="badge">
               {capability}
@@ -77,48 +87,56 @@ function ModelRow({ model, onShow, onRemove }: RowProps) {
           ))}
         </ul>
       </div>
-      <div className="row model-deeds">
+      <div className="row">
         {capabilities.includes("completion") && (
           <button
             type="button"
             className="button small"
             aria-label={`Chat with ${name}`}
             onClick={() => {
-              rememberModel(name);
-              go("chat");
+              saveChosenModel(name);
+              navigate("chat");
             }}
           >
             <ChatIcon />
             Chat
           </button>
         )}
-        <button type="button" className="button small" aria-label={`Show ${name}`} onClick={onShow}>
-          Show
-        </button>
         <button
           type="button"
-          className="button small bare bad-words"
-          aria-label={`Delete ${name}`}
-          onClick={onRemove}
+          className="button small"
+          aria-label={`Details of ${name}`}
+          onClick={onShowDetails}
         >
-          Delete
+          Details
         </button>
+        {/* A model on a remote engine is not stored here. */}
+        {!isRemote(model) && (
+          <button
+            type="button"
+            className="button small ghost danger-text"
+            aria-label={`Delete ${name}`}
+            onClick={onDelete}
+          >
+            Delete
+          </button>
+        )}
       </div>
     </li>
   );
 }
 
-function Removal({ model, onClose }: { readonly model: Model; readonly onClose: () => void }) {
-  const [problem, setProblem] = useState<ServerProblem>();
-  const [isBusy, setIsBusy] = useState(false);
-  const remove = async (): Promise<void> => {
-    setIsBusy(true);
+function DeleteDialog({ model, onClose }: { readonly model: Model; readonly onClose: () => void }) {
+  const [error, setError] = useState<RequestError>();
+  const [isDeleting, setIsDeleting] = useState(false);
+  const confirm = async (): Promise<void> => {
+    setIsDeleting(true);
     try {
-      await removeModel(model.name);
+      await deleteModel(model.name);
       onClose();
     } catch (thrown) {
-      setProblem(asProblem(thrown));
-      setIsBusy(false);
+      setError(toRequestError(thrown));
+      setIsDeleting(false);
     }
   };
   return (
@@ -126,16 +144,16 @@ function Removal({ model, onClose }: { readonly model: Model; readonly onClose: 
       title={`Delete ${model.name}?`}
       onClose={onClose}
       action={
-        <button type="button" className="button bad" disabled={isBusy} onClick={() => void remove()}>
+        <button type="button" className="button danger" disabled={isDeleting} onClick={() => void confirm()}>
           Delete
         </button>
       }
     >
       <p>
-        It leaves the memory and the disk, {bytesInWords(model.size)} unless another model shares a part of
-        it. You can pull it again.
+        This unloads the model and deletes it from the server's disk, which frees up to{" "}
+        {formatBytes(model.size)}. Layers shared with other models are kept. You cannot undo this.
       </p>
-      {problem !== undefined && <FailedRequest problem={problem} />}
+      {error !== undefined && <RequestErrorNotice error={error} />}
     </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 /**
  * @module
- * Requests as bytes on a socket, for what clients would tidy up on the way: repeated headers, odd paths, odd hosts.
+ * Requests as bytes on a socket, for input that clients would normalize: repeated headers, unusual paths and hosts.
  * Imported by the tests of `access/`.
  */
 import { once } from "node:events";
@@ -9,14 +9,14 @@ import { connect } from "node:net";
 export type RawRequest = {
   readonly method: string;
   readonly path: string;
-  /** In order; a name may come twice. */
+  /** In order; names may repeat. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body?: string;
 };
 
-export type RawAnswer = { readonly status: number; readonly head: string };
+export type RawResponse = { readonly status: number; readonly head: string };
 
-export async function sendRaw(url: string, request: RawRequest): Promise<RawAnswer> {
+export async function sendRaw(url: string, request: RawRequest): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const chunks: Buffer[] = [];

@@ -1,98 +1,105 @@
 /**
  * @module
- * Measures a model through a server: what a person waits for, how fast a prompt is read and an answer written, and
- * what several clients at once get together. Bounded in time. Imported by `commands/bench.ts`.
+ * Measures a model through the server: load time, time to first token, prompt and output speed, and throughput with
+ * several clients. Bounded in time. Imported by `commands/bench.ts`.
  */
 import { randomUUID } from "node:crypto";
-import type { ServerCaller } from "../../server-client/call-server.ts";
-import type { AnswerEnd } from "../../server-client/response-types.ts";
+import type { GenerationStats } from "../../server-client/response-types.ts";
+import type { ServerClient } from "../../server-client/server-client.ts";
 
-type CurvePoint = { readonly clients: number; readonly tokensPerSecond: number };
+type ThroughputPoint = { readonly clients: number; readonly tokensPerSecond: number };
 
-export type Measured = {
+export type BenchmarkResult = {
   readonly model: string;
   readonly loadSeconds: number;
   readonly firstTokenSeconds: number;
-  readonly readTokensPerSecond: number;
-  readonly writeTokensPerSecond: number;
-  /** What all clients get together. */
-  readonly curve: readonly CurvePoint[];
-  /** Whether the time was over before all numbers of clients were tried. */
-  readonly isCut: boolean;
+  readonly promptTokensPerSecond: number;
+  readonly outputTokensPerSecond: number;
+  /** All clients together. */
+  readonly throughput: readonly ThroughputPoint[];
+  /** Whether the time limit was reached before all client counts were measured. */
+  readonly isTruncated: boolean;
 };
 
-export type BenchPlan = {
+export type BenchmarkOptions = {
   readonly model: string;
   readonly clients: readonly number[];
   readonly seconds: number;
 };
 
-const answerTokens = 48;
+const outputTokens = 48;
 const longPromptWords = 300;
 
-export async function measureModel(server: ServerCaller, plan: BenchPlan): Promise<Measured> {
+export async function measureModel(
+  server: ServerClient,
+  { model, clients: clientCounts, seconds }: BenchmarkOptions,
+): Promise<BenchmarkResult> {
   const startedAt = performance.now();
-  const secondsSoFar = (): number => (performance.now() - startedAt) / 1000;
-  await server.ask("/api/generate", { model: plan.model, stream: false }, { idleSeconds: 3600 });
-  const loadSeconds = secondsSoFar();
-  const first = await askOnce(server, plan.model, { prompt: "Say hello.", tokens: 8 });
-  const reading = await askOnce(server, plan.model, { prompt: longPrompt(), tokens: 1 });
-  const writing = await askOnce(server, plan.model, {
+  const elapsedSeconds = (): number => (performance.now() - startedAt) / 1000;
+  await server.request("/api/generate", { model, stream: false }, { idleSeconds: 3600 });
+  const loadSeconds = elapsedSeconds();
+  const short = await generateOnce(server, model, { prompt: "Say hello.", tokens: 8 });
+  const prompt = await generateOnce(server, model, { prompt: longPrompt(), tokens: 1 });
+  const output = await generateOnce(server, model, {
     prompt: "Tell a long story about the sea.",
-    tokens: answerTokens,
+    tokens: outputTokens,
   });
-  const curve: CurvePoint[] = [];
+  const throughput: ThroughputPoint[] = [];
   let lastSeconds = 0;
-  for (const clients of plan.clients) {
-    const before = secondsSoFar();
-    // Twice the clients take about twice as long, where the machine is the limit.
-    if (curve.length > 0 && before + 2 * lastSeconds > plan.seconds) break;
-    curve.push({ clients, tokensPerSecond: await throughput(server, plan.model, clients) });
-    lastSeconds = secondsSoFar() - before;
+  for (const clients of clientCounts) {
+    const before = elapsedSeconds();
+    // On a saturated machine, twice as many clients take about twice as long.
+    if (throughput.length > 0 && before + 2 * lastSeconds > seconds) break;
+    throughput.push({ clients, tokensPerSecond: await measureThroughput(server, model, clients) });
+    lastSeconds = elapsedSeconds() - before;
   }
   return {
-    model: plan.model,
+    model,
     loadSeconds,
-    firstTokenSeconds: first.firstSeconds,
-    readTokensPerSecond: rate(reading.end.prompt_eval_count, reading.end.prompt_eval_duration),
-    writeTokensPerSecond: rate(writing.end.eval_count, writing.end.eval_duration),
-    curve,
-    isCut: curve.length < plan.clients.length,
+    firstTokenSeconds: short.firstTokenSeconds,
+    promptTokensPerSecond: rate(prompt.stats.prompt_eval_count, prompt.stats.prompt_eval_duration),
+    outputTokensPerSecond: rate(output.stats.eval_count, output.stats.eval_duration),
+    throughput,
+    isTruncated: throughput.length < clientCounts.length,
   };
 }
 
-/** Different from everything that was asked before, so that none of it has been read already. */
+/** Starts with a random text, so that no part of the prompt is in the prompt cache. */
 function longPrompt(): string {
   const words = Array.from({ length: longPromptWords }, (_, index) => `word${(index * 7919) % 1000}`);
   return `${randomUUID()} ${words.join(" ")}`;
 }
 
-type Question = { readonly prompt: string; readonly tokens: number };
-type Answered = { readonly firstSeconds: number; readonly end: AnswerEnd };
+type BenchmarkPrompt = { readonly prompt: string; readonly tokens: number };
+type TimedGeneration = { readonly firstTokenSeconds: number; readonly stats: GenerationStats };
 
-async function askOnce(server: ServerCaller, model: string, { prompt, tokens }: Question): Promise<Answered> {
+async function generateOnce(
+  server: ServerClient,
+  model: string,
+  { prompt, tokens }: BenchmarkPrompt,
+): Promise<TimedGeneration> {
   const startedAt = performance.now();
-  let firstSeconds = 0;
-  let end: AnswerEnd = {};
+  let firstTokenSeconds = 0;
+  let stats: GenerationStats = {};
   const body = { model, prompt, options: { num_predict: tokens, temperature: 0.8 } };
   for await (const object of server.stream("/api/generate", body)) {
-    if (firstSeconds === 0) firstSeconds = (performance.now() - startedAt) / 1000;
-    if (object["done"] === true) end = object;
+    if (firstTokenSeconds === 0) firstTokenSeconds = (performance.now() - startedAt) / 1000;
+    if (object["done"] === true) stats = object;
   }
-  return { firstSeconds, end };
+  return { firstTokenSeconds, stats };
 }
 
-async function throughput(server: ServerCaller, model: string, clients: number): Promise<number> {
+async function measureThroughput(server: ServerClient, model: string, clients: number): Promise<number> {
   const startedAt = performance.now();
-  const answers = await Promise.all(
+  const generations = await Promise.all(
     Array.from({ length: clients }, (_, client) =>
-      askOnce(server, model, {
+      generateOnce(server, model, {
         prompt: `Story ${client}: tell a long story about the sea.`,
-        tokens: answerTokens,
+        tokens: outputTokens,
       }),
     ),
   );
-  const tokens = answers.reduce((sum, { end }) => sum + (end.eval_count ?? 0), 0);
+  const tokens = generations.reduce((sum, { stats }) => sum + (stats.eval_count ?? 0), 0);
   return tokens / ((performance.now() - startedAt) / 1000);
 }
 

@@ -1,33 +1,42 @@
-import { type CallHead, jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import { asRequestFailure, type RequestFailure } from "../../failures.ts";
-import type { Family } from "../../protocol.ts";
-import { explainFailure } from "./map-failure.ts";
-import { frame } from "./message-events.ts";
+/**
+ * @module
+ * The Anthropic API: messages, token counts and models. `messages/read-request.ts` translates requests, and
+ * `messages/write-response.ts` and `messages/stream-events.ts` translate generation events. Stream events come in the
+ * order that the official clients require. Features of Anthropic's own servers are dropped and logged.
+ * Imported by `routes.ts` and `server.ts`.
+ */
+import { type BufferedResponse, jsonResponse, type RequestHead } from "@hearth-and-keep/http-service";
+import { type RequestFailure, toRequestFailure } from "../../failures.ts";
+import type { Protocol } from "../../protocol.ts";
+import { mapFailure } from "./map-failure.ts";
 
-export const anthropicFamily: Family = { name: "anthropic", answerFailure };
+export const anthropicProtocol: Protocol = { name: "anthropic", errorResponse };
 
-function answerFailure(problem: unknown, head: CallHead): WholeAnswer {
-  const failure = asRequestFailure(problem);
-  const { status, headers } = explainFailure(failure);
-  head.note({ failure: failure.kind });
-  const whole = jsonAnswer(errorBody(failure, head), status);
-  return { ...whole, headers: { ...whole.headers, ...headers, ...requestIdHeader(head) } };
+function errorResponse(error: unknown, head: RequestHead): BufferedResponse {
+  const failure = logFailure(error, head);
+  const { status, headers } = mapFailure(failure);
+  const response = jsonResponse(errorBody(failure, head), status);
+  return { ...response, headers: { ...response.headers, ...headers, ...requestIdHeader(head) } };
 }
 
-/** The last event of a stream that cannot go on; official clients throw it. */
-export function endStreamFailed(problem: unknown, head: CallHead): string {
-  const failure = asRequestFailure(problem);
-  head.note({ failure: failure.kind });
-  return frame(errorBody(failure, head));
+/** The last event of a stream that failed; official clients throw it. */
+export function errorEvent(error: unknown, head: RequestHead): ReturnType<typeof errorBody> {
+  return errorBody(logFailure(error, head), head);
 }
 
-/** Under the name that this family's clients read it by; the log has the same id without its prefix. */
-export function requestIdHeader({ requestId }: CallHead): { readonly "request-id": string } {
+/** The header that Anthropic's clients read the request id from; the log has the same id without the prefix. */
+export function requestIdHeader({ requestId }: RequestHead): { readonly "request-id": string } {
   return { "request-id": `req_${requestId}` };
 }
 
-function errorBody(failure: RequestFailure, head: CallHead) {
-  const { type, message } = explainFailure(failure);
+function logFailure(error: unknown, head: RequestHead): RequestFailure {
+  const failure = toRequestFailure(error);
+  head.addLogFields({ failure: failure.kind });
+  return failure;
+}
+
+function errorBody(failure: RequestFailure, head: RequestHead) {
+  const { type, message } = mapFailure(failure);
   return {
     type: "error",
     error: { type, message },

@@ -1,9 +1,9 @@
-import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
-import type { SamplingWishes } from "../../generation/sampling.ts";
-import { adviceFor, unreadableImage } from "../../images/image-sentences.ts";
+import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
+import type { SamplingOptions } from "../../generation/sampling.ts";
+import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
 
-/** What a client is told of a failure. */
-export type WireError = {
+/** The parts of an Anthropic error that depend on the failure. */
+export type ErrorResponse = {
   readonly status: number;
   readonly type: ErrorType;
   readonly message: string;
@@ -23,127 +23,135 @@ const statuses = {
   overloaded_error: 529,
 } as const;
 
-export function explainFailure(failure: RequestFailure): WireError {
-  // Each row takes the failure of its own kind, and that is the one it is found by.
-  const explain = explanations[failure.kind] as (failure: RequestFailure) => WireError;
-  return explain(failure);
+export function mapFailure(failure: RequestFailure): ErrorResponse {
+  // Each mapper takes the failure of its own kind, which the compiler cannot follow through an index.
+  const map = mappers[failure.kind] as (failure: RequestFailure) => ErrorResponse;
+  return map(failure);
 }
 
-type Explanations = {
-  readonly [Kind in RequestFailure["kind"]]: (failure: Extract<RequestFailure, { kind: Kind }>) => WireError;
+type Mappers = {
+  readonly [Kind in RequestFailure["kind"]]: (
+    failure: Extract<RequestFailure, { kind: Kind }>,
+  ) => ErrorResponse;
 };
 
-const explanations: Explanations = {
-  "no-such-route": () => wire("not_found_error", "Cannot find this path"),
+/** One entry per kind: a new failure does not compile until it is mapped. */
+const mappers: Mappers = {
+  "route-not-found": () => wire("not_found_error", "Unknown request URL"),
   "method-not-allowed": ({ allowed }) => ({
-    ...wire("invalid_request_error", `Cannot use this method here, only ${allowed.join(", ")}`),
+    ...wire("invalid_request_error", `Method not allowed; use ${allowed.join(" or ")}`),
     status: 405,
     headers: { allow: allowed.join(", ") },
   }),
-  "body-unreadable": ({ reason }) => bodyProblems[reason],
-  "request-invalid": (failure) => wire("invalid_request_error", describeInvalid(failure)),
+  "body-invalid": ({ reason }) => bodyErrors[reason],
+  "request-invalid": (failure) => wire("invalid_request_error", formatInvalid(failure)),
   "key-missing": () => wire("authentication_error", "x-api-key header is required"),
-  "key-wrong": () => wire("authentication_error", "invalid x-api-key"),
-  "keys-differ": () => wire("authentication_error", "Cannot take two different keys in one request"),
-  "site-forbidden": ({ header }) => wire("permission_error", `Cannot answer: this ${header} is not allowed`),
-  "capability-lacking": ({ model, capability }) =>
+  "key-invalid": () => wire("authentication_error", "invalid x-api-key"),
+  "keys-conflict": () =>
+    wire("authentication_error", "The request contains two different API keys; send only one"),
+  "site-forbidden": ({ header }) =>
+    wire("permission_error", `The value of the "${header}" header is not allowed`),
+  "capability-missing": ({ model, capability }) =>
     wire(
       "invalid_request_error",
       `The model "${model}" does not support ${capability}${adviceFor(capability)}`,
     ),
   "name-invalid": ({ name }) => wire("not_found_error", `model: ${name}`),
   "model-not-found": ({ model }) => wire("not_found_error", `model: ${model}`),
-  "model-remote": ({ model }) => wire("not_found_error", `model: ${model} runs on another server`),
-  "digest-invalid": ({ digest }) => wire("invalid_request_error", `Cannot read the digest "${digest}"`),
-  "model-elsewhere": ({ model }) =>
-    wire("invalid_request_error", `Cannot change the model "${model}": it runs on engines elsewhere`),
-  "blob-missing": () => lasting("Cannot load the model: one of its files is missing"),
-  "digest-mismatch": () => lasting("Cannot load the model: one of its files is damaged"),
-  "manifest-invalid": ({ model }) => lasting(`Cannot load the model "${model}": its manifest is damaged`),
-  "model-file-invalid": () => lasting("Cannot load the model: its file is damaged"),
+  "model-remote": ({ model }) =>
+    wire("not_found_error", `model: ${model} is hosted by its vendor; this server runs local models only`),
+  "digest-invalid": ({ digest }) => wire("invalid_request_error", `Invalid digest "${digest}"`),
+  "model-on-remote-engine": ({ model }) =>
+    wire("invalid_request_error", `Cannot change the model "${model}": it runs on a remote engine`),
+  "blob-missing": () => permanent("Cannot load the model: one of its files is missing"),
+  "digest-mismatch": () => permanent("Cannot load the model: one of its files is corrupted"),
+  "manifest-invalid": ({ model }) => permanent(`Cannot load the model "${model}": its manifest is corrupted`),
+  "model-file-invalid": () => permanent("Cannot load the model: its file is corrupted"),
   "parameter-invalid": ({ parameter, reason }) =>
     wire("invalid_request_error", `The model's parameter "${parameter}" ${reason}`),
-  "store-read-only": () => lasting("Cannot change the store: it is only read"),
-  "store-full": () => lasting("Cannot write: the store is full"),
-  "store-failing": () => lasting("Cannot read or write: the disk of the store fails"),
-  "model-of-nothing": () => wire("invalid_request_error", "Cannot make a model of nothing"),
-  "file-dialect-private": ({ advice }) => lasting(`Cannot load the model: ${advice}`),
-  "address-forbidden": (failure) => wire("permission_error", explainTransferFailure(failure)),
-  "registry-unreachable": (failure) => wire("api_error", explainTransferFailure(failure)),
-  "registry-refused": (failure) => wire("api_error", explainTransferFailure(failure)),
-  "remote-model-missing": ({ model }) => wire("not_found_error", `model: ${model}`),
-  "registry-answer-invalid": (failure) => wire("api_error", explainTransferFailure(failure)),
-  "transfer-damaged": (failure) => wire("api_error", explainTransferFailure(failure)),
-  "parameter-out-of-bounds": ({ parameter, least, most }) =>
-    wire("invalid_request_error", `${wireNames[parameter] ?? parameter}: must be from ${least} to ${most}`),
+  "store-read-only": () => permanent("The model store is read-only"),
+  "store-full": () => permanent("The model store's disk is full"),
+  "store-io-error": () => permanent("The model store's disk reports I/O errors"),
+  "model-source-missing": () => wire("invalid_request_error", "The request names no source for the model"),
+  "file-dialect-unsupported": ({ advice }) => permanent(`Cannot load the model: ${advice}`),
+  "address-forbidden": (failure) => wire("permission_error", formatTransferFailure(failure)),
+  "registry-unreachable": (failure) => wire("api_error", formatTransferFailure(failure)),
+  "registry-refused": (failure) => wire("api_error", formatTransferFailure(failure)),
+  "remote-model-not-found": ({ model }) => wire("not_found_error", `model: ${model}`),
+  "registry-response-invalid": (failure) => wire("api_error", formatTransferFailure(failure)),
+  "transfer-corrupted": (failure) => wire("api_error", formatTransferFailure(failure)),
+  "parameter-out-of-range": ({ parameter, min, max }) =>
+    wire("invalid_request_error", `${wireNames[parameter] ?? parameter}: must be between ${min} and ${max}`),
   "queue-full": ({ retryAfterSeconds }) =>
-    later("Overloaded: too many requests are waiting", retryAfterSeconds),
-  "server-stopping": () => later("Overloaded: the server is stopping", 5),
-  "model-invalid": () => lasting("Cannot load the model: the engine refuses its file"),
-  "memory-lacking": () => lasting("Cannot load the model: it needs more memory than there is"),
-  "load-timed-out": ({ seconds }) => wire("timeout_error", `Cannot load the model within ${seconds} seconds`),
-  "engine-died": () => wire("api_error", "Cannot finish: the engine stopped"),
-  "engine-hung": () => wire("api_error", "Cannot finish: the engine no longer answered"),
-  "grammar-too-slow": () => wire("invalid_request_error", "Cannot follow the schema: it takes too long"),
-  "engine-unloaded": () => later("Overloaded: the model was unloaded", 1),
+    retryLater("Overloaded: too many requests are waiting", retryAfterSeconds),
+  "server-stopping": () => retryLater("Overloaded: the server is shutting down", 5),
+  "model-invalid": () => permanent("Cannot load the model: the engine rejected its file"),
+  "insufficient-memory": () => permanent("Cannot load the model: it requires more memory than is available"),
+  "load-timed-out": ({ seconds }) =>
+    wire("timeout_error", `Loading the model timed out after ${seconds} seconds`),
+  "engine-crashed": () => wire("api_error", "The engine stopped while generating"),
+  "engine-hung": () => wire("api_error", "The engine stopped responding"),
+  "grammar-too-slow": () =>
+    wire("invalid_request_error", "The JSON Schema took too long to compile; simplify it"),
+  "engine-unloaded": () => retryLater("Overloaded: the model was unloaded while it was generating", 1),
   "model-quarantined": ({ retryAfterSeconds }) => ({
-    ...wire("api_error", "Cannot load the model: it stopped the engine several times"),
+    ...wire("api_error", "The model crashed its engine repeatedly and is temporarily disabled"),
     headers: { "retry-after": String(Math.ceil(retryAfterSeconds)) },
   }),
   "engines-unavailable": ({ retryAfterSeconds }) =>
-    later("Overloaded: no engine that runs the model can be reached", retryAfterSeconds),
-  // A prompt as long as the context leaves no room for a single token.
+    retryLater("Overloaded: no engine that runs the model is reachable", retryAfterSeconds),
+  // The maximum leaves room for one output token.
   "prompt-too-long": ({ promptTokens, contextTokens }) =>
     wire(
       "invalid_request_error",
       `prompt is too long: ${promptTokens} tokens > ${contextTokens - 1} maximum`,
     ),
   "template-failed": ({ reason }) =>
-    wire("invalid_request_error", `The model's template cannot show these messages: ${reason}`),
-  "schema-unsupported": ({ keyword, place }) =>
-    wire("invalid_request_error", `Cannot follow the schema: "${keyword}" at "${place}" is not supported`),
-  "grammar-invalid": ({ reason }) => wire("invalid_request_error", `Cannot follow the schema: ${reason}`),
-  "image-unreadable": () => wire("invalid_request_error", unreadableImage),
+    wire("invalid_request_error", `messages: cannot be rendered with the model's chat template: ${reason}`),
+  "schema-unsupported": ({ keyword, location }) =>
+    wire("invalid_request_error", `Unsupported JSON Schema: "${keyword}" at "${location}" is not supported`),
+  "grammar-invalid": ({ reason }) => wire("invalid_request_error", `Invalid JSON Schema: ${reason}`),
+  "image-unreadable": () => wire("invalid_request_error", unreadableImageMessage),
   "not-supported": ({ feature }) =>
     wire("invalid_request_error", `This model does not support ${feature}${adviceFor(feature)}`),
-  defect: () => wire("api_error", "Internal server error"),
+  "internal-error": () => wire("api_error", "Internal server error"),
 };
 
-const bodyProblems: Readonly<
-  Record<Extract<RequestFailure, { kind: "body-unreadable" }>["reason"], WireError>
+const bodyErrors: Readonly<
+  Record<Extract<RequestFailure, { kind: "body-invalid" }>["reason"], ErrorResponse>
 > = {
   malformed: wire("invalid_request_error", "The request body is not valid JSON"),
   missing: wire("invalid_request_error", "The request body is empty"),
   "too-large": wire("request_too_large", "Request exceeds the maximum size"),
-  "missing-length": wire("invalid_request_error", "The request body does not have the length it says"),
-  "cut-off": wire("invalid_request_error", "The request body ends too early"),
+  "missing-length": wire("invalid_request_error", "The request body does not match its Content-Length"),
+  "cut-off": wire("invalid_request_error", "The request body ended unexpectedly"),
 };
 
-const wireNames: Partial<Record<keyof SamplingWishes, string>> = {
+const wireNames: Partial<Record<keyof SamplingOptions, string>> = {
   topK: "top_k",
   topP: "top_p",
-  mostTokens: "max_tokens",
+  maxTokens: "max_tokens",
   frequencyPenalty: "frequency_penalty",
   stops: "stop_sequences",
 };
 
-function wire(type: ErrorType, message: string): WireError {
+function wire(type: ErrorType, message: string): ErrorResponse {
   return { type, message, status: statuses[type], headers: {} };
 }
 
-/** Nothing changes by asking again, so clients that would do it by themselves are told not to. */
-function lasting(message: string): WireError {
+/** Retrying cannot help, so the header tells official clients not to. */
+function permanent(message: string): ErrorResponse {
   return { ...wire("api_error", message), headers: { "x-should-retry": "false" } };
 }
 
-function later(message: string, seconds: number): WireError {
+function retryLater(message: string, seconds: number): ErrorResponse {
   return { ...wire("overloaded_error", message), headers: { "retry-after": String(Math.ceil(seconds)) } };
 }
 
 const missingField = /^must have required propert(?:y|ies) (?<field>\w+)/u;
 
-function describeInvalid({ place, reason }: { readonly place: string; readonly reason: string }): string {
-  const field = missingField.exec(reason)?.groups?.["field"];
-  if (field !== undefined) return `${place === "" ? "" : `${place}.`}${field}: Field required`;
-  return place === "" ? `The request ${reason}` : `${place}: ${reason}`;
+function formatInvalid({ field, reason }: { readonly field: string; readonly reason: string }): string {
+  const missing = missingField.exec(reason)?.groups?.["field"];
+  if (missing !== undefined) return `${field === "" ? "" : `${field}.`}${missing}: Field required`;
+  return field === "" ? `The request body ${reason}` : `${field}: ${reason}`;
 }

@@ -1,25 +1,34 @@
-import { type Answer, jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../dependencies.ts";
-import { requestFailure } from "../../failures.ts";
+import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
+import { invalidField } from "../../failures.ts";
 import type { ModelSummary } from "../../models/metadata/describe-model.ts";
 import { requestIdHeader } from "./errors.ts";
 
-const usualLimit = 20;
-const mostModels = 1000;
+const defaultLimit = 20;
+const maxLimit = 1000;
 
-export async function answerModelsOfMessages(call: HearthCall, { models }: HearthParts): Promise<Answer> {
+export async function handleAnthropicModelList(
+  request: HearthRequest,
+  { models }: HearthDependencies,
+): Promise<HttpResponse> {
   const listing = await models.list();
-  const page = takePage(listing.models.map(describe), call.query);
-  return answer({ ...page, first_id: page.data[0]?.id ?? null, last_id: page.data.at(-1)?.id ?? null }, call);
+  const page = selectPage(listing.models.map(writeModel), request.query);
+  return respond(
+    { ...page, first_id: page.data[0]?.id ?? null, last_id: page.data.at(-1)?.id ?? null },
+    request,
+  );
 }
 
-export async function answerModelOfMessages(call: HearthCall, { models }: HearthParts): Promise<Answer> {
-  return answer(describe(await models.describe(call.parameters["*"] ?? "")), call);
+export async function handleAnthropicModel(
+  request: HearthRequest,
+  { models }: HearthDependencies,
+): Promise<HttpResponse> {
+  return respond(writeModel(await models.describe(request.parameters["*"] ?? "")), request);
 }
 
-type WireModel = ReturnType<typeof describe>;
+type WireModel = ReturnType<typeof writeModel>;
 
-function describe({ name, modifiedAt, trainedContextTokens }: ModelSummary) {
+function writeModel({ name, modifiedAt, trainedContextTokens }: ModelSummary) {
   return {
     type: "model",
     id: name,
@@ -37,8 +46,8 @@ function describe({ name, modifiedAt, trainedContextTokens }: ModelSummary) {
 
 type Page = { readonly data: readonly WireModel[]; readonly has_more: boolean };
 
-/** Forwards from behind one id, or backwards up to another; an id that is gone leaves nothing. */
-function takePage(all: readonly WireModel[], query: HearthCall["query"]): Page {
+/** The models after `after_id`, or before `before_id`. An unknown id yields an empty page. */
+function selectPage(all: readonly WireModel[], query: HearthRequest["query"]): Page {
   const limit = readLimit(query["limit"]);
   const { after_id: after, before_id: before } = query;
   if (typeof before === "string" && before !== "") {
@@ -55,18 +64,14 @@ function indexOf(all: readonly WireModel[], id: string): number {
   return index < 0 ? all.length : index;
 }
 
-function readLimit(written: unknown): number {
-  if (written === undefined || written === "") return usualLimit;
-  const limit = Number(written);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= mostModels) return limit;
-  throw requestFailure({
-    kind: "request-invalid",
-    place: "limit",
-    reason: `must be an integer from 1 to ${mostModels}`,
-  });
+function readLimit(value: unknown): number {
+  if (value === undefined || value === "") return defaultLimit;
+  const limit = Number(value);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit) return limit;
+  throw invalidField("limit", `must be an integer between 1 and ${maxLimit}`);
 }
 
-function answer(value: unknown, call: HearthCall): WholeAnswer {
-  const whole = jsonAnswer(value);
-  return { ...whole, headers: { ...whole.headers, ...requestIdHeader(call) } };
+function respond(value: unknown, request: HearthRequest): BufferedResponse {
+  const response = jsonResponse(value);
+  return { ...response, headers: { ...response.headers, ...requestIdHeader(request) } };
 }

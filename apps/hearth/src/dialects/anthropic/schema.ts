@@ -1,21 +1,21 @@
 import type { JsonObject } from "@hearth-and-keep/engine";
 import { type Static, type TSchema, Type } from "typebox";
 
-/** No text is longer than the largest body. */
+/** The limit on request bodies, so the body limit is always reached first. */
 const longText = { maxLength: 67_108_864 };
 const shortText = { maxLength: 4096 };
-const mostMessages = { maxItems: 100_000 };
-const mostBlocks = { maxItems: 10_000 };
+const messageLimit = { maxItems: 100_000 };
+const blockLimit = { maxItems: 10_000 };
 const tokenCount = { minimum: 1, maximum: 100_000_000 };
 const stopText = { maxLength: 1024 };
 const stopList = { maxItems: 64 };
 
 const orNull = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** A kind that is not in the list; its type has a value no client sends, so that a switch tells it from the others. */
+/** Any type not listed. Its static type is a value that no client sends, so that a switch can distinguish it. */
 function otherThan(kinds: readonly string[]) {
   return Type.Object({
-    // Typed as one value although it takes many: see above.
+    // Typed as one value although it accepts many: see above.
     type: Type.Unsafe<"*">(Type.String({ maxLength: 256, pattern: `^(?!(?:${kinds.join("|")})$)` })),
   });
 }
@@ -41,7 +41,7 @@ const contentSource = Type.Object({
   type: Type.Literal("content"),
   content: Type.Union([
     Type.String(longText),
-    Type.Array(Type.Union([textBlock, imageBlock, otherThan(["text", "image"])]), mostBlocks),
+    Type.Array(Type.Union([textBlock, imageBlock, otherThan(["text", "image"])]), blockLimit),
   ]),
 });
 
@@ -56,11 +56,11 @@ const searchResultBlock = Type.Object({
   type: Type.Literal("search_result"),
   title: Type.String(longText),
   source: Type.String(longText),
-  content: Type.Array(textBlock, mostBlocks),
+  content: Type.Array(textBlock, blockLimit),
 });
 
-const shownBlocks = [textBlock, imageBlock, documentBlock, searchResultBlock] as const;
-const shownKinds = ["text", "image", "document", "search_result"];
+const contentBlocks = [textBlock, imageBlock, documentBlock, searchResultBlock] as const;
+const contentTypes = ["text", "image", "document", "search_result"];
 
 const toolResultBlock = Type.Object({
   type: Type.Literal("tool_result"),
@@ -68,7 +68,7 @@ const toolResultBlock = Type.Object({
   content: orNull(
     Type.Union([
       Type.String(longText),
-      Type.Array(Type.Union([...shownBlocks, otherThan(shownKinds)]), mostBlocks),
+      Type.Array(Type.Union([...contentBlocks, otherThan(contentTypes)]), blockLimit),
     ]),
   ),
   is_error: orNull(Type.Boolean()),
@@ -78,7 +78,7 @@ const toolUseBlock = Type.Object({
   type: Type.Literal("tool_use"),
   id: Type.String(shortText),
   name: Type.String(shortText),
-  // Histories carry objects, and from some clients their text or nothing at all; the reader sorts them out.
+  // An object; some clients send it as JSON text or omit it. Checked in read-blocks.ts.
   input: Type.Optional(Type.Unknown()),
 });
 
@@ -86,20 +86,20 @@ const thinkingBlock = Type.Object({ type: Type.Literal("thinking"), thinking: Ty
 const redactedBlock = Type.Object({ type: Type.Literal("redacted_thinking") });
 
 const block = Type.Union([
-  ...shownBlocks,
+  ...contentBlocks,
   toolResultBlock,
   toolUseBlock,
   thinkingBlock,
   redactedBlock,
-  otherThan([...shownKinds, "tool_result", "tool_use", "thinking", "redacted_thinking"]),
+  otherThan([...contentTypes, "tool_result", "tool_use", "thinking", "redacted_thinking"]),
 ]);
 
 const message = Type.Object({
   role: Type.Union([Type.Literal("user"), Type.Literal("assistant"), Type.Literal("system")]),
-  content: Type.Union([Type.String(longText), Type.Array(block, mostBlocks)]),
+  content: Type.Union([Type.String(longText), Type.Array(block, blockLimit)]),
 });
 
-// A JSON Schema, or a document of the caller's: passed on as it is, because templates print it.
+// A JSON Schema, passed on unchanged because chat templates print it.
 const jsonObject = Type.Unsafe<JsonObject>(Type.Object({}));
 
 const customTool = Type.Object({
@@ -122,10 +122,10 @@ const toolChoice = Type.Union([
 
 const outputFormat = Type.Object({ type: Type.Literal("json_schema"), schema: jsonObject });
 
-const asked = {
+const promptFields = {
   model: Type.String({ minLength: 1, maxLength: 1024 }),
-  messages: Type.Array(message, { minItems: 1, ...mostMessages }),
-  system: orNull(Type.Union([Type.String(longText), Type.Array(textBlock, mostBlocks)])),
+  messages: Type.Array(message, { minItems: 1, ...messageLimit }),
+  system: orNull(Type.Union([Type.String(longText), Type.Array(textBlock, blockLimit)])),
   tools: orNull(Type.Array(Type.Union([customTool, otherThan(["custom"])]), { maxItems: 1024 })),
   tool_choice: orNull(toolChoice),
   thinking: orNull(
@@ -137,21 +137,21 @@ const asked = {
   output_config: orNull(
     Type.Object({ effort: orNull(Type.String(shortText)), format: orNull(outputFormat) }),
   ),
-  /** What older clients call `output_config.format`. */
+  /** The name of `output_config.format` in older clients. */
   output_format: orNull(outputFormat),
 };
 
-export const countTokensRequest = Type.Object(asked);
+export const countTokensRequest = Type.Object(promptFields);
 
 export const messagesRequest = Type.Object({
-  ...asked,
+  ...promptFields,
   max_tokens: Type.Integer(tokenCount),
   stream: orNull(Type.Boolean()),
   temperature: orNull(Type.Number({ minimum: 0, maximum: 2 })),
   top_p: orNull(Type.Number({ minimum: 0, maximum: 1 })),
   top_k: orNull(Type.Integer({ minimum: -1, maximum: 1_000_000 })),
   stop_sequences: orNull(Type.Array(Type.String(stopText), stopList)),
-  // The next three are not of this protocol; our own interface promises them on every family.
+  // The next three are not part of the Anthropic API; Hearth accepts them on all three APIs.
   stop: orNull(Type.Union([Type.String(stopText), Type.Array(Type.String(stopText), stopList)])),
   seed: orNull(Type.Integer({ minimum: -9_007_199_254_740_991, maximum: 9_007_199_254_740_991 })),
   frequency_penalty: orNull(Type.Number({ minimum: -2, maximum: 2 })),

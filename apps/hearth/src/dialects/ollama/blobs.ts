@@ -1,29 +1,35 @@
-import { type Answer, type StreamBounds, streamBody } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import { type HttpResponse, type StreamLimits, streamBody } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { modelFailure } from "../../models/model-failure.ts";
 
-/** Far above every model; the disk ends before. */
-const bounds: StreamBounds = { mostBytes: 2 ** 42, idleSeconds: 60 };
+/** Larger than any model; the disk is full before. */
+const limits: StreamLimits = { maxBytes: 2 ** 42, idleSeconds: 60 };
 
-export async function answerHasBlob(call: HearthCall, { models }: HearthParts): Promise<Answer> {
-  const digest = digestIn(call);
+export async function handleHeadBlob(
+  request: HearthRequest,
+  { models }: HearthDependencies,
+): Promise<HttpResponse> {
+  const digest = digestOf(request);
   if (await models.hasBlob(digest)) return { status: 200 };
   throw modelFailure({ kind: "blob-missing", digest });
 }
 
-/** The body is written and hashed as it comes; it is kept only when it is whole and what its digest says. */
-export async function answerTakeBlob(call: HearthCall, { models }: HearthParts): Promise<Answer> {
-  const digest = digestIn(call);
-  const bytes = streamBody(call, bounds);
+/** Hashes the body while writing it. The blob is stored only if it is complete and matches its digest. */
+export async function handleUploadBlob(
+  request: HearthRequest,
+  { models }: HearthDependencies,
+): Promise<HttpResponse> {
+  const digest = digestOf(request);
+  const bytes = streamBody(request, limits);
   if (!(await models.hasBlob(digest))) {
     await models.addBlob(digest, bytes);
     return { status: 201 };
   }
-  // Clients that are still sending take an early answer for a broken connection.
+  // Read to the end: clients treat a response before the end of their upload as a broken connection.
   while ((await bytes.next()).done !== true);
   return { status: 200 };
 }
 
-function digestIn({ parameters }: HearthCall): string {
+function digestOf({ parameters }: HearthRequest): string {
   return parameters["digest"] ?? "";
 }

@@ -1,47 +1,50 @@
-import type { Answer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../dependencies.ts";
-import { asRequestFailure, requestFailure } from "../../failures.ts";
-import type { CreatingStep, ModelOrder } from "../../models/create/create-model.ts";
+import type { HttpResponse } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
+import { invalidField, toRequestFailure } from "../../failures.ts";
+import type { CreateModelRequest, CreateStep } from "../../models/create/create-model.ts";
 import type { ModelExtras } from "../../models/model-extras.ts";
 import { modelFailure } from "../../models/model-failure.ts";
-import { readModelName } from "../../models/model-name.ts";
-import { answerProgress } from "./answer-progress.ts";
+import { tryParseModelName } from "../../models/model-name.ts";
+import { progressResponse } from "./progress-response.ts";
 import { nameOf } from "./resolve-model.ts";
 import type { CreateBody } from "./schema.ts";
-import { type Status, writeTransferStep } from "./transfer-status.ts";
-import { digestNamed, unloadUnnamed } from "./unload-orphans.ts";
+import { type ProgressStatus, writeTransferStatus } from "./transfer-status.ts";
+import { digestOfName, unloadOrphan } from "./unload-orphans.ts";
 
-/** Of what it is made is told by its fields: `from` another model, or `files` that were uploaded as blobs. */
-export async function answerCreate(call: HearthCall<CreateBody>, parts: HearthParts): Promise<Answer> {
-  const order = readOrder(call.body);
-  call.note({ model: order.name });
-  return answerProgress(call, create(order, call, parts));
+/** Creates a model `from` another one, or from `files` that were uploaded as blobs. */
+export async function handleCreate(
+  request: HearthRequest<CreateBody>,
+  dependencies: HearthDependencies,
+): Promise<HttpResponse> {
+  const createRequest = readRequest(request.body);
+  request.addLogFields({ model: createRequest.name });
+  return progressResponse(request, create(createRequest, request, dependencies));
 }
 
-function readOrder(body: CreateBody): ModelOrder {
+function readRequest(body: CreateBody): CreateModelRequest {
   const name = nameOf(body);
-  if (readModelName(name) === undefined) throw refused("invalid model name");
+  if (tryParseModelName(name) === undefined) throw invalidField("", "invalid model name");
   const quantization = body.quantize || body.quantization;
   return {
     name,
-    origin: readOrigin(body),
+    source: readSource(body),
     extras: readExtras(body),
     ...(body.adapters ? { adapters: readFiles(body.adapters) } : {}),
     ...(quantization ? { quantization } : {}),
   };
 }
 
-function readOrigin({ from, files }: CreateBody): ModelOrder["origin"] {
+function readSource({ from, files }: CreateBody): CreateModelRequest["source"] {
   if (from) return { kind: "model", name: from };
-  if (!files) throw modelFailure({ kind: "model-of-nothing" });
+  if (!files) throw modelFailure({ kind: "model-source-missing" });
   return readFiles(files);
 }
 
 function readFiles(files: Readonly<Record<string, string>>) {
   const entries = Object.entries(files);
-  if (entries.length === 0) throw refused("no files provided to convert");
+  if (entries.length === 0) throw invalidField("", "no files provided to convert");
   if (entries.some(([file]) => /^[/\\]|^$|(?:^|[/\\])\.{1,2}(?:[/\\]|$)/u.test(file)))
-    throw refused("file path must be relative");
+    throw invalidField("", "file path must be relative");
   return { kind: "blobs", files: new Map(entries) } as const;
 }
 
@@ -58,44 +61,41 @@ function readExtras({ template, system, license, parameters, messages }: CreateB
 }
 
 async function* create(
-  order: ModelOrder,
-  call: HearthCall<CreateBody>,
-  parts: HearthParts,
-): AsyncGenerator<Status> {
-  if (order.origin.kind === "model") yield* fetchMissing(order.origin.name, call, parts);
-  const before = await digestNamed(order.name, parts);
-  for await (const step of parts.models.create(order)) yield { status: tell(step) };
-  await unloadUnnamed(before, parts);
+  createRequest: CreateModelRequest,
+  request: HearthRequest<CreateBody>,
+  dependencies: HearthDependencies,
+): AsyncGenerator<ProgressStatus> {
+  const { name, source } = createRequest;
+  if (source.kind === "model") yield* pullIfMissing(source.name, request, dependencies);
+  const previousDigest = await digestOfName(name, dependencies);
+  for await (const step of dependencies.models.create(createRequest)) yield { status: writeStatus(step) };
+  await unloadOrphan(previousDigest, dependencies);
   yield { status: "success" };
 }
 
-/** A model that is not here is pulled first. */
-async function* fetchMissing(
+async function* pullIfMissing(
   name: string,
-  { signal }: HearthCall,
-  parts: HearthParts,
-): AsyncGenerator<Status> {
+  { signal }: HearthRequest,
+  dependencies: HearthDependencies,
+): AsyncGenerator<ProgressStatus> {
   try {
-    await parts.models.describe(name);
-  } catch (problem) {
-    if (asRequestFailure(problem).kind !== "model-not-found") throw problem;
-    for await (const step of parts.transfers.pull({ name, isInsecure: false, signal })) {
-      yield writeTransferStep(step, "pull");
+    await dependencies.models.describe(name);
+  } catch (error) {
+    if (toRequestFailure(error).kind !== "model-not-found") throw error;
+    for await (const step of dependencies.transfers.pull({ name, isInsecure: false, signal })) {
+      yield writeTransferStatus(step, "pull");
     }
   }
 }
 
-function tell(step: CreatingStep): string {
+/** Uses Ollama's exact texts, which clients match. */
+function writeStatus(step: CreateStep): string {
   switch (step.step) {
     case "reading-file":
       return "parsing GGUF";
-    case "keeping-layer":
+    case "saving-layer":
       return `${step.isNew ? "creating new" : "using existing"} layer ${step.digest}`;
     case "writing-manifest":
       return "writing manifest";
   }
-}
-
-function refused(reason: string): Error {
-  return requestFailure({ kind: "request-invalid", place: "", reason });
 }

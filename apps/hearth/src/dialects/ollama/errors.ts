@@ -1,33 +1,48 @@
-import { type CallHead, jsonAnswer, textAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import { asRequestFailure, isHangUp, type RequestFailure } from "../../failures.ts";
-import type { Family } from "../../protocol.ts";
-import { type FailureWords, wordsFor } from "./map-failure.ts";
+import { type ErrorBody, errorCodeHeader } from "@hearth-and-keep/hearth-contract";
+import {
+  type BufferedResponse,
+  jsonResponse,
+  type RequestHead,
+  textResponse,
+} from "@hearth-and-keep/http-service";
+import { isClientDisconnect, toRequestFailure } from "../../failures.ts";
+import type { Protocol } from "../../protocol.ts";
+import { mapFailure } from "./map-failure.ts";
 
-export const ollamaFamily: Family = { name: "ollama", answerFailure };
+export const ollamaProtocol: Protocol = { name: "ollama", errorResponse };
 
-/** The family's error body is always one string under `error`; the cause stays in our log. */
-function answerFailure(problem: unknown, head: CallHead): WholeAnswer {
-  const failure = noteFailure(problem, head);
-  const words = describe(problem, failure, head);
-  // Paths that are not there are answered by the router of the original, which knows no JSON.
-  const isOfRouter = failure.kind === "no-such-route" || failure.kind === "method-not-allowed";
-  const answer = isOfRouter ? textAnswer(words.text) : jsonAnswer({ error: words.text });
-  return { ...answer, status: words.status, headers: { ...answer.headers, ...words.headers } };
+/** Ollama's error body is one string under `error`; `code` and its details are ours. The cause goes to the log only. */
+function errorResponse(error: unknown, head: RequestHead): BufferedResponse {
+  // The client is gone; the status is for the log.
+  if (isClientDisconnect(error)) return jsonResponse(toErrorLine(error, head), 499);
+  const failure = toRequestFailure(error);
+  head.addLogFields({ failure: failure.kind });
+  const { status, message, code, details, headers } = mapFailure(failure, head);
+  const response = isPlainText(code, head)
+    ? textResponse(message)
+    : jsonResponse({ error: message, code, ...details } satisfies ErrorBody);
+  return {
+    ...response,
+    status,
+    headers: {
+      ...response.headers,
+      ...headers,
+      ...(head.method === "HEAD" ? { [errorCodeHeader]: code } : {}),
+    },
+  };
 }
 
-/** The last object of a stream that broke; clients throw its text and wait for no `done`. */
-export function failureObject(problem: unknown, head: CallHead): { readonly error: string } {
-  return { error: describe(problem, noteFailure(problem, head), head).text };
+/** The last object of a stream that fails; clients throw its text and expect no `done` after it. */
+export function toErrorLine(error: unknown, head: RequestHead): ErrorBody | { readonly error: string } {
+  const failure = toRequestFailure(error);
+  const hasLeft = isClientDisconnect(error);
+  head.addLogFields({ failure: hasLeft ? "client-disconnected" : failure.kind });
+  if (hasLeft) return { error: "request canceled" };
+  const { message, code, details } = mapFailure(failure, head);
+  return { error: message, code, ...details };
 }
 
-function noteFailure(problem: unknown, head: CallHead): RequestFailure {
-  const failure = asRequestFailure(problem);
-  head.note({ failure: isHangUp(problem) ? "hung-up" : failure.kind });
-  return failure;
-}
-
-function describe(problem: unknown, failure: RequestFailure, head: CallHead): FailureWords {
-  // Nobody reads it any more; the status is for the log.
-  if (isHangUp(problem)) return { status: 499, text: "request canceled" };
-  return wordsFor(failure, head);
+/** Outside of the API, unknown routes get the plain text of Ollama's router. */
+function isPlainText(code: ErrorBody["code"], { path }: RequestHead): boolean {
+  return (code === "route-not-found" || code === "method-not-allowed") && !path.startsWith("/api/");
 }

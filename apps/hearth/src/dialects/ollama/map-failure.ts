@@ -1,157 +1,200 @@
-import type { CallHead } from "@hearth-and-keep/http-service";
-import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
-import { adviceFor, unreadableImage } from "../../images/image-sentences.ts";
-import { displayModelName, namePath, readModelName } from "../../models/model-name.ts";
-import { optionNamed } from "./reading/options.ts";
+import type { ErrorDetails, FailureCode } from "@hearth-and-keep/hearth-contract";
+import type { RequestHead } from "@hearth-and-keep/http-service";
+import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
+import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
+import { displayModelName, namePath, tryParseModelName } from "../../models/model-name.ts";
+import { optionNameOf } from "./read-options.ts";
 
-export type FailureWords = {
+/** `details` become fields of the error object, beside `error` and `code`. */
+export type ErrorResponse = {
   readonly status: number;
-  readonly text: string;
+  readonly message: string;
+  readonly details?: ErrorDetails;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-type Wording<Kind> = (failure: Extract<RequestFailure, { kind: Kind }>, head: CallHead) => FailureWords;
+type Mapper<Kind extends RequestFailure["kind"]> = (
+  failure: Extract<RequestFailure, { kind: Kind }>,
+  head: RequestHead,
+) => ErrorResponse;
 
-/** Texts that clients of this family look for stand here letter by letter; the others are our own. */
-export function wordsFor(failure: RequestFailure, head: CallHead): FailureWords {
-  // Each wording is found by the kind of the very failure it is given.
-  const wording = wordings[failure.kind] as Wording<RequestFailure["kind"]>;
-  return wording(failure, head);
+/** Clients of Ollama match some of its messages, so those are copied letter by letter; the others are our own. */
+export function mapFailure(
+  failure: RequestFailure,
+  head: RequestHead,
+): ErrorResponse & { readonly code: FailureCode } {
+  // The mapper is looked up by the kind of the failure it receives.
+  const map = mappers[failure.kind] as Mapper<RequestFailure["kind"]>;
+  return { ...map(failure, head), code: failure.kind };
 }
 
-const busyText = "server busy, please try again.  maximum pending requests exceeded";
-const crashText =
+const busyMessage = "server busy, please try again.  maximum pending requests exceeded";
+const crashMessage =
   "model runner has unexpectedly stopped, this may be due to resource limitations or an internal error";
 
-const wordings: { readonly [Kind in RequestFailure["kind"]]: Wording<Kind> } = {
-  "no-such-route": () => ({ status: 404, text: "404 page not found" }),
+// One mapper per code of the contract, for a failure of that kind: a code without a failure does not compile here, and
+// a failure without a code does not compile in `mapFailure`.
+const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
+  "route-not-found": () => ({ status: 404, message: "404 page not found" }),
   "method-not-allowed": ({ allowed }) => ({
     status: 405,
-    text: "405 method not allowed",
+    message: "405 method not allowed",
     headers: { allow: allowed.join(", ") },
   }),
-  "body-unreadable": ({ reason }) => bodyWords[reason],
-  "request-invalid": ({ place, reason }) => refused(place === "" ? reason : `${place} ${reason}`),
+  "body-invalid": ({ reason }) => ({ ...bodyErrors[reason], details: { reason } }),
+  "request-invalid": ({ field, reason }) => badRequest(field === "" ? reason : `${field} ${reason}`),
   "key-missing": unauthorized,
-  "key-wrong": unauthorized,
-  "keys-differ": unauthorized,
-  "site-forbidden": ({ header }) => ({ status: 403, text: `forbidden: this ${header} is not allowed` }),
-  "capability-lacking": ({ model, capability }) =>
-    refused(`${nameForCapability(model, capability)} does not support ${capability}`),
+  "key-invalid": unauthorized,
+  "keys-conflict": unauthorized,
+  "site-forbidden": ({ header }) => ({ status: 403, message: `forbidden: this ${header} is not allowed` }),
+  "capability-missing": ({ model, capability }) =>
+    badRequest(`${nameForCapability(model, capability)} does not support ${capability}`, {
+      model,
+      capability,
+    }),
   "name-invalid": ({ name }) =>
-    name === "" ? { status: 404, text: "model '' not found" } : refused("invalid model name"),
-  "digest-invalid": () => refused("invalid digest format"),
-  "model-not-found": ({ model }, { path }) => ({ status: 404, text: notFoundText(model, path) }),
+    name === "" ? { status: 404, message: "model '' not found" } : badRequest("invalid model name"),
+  "digest-invalid": () => badRequest("invalid digest format"),
+  "model-not-found": ({ model }, { path }) => ({
+    status: 404,
+    message: notFoundMessage(model, path),
+    details: { model },
+  }),
   "model-remote": ({ model }) =>
-    refused(`model ${JSON.stringify(model)} runs on its maker's machines, which this server does not call`),
+    badRequest(`model ${JSON.stringify(model)} is a cloud model; this server runs local models only`, {
+      model,
+    }),
   "blob-missing": ({ digest }, { path }) => ({
     status: path.startsWith("/api/blobs/") ? 404 : path === "/api/create" ? 400 : 500,
-    text: `blob ${JSON.stringify(digest)} not found`,
+    message: `blob ${JSON.stringify(digest)} not found`,
   }),
   "digest-mismatch": ({ expected, actual }) =>
-    refused(`digest mismatch, expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`),
-  "manifest-invalid": ({ model, reason }) => broken(`model ${JSON.stringify(model)} is damaged: ${reason}`),
+    badRequest(`digest mismatch, expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`),
+  "manifest-invalid": ({ model, reason }) =>
+    serverError(`model ${JSON.stringify(model)} is corrupt: ${reason}`, { model }),
   "model-file-invalid": ({ reason }, { path }) =>
-    path === "/api/create" ? refused(reason) : broken(`unable to load model: ${reason}`),
+    path === "/api/create" ? badRequest(reason) : serverError(`unable to load model: ${reason}`),
   "parameter-invalid": ({ parameter, reason }) =>
-    refused(`parameter ${JSON.stringify(parameter)}: ${reason}`),
-  "model-elsewhere": ({ model }) =>
-    refused(`cannot change the model '${model}': it runs on engines elsewhere`),
-  "store-read-only": () => ({ status: 403, text: "this model is in a store that is only read" }),
-  "store-full": () => ({ status: 507, text: "no space left for the model" }),
-  "store-failing": () => broken("the disk that models are kept on fails"),
-  "model-of-nothing": () => refused("neither 'from' or 'files' was specified"),
-  "file-dialect-private": ({ advice }) => refused(advice),
-  "address-forbidden": (failure) => ({ status: 403, text: explainTransferFailure(failure) }),
-  "registry-unreachable": (failure) => ({ status: 502, text: explainTransferFailure(failure) }),
-  "registry-refused": (failure) => ({ status: 502, text: explainTransferFailure(failure) }),
-  "remote-model-missing": () => broken("pull model manifest: file does not exist"),
-  "registry-answer-invalid": (failure) => ({ status: 502, text: explainTransferFailure(failure) }),
-  "transfer-damaged": () => ({ status: 502, text: "digest mismatch, file must be downloaded again" }),
-  "parameter-out-of-bounds": ({ parameter, least, most }) =>
-    refused(`option "${optionNamed(parameter)}" must be from ${least} to ${most}`),
-  "queue-full": ({ retryAfterSeconds }) => busy(busyText, retryAfterSeconds),
-  "server-stopping": () => busy("server is stopping, please try again", 5),
-  "model-invalid": ({ reason }) => broken(`unable to load model: ${reason}`),
-  "memory-lacking": ({ neededBytes }) => broken(memoryText(neededBytes)),
-  "load-timed-out": ({ seconds }) => broken(`timed out waiting for the model to load after ${seconds} s`),
-  "engine-died": () => broken(crashText),
-  "engine-hung": () => broken(crashText),
-  "grammar-too-slow": ({ seconds }) => refused(`format took more than ${seconds} s to apply`),
-  "engine-unloaded": () => busy("model was unloaded while it answered, please try again", 1),
+    badRequest(`parameter ${JSON.stringify(parameter)}: ${reason}`),
+  "model-on-remote-engine": ({ model }) =>
+    badRequest(`cannot change model '${model}': it runs on a remote engine`, { model }),
+  "store-read-only": () => ({ status: 403, message: "this model is in a read-only store" }),
+  "store-full": () => ({ status: 507, message: "no space left for the model" }),
+  "store-io-error": () => serverError("disk error in the model store"),
+  "model-source-missing": () => badRequest("neither 'from' or 'files' was specified"),
+  "file-dialect-unsupported": ({ advice }) => badRequest(advice),
+  "address-forbidden": (failure) => ({
+    status: 403,
+    message: formatTransferFailure(failure),
+    details: { host: failure.host, reason: failure.reason },
+  }),
+  "registry-unreachable": badGateway,
+  "registry-refused": badGateway,
+  "remote-model-not-found": ({ model }) => serverError("pull model manifest: file does not exist", { model }),
+  "registry-response-invalid": badGateway,
+  "transfer-corrupted": () => ({ status: 502, message: "digest mismatch, file must be downloaded again" }),
+  "parameter-out-of-range": ({ parameter, min, max }) =>
+    badRequest(`option "${optionNameOf(parameter)}" must be from ${min} to ${max}`),
+  "queue-full": ({ retryAfterSeconds }) => unavailable(busyMessage, retryAfterSeconds),
+  "server-stopping": () => unavailable("server is stopping, please try again", 5),
+  "model-invalid": ({ reason }) => serverError(`unable to load model: ${reason}`),
+  "insufficient-memory": ({ neededBytes }) =>
+    serverError(memoryMessage(neededBytes), neededBytes === null ? {} : { needed_bytes: neededBytes }),
+  "load-timed-out": ({ seconds }) =>
+    serverError(`timed out waiting for the model to load after ${seconds} s`),
+  "engine-crashed": () => serverError(crashMessage),
+  "engine-hung": () => serverError(crashMessage),
+  "grammar-too-slow": ({ seconds }) => badRequest(`applying the format took more than ${seconds} s`),
+  "engine-unloaded": () => unavailable("model was unloaded during the request, please try again", 1),
   "model-quarantined": ({ reason, retryAfterSeconds }) =>
-    busy(`model stopped too often: ${reason}`, retryAfterSeconds),
+    unavailable(`model crashed repeatedly: ${reason}`, retryAfterSeconds),
   "engines-unavailable": ({ retryAfterSeconds }) =>
-    busy("no engine that runs the model can be reached", retryAfterSeconds),
+    unavailable("none of the model's remote engines is reachable", retryAfterSeconds),
   "prompt-too-long": ({ promptTokens, contextTokens }, { path }) =>
-    refused(tooLongText(promptTokens - contextTokens, path)),
-  "template-failed": ({ reason }) => refused(`template: ${reason}`),
-  "schema-unsupported": ({ keyword, place }) =>
-    refused(`invalid JSON schema in format: ${JSON.stringify(keyword)} is not supported at "${place}"`),
-  "grammar-invalid": ({ reason }) => refused(`invalid JSON schema in format: ${reason}`),
-  "image-unreadable": () => refused(unreadableImage),
-  "not-supported": ({ feature }) => refused(`this model does not support ${feature}${adviceFor(feature)}`),
-  defect: () => broken("Cannot finish this request because of a fault in the server"),
+    badRequest(tooLongMessage(promptTokens - contextTokens, path), {
+      prompt_tokens: promptTokens,
+      context_tokens: contextTokens,
+    }),
+  "template-failed": ({ reason }) => badRequest(`template: ${reason}`),
+  "schema-unsupported": ({ keyword, location }) =>
+    badRequest(`invalid JSON schema in format: ${JSON.stringify(keyword)} is not supported at "${location}"`),
+  "grammar-invalid": ({ reason }) => badRequest(`invalid JSON schema in format: ${reason}`),
+  "image-unreadable": () => badRequest(unreadableImageMessage),
+  "not-supported": ({ feature }) =>
+    badRequest(`this model does not support ${feature}${adviceFor(feature)}`, { capability: feature }),
+  "internal-error": () => serverError("internal server error"),
 };
 
-const bodyWords = {
-  missing: refused("missing request body"),
-  malformed: refused("the request body is not valid JSON"),
-  "too-large": { status: 413, text: "the request body is too large" },
-  "missing-length": refused("the length of the request body is not valid"),
-  "cut-off": refused("unexpected EOF"),
+const bodyErrors = {
+  missing: badRequest("missing request body"),
+  malformed: badRequest("the request body is not valid JSON"),
+  "too-large": { status: 413, message: "the request body is too large" },
+  "missing-length": badRequest("invalid Content-Length"),
+  "cut-off": badRequest("unexpected EOF"),
 } as const;
 
-function refused(text: string): FailureWords {
-  return { status: 400, text };
+function badRequest(message: string, details: ErrorDetails = {}): ErrorResponse {
+  return { status: 400, message, details };
 }
 
-function broken(text: string): FailureWords {
-  return { status: 500, text };
+function serverError(message: string, details: ErrorDetails = {}): ErrorResponse {
+  return { status: 500, message, details };
 }
 
-function busy(text: string, retryAfterSeconds: number): FailureWords {
-  return { status: 503, text, headers: { "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds))) } };
+function badGateway(
+  failure: Extract<RequestFailure, { kind: `registry-${string}`; host: string }>,
+): ErrorResponse {
+  return { status: 502, message: formatTransferFailure(failure), details: { host: failure.host } };
 }
 
-/** Only a browser's own page asks the person for a password; in answer to a script it would open a window. */
-function unauthorized(_failure: RequestFailure, { headers }: CallHead): FailureWords {
-  const isPage = String(headers["accept"] ?? "").includes("text/html");
-  const challenge = isPage ? 'Basic realm="Hearth", charset="UTF-8"' : "Bearer";
-  return { status: 401, text: "unauthorized", headers: { "www-authenticate": challenge } };
+function unavailable(message: string, retryAfterSeconds: number): ErrorResponse {
+  const seconds = Math.max(1, Math.ceil(retryAfterSeconds));
+  return {
+    status: 503,
+    message,
+    details: { retry_after_seconds: seconds },
+    headers: { "retry-after": String(seconds) },
+  };
+}
+
+/** Basic only for a page load, where the browser asks for the password; for a script's request it would open a dialog. */
+function unauthorized(_failure: RequestFailure, { headers }: RequestHead): ErrorResponse {
+  const isPageLoad = String(headers["accept"] ?? "").includes("text/html");
+  const challenge = isPageLoad ? 'Basic realm="Hearth", charset="UTF-8"' : "Bearer";
+  return { status: 401, message: "unauthorized", headers: { "www-authenticate": challenge } };
 }
 
 const capabilitiesByShortName = new Set(["chat", "generate", "thinking"]);
 
-/** The original checks some abilities by the name it was given, and others by the whole name. */
+/** Ollama reports some capabilities with the name as requested, and others with the full name. */
 function nameForCapability(model: string, capability: string): string {
   if (capabilitiesByShortName.has(capability)) return JSON.stringify(model);
-  const name = readModelName(model);
+  const name = tryParseModelName(model);
   if (name === undefined) return JSON.stringify(model);
   const path = namePath(name);
   return `${path.slice(0, -1).join("/")}:${path.at(-1)}`;
 }
 
-/** Clients fetch a model by themselves when they read these words, so they stand only where that would help. */
-function notFoundText(model: string, path: string): string {
+/** Some clients pull a model when they see "try pulling it first", so it is used only where a pull would help. */
+function notFoundMessage(model: string, path: string): string {
   if (path === "/api/copy" || path === "/api/push") return `model ${JSON.stringify(model)} not found`;
   if (path === "/api/delete") return `model '${model}' not found`;
   if (path === "/api/show") return `model '${withTag(model)}' not found`;
   return `model ${JSON.stringify(model)} not found, try pulling it first`;
 }
 
-/** The original looks a name up first, and so tells it with its tag. */
+/** Ollama resolves the name first, so its message contains the tag. */
 function withTag(model: string): string {
-  const name = readModelName(model);
+  const name = tryParseModelName(model);
   return name === undefined ? model : displayModelName(name);
 }
 
-function memoryText(neededBytes: number | null): string {
+function memoryMessage(neededBytes: number | null): string {
   const need = neededBytes === null ? "" : ` (${(neededBytes / 1024 ** 3).toFixed(1)} GiB)`;
   return `model requires more system memory${need} than is available`;
 }
 
-function tooLongText(surplusTokens: number, path: string): string {
+function tooLongMessage(surplusTokens: number, path: string): string {
   return path.startsWith("/api/embed")
     ? "the input length exceeds the context length"
     : `prompt too long; exceeded max context length by ${Math.max(1, surplusTokens)} tokens`;

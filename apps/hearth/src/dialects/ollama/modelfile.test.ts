@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { parseModelfile } from "../../models/create/parse-modelfile.ts";
 import type { ModelDescription } from "../../models/metadata/describe-model.ts";
-import { requireParameters } from "../../models/metadata/model-parameters.ts";
+import { parseValidParameters } from "../../models/metadata/model-parameters.ts";
 import { writeModelfile } from "./modelfile.ts";
 
-/** Pieces that a language of quotes and lines may stumble over. */
-const pieces = [
+/** Fragments that are special in a Modelfile. */
+const fragments = [
   "a",
   "é",
   " ",
@@ -32,17 +32,17 @@ function makeRandom(seed: number): (below: number) => number {
 }
 
 function makeText(random: (below: number) => number): string {
-  const text = Array.from({ length: random(8) }, () => pieces[random(pieces.length)] ?? "").join("");
-  // The language has no way to write a line that ends like a quotation.
+  const text = Array.from({ length: random(8) }, () => fragments[random(fragments.length)] ?? "").join("");
+  // A Modelfile cannot express a text that ends with a quotation mark.
   return text.replaceAll(/"""(?=[^\S\r\n]*[\r\n])/gu, "'''");
 }
 
-test("what show writes as a Modelfile is read back as what it was, whatever its texts hold", () => {
+test("a Modelfile from show parses back to the same model, whatever its texts contain", () => {
   const random = makeRandom(6);
   for (let round = 0; round < 3000; round += 1) {
     const texts = Array.from({ length: 6 }, () => makeText(random));
     const [template = "", system = "", license = "", content = "", stop = "", other = ""] = texts;
-    const parameters = requireParameters({
+    const parameters = parseValidParameters({
       temperature: random(100) / 100,
       num_ctx: random(100_000),
       use_mmap: random(2) === 0,
@@ -64,7 +64,7 @@ test("what show writes as a Modelfile is read back as what it was, whatever its 
       system,
       licenses: [license, "MIT"],
       messages: [{ role: "user", content }],
-      parameters: Object.fromEntries(parameters.written),
+      parameters: Object.fromEntries(parameters.entries),
     });
   }
 });

@@ -1,19 +1,19 @@
 import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 
-type Written = ModelDescription["parameters"]["written"];
+type ParameterEntries = ModelDescription["parameters"]["entries"];
 
-const nameColumns = 30;
+const nameWidth = 30;
 
-/** One line for each value: its name in thirty columns, then the value, texts in quotes. */
-export function writeParameters(written: Written): string {
-  return eachValue(written)
-    .map(([name, value]) => `${name.padEnd(nameColumns)} ${quoteText(value)}`)
+/** One line per value: the name padded to thirty characters, then the value, with strings in quotes. */
+export function writeParameters(entries: ParameterEntries): string {
+  return flattenLists(entries)
+    .map(([name, value]) => `${name.padEnd(nameWidth)} ${quoteText(value)}`)
     .join("\n");
 }
 
 /**
- * What would make the model again. It is named after FROM, where the original has a path of its machine: a path is
- * nobody's business, and a name can be built from anywhere.
+ * A Modelfile that recreates the model. FROM has the model's name where Ollama writes a local path: the name works on
+ * any machine, and a path would disclose details of the server.
  */
 export function writeModelfile(model: ModelDescription): string {
   const { name, template, system, parameters, licenses, messages } = model;
@@ -23,16 +23,18 @@ export function writeModelfile(model: ModelDescription): string {
     `FROM ${name}`,
     ...(template === null ? [] : [`TEMPLATE ${quote(template)}`]),
     ...(system === null ? [] : [`SYSTEM ${quote(system)}`]),
-    ...eachValue(parameters.written).map(([key, value]) => `PARAMETER ${key} ${quote(value)}`),
+    ...flattenLists(parameters.entries).map(([key, value]) => `PARAMETER ${key} ${quote(value)}`),
     ...licenses.map((license) => `LICENSE ${quote(license)}`),
     ...messages.map(({ role, content }) => `MESSAGE ${role} ${quote(content)}`),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-/** A list has a line for each of its values. */
-function eachValue(written: Written): readonly (readonly [name: string, value: string | number | boolean])[] {
-  return written.flatMap(([name, value]) => {
+/** One entry per element of a list. */
+function flattenLists(
+  entries: ParameterEntries,
+): readonly (readonly [name: string, value: string | number | boolean])[] {
+  return entries.flatMap(([name, value]) => {
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     return values.flatMap((each) =>
       typeof each === "string" || typeof each === "number" || typeof each === "boolean"
@@ -46,7 +48,7 @@ function quoteText(value: string | number | boolean): string {
   return typeof value === "string" ? `"${value}"` : String(value);
 }
 
-/** Quotes stand only where a text would not be read back without them. */
+/** Quotes only text that could not be parsed back without quotes. */
 function quote(value: string | number | boolean): string {
   const text = String(value);
   if (!/[\r\n"]|^\s|\s$/u.test(text)) return text;

@@ -1,25 +1,28 @@
-import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import type { ModelSummary } from "../../models/metadata/describe-model.ts";
 import type { RunningModel } from "../../scheduling/running-models.ts";
 import { requireName } from "./resolve-model.ts";
 import type { CopyBody, DeleteBody } from "./schema.ts";
-import { digestNamed, unloadUnnamed } from "./unload-orphans.ts";
+import { digestOfName, unloadOrphan } from "./unload-orphans.ts";
 import { bareDigest, writeDetails } from "./write-model.ts";
 
-export { answerShow } from "./show.ts";
+export { handleShow } from "./show.ts";
 
-/** How long answers of a deleted model may go on. */
+/** How long running generations of a deleted model may continue. */
 const deleteGraceSeconds = 5;
-/** Go's longest duration, which clients take for "for ever" in a date. */
-const forEverMilliseconds = 2 ** 63 / 1e6;
+/** Go's longest duration, which clients show as "forever". */
+const foreverMilliseconds = 2 ** 63 / 1e6;
 
-export async function answerTags(_call: HearthCall, { models }: HearthParts): Promise<Answer> {
+export async function handleTags(
+  _request: HearthRequest,
+  { models }: HearthDependencies,
+): Promise<HttpResponse> {
   const listing = await models.list();
-  return jsonAnswer({ models: listing.models.map(writeListed) });
+  return jsonResponse({ models: listing.models.map(writeSummary) });
 }
 
-function writeListed(summary: ModelSummary) {
+function writeSummary(summary: ModelSummary) {
   const { name, modifiedAt, bytes, digest, trainedContextTokens, embeddingLength, capabilities } = summary;
   return {
     name,
@@ -36,21 +39,24 @@ function writeListed(summary: ModelSummary) {
   };
 }
 
-export async function answerPs(_call: HearthCall, { models, scheduler }: HearthParts): Promise<Answer> {
+export async function handlePs(
+  _request: HearthRequest,
+  { models, scheduler }: HearthDependencies,
+): Promise<HttpResponse> {
   const listing = await models.list();
   const byDigest = new Map<string, ModelSummary>();
   for (const summary of listing.models) {
     if (!byDigest.has(summary.digest)) byDigest.set(summary.digest, summary);
   }
   const running = scheduler.running().toSorted((one, other) => expiryOf(other) - expiryOf(one));
-  return jsonAnswer({ models: running.map((each) => writeRunning(each, byDigest.get(each.key))) });
+  return jsonResponse({ models: running.map((each) => writeRunning(each, byDigest.get(each.key))) });
 }
 
 function expiryOf({ expiresAt }: RunningModel): number {
-  return expiresAt === "never" ? Date.now() + forEverMilliseconds : expiresAt.getTime();
+  return expiresAt === "never" ? Date.now() + foreverMilliseconds : expiresAt.getTime();
 }
 
-/** A model whose name was given to another since it was loaded still takes memory, so it is shown by its digest. */
+/** A loaded model whose name now points to another one still uses memory, so it is shown by its digest. */
 function writeRunning(running: RunningModel, summary: ModelSummary | undefined) {
   const digest = bareDigest(running.key);
   const name = summary?.name ?? digest.slice(0, 12);
@@ -66,21 +72,24 @@ function writeRunning(running: RunningModel, summary: ModelSummary | undefined) 
   };
 }
 
-export async function answerCopy(
-  { body: { source, destination } }: HearthCall<CopyBody>,
-  parts: HearthParts,
-): Promise<Answer> {
-  const before = await digestNamed(destination, parts);
-  await parts.models.copy(source, destination);
-  await unloadUnnamed(before, parts);
+export async function handleCopy(
+  { body: { source, destination } }: HearthRequest<CopyBody>,
+  dependencies: HearthDependencies,
+): Promise<HttpResponse> {
+  const previousDigest = await digestOfName(destination, dependencies);
+  await dependencies.models.copy(source, destination);
+  await unloadOrphan(previousDigest, dependencies);
   return { status: 200 };
 }
 
-/** The name goes first, so that nobody loads the model again; then it leaves the memory, unless another name has it. */
-export async function answerDelete(call: HearthCall<DeleteBody>, parts: HearthParts): Promise<Answer> {
-  const name = requireName(call.body);
-  const digest = await digestNamed(name, parts);
-  await parts.models.remove(name);
-  await unloadUnnamed(digest, parts, { graceSeconds: deleteGraceSeconds });
+/** Deletes the name first, so that no request loads the model again, and then unloads the model if it is orphaned. */
+export async function handleDelete(
+  request: HearthRequest<DeleteBody>,
+  dependencies: HearthDependencies,
+): Promise<HttpResponse> {
+  const name = requireName(request.body);
+  const digest = await digestOfName(name, dependencies);
+  await dependencies.models.remove(name);
+  await unloadOrphan(digest, dependencies, { graceSeconds: deleteGraceSeconds });
   return { status: 200 };
 }

@@ -1,12 +1,12 @@
-import { requestFailure } from "../../failures.ts";
+import { invalidField, requestFailure } from "../../failures.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import type { Capability } from "../../models/metadata/capabilities.ts";
 import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 
 type Named = { readonly model?: string | null; readonly name?: string | null };
 
-/** The model as it was asked for: its name comes back in the answer as the client wrote it. */
-export type AskedModel = { readonly requestedName: string; readonly model: ModelDescription };
+/** A model with its name as it appears in the request, which the response repeats. */
+export type ResolvedModel = { readonly requestedName: string; readonly model: ModelDescription };
 
 export function nameOf({ model, name }: Named): string {
   return model || name || "";
@@ -15,19 +15,19 @@ export function nameOf({ model, name }: Named): string {
 export function requireName(named: Named): string {
   const name = nameOf(named);
   if (name !== "") return name;
-  throw requestFailure({ kind: "request-invalid", place: "model", reason: "is required" });
+  throw invalidField("model", "is required");
 }
 
-export async function findAsked(models: Catalog, requestedName: string): Promise<AskedModel> {
+export async function resolveModel(models: Catalog, requestedName: string): Promise<ResolvedModel> {
   return { requestedName, model: await models.describe(requestedName) };
 }
 
-/** What the model must be able to do, and what the refusal calls it. */
-export function requireAbility(
-  { model, requestedName }: AskedModel,
-  ability: Capability,
-  inWords: string = ability,
+/** `label` is the name of the capability in the error, as Ollama writes it. */
+export function requireCapability(
+  { model, requestedName }: ResolvedModel,
+  capability: Capability,
+  label: string = capability,
 ): void {
-  if (model.capabilities.includes(ability)) return;
-  throw requestFailure({ kind: "capability-lacking", model: requestedName, capability: inWords });
+  if (model.capabilities.includes(capability)) return;
+  throw requestFailure({ kind: "capability-missing", model: requestedName, capability: label });
 }

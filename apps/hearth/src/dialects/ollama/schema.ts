@@ -1,25 +1,25 @@
 import { type Static, type TSchema, Type } from "typebox";
 
-/** Go takes null for "not there", so clients of this family send it. */
+/** Ollama treats null as absent, so clients send it. */
 function orNull<Schema extends TSchema>(schema: Schema) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }
 
-/** The body's own limit is the smaller one; this only says that there is one. */
+/** The limit on request bodies, so the body limit is always reached first. */
 const text = Type.String({ maxLength: 67_108_864 });
 const modelName = Type.String({ maxLength: 1024 });
 const flag = orNull(Type.Boolean());
 
-/** Some clients say `name` where others say `model`. */
+/** Some clients send `name` instead of `model`. */
 const named = { model: orNull(modelName), name: orNull(modelName) };
 
-/** Keys that nobody knows are no mistake here, and wrong types are refused in the family's own words. */
+/** Unknown keys are allowed, and wrong types are rejected with Ollama's own texts. */
 const options = orNull(
-  // The table in reading/options.ts is what checks the values.
+  // The values are checked in read-options.ts.
   Type.Record(Type.String({ maxLength: 256 }), Type.Unknown(), { maxProperties: 256 }),
 );
 
-/** Seconds, or a text as in "1h30m". */
+/** Seconds, or a duration such as "1h30m". */
 const keepAlive = orNull(
   Type.Union([Type.Number({ minimum: -1e12, maximum: 1e12 }), Type.String({ maxLength: 64 })]),
 );
@@ -28,7 +28,7 @@ const toolCall = Type.Object({
   id: orNull(Type.String({ maxLength: 256 })),
   function: Type.Object({
     name: Type.String({ maxLength: 256 }),
-    // An object, or its JSON text, or nothing: read-messages.ts tells them apart.
+    // An object, its JSON text, or nothing. Checked in generation/read-messages.ts.
     arguments: Type.Optional(Type.Unknown()),
   }),
 });
@@ -50,16 +50,16 @@ const tool = Type.Object({
   function: Type.Object({
     name: Type.String({ maxLength: 256 }),
     description: orNull(text),
-    // A JSON Schema, which goes to the model's template as it came.
+    // A JSON Schema, passed to the model's template unchanged.
     parameters: Type.Optional(Type.Unknown()),
   }),
 });
 
-/** What generate and chat have in common. */
+/** The fields shared by generate and chat. */
 const generation = {
   ...named,
   stream: flag,
-  // "json", or a JSON Schema: reading/format.ts tells them apart.
+  // "json" or a JSON Schema. Checked in generation/read-format.ts.
   format: Type.Optional(Type.Unknown()),
   options,
   keep_alive: keepAlive,
@@ -121,7 +121,7 @@ export type DeleteBody = Static<typeof deleteRequest>;
 export const transferRequest = Type.Object({ ...named, insecure: flag, stream: flag });
 export type TransferBody = Static<typeof transferRequest>;
 
-/** Digests of uploaded blobs by the names of their files. */
+/** Digests of uploaded blobs by file name. */
 const files = orNull(
   Type.Record(Type.String({ maxLength: 1024 }), Type.String({ maxLength: 128 }), { maxProperties: 4096 }),
 );

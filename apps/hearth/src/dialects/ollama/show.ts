@@ -1,6 +1,6 @@
 import type { ModelFile } from "@hearth-and-keep/gguf";
-import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 import { type FlatValue, flattenMetadata } from "../../models/metadata/flatten-metadata.ts";
 import { writeModelfile, writeParameters } from "./modelfile.ts";
@@ -8,23 +8,26 @@ import { requireName } from "./resolve-model.ts";
 import type { ShowBody } from "./schema.ts";
 import { writeDetails } from "./write-model.ts";
 
-/** Told elsewhere in the same answer. */
-const leftOut = new Set(["general.name", "tokenizer.chat_template"]);
+/** Available elsewhere in the same response. */
+const omittedKeys = new Set(["general.name", "tokenizer.chat_template"]);
 
-export async function answerShow(call: HearthCall<ShowBody>, { models }: HearthParts): Promise<Answer> {
-  const name = requireName(call.body);
+export async function handleShow(
+  request: HearthRequest<ShowBody>,
+  { models }: HearthDependencies,
+): Promise<HttpResponse> {
+  const name = requireName(request.body);
   const model = await models.describe(name);
   const file = await models.inspect(name);
   const projector = await models.inspectProjector(name);
-  const isVerbose = call.body.verbose === true;
-  const facts = flattenMetadata(file.metadata, isVerbose);
-  return jsonAnswer({
-    ...writeShown(model, file, writeFacts(facts, { call, name, file })),
+  const isVerbose = request.body.verbose === true;
+  const metadata = flattenMetadata(file.metadata, isVerbose);
+  return jsonResponse({
+    ...writeModel(model, file, writeModelInfo(metadata, { request, name, file })),
     ...(projector === undefined ? {} : { projector_info: writeProjector(projector, isVerbose) }),
   });
 }
 
-function writeShown(
+function writeModel(
   model: ModelDescription,
   file: ModelFile,
   modelInfo: Readonly<Record<string, FlatValue>>,
@@ -33,8 +36,8 @@ function writeShown(
   return {
     ...(licenses.length === 0 ? {} : { license: licenses.join("\n") }),
     modelfile: writeModelfile(model),
-    ...(parameters.written.length === 0 ? {} : { parameters: writeParameters(parameters.written) }),
-    // Without a template of Ollama's the model file's own is what renders, so it is what is shown.
+    ...(parameters.entries.length === 0 ? {} : { parameters: writeParameters(parameters.entries) }),
+    // Models without an Ollama template are rendered with the one in the model file.
     template: template ?? chatTemplate ?? "",
     ...(system === null ? {} : { system }),
     details: writeDetails(model.details),
@@ -46,28 +49,28 @@ function writeShown(
   };
 }
 
-type FactParts = {
-  readonly call: HearthCall<ShowBody>;
+type ModelInfoContext = {
+  readonly request: HearthRequest<ShowBody>;
   readonly name: string;
   readonly file: ModelFile;
 };
 
 function writeProjector(file: ModelFile, isVerbose: boolean): Readonly<Record<string, FlatValue>> {
-  const facts = flattenMetadata(file.metadata, isVerbose);
-  return { ...Object.fromEntries(facts), "general.parameter_count": file.parameterCount };
+  const metadata = flattenMetadata(file.metadata, isVerbose);
+  return { ...Object.fromEntries(metadata), "general.parameter_count": file.parameterCount };
 }
 
-/** Sorted by name. VS Code's chat lists models by `general.basename`, so it is given the name it asked for. */
-function writeFacts(
-  facts: ReadonlyMap<string, FlatValue>,
-  { call, name, file }: FactParts,
+/** Sorted by key. VS Code's chat shows `general.basename` as the model's name, so it gets the requested name. */
+function writeModelInfo(
+  metadata: ReadonlyMap<string, FlatValue>,
+  { request, name, file }: ModelInfoContext,
 ): Readonly<Record<string, FlatValue>> {
-  const isCopilot = String(call.headers["user-agent"] ?? "").startsWith("GitHubCopilotChat/");
+  const isCopilot = String(request.headers["user-agent"] ?? "").startsWith("GitHubCopilotChat/");
   const all = new Map<string, FlatValue>([
-    ...facts,
+    ...metadata,
     ["general.parameter_count", file.parameterCount],
     ...(isCopilot ? [["general.basename", name] as const] : []),
   ]);
-  const kept = [...all].filter(([key]) => !leftOut.has(key));
-  return Object.fromEntries(kept.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  const entries = [...all].filter(([key]) => !omittedKeys.has(key));
+  return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }

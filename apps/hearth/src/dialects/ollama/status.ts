@@ -1,33 +1,40 @@
 /**
  * @module
- * The local-runner family: what clients of Ollama's REST API send and expect, translated to and from our own words.
- * Promises the shapes those clients parse, byte for byte where they compare bytes.
- * Imported by `routes.ts` and `server.ts`; the other dialects never see it.
+ * The Ollama API: generation, embeddings, model management and transfers. Requests and responses have the shapes that
+ * Ollama's clients parse, byte for byte where clients compare bytes; `fixtures/` holds responses of a real Ollama.
+ * Imported by `routes.ts` and `server.ts`.
  */
-import { type Answer, jsonAnswer, textAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import {
+  type BufferedResponse,
+  type HttpResponse,
+  jsonResponse,
+  textResponse,
+} from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 
 /**
- * The level of Ollama's API this family follows. Clients compare it with the level they need
- * (VS Code's chat asks for 0.6.4 and splits it on dots), so it is not our own version.
+ * The version of Ollama whose API this dialect follows. Clients compare it with the version they require
+ * (VS Code's chat needs 0.6.4 and splits it at the dots), so it is not Hearth's own version.
  */
-const apiLevel = "0.32.1";
+const apiVersion = "0.32.1";
 
-/** Clients probe `HEAD /` to see whether a server is there, and some compare the text. */
-export function answerRoot(): WholeAnswer {
-  return textAnswer("Ollama is running");
+/** Clients probe `HEAD /` to check that a server is running, and some compare the text. */
+export function handleRoot(): BufferedResponse {
+  return textResponse("Ollama is running");
 }
 
-export function answerVersion(): Answer {
-  return jsonAnswer({ version: apiLevel });
+export function handleVersion(): HttpResponse {
+  return jsonResponse({ version: apiVersion });
 }
 
-/** There is no cloud behind this server, and nothing turns one on. */
-export function answerStatus(): Answer {
-  return jsonAnswer({ cloud: { disabled: true, source: "none" } });
+/** Hearth has no cloud models. */
+export function handleStatus(): HttpResponse {
+  return jsonResponse({ cloud: { disabled: true, source: "none" } });
 }
 
-/** Whether a balancer may send more: no longer once the server was asked to end. */
-export function answerReady(_call: HearthCall, { isDraining }: HearthParts): Answer {
-  return isDraining?.() === true ? jsonAnswer({ status: "draining" }, 503) : jsonAnswer({ status: "ready" });
+/** For load balancers: 503 once the server has received a stop signal. */
+export function handleReady(_request: HearthRequest, { isDraining }: HearthDependencies): HttpResponse {
+  return isDraining?.() === true
+    ? jsonResponse({ status: "draining" }, 503)
+    : jsonResponse({ status: "ready" });
 }

@@ -1,24 +1,24 @@
 import type { TransferProgress } from "../../models/transfers/transfer.ts";
 import { bareDigest } from "./write-model.ts";
 
-/** One object of a progress; programs show a bar of those with a digest. */
-export type Status = {
+/** One progress object. Clients show a progress bar for those with a digest. */
+export type ProgressStatus = {
   readonly status: string;
   readonly digest?: string;
   readonly total?: number;
   readonly completed?: number;
 };
 
-const shownDigits = 12;
+const shortDigestLength = 12;
 
-/** In the words that programs of this family look for. */
-export function writeTransferStep(step: TransferProgress, direction: "pull" | "push"): Status {
+/** Uses Ollama's exact texts, which clients match. */
+export function writeTransferStatus(step: TransferProgress, direction: "pull" | "push"): ProgressStatus {
   switch (step.step) {
     case "reading-manifest":
       return { status: direction === "pull" ? "pulling manifest" : "retrieving manifest" };
-    case "moving-layer":
+    case "transferring-layer":
       return {
-        status: `${direction}ing ${bareDigest(step.digest).slice(0, shownDigits)}`,
+        status: `${direction}ing ${bareDigest(step.digest).slice(0, shortDigestLength)}`,
         digest: step.digest,
         total: step.totalBytes,
         ...(step.completedBytes === undefined ? {} : { completed: step.completedBytes }),
@@ -27,7 +27,7 @@ export function writeTransferStep(step: TransferProgress, direction: "pull" | "p
       return { status: "verifying sha256 digest" };
     case "writing-manifest":
       return { status: direction === "pull" ? "writing manifest" : "pushing manifest" };
-    case "removing-unused":
+    case "removing-unused-blobs":
       return { status: "removing unused layers" };
   }
 }

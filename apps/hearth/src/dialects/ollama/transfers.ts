@@ -1,29 +1,36 @@
-import type { Answer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../dependencies.ts";
-import { answerProgress } from "./answer-progress.ts";
+import type { HttpResponse } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
+import { progressResponse } from "./progress-response.ts";
 import { requireName } from "./resolve-model.ts";
 import type { TransferBody } from "./schema.ts";
-import { type Status, writeTransferStep } from "./transfer-status.ts";
-import { digestNamed, unloadUnnamed } from "./unload-orphans.ts";
+import { type ProgressStatus, writeTransferStatus } from "./transfer-status.ts";
+import { digestOfName, unloadOrphan } from "./unload-orphans.ts";
 
-export async function answerPull(call: HearthCall<TransferBody>, parts: HearthParts): Promise<Answer> {
-  return answerProgress(call, move(call, parts, "pull"));
+export async function handlePull(
+  request: HearthRequest<TransferBody>,
+  dependencies: HearthDependencies,
+): Promise<HttpResponse> {
+  return progressResponse(request, transfer(request, dependencies, "pull"));
 }
 
-export async function answerPush(call: HearthCall<TransferBody>, parts: HearthParts): Promise<Answer> {
-  return answerProgress(call, move(call, parts, "push"));
+export async function handlePush(
+  request: HearthRequest<TransferBody>,
+  dependencies: HearthDependencies,
+): Promise<HttpResponse> {
+  return progressResponse(request, transfer(request, dependencies, "push"));
 }
 
-async function* move(
-  { body, signal, note }: HearthCall<TransferBody>,
-  parts: HearthParts,
+async function* transfer(
+  { body, signal, addLogFields }: HearthRequest<TransferBody>,
+  dependencies: HearthDependencies,
   direction: "pull" | "push",
-): AsyncGenerator<Status> {
+): AsyncGenerator<ProgressStatus> {
   const name = requireName(body);
-  note({ model: name });
-  const wish = { name, isInsecure: body.insecure === true, signal };
-  const before = direction === "pull" ? await digestNamed(name, parts) : undefined;
-  for await (const step of parts.transfers[direction](wish)) yield writeTransferStep(step, direction);
-  await unloadUnnamed(before, parts);
+  addLogFields({ model: name });
+  const options = { name, isInsecure: body.insecure === true, signal };
+  const previousDigest = direction === "pull" ? await digestOfName(name, dependencies) : undefined;
+  for await (const step of dependencies.transfers[direction](options))
+    yield writeTransferStatus(step, direction);
+  await unloadOrphan(previousDigest, dependencies);
   yield { status: "success" };
 }

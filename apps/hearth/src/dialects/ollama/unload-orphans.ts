@@ -1,32 +1,32 @@
-import type { HearthParts } from "../../dependencies.ts";
-import { displayModelName, readModelName } from "../../models/model-name.ts";
+import type { HearthDependencies } from "../../dependencies.ts";
+import { displayModelName, tryParseModelName } from "../../models/model-name.ts";
 
-type NamingParts = Pick<HearthParts, "models" | "scheduler">;
+type OrphanDependencies = Pick<HearthDependencies, "models" | "scheduler">;
 
-/** From the list, because a damaged model has a name too. */
-export async function digestNamed(
+/** Looked up in the list, because damaged models have names too. */
+export async function digestOfName(
   text: string,
-  { models }: Pick<NamingParts, "models">,
+  { models }: Pick<OrphanDependencies, "models">,
 ): Promise<string | undefined> {
-  const name = readModelName(text);
+  const name = tryParseModelName(text);
   if (name === undefined) return undefined;
-  const wanted = displayModelName(name).toLowerCase();
+  const displayName = displayModelName(name).toLowerCase();
   const listing = await models.list();
-  return listing.models.find((summary) => summary.name.toLowerCase() === wanted)?.digest;
+  return listing.models.find((summary) => summary.name.toLowerCase() === displayName)?.digest;
 }
 
 /**
- * What a name led to before it was changed leaves the memory, unless another name has it: nobody could ask for it or
- * stop it any more. Without a grace its last answer is finished first, and nobody waits for that.
+ * Unloads the model that a name pointed to before it changed, unless another name still does: no request could use or
+ * unload it any more. With `force` this waits; otherwise running generations finish in the background.
  */
-export async function unloadUnnamed(
+export async function unloadOrphan(
   digest: string | undefined,
-  { models, scheduler }: NamingParts,
+  { models, scheduler }: OrphanDependencies,
   force?: { readonly graceSeconds: number },
 ): Promise<void> {
   if (digest === undefined) return;
-  const { models: left } = await models.list();
-  if (left.some((other) => other.digest === digest)) return;
-  const leaving = scheduler.unload(digest, force);
-  if (force !== undefined) await leaving;
+  const { models: remaining } = await models.list();
+  if (remaining.some((other) => other.digest === digest)) return;
+  const unloaded = scheduler.unload(digest, force);
+  if (force !== undefined) await unloaded;
 }

@@ -1,6 +1,6 @@
 import type { ModelDetails } from "../../models/metadata/describe-model.ts";
 
-/** Clients cut a digest to its first characters, so it comes without the name of its algorithm. */
+/** Without the `sha256:` prefix, because clients show the first characters of a digest. */
 export function bareDigest(digest: string): string {
   return digest.replace(/^sha256:/u, "");
 }

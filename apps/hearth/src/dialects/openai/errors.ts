@@ -1,16 +1,16 @@
 /**
  * @module
- * The chat-completions family, OpenAI's: its requests into our words, our events and failures into its own.
- * Promises one final chunk or one error on every stream, tool calls numbered from zero without gaps, and the
- * codes that clients and gateways decide on. Knows nothing of the other families.
- * Imported by `routes.ts` and `server.ts`.
+ * The OpenAI API: chat completions, completions, responses, embeddings and models. Each endpoint folder translates
+ * requests in `read-request.ts` and generation events in `write-response.ts` and `stream-events.ts`.
+ * Every stream ends with exactly one final chunk or one error, tool calls are numbered from zero without gaps, and
+ * errors carry the codes that clients and gateways branch on. Imported by `routes.ts` and `server.ts`.
  */
-import { type CallHead, jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import { asRequestFailure } from "../../failures.ts";
-import type { Family } from "../../protocol.ts";
-import { tellFailure } from "./map-failure.ts";
+import { type BufferedResponse, jsonResponse, type RequestHead } from "@hearth-and-keep/http-service";
+import { toRequestFailure } from "../../failures.ts";
+import type { Protocol } from "../../protocol.ts";
+import { mapFailure } from "./map-failure.ts";
 
-/** What this family's clients find under `error`. */
+/** The `error` object of a response. */
 type WireError = {
   readonly message: string;
   readonly type: "invalid_request_error" | "server_error";
@@ -24,19 +24,19 @@ export type WireFailure = {
   readonly error: WireError;
 };
 
-export const openaiFamily: Family = { name: "openai", answerFailure };
+export const openaiProtocol: Protocol = { name: "openai", errorResponse };
 
-function answerFailure(problem: unknown, head: CallHead): WholeAnswer {
-  const { status, headers, error } = wireFailureOf(problem, head);
-  const answer = jsonAnswer({ error }, status);
-  return { ...answer, headers: { ...answer.headers, ...headers } };
+function errorResponse(error: unknown, head: RequestHead): BufferedResponse {
+  const mapped = mapError(error, head);
+  const response = jsonResponse({ error: mapped.error }, mapped.status);
+  return { ...response, headers: { ...response.headers, ...mapped.headers } };
 }
 
-/** Names the problem for the client, and for the log by its kind. */
-export function wireFailureOf(problem: unknown, head: Pick<CallHead, "note" | "requestId">): WireFailure {
-  const failure = asRequestFailure(problem);
-  head.note({ failure: failure.kind });
-  const { status, message, code, param, headers } = tellFailure(failure, head.requestId);
+/** Maps an error to its wire format, and logs its kind. */
+export function mapError(error: unknown, head: Pick<RequestHead, "addLogFields" | "requestId">): WireFailure {
+  const failure = toRequestFailure(error);
+  head.addLogFields({ failure: failure.kind });
+  const { status, message, code, param, headers } = mapFailure(failure, head.requestId);
   const type = status < 500 ? "invalid_request_error" : "server_error";
   return {
     status,

@@ -1,10 +1,10 @@
-import { explainTransferFailure, type RequestFailure } from "../../failures.ts";
-import type { SamplingWishes } from "../../generation/sampling.ts";
-import { adviceFor, unreadableImage } from "../../images/image-sentences.ts";
+import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
+import type { SamplingOptions } from "../../generation/sampling.ts";
+import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
 import type { TransferFailure } from "../../models/model-failure.ts";
 
-/** A failure in this family's words. */
-export type ToldFailure = {
+/** The parts of an OpenAI error that depend on the failure. */
+export type ErrorResponse = {
   readonly status: number;
   readonly message: string;
   readonly code?: string;
@@ -12,148 +12,152 @@ export type ToldFailure = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-export function tellFailure(failure: RequestFailure, requestId: string): ToldFailure {
-  // The table's entry for a kind takes the failure of that kind, which the compiler cannot follow through an index.
-  const tell = sentences[failure.kind] as (failure: RequestFailure, requestId: string) => ToldFailure;
-  return tell(failure, requestId);
+export function mapFailure(failure: RequestFailure, requestId: string): ErrorResponse {
+  // Each mapper takes the failure of its own kind, which the compiler cannot follow through an index.
+  const map = mappers[failure.kind] as (failure: RequestFailure, requestId: string) => ErrorResponse;
+  return map(failure, requestId);
 }
 
-type Sentences = {
+type Mappers = {
   readonly [Kind in RequestFailure["kind"]]: (
     failure: Extract<RequestFailure, { kind: Kind }>,
     requestId: string,
-  ) => ToldFailure;
+  ) => ErrorResponse;
 };
 
-/** One entry for each kind: a new failure does not compile until it has one. */
-const sentences: Sentences = {
-  "no-such-route": () => ({ status: 404, code: "unknown_url", message: "Cannot find anything at this URL" }),
+/** One entry per kind: a new failure does not compile until it is mapped. */
+const mappers: Mappers = {
+  "route-not-found": () => ({ status: 404, code: "unknown_url", message: "Unknown request URL" }),
   "method-not-allowed": ({ allowed }) => ({
     status: 405,
     code: "method_not_allowed",
-    message: `Cannot use this method here; use ${allowed.join(" or ")}`,
+    message: `Method not allowed; use ${allowed.join(" or ")}`,
     headers: { allow: allowed.join(", ") },
   }),
-  "body-unreadable": ({ reason }) => ({ ...bodyProblems[reason] }),
-  "request-invalid": ({ place, reason }) => invalid(place, reason),
-  "key-missing": () => wrongKey("Cannot answer without an API key; send it as a Bearer token"),
-  "key-wrong": () => wrongKey("Cannot accept this API key"),
-  "keys-differ": () => wrongKey("Cannot tell which of two different API keys counts; send one"),
+  "body-invalid": ({ reason }) => ({ ...bodyErrors[reason] }),
+  "request-invalid": ({ field, reason }) => invalid(field, reason),
+  "key-missing": () => unauthorized('Missing API key; send it as "Authorization: Bearer <key>"'),
+  "key-invalid": () => unauthorized("Incorrect API key"),
+  "keys-conflict": () => unauthorized("The request contains two different API keys; send only one"),
   "site-forbidden": ({ header }) => ({
     status: 403,
     code: "forbidden",
-    message: `Cannot answer a request with this "${header}" header`,
+    message: `The value of the "${header}" header is not allowed`,
   }),
-  "capability-lacking": ({ model, capability }) => ({
+  "capability-missing": ({ model, capability }) => ({
     status: 400,
     code: "unsupported_capability",
     message: `The model "${model}" does not support ${capability}${adviceFor(capability)}`,
   }),
-  "parameter-out-of-bounds": ({ parameter, least, most }) =>
-    invalid(wireNames[parameter], `must be from ${least} to ${most}`),
-  "name-invalid": ({ name }) => unknownModel(name),
-  "model-not-found": ({ model }) => unknownModel(model),
+  "parameter-out-of-range": ({ parameter, min, max }) =>
+    invalid(wireNames[parameter], `must be between ${min} and ${max}`),
+  "name-invalid": ({ name }) => modelNotFound(name),
+  "model-not-found": ({ model }) => modelNotFound(model),
   "model-remote": ({ model }) =>
-    invalid("model", `names "${model}", a model on other machines, which this server does not call`),
-  "digest-invalid": ({ digest }) => invalid("", `the digest "${digest}" is not valid`),
-  "parameter-invalid": ({ parameter, reason }) => invalid(parameter, `cannot be used: ${reason}`),
-  "model-elsewhere": ({ model }) => ({
+    invalid("model", `is "${model}", which is hosted by its vendor; this server runs local models only`),
+  "digest-invalid": ({ digest }) => invalid("", `contains the invalid digest "${digest}"`),
+  "parameter-invalid": ({ parameter, reason }) => invalid(parameter, `is invalid: ${reason}`),
+  "model-on-remote-engine": ({ model }) => ({
     status: 409,
-    message: `Cannot change the model "${model}": it runs on engines elsewhere`,
+    message: `Cannot change the model "${model}": it runs on a remote engine`,
   }),
-  "blob-missing": () => brokenModel("a part of it is missing"),
-  "digest-mismatch": () => brokenModel("a part of it was changed"),
-  "manifest-invalid": ({ reason }) => brokenModel(reason),
-  "model-file-invalid": ({ reason }) => brokenModel(reason),
-  "model-invalid": ({ reason }) => brokenModel(reason),
-  "store-read-only": () => ({ status: 403, message: "Cannot change a store that is only read" }),
+  "blob-missing": () => damagedModel("one of its files is missing"),
+  "digest-mismatch": () => damagedModel("one of its files is corrupted"),
+  "manifest-invalid": ({ reason }) => damagedModel(reason),
+  "model-file-invalid": ({ reason }) => damagedModel(reason),
+  "model-invalid": ({ reason }) => damagedModel(reason),
+  "store-read-only": () => ({ status: 403, message: "The model store is read-only" }),
   "store-full": () => ({
     status: 507,
-    message: "Cannot write: the store's disk is full",
-    headers: failsAgain,
+    message: "The model store's disk is full",
+    headers: doNotRetry,
   }),
-  "store-failing": () => ({
+  "store-io-error": () => ({
     status: 500,
-    message: "Cannot read or write: the store's disk fails",
-    headers: failsAgain,
+    message: "The model store's disk reports I/O errors",
+    headers: doNotRetry,
   }),
-  "model-of-nothing": () => invalid("", "Cannot make a model of nothing"),
-  "file-dialect-private": ({ advice }) => brokenModel(advice),
-  "address-forbidden": (failure) => ({ status: 403, message: explainTransferFailure(failure) }),
-  "registry-unreachable": registryTrouble,
-  "registry-refused": registryTrouble,
-  "remote-model-missing": ({ model }) => unknownModel(model),
-  "registry-answer-invalid": registryTrouble,
-  "transfer-damaged": registryTrouble,
+  "model-source-missing": () => invalid("", "names no source for the model"),
+  "file-dialect-unsupported": ({ advice }) => damagedModel(advice),
+  "address-forbidden": (failure) => ({ status: 403, message: formatTransferFailure(failure) }),
+  "registry-unreachable": registryError,
+  "registry-refused": registryError,
+  "remote-model-not-found": ({ model }) => modelNotFound(model),
+  "registry-response-invalid": registryError,
+  "transfer-corrupted": registryError,
   "queue-full": ({ waiting, retryAfterSeconds }) =>
-    later("overloaded", `Cannot queue: ${waiting} requests are waiting`, retryAfterSeconds),
-  "server-stopping": () => later("overloaded", "Cannot answer: the server is stopping", 5),
-  "engine-unloaded": () => later("overloaded", "Cannot finish: the model was unloaded", 1),
+    retryLater("overloaded", `The queue is full: ${waiting} requests are waiting`, retryAfterSeconds),
+  "server-stopping": () => retryLater("overloaded", "The server is shutting down", 5),
+  "engine-unloaded": () => retryLater("overloaded", "The model was unloaded while it was generating", 1),
   "model-quarantined": ({ retryAfterSeconds }) =>
-    later("model_unavailable", "Cannot load the model again so soon after it failed", retryAfterSeconds),
+    retryLater(
+      "model_unavailable",
+      "The model failed to load repeatedly and is temporarily disabled",
+      retryAfterSeconds,
+    ),
   "engines-unavailable": ({ retryAfterSeconds }) =>
-    later("model_unavailable", "Cannot reach any engine that runs the model", retryAfterSeconds),
-  "memory-lacking": () => ({
+    retryLater("model_unavailable", "No engine that runs the model is reachable", retryAfterSeconds),
+  "insufficient-memory": () => ({
     status: 500,
     code: "insufficient_memory",
-    message: "Cannot load the model: it needs more memory than the server may use",
-    headers: failsAgain,
+    message: "Cannot load the model: it requires more memory than the server may use",
+    headers: doNotRetry,
   }),
   "load-timed-out": ({ seconds }) => ({
     status: 500,
-    message: `Cannot load the model within ${seconds} seconds`,
-    headers: failsAgain,
+    message: `Loading the model timed out after ${seconds} seconds`,
+    headers: doNotRetry,
   }),
-  "engine-died": () => ({
+  "engine-crashed": () => ({
     status: 500,
     code: "engine_stopped",
-    message: "Cannot finish: the engine stopped",
+    message: "The engine stopped while generating",
   }),
-  "engine-hung": () => ({ status: 500, code: "engine_stopped", message: "Cannot finish: the engine hung" }),
+  "engine-hung": () => ({ status: 500, code: "engine_stopped", message: "The engine stopped responding" }),
   "grammar-too-slow": ({ seconds }) =>
-    invalid("response_format", `is a grammar that took the engine more than ${seconds} seconds`),
-  // Gateways look for the code, or for the words "maximum context length".
+    invalid("response_format", `took more than ${seconds} seconds to compile; simplify the schema`),
+  // Gateways match the code, or the phrase "maximum context length".
   "prompt-too-long": ({ promptTokens, contextTokens }) => ({
     status: 400,
     code: "context_length_exceeded",
     message: `This model's maximum context length is ${contextTokens} tokens, but the prompt has ${promptTokens}; shorten it`,
   }),
   "template-failed": ({ reason }) =>
-    invalid("messages", `cannot be put into the model's chat template: ${reason}`),
-  "schema-unsupported": ({ keyword, place }) => ({
+    invalid("messages", `cannot be rendered with the model's chat template: ${reason}`),
+  "schema-unsupported": ({ keyword, location }) => ({
     status: 400,
     code: "unsupported_schema",
-    message: `Cannot force an answer into this JSON Schema: "${keyword}" at "${place}" is not supported`,
+    message: `Unsupported JSON Schema: "${keyword}" at "${location}" is not supported`,
   }),
-  "grammar-invalid": ({ reason }) => invalid("response_format", `is not a usable grammar: ${reason}`),
-  "image-unreadable": () => ({ status: 400, code: "image_parse_error", message: unreadableImage }),
+  "grammar-invalid": ({ reason }) => invalid("response_format", `is not a valid grammar: ${reason}`),
+  "image-unreadable": () => ({ status: 400, code: "image_parse_error", message: unreadableImageMessage }),
   "not-supported": ({ feature }) => ({
     status: 400,
     code: "unsupported_capability",
-    message: `This model's engine does not support ${feature}${adviceFor(feature)}`,
+    message: `The model's engine does not support ${feature}${adviceFor(feature)}`,
   }),
-  defect: (_failure, requestId) => ({
+  "internal-error": (_failure, requestId) => ({
     status: 500,
-    message: `Cannot answer because of a fault of the server; its log names the request ${requestId}`,
+    message: `Internal server error; see request ${requestId} in the server log`,
   }),
 };
 
-/** Official clients send a request three times when it fails with 500; a load that failed fails again. */
-const failsAgain = { "x-should-retry": "false" };
+/** Official clients retry a 500 twice by themselves; retrying cannot help these failures. */
+const doNotRetry = { "x-should-retry": "false" };
 
-const bodyProblems = {
-  missing: { status: 400, message: "Cannot answer a request without a JSON body" },
-  malformed: { status: 400, message: "Cannot parse the body as JSON" },
-  "too-large": { status: 413, code: "request_too_large", message: "Cannot take a body of more than 64 MB" },
+const bodyErrors = {
+  missing: { status: 400, message: "The request body is empty; send a JSON object" },
+  malformed: { status: 400, message: "The request body is not valid JSON" },
+  "too-large": { status: 413, code: "request_too_large", message: "The request body exceeds 64 MB" },
   "missing-length": {
     status: 400,
-    message: "Cannot take a body whose length differs from what was announced",
+    message: "The request body does not match its Content-Length",
   },
-  "cut-off": { status: 400, message: "Cannot read the body: it ended early" },
+  "cut-off": { status: 400, message: "The request body ended unexpectedly" },
 } as const;
 
-/** What this family calls the parameters that we have our own names for. */
-const wireNames: Readonly<Record<keyof SamplingWishes, string>> = {
+/** OpenAI's names of the sampling options. */
+const wireNames: Readonly<Record<keyof SamplingOptions, string>> = {
   temperature: "temperature",
   topK: "top_k",
   topP: "top_p",
@@ -164,47 +168,47 @@ const wireNames: Readonly<Record<keyof SamplingWishes, string>> = {
   frequencyPenalty: "frequency_penalty",
   presencePenalty: "presence_penalty",
   seed: "seed",
-  mostTokens: "max_tokens",
+  maxTokens: "max_tokens",
   logitBias: "logit_bias",
   stops: "stop",
 };
 
-function invalid(place: string, reason: string): ToldFailure {
-  if (place === "") return { status: 400, message: `Cannot take the request: it ${reason}` };
+function invalid(field: string, reason: string): ErrorResponse {
+  if (field === "") return { status: 400, message: `Invalid request: the body ${reason}` };
   return {
     status: 400,
-    param: place,
+    param: field,
     code: "invalid_value",
-    message: `Cannot take the request: "${place}" ${reason}`,
+    message: `Invalid request: "${field}" ${reason}`,
   };
 }
 
-function wrongKey(message: string): ToldFailure {
+function unauthorized(message: string): ErrorResponse {
   return { status: 401, code: "invalid_api_key", message, headers: { "www-authenticate": "Bearer" } };
 }
 
-function unknownModel(model: string): ToldFailure {
+function modelNotFound(model: string): ErrorResponse {
   return {
     status: 404,
     param: "model",
     code: "model_not_found",
-    message: `Cannot find the model "${model}"`,
+    message: `Model "${model}" not found; GET /v1/models lists the available models`,
   };
 }
 
-function registryTrouble(failure: TransferFailure): ToldFailure {
-  return { status: 502, code: "registry_error", message: explainTransferFailure(failure) };
+function registryError(failure: TransferFailure): ErrorResponse {
+  return { status: 502, code: "registry_error", message: formatTransferFailure(failure) };
 }
 
-function brokenModel(reason: string): ToldFailure {
+function damagedModel(reason: string): ErrorResponse {
   return {
     status: 500,
     code: "model_broken",
     message: `Cannot load the model: ${reason}`,
-    headers: failsAgain,
+    headers: doNotRetry,
   };
 }
 
-function later(code: string, message: string, seconds: number): ToldFailure {
+function retryLater(code: string, message: string, seconds: number): ErrorResponse {
   return { status: 503, code, message, headers: { "retry-after": String(Math.ceil(seconds)) } };
 }

@@ -1,25 +1,31 @@
-import { type Answer, jsonAnswer } from "@hearth-and-keep/http-service";
-import type { HearthCall, HearthParts } from "../../dependencies.ts";
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import type { ModelSummary } from "../../models/metadata/describe-model.ts";
 
-export async function answerModels(_call: HearthCall, { models }: HearthParts): Promise<Answer> {
+export async function handleOpenAIModelList(
+  _request: HearthRequest,
+  { models }: HearthDependencies,
+): Promise<HttpResponse> {
   const listing = await models.list();
-  return jsonAnswer({ object: "list", data: listing.models.map((model) => describe(model, model.name)) });
+  return jsonResponse({ object: "list", data: listing.models.map((model) => writeModel(model, model.name)) });
 }
 
-/** The rest of the path is the name: names hold ":" and "/", and come raw or encoded. */
-export async function answerModel(call: HearthCall, { models }: HearthParts): Promise<Answer> {
-  const name = call.parameters["*"] ?? "";
-  return jsonAnswer(describe(await models.describe(name), name));
+/** The rest of the path is the model name, which may contain ":" and "/", URL-encoded or not. */
+export async function handleOpenAIModel(
+  request: HearthRequest,
+  { models }: HearthDependencies,
+): Promise<HttpResponse> {
+  const name = request.parameters["*"] ?? "";
+  return jsonResponse(writeModel(await models.describe(name), name));
 }
 
-function describe(model: ModelSummary, id: string) {
+function writeModel(model: ModelSummary, id: string) {
   return {
     id,
     object: "model",
     created: Math.floor(Date.parse(model.modifiedAt) / 1000),
     owned_by: "local",
-    // What the family does not have, and its users ask for.
+    // Not part of the OpenAI API, but common in local servers.
     context_length: model.trainedContextTokens,
     capabilities: model.capabilities,
     meta: { n_ctx_train: model.trainedContextTokens, n_embd: model.embeddingLength, size: model.bytes },

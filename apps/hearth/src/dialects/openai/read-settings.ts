@@ -1,10 +1,10 @@
-import { requestFailure } from "../../failures.ts";
-import type { AnswerRequest } from "../../generation/answer-request.ts";
-import type { SamplingWishes } from "../../generation/sampling.ts";
+import { invalidField } from "../../failures.ts";
+import type { GenerationRequest } from "../../generation/request.ts";
+import type { SamplingOptions } from "../../generation/sampling.ts";
 import { readKeepAlive } from "./read-keep-alive.ts";
 import type { WireSettings } from "./schema.ts";
 
-/** Numbers by this family's names, and ours. */
+/** Sampling options by their OpenAI names. */
 const numbers = {
   temperature: "temperature",
   top_p: "topP",
@@ -16,24 +16,24 @@ const numbers = {
   frequency_penalty: "frequencyPenalty",
   presence_penalty: "presencePenalty",
   seed: "seed",
-} as const satisfies Readonly<Record<string, keyof SamplingWishes>>;
+} as const satisfies Readonly<Record<string, keyof SamplingOptions>>;
 
 type LimitedSettings = WireSettings & { readonly max_completion_tokens?: number | null };
 
-/** Settings of a body: those at its top count before those in its `options`. Absent ones stay absent. */
+/** Top-level settings take precedence over those in `options`. Absent ones stay absent. */
 export function readSettings(
   body: LimitedSettings,
-): Pick<AnswerRequest, "sampling" | "contextTokens" | "keepAlive"> {
+): Pick<GenerationRequest, "sampling" | "contextTokens" | "keepAlive"> {
   const options = body.options ?? {};
-  const mostTokens = readMostTokens(body);
+  const maxTokens = readMaxTokens(body);
   const stop = body.stop ?? options.stop;
-  // Empty texts come from forms that were left blank.
+  // Some UIs send empty strings for blank input fields.
   const stops = (typeof stop === "string" ? [stop] : (stop ?? [])).filter((each) => each !== "");
   const contextTokens = options.num_ctx ?? undefined;
   return {
     sampling: {
       ...readNumbers(body),
-      ...(mostTokens === undefined ? {} : { mostTokens }),
+      ...(maxTokens === undefined ? {} : { maxTokens }),
       ...(stops.length === 0 ? {} : { stops }),
       ...readBias(body.logit_bias ?? {}),
     },
@@ -42,31 +42,30 @@ export function readSettings(
   };
 }
 
-/** Below zero writes until the context is full; nothing at all is not what anybody means. */
-function readMostTokens(body: LimitedSettings): number | undefined {
-  const mostTokens = body.max_completion_tokens ?? body.max_tokens ?? body.options?.num_predict ?? undefined;
-  if (mostTokens !== 0) return mostTokens;
-  const place = "max_completion_tokens" in body ? "max_completion_tokens" : "max_tokens";
-  throw requestFailure({ kind: "request-invalid", place, reason: "must be at least 1" });
+/** A negative number generates until the context is full. Zero is rejected as a mistake. */
+function readMaxTokens(body: LimitedSettings): number | undefined {
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? body.options?.num_predict ?? undefined;
+  if (maxTokens !== 0) return maxTokens;
+  const field = "max_completion_tokens" in body ? "max_completion_tokens" : "max_tokens";
+  throw invalidField(field, "must be at least 1");
 }
 
-function readNumbers(body: WireSettings): SamplingWishes {
-  // Object.entries forgets the names of the table above.
-  const names = Object.entries(numbers) as [keyof typeof numbers, keyof SamplingWishes][];
+function readNumbers(body: WireSettings): SamplingOptions {
+  // Object.entries loses the key type of the table above.
+  const names = Object.entries(numbers) as [keyof typeof numbers, keyof SamplingOptions][];
   return Object.fromEntries(
-    names.flatMap(([theirs, ours]) => {
-      const value = body[theirs] ?? body.options?.[theirs];
-      return typeof value === "number" ? [[ours, value]] : [];
+    names.flatMap(([wireName, option]) => {
+      const value = body[wireName] ?? body.options?.[wireName];
+      return typeof value === "number" ? [[option, value]] : [];
     }),
   );
 }
 
-function readBias(bias: Readonly<Record<string, number>>): Pick<SamplingWishes, "logitBias"> {
+function readBias(bias: Readonly<Record<string, number>>): Pick<SamplingOptions, "logitBias"> {
   const entries = Object.entries(bias);
-  const stranger = entries.find(([token]) => !/^\d{1,9}$/u.test(token));
-  if (stranger !== undefined) {
-    const reason = `has "${stranger[0]}" where it needs the number of a token`;
-    throw requestFailure({ kind: "request-invalid", place: "logit_bias", reason });
+  const invalid = entries.find(([token]) => !/^\d{1,9}$/u.test(token));
+  if (invalid !== undefined) {
+    throw invalidField("logit_bias", `contains "${invalid[0]}", which is not a token id`);
   }
   if (entries.length === 0) return {};
   return { logitBias: new Map(entries.map(([token, value]) => [Number(token), value])) };

@@ -1,5 +1,5 @@
-/** Templates know three efforts; the others are the nearest of them. */
-const known: ReadonlyMap<string, "low" | "medium" | "high"> = new Map([
+/** Chat templates know three levels; the others map to the nearest. */
+const templateEfforts: ReadonlyMap<string, "low" | "medium" | "high"> = new Map([
   ["minimal", "low"],
   ["low", "low"],
   ["medium", "medium"],
@@ -8,7 +8,7 @@ const known: ReadonlyMap<string, "low" | "medium" | "high"> = new Map([
   ["max", "high"],
 ]);
 
-/** Undefined for a word that is no effort. */
-export function nearestEffort(word: string): "low" | "medium" | "high" | undefined {
-  return known.get(word);
+/** Undefined if the value is not an effort level. */
+export function nearestEffort(effort: string): "low" | "medium" | "high" | undefined {
+  return templateEfforts.get(effort);
 }

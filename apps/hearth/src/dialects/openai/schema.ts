@@ -8,22 +8,22 @@ export type WireSettings = Static<typeof settings>;
 export type CompletionsBody = Static<typeof completionsRequest>;
 export type CreateEmbeddingsBody = Static<typeof createEmbeddingsRequest>;
 
-/** A body has at most 64 MB, so no text in it is longer. */
-const longestText = 64 * 1024 * 1024;
-const longestName = 1024;
-const mostItems = 65_536;
+/** The limit on request bodies, so the body limit is always reached first. */
+const maxTextLength = 64 * 1024 * 1024;
+const maxNameLength = 1024;
+const maxListLength = 65_536;
 
-/** Clients send null for what they leave out. */
-function maybe<Schema extends TSchema>(schema: Schema) {
+/** Clients send null for fields they leave out. */
+function orNull<Schema extends TSchema>(schema: Schema) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }
 
-const name = Type.String({ minLength: 1, maxLength: longestName });
-const text = Type.String({ maxLength: longestText });
-const shortText = Type.String({ maxLength: longestName });
+const name = Type.String({ minLength: 1, maxLength: maxNameLength });
+const text = Type.String({ maxLength: maxTextLength });
+const shortText = Type.String({ maxLength: maxNameLength });
 const jsonObject = Type.Record(
   shortText,
-  // A JSON Schema, or a template's variables: passed on as they come.
+  // A JSON Schema or template variables, passed on unchanged.
   Type.Unknown(),
   { maxProperties: 4096 },
 );
@@ -33,35 +33,35 @@ const additivePenalty = Type.Number({ minimum: -2, maximum: 2 });
 const stop = Type.Union([shortText, Type.Array(shortText, { maxItems: 64 })]);
 const choiceCount = Type.Integer({ minimum: 1, maximum: 128 });
 
-/** Names that the local-runner family has for the same things; people send them here too. */
+/** Ollama's names for the same settings, which clients also send to this API. */
 const options = Type.Object({
-  num_ctx: maybe(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
-  num_predict: maybe(tokenCount),
-  temperature: maybe(Type.Number({ minimum: 0, maximum: 100 })),
-  top_p: maybe(share),
-  top_k: maybe(Type.Integer({ minimum: -1, maximum: 1_000_000 })),
-  min_p: maybe(share),
-  typical_p: maybe(share),
-  repeat_penalty: maybe(Type.Number({ minimum: 0, maximum: 10 })),
-  repeat_last_n: maybe(Type.Integer({ minimum: -1, maximum: 1_000_000 })),
-  frequency_penalty: maybe(additivePenalty),
-  presence_penalty: maybe(additivePenalty),
-  seed: maybe(Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
-  stop: maybe(stop),
+  num_ctx: orNull(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
+  num_predict: orNull(tokenCount),
+  temperature: orNull(Type.Number({ minimum: 0, maximum: 100 })),
+  top_p: orNull(share),
+  top_k: orNull(Type.Integer({ minimum: -1, maximum: 1_000_000 })),
+  min_p: orNull(share),
+  typical_p: orNull(share),
+  repeat_penalty: orNull(Type.Number({ minimum: 0, maximum: 10 })),
+  repeat_last_n: orNull(Type.Integer({ minimum: -1, maximum: 1_000_000 })),
+  frequency_penalty: orNull(additivePenalty),
+  presence_penalty: orNull(additivePenalty),
+  seed: orNull(Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
+  stop: orNull(stop),
 });
 
-/** What can be said about an answer in both kinds of completions. */
+/** Settings shared by completions and chat completions. */
 const settings = Type.Object({
   ...Type.Omit(options, ["num_ctx", "num_predict"]).properties,
-  options: maybe(options),
-  max_tokens: maybe(tokenCount),
-  logit_bias: maybe(
+  options: orNull(options),
+  max_tokens: orNull(tokenCount),
+  logit_bias: orNull(
     Type.Record(shortText, Type.Number({ minimum: -100, maximum: 100 }), { maxProperties: 1024 }),
   ),
-  n: maybe(choiceCount),
-  stream: maybe(Type.Boolean()),
-  stream_options: maybe(Type.Object({ include_usage: maybe(Type.Boolean()) })),
-  keep_alive: maybe(
+  n: orNull(choiceCount),
+  stream: orNull(Type.Boolean()),
+  stream_options: orNull(Type.Object({ include_usage: orNull(Type.Boolean()) })),
+  keep_alive: orNull(
     Type.Union([
       Type.Number({ minimum: -1_000_000_000_000, maximum: 1_000_000_000_000 }),
       Type.String({ maxLength: 64 }),
@@ -71,31 +71,31 @@ const settings = Type.Object({
 
 const contentPart = Type.Object({
   type: shortText,
-  text: maybe(text),
-  refusal: maybe(text),
-  image_url: maybe(Type.Union([Type.Object({ url: text }), text])),
+  text: orNull(text),
+  refusal: orNull(text),
+  image_url: orNull(Type.Union([Type.Object({ url: text }), text])),
 });
 
 const toolCall = Type.Object({
-  id: maybe(shortText),
-  function: Type.Object({ name, arguments: maybe(Type.Union([text, jsonObject])) }),
+  id: orNull(shortText),
+  function: Type.Object({ name, arguments: orNull(Type.Union([text, jsonObject])) }),
 });
 
 const message = Type.Object({
   role: shortText,
-  content: maybe(Type.Union([text, Type.Array(contentPart, { maxItems: mostItems })])),
-  name: maybe(shortText),
-  reasoning: maybe(text),
-  reasoning_content: maybe(text),
-  thinking: maybe(text),
-  refusal: maybe(text),
-  tool_calls: maybe(Type.Array(toolCall, { maxItems: 1024 })),
-  tool_call_id: maybe(shortText),
+  content: orNull(Type.Union([text, Type.Array(contentPart, { maxItems: maxListLength })])),
+  name: orNull(shortText),
+  reasoning: orNull(text),
+  reasoning_content: orNull(text),
+  thinking: orNull(text),
+  refusal: orNull(text),
+  tool_calls: orNull(Type.Array(toolCall, { maxItems: 1024 })),
+  tool_call_id: orNull(shortText),
 });
 
 const tool = Type.Object({
   type: Type.Optional(shortText),
-  function: Type.Optional(Type.Object({ name, description: maybe(text), parameters: maybe(jsonObject) })),
+  function: Type.Optional(Type.Object({ name, description: orNull(text), parameters: orNull(jsonObject) })),
 });
 
 const namedFunction = Type.Object({ name });
@@ -113,29 +113,32 @@ const toolChoice = Type.Union([
 
 const responseFormat = Type.Union([
   Type.Object({ type: Type.Literal("text") }),
-  Type.Object({ type: Type.Literal("json_object"), schema: maybe(jsonObject) }),
-  Type.Object({ type: Type.Literal("json_schema"), json_schema: Type.Object({ schema: maybe(jsonObject) }) }),
+  Type.Object({ type: Type.Literal("json_object"), schema: orNull(jsonObject) }),
+  Type.Object({
+    type: Type.Literal("json_schema"),
+    json_schema: Type.Object({ schema: orNull(jsonObject) }),
+  }),
 ]);
 
 const effort = Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 export const chatCompletionsRequest = Type.Object({
   model: name,
-  messages: Type.Array(message, { minItems: 1, maxItems: mostItems }),
+  messages: Type.Array(message, { minItems: 1, maxItems: maxListLength }),
   ...settings.properties,
-  max_completion_tokens: maybe(tokenCount),
-  tools: maybe(Type.Array(tool, { maxItems: 1024 })),
-  tool_choice: maybe(toolChoice),
-  parallel_tool_calls: maybe(Type.Boolean()),
-  response_format: maybe(responseFormat),
-  logprobs: maybe(Type.Boolean()),
-  top_logprobs: maybe(Type.Integer({ minimum: 0, maximum: 20 })),
-  reasoning_effort: maybe(effort),
-  reasoning: maybe(Type.Object({ effort: maybe(effort) })),
-  think: maybe(Type.Union([Type.Boolean(), effort])),
-  chat_template_kwargs: maybe(jsonObject),
-  modalities: maybe(Type.Array(shortText, { maxItems: 16 })),
-  // Only whether they are there is looked at, to refuse them.
+  max_completion_tokens: orNull(tokenCount),
+  tools: orNull(Type.Array(tool, { maxItems: 1024 })),
+  tool_choice: orNull(toolChoice),
+  parallel_tool_calls: orNull(Type.Boolean()),
+  response_format: orNull(responseFormat),
+  logprobs: orNull(Type.Boolean()),
+  top_logprobs: orNull(Type.Integer({ minimum: 0, maximum: 20 })),
+  reasoning_effort: orNull(effort),
+  reasoning: orNull(Type.Object({ effort: orNull(effort) })),
+  think: orNull(Type.Union([Type.Boolean(), effort])),
+  chat_template_kwargs: orNull(jsonObject),
+  modalities: orNull(Type.Array(shortText, { maxItems: 16 })),
+  // Declared only to be rejected when present.
   audio: Type.Optional(Type.Unknown()),
   // As above.
   web_search_options: Type.Optional(Type.Unknown()),
@@ -145,31 +148,31 @@ export const chatCompletionsRequest = Type.Object({
 
 const tokens = Type.Array(Type.Integer({ minimum: 0, maximum: 2 ** 31 }), {
   minItems: 1,
-  maxItems: mostItems,
+  maxItems: maxListLength,
 });
-/** Tokens are taken in here so that they can be refused with a sentence that helps. */
+/** Token ids pass the schema so that they can be rejected with a helpful message. */
 const texts = Type.Union([
   text,
-  Type.Array(text, { minItems: 1, maxItems: mostItems }),
+  Type.Array(text, { minItems: 1, maxItems: maxListLength }),
   tokens,
-  Type.Array(tokens, { minItems: 1, maxItems: mostItems }),
+  Type.Array(tokens, { minItems: 1, maxItems: maxListLength }),
 ]);
 
 export const completionsRequest = Type.Object({
   model: name,
-  prompt: maybe(texts),
-  suffix: maybe(text),
-  echo: maybe(Type.Boolean()),
-  best_of: maybe(choiceCount),
-  logprobs: maybe(Type.Integer({ minimum: 0, maximum: 20 })),
+  prompt: orNull(texts),
+  suffix: orNull(text),
+  echo: orNull(Type.Boolean()),
+  best_of: orNull(choiceCount),
+  logprobs: orNull(Type.Integer({ minimum: 0, maximum: 20 })),
   ...settings.properties,
 });
 
 export const createEmbeddingsRequest = Type.Object({
   model: name,
   input: texts,
-  encoding_format: maybe(Type.Enum(["float", "base64"])),
-  dimensions: maybe(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-  options: maybe(options),
+  encoding_format: orNull(Type.Enum(["float", "base64"])),
+  dimensions: orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  options: orNull(options),
   keep_alive: settings.properties.keep_alive,
 });

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject, Tool } from "@hearth-and-keep/engine";
 import type { ToolCallFailure } from "../events.ts";
-import type { Emit } from "../splitting/split-events.ts";
+import type { Emit } from "../stream-parser/split-events.ts";
 
-/** Emits the events of one call after another; knows how many there were and which tools may be called. */
+/** Emits the events of consecutive calls, counts them, and knows which tools may be called. */
 export class CallWriter {
   readonly #emit: Emit;
   readonly #tools: readonly Tool[];
@@ -16,17 +16,17 @@ export class CallWriter {
     this.#tools = tools;
   }
 
-  /** How many calls were begun, whole or not. */
+  /** How many calls were started, complete or not. */
   get count(): number {
     return this.#index + 1;
   }
 
-  isKnown(name: string): boolean {
+  hasTool(name: string): boolean {
     return this.#tools.some((tool) => tool.name === name);
   }
 
-  /** What a tool's schema says about one of its arguments; undefined when it says nothing. */
-  typeOf(name: string, argument: string): unknown {
+  /** The JSON Schema type of an argument; undefined if the schema does not specify it. */
+  argumentType(name: string, argument: string): unknown {
     const properties = this.#tools.find((tool) => tool.name === name)?.parameters?.["properties"];
     if (!isJsonObject(properties)) return undefined;
     const schema = properties[argument];
@@ -37,8 +37,8 @@ export class CallWriter {
     this.#index += 1;
     this.#isOpen = true;
     this.#argumentsText = "";
-    const ownId = `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
-    this.#emit({ type: "tool-call-start", index: this.#index, id: id ?? ownId, name });
+    const generatedId = `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
+    this.#emit({ type: "tool-call-start", index: this.#index, id: id ?? generatedId, name });
   }
 
   write(argumentsText: string): void {
@@ -61,7 +61,7 @@ export class CallWriter {
   }
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,35 +1,35 @@
-import type { Scanner, Steps } from "../splitting/scanner.ts";
+import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import type { CallWriter } from "./call-writer.ts";
 import { readGemmaCall } from "./gemma-calls.ts";
 import { type JsonShape, type Outcome, readJsonCalls } from "./json-calls.ts";
 import {
   type NamedShape,
-  readBareHeading,
+  readBareHeader,
   readDeepseekCall,
-  readKimiHeading,
+  readKimiHeader,
   readMistralCalls,
   readNamedJson,
   readRecipient,
-  readSolarHeading,
+  readSolarHeader,
 } from "./named-json.ts";
 import { readPythonicCalls } from "./pythonic-calls.ts";
 import { readTaggedCall, type TagShape } from "./tagged-parameters.ts";
 
-/** How a family writes tool calls: what marks them, and how to read what stands behind the mark. */
+/** How a model family writes tool calls: the markers, and the parser for what follows an opening marker. */
 export type ToolCallFormat = {
   readonly name: string;
-  /** A chat template that has one of these texts is of the family; all texts of an inner list are needed. */
-  readonly signs: readonly (readonly string[])[];
+  /** A chat template uses this format if it contains all strings of one of these lists. */
+  readonly templateMarkers: readonly (readonly string[])[];
   readonly openings: readonly string[];
-  /** Tags around calls that say nothing themselves. */
+  /** Tags around calls, removed from the visible text. */
   readonly hidden: readonly string[];
-  /** Taken when it stands right behind a call; elsewhere it is text. */
+  /** Consumed right after a call; elsewhere it is text. */
   readonly closing?: string;
-  /** Whether the prompt already has the first opening. */
+  /** Whether the prompt already contains the first opening marker. */
   readonly startsOpen?: boolean;
-  /** Whether an answer that begins with a JSON object calling a known tool is a call. */
-  readonly readsBareJson?: boolean;
-  readonly read: (scanner: Scanner, writer: CallWriter) => Steps<Outcome>;
+  /** Whether output that starts with a JSON object naming a known tool is a call. */
+  readonly acceptsUnmarkedJson?: boolean;
+  readonly read: (scanner: Scanner, writer: CallWriter) => ParserSteps<Outcome>;
 };
 
 export const jsonShape: JsonShape = {
@@ -44,7 +44,7 @@ const qwenCoderTags: TagShape = {
   keyStart: "<parameter=",
   keyEnds: { ">": "by-schema" },
   valueEnd: "</parameter>",
-  hasLinesAround: true,
+  hasLineBreaks: true,
   callEnd: "</function>",
 };
 
@@ -71,27 +71,27 @@ const kimiK3Tags: TagShape = {
   callEnd: "<|close|>call<|sep|>",
 };
 
-/** In the order in which they are looked for: the more particular first. */
+/** In order of detection, more specific formats first. */
 export const toolCallFormats: readonly ToolCallFormat[] = [
   invokeFormat("deepseek-dsml", "｜DSML｜", {
-    sign: "｜DSML｜",
+    templateMarker: "｜DSML｜",
     keyEnds: { '" string="true">': "text", '" string="false">': "json", '">': "by-schema" },
     sections: ["｜DSML｜function_calls", "｜DSML｜tool_calls"],
   }),
   {
     name: "deepseek",
-    signs: [["<｜tool▁calls▁begin｜>"]],
+    templateMarkers: [["<｜tool▁calls▁begin｜>"]],
     openings: ["<｜tool▁call▁begin｜>"],
     hidden: ["<｜tool▁calls▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"],
     read: readDeepseekCall,
   },
   named("kimi-k2", "<|tool_call_begin|>", {
-    signs: [["<|tool_calls_section_begin|>"]],
+    templateMarkers: [["<|tool_calls_section_begin|>"]],
     hidden: ["<|tool_calls_section_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>"],
-    shape: { headingEnds: ["<|tool_call_argument_begin|>"], readHeading: readKimiHeading },
+    shape: { headerEnds: ["<|tool_call_argument_begin|>"], readHeader: readKimiHeader },
   }),
   tagged("kimi-k3", '<|open|>call tool="', {
-    signs: [["<|open|>", "<|close|>"]],
+    templateMarkers: [["<|open|>", "<|close|>"]],
     hidden: [
       ...["response", "tools"].flatMap((tag) => [`<|open|>${tag}<|sep|>`, `<|close|>${tag}<|sep|>`]),
       "<|close|>message<|sep|>",
@@ -99,17 +99,17 @@ export const toolCallFormats: readonly ToolCallFormat[] = [
     shape: kimiK3Tags,
   }),
   named("solar", "<|tool_call:begin|>", {
-    signs: [["<|tool_call:begin|>"]],
+    templateMarkers: [["<|tool_call:begin|>"]],
     hidden: ["<|tool_calls|>", "<|tool_call:end|>"],
-    shape: { headingEnds: ["<|tool_call:args|>"], readHeading: readSolarHeading },
+    shape: { headerEnds: ["<|tool_call:args|>"], readHeader: readSolarHeader },
   }),
   invokeFormat("minimax-m2", "", {
-    sign: "<minimax:tool_call>",
+    templateMarker: "<minimax:tool_call>",
     keyEnds: { '">': "by-schema" },
     sections: ["minimax:tool_call"],
   }),
   tagged("hunyuan-3", "<tool_call:opensource>", {
-    signs: [["<tool_sep{}>", ":opensource"]],
+    templateMarkers: [["<tool_sep{}>", ":opensource"]],
     hidden: ["<tool_calls:opensource>", "</tool_calls:opensource>"],
     shape: {
       nameEnd: "<tool_sep:opensource>",
@@ -121,50 +121,50 @@ export const toolCallFormats: readonly ToolCallFormat[] = [
     },
   }),
   tagged("seed-oss", "<function=", {
-    signs: [["<seed:tool_call>"]],
+    templateMarkers: [["<seed:tool_call>"]],
     hidden: ["<seed:tool_call>", "</seed:tool_call>"],
-    shape: { ...qwenCoderTags, hasLinesAround: false },
+    shape: { ...qwenCoderTags, hasLineBreaks: false },
   }),
   tagged("qwen3-coder", "<function=", {
-    signs: [["<function=", "<parameter="]],
+    templateMarkers: [["<function=", "<parameter="]],
     hidden: ["<tool_call>", "</tool_call>"],
     shape: qwenCoderTags,
   }),
   named("functionary-3.1", "<function=", {
-    signs: [["<function="]],
+    templateMarkers: [["<function="]],
     hidden: ["</function>", "<|eom_id|>"],
-    shape: { headingEnds: [">"], readHeading: readBareHeading },
+    shape: { headerEnds: [">"], readHeader: readBareHeader },
   }),
   {
     name: "functionary-3.2",
-    signs: [[">>>all"]],
+    templateMarkers: [[">>>all"]],
     openings: [">>>"],
     hidden: [],
     startsOpen: true,
     read: readRecipient,
   },
   tagged("glm-4.5", "<tool_call>", {
-    signs: [["<arg_key>"]],
+    templateMarkers: [["<arg_key>"]],
     hidden: ["</tool_call>"],
     shape: glmTags,
   }),
   {
     name: "lfm2",
-    signs: [["<|tool_call_start|>"], ["<|tool_list_start|>"]],
+    templateMarkers: [["<|tool_call_start|>"], ["<|tool_list_start|>"]],
     openings: ["<|tool_call_start|>"],
     hidden: ["<|tool_call_end|>"],
     read: (scanner, writer) => readPythonicCalls(scanner, writer, jsonShape),
   },
   {
     name: "gemma-4",
-    signs: [["<|tool_call>call:"]],
+    templateMarkers: [["<|tool_call>call:"]],
     openings: ["<|tool_call>call:"],
     hidden: ["<tool_call|>", "<|tool_response>"],
     read: readGemmaCall,
   },
   {
     name: "mistral",
-    signs: [["[TOOL_CALLS]"]],
+    templateMarkers: [["[TOOL_CALLS]"]],
     openings: ["[TOOL_CALLS]"],
     hidden: [],
     read: (scanner, writer) => readMistralCalls(scanner, writer, { ...jsonShape, idComesLast: true }),
@@ -173,7 +173,7 @@ export const toolCallFormats: readonly ToolCallFormat[] = [
   {
     ...json("command-r-plus", "Action:\n```json", {
       closings: [],
-      signs: [["Write 'Action:'"], ["Write \\'Action:\\'"]],
+      templateMarkers: [["Write 'Action:'"], ["Write \\'Action:\\'"]],
     }),
     openings: ["Action:\n```json", "Action: ```json", "Action:```json"],
     closing: "```",
@@ -183,81 +183,89 @@ export const toolCallFormats: readonly ToolCallFormat[] = [
     ...json("apertus", "<|tools_prefix|>", { closings: ["<|tools_suffix|>"] }),
     read: (scanner, writer) => readJsonCalls(scanner, { writer, shape: { ...jsonShape, nameIsKey: true } }),
   },
-  json("firefunction", "functools", { closings: [], signs: [["functools["]] }),
-  // Granite 3 closes nothing, Phi-4-mini closes with a tag of its own.
+  json("firefunction", "functools", { closings: [], templateMarkers: [["functools["]] }),
+  // Granite 3 has no closing tag, Phi-4-mini has its own.
   json("granite-3-phi-4", "<|tool_call|>", { closings: ["<|/tool_call|>"] }),
   json("gigachat-3.1", "<|function_call|>", { closings: ["<|message_sep|>"] }),
   json("gigachat-3", "function call<|role_sep|>", {
     closings: ["<|message_sep|>"],
-    signs: [["function call", "<|role_sep|>"]],
+    templateMarkers: [["function call", "<|role_sep|>"]],
   }),
   json("minimax-m1-apriel", "<tool_calls>", { closings: ["</tool_calls>"] }),
   json("hermes", "<tool_call>", { closings: ["</tool_call>"] }),
   {
     ...json("llama-3", "<|python_tag|>", {
       closings: ["<|eom_id|>"],
-      signs: [["<|python_tag|>"], ['{"name": function name, "parameters":']],
+      templateMarkers: [["<|python_tag|>"], ['{"name": function name, "parameters":']],
     }),
     read: (scanner, writer) => readPythonicCalls(scanner, writer, jsonShape),
-    readsBareJson: true,
+    acceptsUnmarkedJson: true,
   },
 ];
 
-/** For a template of no known family: a call as a bare JSON object, or in the most common of all tags. */
+/** For an unknown template: a bare JSON object, or the most common tag. */
 export const genericFormat: ToolCallFormat = {
   ...json("generic", "<tool_call>", { closings: ["</tool_call>"] }),
-  readsBareJson: true,
+  acceptsUnmarkedJson: true,
 };
 
-/** Which family's format a chat template is written for. */
+/** The format that a chat template uses. */
 export function detectToolCallFormat(template: string | null): ToolCallFormat {
   if (template === null) return genericFormat;
-  const found = toolCallFormats.find(({ signs }) =>
-    signs.some((texts) => texts.every((text) => template.includes(text))),
+  const found = toolCallFormats.find(({ templateMarkers }) =>
+    templateMarkers.some((texts) => texts.every((text) => template.includes(text))),
   );
   return found ?? genericFormat;
 }
 
-type JsonMarks = {
+type JsonMarkers = {
   readonly closings: readonly string[];
-  readonly signs?: readonly (readonly string[])[];
+  readonly templateMarkers?: readonly (readonly string[])[];
 };
 
-function json(name: string, opening: string, { closings, signs }: JsonMarks): ToolCallFormat {
+function json(name: string, opening: string, { closings, templateMarkers }: JsonMarkers): ToolCallFormat {
   return {
     name,
-    signs: signs ?? [[opening]],
+    templateMarkers: templateMarkers ?? [[opening]],
     openings: [opening],
     hidden: closings,
     read: (scanner, writer) => readJsonCalls(scanner, { writer, shape: jsonShape }),
   };
 }
 
-type Marks<Shape> = Pick<ToolCallFormat, "signs" | "hidden"> & { readonly shape: Shape };
+type Markers<Shape> = Pick<ToolCallFormat, "templateMarkers" | "hidden"> & { readonly shape: Shape };
 
-function named(name: string, opening: string, { signs, hidden, shape }: Marks<NamedShape>): ToolCallFormat {
+function named(
+  name: string,
+  opening: string,
+  { templateMarkers, hidden, shape }: Markers<NamedShape>,
+): ToolCallFormat {
   const read = (scanner: Scanner, writer: CallWriter) => readNamedJson(scanner, shape, writer);
-  return { name, signs, openings: [opening], hidden, read };
+  return { name, templateMarkers, openings: [opening], hidden, read };
 }
 
-function tagged(name: string, opening: string, { signs, hidden, shape }: Marks<TagShape>): ToolCallFormat {
+function tagged(
+  name: string,
+  opening: string,
+  { templateMarkers, hidden, shape }: Markers<TagShape>,
+): ToolCallFormat {
   const read = (scanner: Scanner, writer: CallWriter) => readTaggedCall(scanner, shape, writer);
-  return { name, signs, openings: [opening], hidden, read };
+  return { name, templateMarkers, openings: [opening], hidden, read };
 }
 
-type InvokeMarks = Pick<TagShape, "keyEnds"> & {
-  readonly sign: string;
+type InvokeMarkers = Pick<TagShape, "keyEnds"> & {
+  readonly templateMarker: string;
   readonly sections: readonly string[];
 };
 
-/** Families that write `<invoke name="…">` with a tag for each parameter, under a prefix of their own. */
+/** Formats that write `<invoke name="…">` with one tag per parameter, under their own prefix. */
 function invokeFormat(
   name: string,
   prefix: string,
-  { sign, keyEnds, sections }: InvokeMarks,
+  { templateMarker, keyEnds, sections }: InvokeMarkers,
 ): ToolCallFormat {
   return tagged(name, `<${prefix}invoke name="`, {
-    signs: [[sign]],
+    templateMarkers: [[templateMarker]],
     hidden: sections.flatMap((section) => [`<${section}>`, `</${section}>`]),
     shape: {
       nameEnd: '">',

@@ -1,17 +1,17 @@
-import { collectUntil, nextOf, peek, takeLiteral } from "../splitting/read-text.ts";
-import type { Scanner, Steps } from "../splitting/scanner.ts";
+import { collectUntil, peek, peekLiteral, takeLiteral } from "../stream-parser/read-text.ts";
+import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import type { CallWriter } from "./call-writer.ts";
 import type { Outcome } from "./json-calls.ts";
-import { takeSign } from "./json-text.ts";
+import { takeCharacter } from "./json-text.ts";
 import { toJsonText } from "./python-values.ts";
 
 const quote = '<|"|>';
 
-/** Reads `name{key:value,…}`, where keys are bare and texts stand between marks of their own. */
-export function* readGemmaCall(scanner: Scanner, writer: CallWriter): Steps<Outcome> {
-  const heading = yield* collectUntil(scanner, ["{"]);
-  if (heading.marker === undefined) return "unfinished";
-  const name = heading.text.trim();
+/** Reads `name{key:value,…}`, with bare keys and strings between special quote tokens. */
+export function* readGemmaCall(scanner: Scanner, writer: CallWriter): ParserSteps<Outcome> {
+  const header = yield* collectUntil(scanner, ["{"]);
+  if (header.marker === undefined) return "unfinished";
+  const name = header.text.trim();
   if (!/^[\w.-]+$/u.test(name)) return "other";
   writer.start(name, undefined);
   const value = yield* readValue(scanner);
@@ -19,21 +19,21 @@ export function* readGemmaCall(scanner: Scanner, writer: CallWriter): Steps<Outc
     return scanner.endedBy !== undefined && scanner.unread === "" ? "unfinished" : "other";
   writer.write(value);
   writer.end();
-  return "whole";
+  return "complete";
 }
 
-/** A value as JSON text; undefined for what is none. */
-function* readValue(scanner: Scanner): Steps<string | undefined> {
-  if ((yield* nextOf(scanner, [quote])) !== undefined) return yield* readText(scanner);
-  const sign = yield* takeSign(scanner, "{[");
-  if (sign === "{") return yield* readItems(scanner, { close: "}", hasKeys: true });
-  if (sign === "[") return yield* readItems(scanner, { close: "]", hasKeys: false });
+/** A value as JSON text; undefined if there is none. */
+function* readValue(scanner: Scanner): ParserSteps<string | undefined> {
+  if ((yield* peekLiteral(scanner, [quote])) !== undefined) return yield* readText(scanner);
+  const character = yield* takeCharacter(scanner, "{[");
+  if (character === "{") return yield* readItems(scanner, { close: "}", hasKeys: true });
+  if (character === "[") return yield* readItems(scanner, { close: "]", hasKeys: false });
   const { text, marker } = yield* collectUntil(scanner, [",", "}", "]"]);
-  // The family's template prints nothing at all for null.
+  // Gemma's template renders null as nothing.
   return marker === undefined ? undefined : toJsonText(text.trim() === "" ? "null" : text);
 }
 
-function* readText(scanner: Scanner): Steps<string | undefined> {
+function* readText(scanner: Scanner): ParserSteps<string | undefined> {
   scanner.take(quote.length);
   const { text, marker } = yield* collectUntil(scanner, [quote]);
   scanner.take(marker?.length ?? 0);
@@ -42,7 +42,7 @@ function* readText(scanner: Scanner): Steps<string | undefined> {
 
 type Items = { readonly close: string; readonly hasKeys: boolean };
 
-function* readItems(scanner: Scanner, { close, hasKeys }: Items): Steps<string | undefined> {
+function* readItems(scanner: Scanner, { close, hasKeys }: Items): ParserSteps<string | undefined> {
   const items: string[] = [];
   if (yield* takeLiteral(scanner, close)) return hasKeys ? "{}" : "[]";
   for (;;) {
@@ -51,14 +51,14 @@ function* readItems(scanner: Scanner, { close, hasKeys }: Items): Steps<string |
     const value = yield* readValue(scanner);
     if (value === undefined) return undefined;
     items.push(key + value);
-    const sign = yield* takeSign(scanner, `,${close}`);
-    if (sign === undefined) return undefined;
-    if (sign === close) return hasKeys ? `{${items.join(", ")}}` : `[${items.join(", ")}]`;
+    const character = yield* takeCharacter(scanner, `,${close}`);
+    if (character === undefined) return undefined;
+    if (character === close) return hasKeys ? `{${items.join(", ")}}` : `[${items.join(", ")}]`;
     yield* peek(scanner);
   }
 }
 
-function* readKey(scanner: Scanner): Steps<string | undefined> {
+function* readKey(scanner: Scanner): ParserSteps<string | undefined> {
   const { text, marker } = yield* collectUntil(scanner, [":"]);
   scanner.take(marker?.length ?? 0);
   if (marker === undefined) return undefined;

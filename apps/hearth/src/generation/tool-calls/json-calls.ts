@@ -1,145 +1,145 @@
-import { peek, peekBehindSpace, skipSpace } from "../splitting/read-text.ts";
-import type { Scanner, Steps } from "../splitting/scanner.ts";
+import { peek, peekAfterWhitespace, skipWhitespace } from "../stream-parser/read-text.ts";
+import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import { type CallWriter, parseJson } from "./call-writer.ts";
-import { collectJson, readJsonText, takeSign } from "./json-text.ts";
+import { collectJson, readJsonText, takeCharacter } from "./json-text.ts";
 
-/** How a family writes a call as a JSON object. */
+/** The form of a call that is written as a JSON object. */
 export type JsonShape = {
   readonly nameKeys: readonly string[];
   readonly argumentKeys: readonly string[];
-  /** Keys whose value identifies the call; numbers that merely count are not listed. */
+  /** Keys of the call's id; counters do not count as ids. */
   readonly idKeys: readonly string[];
-  /** Keys under which the call, or a list of calls, is wrapped. */
+  /** Keys that wrap the call or a list of calls. */
   readonly wrappers: readonly string[];
-  /** The id stands behind the arguments, so the whole object is awaited before the call is told. */
+  /** The id comes after the arguments, so the call is emitted only when the object is complete. */
   readonly idComesLast?: boolean;
-  /** The object has one key, the name, and its value is the arguments. */
+  /** The only key of the object is the name, and its value is the arguments. */
   readonly nameIsKey?: boolean;
-  /** The name must be a tool's and come first, because nothing else marks the object as a call. */
+  /** No tag marks the object as a call, so a tool's name must come first. */
   readonly isUnmarked?: boolean;
 };
 
-export type CallParts = { readonly writer: CallWriter; readonly shape: JsonShape };
+export type JsonCallContext = { readonly writer: CallWriter; readonly shape: JsonShape };
 
-/** `other`: it is no call, and nothing was emitted for it. */
-export type Outcome = "whole" | "unfinished" | "other";
+/** `other`: not a call, and nothing was emitted. */
+export type Outcome = "complete" | "unfinished" | "other";
 
-/** Reads one call, or a list of them, or several one after another. */
-export function* readJsonCalls(scanner: Scanner, parts: CallParts): Steps<Outcome> {
-  if ((yield* takeSign(scanner, "[")) !== undefined) return yield* readList(scanner, parts);
-  const first = yield* readCall(scanner, parts);
-  if (first !== "whole" || parts.shape.isUnmarked === true) return first;
-  while ((yield* peekBehindSpace(scanner)) === "{") {
-    const next = yield* readCall(scanner, parts);
-    if (next !== "whole") return next;
+/** Reads one call, a list of calls, or several consecutive calls. */
+export function* readJsonCalls(scanner: Scanner, context: JsonCallContext): ParserSteps<Outcome> {
+  if ((yield* takeCharacter(scanner, "[")) !== undefined) return yield* readList(scanner, context);
+  const first = yield* readCall(scanner, context);
+  if (first !== "complete" || context.shape.isUnmarked === true) return first;
+  while ((yield* peekAfterWhitespace(scanner)) === "{") {
+    const next = yield* readCall(scanner, context);
+    if (next !== "complete") return next;
   }
-  return "whole";
+  return "complete";
 }
 
-function* readList(scanner: Scanner, parts: CallParts): Steps<Outcome> {
-  // An empty list calls nothing; unmarked it is a text like any other.
-  const isEmpty = (yield* takeSign(scanner, "]")) !== undefined;
-  if (isEmpty) return parts.shape.isUnmarked === true ? "other" : "whole";
+function* readList(scanner: Scanner, context: JsonCallContext): ParserSteps<Outcome> {
+  // An empty list has no calls; without a tag it is ordinary text.
+  const isEmpty = (yield* takeCharacter(scanner, "]")) !== undefined;
+  if (isEmpty) return context.shape.isUnmarked === true ? "other" : "complete";
   for (;;) {
-    const outcome = yield* readCall(scanner, parts);
-    if (outcome !== "whole") return outcome;
-    const sign = yield* takeSign(scanner, ",]");
-    if (sign === "]") return "whole";
-    if (sign === undefined) return stopped(scanner);
+    const outcome = yield* readCall(scanner, context);
+    if (outcome !== "complete") return outcome;
+    const character = yield* takeCharacter(scanner, ",]");
+    if (character === "]") return "complete";
+    if (character === undefined) return unexpectedInput(scanner);
   }
 }
 
-type HeldCall = {
+type PartialCall = {
   name: string | undefined;
   id: string | undefined;
   argumentsText: string | undefined;
-  isTold: boolean;
-  /** A wrapped list told its calls itself. */
+  isEmitted: boolean;
+  /** The call was a wrapped list, whose calls are emitted already. */
   isList: boolean;
 };
 
-function* readCall(scanner: Scanner, parts: CallParts): Steps<Outcome> {
-  const held: HeldCall = {
+function* readCall(scanner: Scanner, context: JsonCallContext): ParserSteps<Outcome> {
+  const call: PartialCall = {
     name: undefined,
     id: undefined,
     argumentsText: undefined,
-    isTold: false,
+    isEmitted: false,
     isList: false,
   };
-  const outcome = yield* readFields(scanner, parts, held);
-  if (outcome !== "whole" || held.isList) return outcome;
-  if (held.name === undefined) return "other";
-  if (!held.isTold) {
-    parts.writer.start(held.name, held.id);
-    // A call without arguments has none: an empty object is what the tool is to be called with.
-    parts.writer.write(held.argumentsText ?? "{}");
+  const outcome = yield* readFields(scanner, context, call);
+  if (outcome !== "complete" || call.isList) return outcome;
+  if (call.name === undefined) return "other";
+  if (!call.isEmitted) {
+    context.writer.start(call.name, call.id);
+    // Missing arguments mean an empty object.
+    context.writer.write(call.argumentsText ?? "{}");
   }
-  parts.writer.end();
-  return "whole";
+  context.writer.end();
+  return "complete";
 }
 
-function* readFields(scanner: Scanner, parts: CallParts, held: HeldCall): Steps<Outcome> {
-  if ((yield* takeSign(scanner, "{")) === undefined) return stopped(scanner);
-  if ((yield* takeSign(scanner, "}")) !== undefined) return "whole";
+function* readFields(scanner: Scanner, context: JsonCallContext, call: PartialCall): ParserSteps<Outcome> {
+  if ((yield* takeCharacter(scanner, "{")) === undefined) return unexpectedInput(scanner);
+  if ((yield* takeCharacter(scanner, "}")) !== undefined) return "complete";
   for (;;) {
-    yield* skipSpace(scanner);
-    if ((yield* peek(scanner)) !== '"') return stopped(scanner);
+    yield* skipWhitespace(scanner);
+    if ((yield* peek(scanner)) !== '"') return unexpectedInput(scanner);
     const key = yield* collectJson(scanner);
-    if (!key.isWhole) return "unfinished";
-    if ((yield* takeSign(scanner, ":")) === undefined) return stopped(scanner);
-    yield* skipSpace(scanner);
-    const outcome = yield* readField(scanner, parts, { key: String(parseJson(key.text)), held });
-    if (outcome !== "whole") return outcome;
-    const sign = yield* takeSign(scanner, ",}");
-    if (sign === "}") return "whole";
-    if (sign === undefined) return stopped(scanner);
+    if (!key.isComplete) return "unfinished";
+    if ((yield* takeCharacter(scanner, ":")) === undefined) return unexpectedInput(scanner);
+    yield* skipWhitespace(scanner);
+    const outcome = yield* readField(scanner, context, { key: String(parseJson(key.text)), call });
+    if (outcome !== "complete") return outcome;
+    const character = yield* takeCharacter(scanner, ",}");
+    if (character === "}") return "complete";
+    if (character === undefined) return unexpectedInput(scanner);
   }
 }
 
-type Field = { readonly key: string; readonly held: HeldCall };
+type Field = { readonly key: string; readonly call: PartialCall };
 
-function* readField(scanner: Scanner, parts: CallParts, { key, held }: Field): Steps<Outcome> {
-  const { shape } = parts;
+function* readField(scanner: Scanner, context: JsonCallContext, { key, call }: Field): ParserSteps<Outcome> {
+  const { shape } = context;
   const next = yield* peek(scanner);
   if (shape.nameIsKey === true) {
-    held.name = key;
-    return yield* readArguments(scanner, parts, held);
+    call.name = key;
+    return yield* readArguments(scanner, context, call);
   }
-  if (shape.wrappers.includes(key) && next === "{") return yield* readFields(scanner, parts, held);
+  if (shape.wrappers.includes(key) && next === "{") return yield* readFields(scanner, context, call);
   if (shape.wrappers.includes(key) && next === "[") {
     scanner.take(1);
-    held.isList = true;
-    return yield* readList(scanner, parts);
+    call.isList = true;
+    return yield* readList(scanner, context);
   }
-  if (shape.argumentKeys.includes(key)) return yield* readArguments(scanner, parts, held);
+  if (shape.argumentKeys.includes(key)) return yield* readArguments(scanner, context, call);
   const value = yield* collectJson(scanner);
-  if (!value.isWhole) return "unfinished";
+  if (!value.isComplete) return "unfinished";
   const parsed = parseJson(value.text);
-  if (shape.nameKeys.includes(key) && typeof parsed === "string") held.name = parsed;
-  if (shape.idKeys.includes(key) && typeof parsed === "string") held.id = parsed;
-  const isStranger =
-    held.name === undefined ? key !== "type" && key !== "id" : !parts.writer.isKnown(held.name);
-  return shape.isUnmarked === true && isStranger ? "other" : "whole";
+  if (shape.nameKeys.includes(key) && typeof parsed === "string") call.name = parsed;
+  if (shape.idKeys.includes(key) && typeof parsed === "string") call.id = parsed;
+  const isUnknown =
+    call.name === undefined ? key !== "type" && key !== "id" : !context.writer.hasTool(call.name);
+  return shape.isUnmarked === true && isUnknown ? "other" : "complete";
 }
 
-function* readArguments(scanner: Scanner, parts: CallParts, held: HeldCall): Steps<Outcome> {
+function* readArguments(scanner: Scanner, context: JsonCallContext, call: PartialCall): ParserSteps<Outcome> {
   const isObject = (yield* peek(scanner)) === "{";
-  const { writer, shape } = parts;
-  if (shape.isUnmarked === true && (held.name === undefined || !writer.isKnown(held.name))) return "other";
-  if (isObject && held.name !== undefined && shape.idComesLast !== true) {
-    writer.start(held.name, held.id);
-    held.isTold = true;
-    return (yield* readJsonText(scanner, (text) => writer.write(text))) ? "whole" : "unfinished";
+  const { writer, shape } = context;
+  if (shape.isUnmarked === true && (call.name === undefined || !writer.hasTool(call.name))) return "other";
+  if (isObject && call.name !== undefined && shape.idComesLast !== true) {
+    writer.start(call.name, call.id);
+    call.isEmitted = true;
+    return (yield* readJsonText(scanner, (text) => writer.write(text))) ? "complete" : "unfinished";
   }
-  const { text, isWhole } = yield* collectJson(scanner);
-  if (!isWhole) return "unfinished";
-  // Some models write the arguments as a string that holds JSON.
+  const { text, isComplete } = yield* collectJson(scanner);
+  if (!isComplete) return "unfinished";
+  // Some models write the arguments as a string of JSON.
   const parsed = parseJson(text);
-  held.argumentsText = typeof parsed === "string" ? parsed : text;
-  return "whole";
+  call.argumentsText = typeof parsed === "string" ? parsed : text;
+  return "complete";
 }
 
-/** Something else than expected came next: the end of the text, or no call. */
-function stopped(scanner: Scanner): Outcome {
+/** The input is not what was expected: either it has ended, or it is not a call. */
+function unexpectedInput(scanner: Scanner): Outcome {
   return scanner.unread === "" && scanner.endedBy !== undefined ? "unfinished" : "other";
 }

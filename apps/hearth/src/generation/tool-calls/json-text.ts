@@ -1,27 +1,27 @@
-import { nextOf, peek, skipSpace } from "../splitting/read-text.ts";
-import type { Scanner, Steps } from "../splitting/scanner.ts";
+import { peek, peekLiteral, skipWhitespace } from "../stream-parser/read-text.ts";
+import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 
 /**
- * Reads one JSON value and hands on its text exactly as written, as it comes. Only brackets and strings are
- * followed; whether it is JSON in all details is for the parser at its end. False when the text ended before.
+ * Reads one JSON value and passes on its text verbatim as it arrives. Tracks only brackets and strings; the JSON parser
+ * validates the complete value. Returns false if the text ends first.
  */
-export function* readJsonText(scanner: Scanner, onText: (text: string) => void): Steps<boolean> {
+export function* readJsonText(scanner: Scanner, onText: (text: string) => void): ParserSteps<boolean> {
   const first = yield* peek(scanner);
   const isNested = first === "{" || first === "[" || first === '"';
-  const follow = isNested ? followNested() : followScalar;
+  const scan = isNested ? scanNested() : scanScalar;
   for (;;) {
-    const { length, isWhole } = follow(scanner.unread);
+    const { length, isComplete } = scan(scanner.unread);
     if (length > 0) onText(scanner.take(length).text);
-    if (isWhole) return true;
+    if (isComplete) return true;
     if (scanner.endedBy !== undefined) return false;
     yield;
   }
 }
 
-/** How much of the text belongs to the value, and whether the value ends there. */
-type Follow = (text: string) => { readonly length: number; readonly isWhole: boolean };
+/** Returns how much of the text belongs to the value, and whether the value ends there. */
+type ScanValue = (text: string) => { readonly length: number; readonly isComplete: boolean };
 
-function followNested(): Follow {
+function scanNested(): ScanValue {
   let depth = 0;
   let isInString = false;
   let isEscaped = false;
@@ -35,32 +35,32 @@ function followNested(): Follow {
       } else if (character === '"') isInString = true;
       else if (character === "{" || character === "[") depth += 1;
       else if (character === "}" || character === "]") depth -= 1;
-      if (depth <= 0 && !isInString) return { length: at + 1, isWhole: true };
+      if (depth <= 0 && !isInString) return { length: at + 1, isComplete: true };
     }
-    return { length: text.length, isWhole: false };
+    return { length: text.length, isComplete: false };
   };
 }
 
-/** A number or a word ends before whatever cannot be part of one. */
-const followScalar: Follow = (text) => {
+/** A number or a literal ends before the first character that cannot be part of it. */
+const scanScalar: ScanValue = (text) => {
   const length = text.search(/[^\w.+-]/u);
-  return length === -1 ? { length: text.length, isWhole: false } : { length, isWhole: true };
+  return length === -1 ? { length: text.length, isComplete: false } : { length, isComplete: true };
 };
 
-export function* collectJson(scanner: Scanner): Steps<CollectedJson> {
+export function* collectJson(scanner: Scanner): ParserSteps<CollectedJson> {
   let text = "";
-  const isWhole = yield* readJsonText(scanner, (part) => {
-    text += part;
+  const isComplete = yield* readJsonText(scanner, (chunk) => {
+    text += chunk;
   });
-  return { text, isWhole };
+  return { text, isComplete };
 }
 
-export type CollectedJson = { readonly text: string; readonly isWhole: boolean };
+export type CollectedJson = { readonly text: string; readonly isComplete: boolean };
 
-/** The next character that is no white space, taken if it is one of those asked for. */
-export function* takeSign(scanner: Scanner, signs: string): Steps<string | undefined> {
-  yield* skipSpace(scanner);
-  const sign = yield* nextOf(scanner, signs.split(""));
-  if (sign !== undefined) scanner.take(sign.length);
-  return sign;
+/** Skips whitespace and consumes the next character if it is one of `characters`. */
+export function* takeCharacter(scanner: Scanner, characters: string): ParserSteps<string | undefined> {
+  yield* skipWhitespace(scanner);
+  const character = yield* peekLiteral(scanner, characters.split(""));
+  if (character !== undefined) scanner.take(character.length);
+  return character;
 }

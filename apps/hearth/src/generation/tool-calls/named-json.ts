@@ -1,98 +1,108 @@
-import { collectUntil, peek, peekBehindSpace, skipSpace, takeLiteral } from "../splitting/read-text.ts";
-import type { Scanner, Steps } from "../splitting/scanner.ts";
+import {
+  collectUntil,
+  peek,
+  peekAfterWhitespace,
+  skipWhitespace,
+  takeLiteral,
+} from "../stream-parser/read-text.ts";
+import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import type { CallWriter } from "./call-writer.ts";
 import { type JsonShape, type Outcome, readJsonCalls } from "./json-calls.ts";
 import { readJsonText } from "./json-text.ts";
 
-/** How a family writes a call as a heading with the name, then the arguments as a JSON object. */
+/** The form of a call with a header that has the name, followed by the arguments as a JSON object. */
 export type NamedShape = {
-  /** What ends the heading; an opening brace is left to the arguments. */
-  readonly headingEnds: readonly string[];
-  readonly readHeading: (heading: string) => Heading | undefined;
+  /** Markers that end the header; an opening brace belongs to the arguments. */
+  readonly headerEnds: readonly string[];
+  readonly readHeader: (header: string) => Header | undefined;
 };
 
-export type Heading = { readonly name: string; readonly id?: string };
+export type Header = { readonly name: string; readonly id?: string };
 
-export function* readNamedJson(scanner: Scanner, shape: NamedShape, writer: CallWriter): Steps<Outcome> {
-  const { text, marker } = yield* collectUntil(scanner, shape.headingEnds);
+export function* readNamedJson(
+  scanner: Scanner,
+  shape: NamedShape,
+  writer: CallWriter,
+): ParserSteps<Outcome> {
+  const { text, marker } = yield* collectUntil(scanner, shape.headerEnds);
   if (marker === undefined) return "unfinished";
   if (marker !== "{") scanner.take(marker.length);
-  const heading = shape.readHeading(text);
-  if (heading === undefined || heading.name === "") return "other";
-  yield* skipSpace(scanner);
+  const header = shape.readHeader(text);
+  if (header === undefined || header.name === "") return "other";
+  yield* skipWhitespace(scanner);
   const next = yield* peek(scanner);
   if (next !== "{") return next === "" ? "unfinished" : "other";
-  writer.start(heading.name, heading.id);
-  if (!(yield* readJsonText(scanner, (part) => writer.write(part)))) return "unfinished";
+  writer.start(header.name, header.id);
+  if (!(yield* readJsonText(scanner, (chunk) => writer.write(chunk)))) return "unfinished";
   writer.end();
-  return "whole";
+  return "complete";
 }
 
 const deepseekSeparator = "<｜tool▁sep｜>";
 
-/** `function<sep>name`, a fence and the arguments, or newer `name<sep>` and the arguments. */
-export function* readDeepseekCall(scanner: Scanner, writer: CallWriter): Steps<Outcome> {
-  const shape = { headingEnds: ["{", "```json"], readHeading: readDeepseekHeading };
+/** `function<sep>name`, a code fence and the arguments; in newer models `name<sep>` and the arguments. */
+export function* readDeepseekCall(scanner: Scanner, writer: CallWriter): ParserSteps<Outcome> {
+  const shape = { headerEnds: ["{", "```json"], readHeader: readDeepseekHeader };
   const outcome = yield* readNamedJson(scanner, shape, writer);
-  if (outcome !== "whole") return outcome;
-  if ((yield* peekBehindSpace(scanner)) === "`") {
-    yield* skipSpace(scanner);
+  if (outcome !== "complete") return outcome;
+  if ((yield* peekAfterWhitespace(scanner)) === "`") {
+    yield* skipWhitespace(scanner);
     yield* takeLiteral(scanner, "```");
   }
-  return "whole";
+  return "complete";
 }
 
-function readDeepseekHeading(heading: string): Heading | undefined {
-  if (!heading.includes(deepseekSeparator)) return undefined;
-  const [before = "", after = ""] = heading.split(deepseekSeparator).map((part) => part.trim());
+function readDeepseekHeader(header: string): Header | undefined {
+  if (!header.includes(deepseekSeparator)) return undefined;
+  const [before = "", after = ""] = header.split(deepseekSeparator).map((part) => part.trim());
   return { name: after === "" ? before : after };
 }
 
-/** A JSON list in the older models; `name[CALL_ID]id[ARGS]{…}` in the newer, where id and [ARGS] may be absent. */
+/** A JSON list in older models; `name[CALL_ID]id[ARGS]{…}` in newer ones, with optional id and [ARGS]. */
 export function* readMistralCalls(
   scanner: Scanner,
   writer: CallWriter,
   listShape: JsonShape,
-): Steps<Outcome> {
-  yield* skipSpace(scanner);
+): ParserSteps<Outcome> {
+  yield* skipWhitespace(scanner);
   if ((yield* peek(scanner)) === "[") return yield* readJsonCalls(scanner, { writer, shape: listShape });
-  const shape = { headingEnds: ["[ARGS]", "{"], readHeading: readMistralHeading };
+  const shape = { headerEnds: ["[ARGS]", "{"], readHeader: readMistralHeader };
   return yield* readNamedJson(scanner, shape, writer);
 }
 
-function readMistralHeading(heading: string): Heading {
-  const [name = "", id] = heading.split("[CALL_ID]").map((part) => part.trim());
+function readMistralHeader(header: string): Header {
+  const [name = "", id] = header.split("[CALL_ID]").map((part) => part.trim());
   return id === undefined ? { name } : { name, id };
 }
 
-/** The heading is the id, as in `functions.get_weather:0`. */
-export function readKimiHeading(heading: string): Heading | undefined {
-  const id = heading.trim();
+/** The header is the id, e.g. `functions.get_weather:0`. */
+export function readKimiHeader(header: string): Header | undefined {
+  const id = header.trim();
   const name = /^(?:functions\.)?(?<name>.+?)(?::\d+)?$/u.exec(id)?.groups?.["name"];
   return name === undefined ? undefined : { name, id };
 }
 
-export function readSolarHeading(heading: string): Heading | undefined {
-  const [id = "", name = ""] = heading.split("<|tool_call:name|>");
+export function readSolarHeader(header: string): Header | undefined {
+  const [id = "", name = ""] = header.split("<|tool_call:name|>");
   return { name: name.trim(), id: id.trim() };
 }
 
 /**
- * `recipient`, a new line, and what is for it: `all` means visible text. A recipient that is no tool was no
- * heading, because a constrained answer comes without one; it is given back as text.
+ * `recipient`, a line break and its content; `all` means visible text. Constrained output has no header, so an unknown
+ * recipient is ordinary text.
  */
-export function* readRecipient(scanner: Scanner, writer: CallWriter): Steps<Outcome> {
+export function* readRecipient(scanner: Scanner, writer: CallWriter): ParserSteps<Outcome> {
   const { text, marker } = yield* collectUntil(scanner, ["\n"]);
   const recipient = text.trim();
-  if (recipient === "all") return "whole";
-  const isCut = marker === undefined && scanner.endedBy === "length";
-  if (isCut) return "unfinished";
+  if (recipient === "all") return "complete";
+  const isTruncated = marker === undefined && scanner.endedBy === "length";
+  if (isTruncated) return "unfinished";
   scanner.rewind();
-  scanner.remember();
-  if (!writer.isKnown(recipient)) return "whole";
-  return yield* readNamedJson(scanner, { headingEnds: ["\n"], readHeading: readBareHeading }, writer);
+  scanner.startRecording();
+  if (!writer.hasTool(recipient)) return "complete";
+  return yield* readNamedJson(scanner, { headerEnds: ["\n"], readHeader: readBareHeader }, writer);
 }
 
-export function readBareHeading(heading: string): Heading {
-  return { name: heading.trim() };
+export function readBareHeader(header: string): Header {
+  return { name: header.trim() };
 }

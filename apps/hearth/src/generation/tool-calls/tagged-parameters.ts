@@ -1,38 +1,38 @@
-import { collectUntil, peek, readUntil, skipSpace, takeLiteral } from "../splitting/read-text.ts";
-import type { Scanner, Steps } from "../splitting/scanner.ts";
+import { collectUntil, peek, readUntil, skipWhitespace, takeLiteral } from "../stream-parser/read-text.ts";
+import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import type { CallWriter } from "./call-writer.ts";
 import type { Outcome } from "./json-calls.ts";
 import { toJsonText } from "./python-values.ts";
 
-/** How a family writes a call with one tag for each argument. */
+/** The form of a call with one tag per argument. */
 export type TagShape = {
-  /** What ends the name; absent when the name ends where the first argument or the end of the call begins. */
+  /** Marker after the name; absent if the name ends at the first argument or at the end of the call. */
   readonly nameEnd?: string;
   readonly keyStart: string;
-  /** What may end a key, with what it tells of the value: text, JSON, or whatever the tool's schema says. */
+  /** Markers that end a key, with the kind of value that follows: text, JSON, or decided by the tool's schema. */
   readonly keyEnds: Readonly<Record<string, ValueKind>>;
   readonly valueStart?: string;
   readonly valueEnd: string;
-  /** Whether one line break on either side of a value belongs to the tags. */
-  readonly hasLinesAround?: boolean;
+  /** Whether one line break before and after a value belongs to the tags. */
+  readonly hasLineBreaks?: boolean;
   readonly callEnd: string;
 };
 
 type ValueKind = "text" | "json" | "by-schema";
 
-type Reading = { readonly shape: TagShape; readonly writer: CallWriter; readonly name: string };
+type ArgumentContext = { readonly shape: TagShape; readonly writer: CallWriter; readonly name: string };
 
 /**
- * Reads a call and writes its arguments as JSON. Arguments of type string are written while they come; others are
- * awaited, because only the whole value tells whether it is JSON or bare text.
+ * Reads a call and writes its arguments as JSON. String arguments are streamed; others are buffered, because only the
+ * complete value shows whether it is JSON or bare text.
  */
-export function* readTaggedCall(scanner: Scanner, shape: TagShape, writer: CallWriter): Steps<Outcome> {
+export function* readTaggedCall(scanner: Scanner, shape: TagShape, writer: CallWriter): ParserSteps<Outcome> {
   const nameEnds = shape.nameEnd === undefined ? [shape.keyStart, shape.callEnd] : [shape.nameEnd];
-  const heading = yield* collectUntil(scanner, nameEnds);
-  if (heading.marker === undefined) return "unfinished";
+  const header = yield* collectUntil(scanner, nameEnds);
+  if (header.marker === undefined) return "unfinished";
   scanner.take(shape.nameEnd?.length ?? 0);
-  // Behind the name some families write further attributes.
-  const name = /^[^\s"<>]+/u.exec(heading.text.trim())?.[0];
+  // Some models write further attributes after the name.
+  const name = /^[^\s"<>]+/u.exec(header.text.trim())?.[0];
   if (name === undefined) return "other";
   writer.start(name, undefined);
   let written = 0;
@@ -44,50 +44,51 @@ export function* readTaggedCall(scanner: Scanner, shape: TagShape, writer: CallW
     writer.write(written === 0 ? "{" : ", ");
     written += 1;
     const outcome = yield* readArgument(scanner, { shape, writer, name });
-    if (outcome !== "whole") return outcome;
+    if (outcome !== "complete") return outcome;
   }
   writer.write(written === 0 ? "{}" : "}");
   writer.end();
-  return "whole";
+  return "complete";
 }
 
-function* readArgument(scanner: Scanner, { shape, writer, name }: Reading): Steps<Outcome> {
+function* readArgument(scanner: Scanner, { shape, writer, name }: ArgumentContext): ParserSteps<Outcome> {
   const key = yield* collectUntil(scanner, Object.keys(shape.keyEnds));
   if (key.marker === undefined) return "unfinished";
   scanner.take(key.marker.length);
   writer.write(`${JSON.stringify(key.text)}: `);
   if (shape.valueStart !== undefined) {
-    yield* skipSpace(scanner);
+    yield* skipWhitespace(scanner);
     if (!(yield* takeLiteral(scanner, shape.valueStart))) {
       return (yield* peek(scanner)) === "" ? "unfinished" : "other";
     }
   }
-  if (shape.hasLinesAround === true) yield* takeLiteral(scanner, "\n");
+  if (shape.hasLineBreaks === true) yield* takeLiteral(scanner, "\n");
   const kind = shape.keyEnds[key.marker] ?? "by-schema";
-  const isText = kind === "text" || (kind === "by-schema" && writer.typeOf(name, key.text) === "string");
-  return yield* isText ? streamText(scanner, shape, writer) : awaitValue(scanner, shape, writer);
+  const isText =
+    kind === "text" || (kind === "by-schema" && writer.argumentType(name, key.text) === "string");
+  return yield* isText ? streamText(scanner, shape, writer) : bufferValue(scanner, shape, writer);
 }
 
-function* streamText(scanner: Scanner, shape: TagShape, writer: CallWriter): Steps<Outcome> {
+function* streamText(scanner: Scanner, shape: TagShape, writer: CallWriter): ParserSteps<Outcome> {
   writer.write('"');
-  const plan = { markers: valueEnds(shape), heldAtEnd: "drop-when-cut" } as const;
-  const marker = yield* readUntil(scanner, plan, ({ text }) =>
+  const search = { markers: valueEnds(shape), partialMarkerAtEnd: "drop-if-truncated" } as const;
+  const marker = yield* readUntil(scanner, search, ({ text }) =>
     writer.write(JSON.stringify(text).slice(1, -1)),
   );
   if (marker === undefined) return "unfinished";
   scanner.take(marker.length);
   writer.write('"');
-  return "whole";
+  return "complete";
 }
 
-function* awaitValue(scanner: Scanner, shape: TagShape, writer: CallWriter): Steps<Outcome> {
+function* bufferValue(scanner: Scanner, shape: TagShape, writer: CallWriter): ParserSteps<Outcome> {
   const { text, marker } = yield* collectUntil(scanner, valueEnds(shape));
   if (marker === undefined) return "unfinished";
   scanner.take(marker.length);
   writer.write(toJsonText(text));
-  return "whole";
+  return "complete";
 }
 
-function valueEnds({ valueEnd, hasLinesAround }: TagShape): string[] {
-  return hasLinesAround === true ? [`\n${valueEnd}`, valueEnd] : [valueEnd];
+function valueEnds({ valueEnd, hasLineBreaks }: TagShape): string[] {
+  return hasLineBreaks === true ? [`\n${valueEnd}`, valueEnd] : [valueEnd];
 }

@@ -1,7 +1,7 @@
 import type { Tool } from "@hearth-and-keep/engine";
 import { describe, expect, test } from "vitest";
-import type { AnswerPlan } from "../split-answer.ts";
-import { byteByByte, cutAtEveryByte, plainPlan, readAnswer } from "../test/read-answer.ts";
+import type { OutputPlan } from "../split-output.ts";
+import { byteByByte, collectOutput, plainPlan, splitAtEveryByte } from "../test/collect-output.ts";
 import { detectToolCallFormat, genericFormat, toolCallFormats } from "./formats.ts";
 
 const tools: readonly Tool[] = [
@@ -10,7 +10,7 @@ const tools: readonly Tool[] = [
 ];
 const find = { name: "find", arguments: { text: "é {x}", count: 2 } };
 
-describe("a call in a way of writing that no template renders is read, cut at every byte", () => {
+describe("call formats that no template renders are parsed, split at every byte", () => {
   const json = '{"text": "é {x}", "count": 2}';
   test.for([
     ["granite-3-phi-4", `<|tool_call|>[{"name": "find", "arguments": ${json}}]`],
@@ -26,9 +26,9 @@ describe("a call in a way of writing that no template renders is read, cut at ev
     ["generic", `{"tool_calls": [{"name": "find", "arguments": ${json}}]}`],
     ["generic", `[{"type": "function", "function": {"name": "find", "arguments": ${json}}}]`],
     ["harmony", `<|channel|>commentary to=functions.find <|constrain|>json<|message|>${json}`],
-  ])("%s: %s", async ([format = "", said = ""]) => {
-    for (const parts of [...cutAtEveryByte(said), byteByByte(said)]) {
-      const { calls, text, failures } = await readAnswer(parts, planFor(format));
+  ])("%s: %s", async ([format = "", output = ""]) => {
+    for (const chunks of [...splitAtEveryByte(output), byteByByte(output)]) {
+      const { calls, text, failures } = await collectOutput(chunks, planFor(format));
       expect(calls.map(({ name, arguments: given }) => ({ name, arguments: given }))).toEqual([find]);
       expect(text).toBe("");
       expect(failures).toEqual([]);
@@ -36,70 +36,70 @@ describe("a call in a way of writing that no template renders is read, cut at ev
   });
 });
 
-test("the arguments told are the JSON text as the model wrote it", async () => {
+test("arguments are passed on verbatim", async () => {
   const written = '{ "text" : "a\\u00e9",\n"count":2.0 }';
-  const { calls } = await readAnswer(
+  const { calls } = await collectOutput(
     byteByByte(`<tool_call>{"name":"find","arguments":${written}}</tool_call>`),
     planFor("hermes"),
   );
   expect(calls[0]?.argumentsText).toBe(written);
 });
 
-test("arguments are told while they come, text ones also in families that write tags", async () => {
-  for (const [format, said] of [
+test("arguments are streamed, including string arguments in tagged formats", async () => {
+  for (const [format, output] of [
     ["hermes", '<tool_call>{"name": "find", "arguments": {"text": "long'],
     ["qwen3-coder", "<tool_call><function=find><parameter=text>\nlong"],
   ] as const) {
-    const { calls, failures } = await readAnswer([said], planFor(format), "length");
+    const { calls, failures } = await collectOutput([output], planFor(format), "length");
     expect(calls[0]?.argumentsText).toBe('{"text": "long');
     expect(calls[0]?.arguments).toBe(undefined);
     expect(failures).toMatchObject([{ index: 0, reason: "unfinished" }]);
   }
 });
 
-test("a call without arguments is told with none, in JSON and in tags", async () => {
-  for (const [format, said] of [
+test("a call without arguments has an empty object, in JSON and in tagged formats", async () => {
+  for (const [format, output] of [
     ["hermes", '<tool_call>{"name": "stop"}</tool_call>'],
     ["qwen3-coder", "<tool_call><function=stop></function></tool_call>"],
     ["lfm2", "<|tool_call_start|>[stop()]<|tool_call_end|>"],
   ] as const) {
-    const { calls } = await readAnswer([said], planFor(format));
+    const { calls } = await collectOutput([output], planFor(format));
     expect(calls).toMatchObject([{ name: "stop", argumentsText: "{}", arguments: {} }]);
   }
 });
 
-test("an unfinished call fails and nothing is invented, a finished one ends", async () => {
-  const said = '<tool_call>{"name": "find", "arguments": {"text": "é {x}", "count": 2}}';
-  const cut = await readAnswer([said.slice(0, -3)], planFor("hermes"), "length");
-  expect(cut.failures).toMatchObject([{ index: 0, reason: "unfinished", text: said.slice(11, -3) }]);
-  expect(cut.end?.reason).toBe("length");
-  const whole = await readAnswer([said], planFor("hermes"));
-  expect(whole.failures).toEqual([]);
-  expect(whole.end?.reason).toBe("tool-calls");
+test("a truncated call fails without repair, a complete one ends", async () => {
+  const output = '<tool_call>{"name": "find", "arguments": {"text": "é {x}", "count": 2}}';
+  const truncated = await collectOutput([output.slice(0, -3)], planFor("hermes"), "length");
+  expect(truncated.failures).toMatchObject([{ index: 0, reason: "unfinished", text: output.slice(11, -3) }]);
+  expect(truncated.end?.reason).toBe("length");
+  const complete = await collectOutput([output], planFor("hermes"));
+  expect(complete.failures).toEqual([]);
+  expect(complete.end?.reason).toBe("tool-calls");
 });
 
-test("what is no call behind an opening tag fails and stays hidden, also between two calls", async () => {
+test("invalid text after an opening tag fails and stays hidden, even between two calls", async () => {
   const call = '<tool_call>{"name": "stop"}</tool_call>';
-  const said = `a${call}<tool_call>nonsense}</tool_call>${call} b`;
-  for (const parts of cutAtEveryByte(said)) {
-    const { calls, failures, text } = await readAnswer(parts, planFor("hermes"));
+  const output = `a${call}<tool_call>nonsense}</tool_call>${call} b`;
+  for (const chunks of splitAtEveryByte(output)) {
+    const { calls, failures, text } = await collectOutput(chunks, planFor("hermes"));
     expect(calls).toHaveLength(2);
     expect(failures).toEqual([{ type: "tool-call-fail", index: 1, reason: "malformed", text: "nonsense}" }]);
     expect(text).toBe("a b");
   }
 });
 
-test("arguments that are no JSON object fail as malformed, before what follows them", async () => {
-  const { events, end } = await readAnswer(
+test("arguments that are not a JSON object fail as malformed, before the text after them", async () => {
+  const { events, end } = await collectOutput(
     ['<tool_call>{"name": "find", "arguments": {"text": nothing}}</tool_call>Sorry'],
     planFor("hermes"),
   );
-  const shown = events.filter(({ type }) => type === "tool-call-fail" || type === "text-delta");
-  expect(shown).toMatchObject([{ reason: "malformed" }, { text: "Sorry" }]);
+  const relevant = events.filter(({ type }) => type === "tool-call-fail" || type === "text-delta");
+  expect(relevant).toMatchObject([{ reason: "malformed" }, { text: "Sorry" }]);
   expect(end?.reason).toBe("stop");
 });
 
-describe("bare JSON is a call only at the beginning and only of a known tool", () => {
+describe("bare JSON is a call only at the start and only for a known tool", () => {
   test.for([
     ["a known tool", '{"name": "stop", "parameters": {}}', 1],
     ["an unknown tool", '{"name": "other", "parameters": {}}', 0],
@@ -107,48 +107,48 @@ describe("bare JSON is a call only at the beginning and only of a known tool", (
     ["a list of other things", "[1, 2]", 0],
     ["an empty list", "[] is empty", 0],
     ["an empty object", "{}", 0],
-    ["behind text", 'Here: {"name": "stop", "parameters": {}}', 0],
-  ] as const)("%s", async ([, said, expected]) => {
-    for (const parts of [...cutAtEveryByte(said), byteByByte(said)]) {
-      const { calls, text, failures } = await readAnswer(parts, planFor("llama-3"));
+    ["after text", 'Here: {"name": "stop", "parameters": {}}', 0],
+  ] as const)("%s", async ([, output, expected]) => {
+    for (const chunks of [...splitAtEveryByte(output), byteByByte(output)]) {
+      const { calls, text, failures } = await collectOutput(chunks, planFor("llama-3"));
       expect(calls).toHaveLength(expected);
-      expect(text).toBe(expected === 1 ? "" : said);
+      expect(text).toBe(expected === 1 ? "" : output);
       expect(failures).toEqual([]);
     }
   });
 });
 
-test("without tools every text is text, with tools a call is a call", async () => {
-  const said = '<tool_call>{"name": "stop"}</tool_call>';
-  expect((await readAnswer([said], { ...planFor("hermes"), tools: [] })).text).toBe(said);
-  expect((await readAnswer([said], planFor("hermes"))).text).toBe("");
+test("calls are parsed only if the request has tools", async () => {
+  const output = '<tool_call>{"name": "stop"}</tool_call>';
+  expect((await collectOutput([output], { ...planFor("hermes"), tools: [] })).text).toBe(output);
+  expect((await collectOutput([output], planFor("hermes"))).text).toBe("");
 });
 
-test("an id the family writes is kept, others are made and differ", async () => {
+test("ids from the model are kept, missing ones are generated and unique", async () => {
   const nemo = '[TOOL_CALLS][{"name": "stop", "arguments": {}, "id": "a1b2c3d4e"}]';
   const kimi =
     "<|tool_calls_section_begin|><|tool_call_begin|>functions.stop:0<|tool_call_argument_begin|>{}<|tool_call_end|>";
-  expect((await readAnswer([nemo], planFor("mistral"))).calls[0]?.id).toBe("a1b2c3d4e");
-  expect((await readAnswer([kimi], planFor("kimi-k2"))).calls[0]).toMatchObject({
+  expect((await collectOutput([nemo], planFor("mistral"))).calls[0]?.id).toBe("a1b2c3d4e");
+  expect((await collectOutput([kimi], planFor("kimi-k2"))).calls[0]).toMatchObject({
     id: "functions.stop:0",
     name: "stop",
   });
-  const hermes = await readAnswer(['<tool_call>{"name": "stop"}{"name": "stop"}'], planFor("hermes"));
+  const hermes = await collectOutput(['<tool_call>{"name": "stop"}{"name": "stop"}'], planFor("hermes"));
   const ids = hermes.calls.map(({ id }) => id);
   expect(new Set(ids).size).toBe(2);
   for (const id of ids) expect(id).toMatch(/^call_[0-9a-f]{24}$/);
 });
 
-test("a template of no known family is read in the generic format", () => {
+test("an unknown template uses the generic format", () => {
   expect(detectToolCallFormat("{{ messages }}").name).toBe("generic");
   expect(detectToolCallFormat(null).name).toBe("generic");
   for (const format of toolCallFormats) {
-    const template = (format.signs[0] ?? []).join(" ");
+    const template = (format.templateMarkers[0] ?? []).join(" ");
     expect(detectToolCallFormat(template).name).toBe(format.name);
   }
 });
 
-function planFor(name: string): AnswerPlan {
+function planFor(name: string): OutputPlan {
   if (name === "harmony") return { ...plainPlan, tools, format: { type: "harmony" } };
   const toolCalls = [...toolCallFormats, genericFormat].find((format) => format.name === name);
   if (toolCalls === undefined) throw new Error(`Cannot find the format "${name}"`);

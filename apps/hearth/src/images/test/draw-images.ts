@@ -1,7 +1,7 @@
 /**
  * @module
- * Images of one colour in every kind that Hearth knows, drawn byte by byte so that a test can bend any of them.
- * Promises files that an ordinary decoder reads, unless the plan asks for something else.
+ * Single-color images in every supported format, written byte by byte so that tests can corrupt any of them.
+ * Any decoder reads the files, unless the options make them invalid.
  * Imported by the tests of `images/` and by `conformance/images/`.
  */
 import { crc32, deflateSync } from "node:zlib";
@@ -15,32 +15,32 @@ export type Drawing = {
 
 const red = [255, 0, 0] as const;
 
-export type PngPlan = Drawing & {
+export type PngOptions = Drawing & {
   readonly bitDepth?: 1 | 2 | 4 | 8 | 16;
-  /** As the format numbers them: 0 grey, 2 colour, 3 palette, 4 grey and alpha, 6 colour and alpha. */
+  /** The numbers of the format: 0 grey, 2 colour, 3 palette, 4 grey and alpha, 6 colour and alpha. */
   readonly colourType?: 0 | 2 | 3 | 4 | 6;
   /** Chunks between the header and the pixels. */
   readonly before?: readonly Buffer[];
-  /** 0 stores the pixels as they are. */
+  /** 0 stores the pixels uncompressed. */
   readonly packing?: number;
 };
 
 const channels = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 } as const;
 
-export function drawPng(plan: PngPlan): Buffer {
-  const { width, height, bitDepth = 8, colourType = 2, before = [], packing = 6 } = plan;
+export function drawPng(options: PngOptions): Buffer {
+  const { width, height, bitDepth = 8, colourType = 2, before = [], packing = 6 } = options;
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   header.set([bitDepth, colourType], 8);
-  // Each row opens with its filter, 0 for none.
+  // Each row starts with its filter type, 0 for none.
   const row = Buffer.alloc(1 + Math.ceil((width * channels[colourType] * bitDepth) / 8));
   const isColoured = bitDepth === 8 && colourType === 2;
-  if (isColoured) row.fill(Buffer.from(plan.colour ?? red), 1);
+  if (isColoured) row.fill(Buffer.from(options.colour ?? red), 1);
   const pixels = deflateSync(Buffer.concat(Array.from({ length: height }, () => row)), { level: packing });
   const palette = colourType === 3 ? [pngChunk("PLTE", Buffer.from(red))] : [];
   return Buffer.concat([
-    pngSign,
+    pngSignature,
     pngChunk("IHDR", header),
     ...palette,
     ...before,
@@ -49,7 +49,7 @@ export function drawPng(plan: PngPlan): Buffer {
   ]);
 }
 
-export const pngSign = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 export function pngChunk(kind: string, content: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(kind, "latin1"), content]);
@@ -59,7 +59,7 @@ export function pngChunk(kind: string, content: Buffer): Buffer {
   return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
 }
 
-export type JpegPlan = Drawing & {
+export type JpegOptions = Drawing & {
   /** 1 is grey, 3 colour, 4 the four inks of a printer. */
   readonly components?: 1 | 3 | 4;
   /** Segments between the sign and the header. */
@@ -68,8 +68,8 @@ export type JpegPlan = Drawing & {
   readonly frame?: number;
 };
 
-export function drawJpeg(plan: JpegPlan): Buffer {
-  const { width, height, components = 3, before = [], frame = 0xc0 } = plan;
+export function drawJpeg(options: JpegOptions): Buffer {
+  const { width, height, components = 3, before = [], frame = 0xc0 } = options;
   const ids = Array.from({ length: components }, (_, index) => index + 1);
   const size = Buffer.alloc(4);
   size.writeUInt16BE(height, 0);
@@ -85,7 +85,7 @@ export function drawJpeg(plan: JpegPlan): Buffer {
     jpegSegment(0xc4, differences),
     jpegSegment(0xc4, ends),
     jpegSegment(0xda, [components, ...ids.flatMap((id) => [id, 0x00]), 0, 63, 0]),
-    jpegPixels(plan, components),
+    jpegPixels(options, components),
     Buffer.from([0xff, 0xd9]),
   ]);
 }
@@ -96,7 +96,7 @@ export function jpegSegment(marker: number, content: readonly number[]): Buffer 
   return Buffer.concat([head, Buffer.from(content)]);
 }
 
-/** Every block after the first differs by nothing, which is five zero bits for each component. */
+/** Every block after the first has no difference to it, encoded as five zero bits per component. */
 function jpegPixels({ width, height, colour = red }: Drawing, components: number): Buffer {
   const blocks = Math.ceil(width / 8) * Math.ceil(height / 8);
   const [brightness] = colour;
@@ -113,9 +113,9 @@ function jpegPixels({ width, height, colour = red }: Drawing, components: number
   return bytes;
 }
 
-export type GifPlan = Drawing & { readonly frames?: number; readonly version?: string };
+export type GifOptions = Drawing & { readonly frames?: number; readonly version?: string };
 
-export function drawGif({ width, height, colour = red, frames = 1, version = "GIF89a" }: GifPlan): Buffer {
+export function drawGif({ width, height, colour = red, frames = 1, version = "GIF89a" }: GifOptions): Buffer {
   const size = Buffer.alloc(4);
   size.writeUInt16LE(width, 0);
   size.writeUInt16LE(height, 2);
@@ -138,7 +138,7 @@ export function drawGif({ width, height, colour = red, frames = 1, version = "GI
   ]);
 }
 
-/** The table of codes is cleared before it would need a ninth bit, so a code is a byte. */
+/** The code table is cleared before it would need a ninth bit, so that every code is one byte. */
 function gifCodes(pixels: number): Buffer {
   const [clear, end] = [128, 129];
   const run = Buffer.concat([Buffer.from([clear]), Buffer.alloc(100)]);
@@ -176,7 +176,7 @@ export function drawBmp({ width, height, colour = red }: Drawing): Buffer {
   return Buffer.concat([head, pixels]);
 }
 
-/** One point, in the format's lossy kind. */
+/** One pixel, lossy. */
 export const smallestWebp = Buffer.from("UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA", "base64");
 
 export function drawWebp(chunks: readonly Buffer[]): Buffer {

@@ -1,59 +1,62 @@
 /**
  * @module
- * New models: of files, of uploaded blobs, or of another model with some of its layers replaced. Promises that only
- * files which passed the gate are named, that layers are shared and not copied where they can be, and that a model
- * appears whole or not at all. Imported by `catalog.ts` and by what makes models without a server.
+ * Creates models from files, from uploaded blobs, or from another model with some layers replaced. Guarantees that
+ * only validated files get a name, that layers are shared instead of copied where possible, and that a model appears
+ * completely or not at all. Imported by `catalog.ts` and by commands that create models without a server.
  */
-import { type KeepingStep, keepModel } from "../keep-model.ts";
-import { layOutExtras, type ModelExtras } from "../model-extras.ts";
+import { createExtraLayers, type ModelExtras } from "../model-extras.ts";
 import { modelFailure } from "../model-failure.ts";
 import { parseModelName } from "../model-name.ts";
+import { type SaveStep, saveModel } from "../save-model.ts";
 import { type ModelStores, writableStore } from "../store/model-store.ts";
-import { type FileSource, gatherAdapters, gatherFiles, locateFiles } from "./gather-files.ts";
-import { type Origin, takeModel } from "./take-model.ts";
+import { loadBaseModel, type ModelBase } from "./base-model.ts";
+import { type FileSource, importAdapters, importFiles, locateFiles } from "./import-files.ts";
 
-export type ModelOrder = {
+export type CreateModelRequest = {
   readonly name: string;
-  readonly origin: { readonly kind: "model"; readonly name: string } | FileSource;
+  readonly source: { readonly kind: "model"; readonly name: string } | FileSource;
   readonly adapters?: FileSource;
   readonly extras?: ModelExtras;
-  /** How its weights should be stored, as in "Q4_K_M"; nothing is converted here, so only what they are is taken. */
+  /** E.g. "Q4_K_M". Weights are not converted, so it must be the quantization that they have. */
   readonly quantization?: string;
 };
 
-export type CreatingStep = { readonly step: "reading-file" } | KeepingStep;
+export type CreateStep = { readonly step: "reading-file" } | SaveStep;
 
-export async function* createModel(stores: ModelStores, order: ModelOrder): AsyncGenerator<CreatingStep> {
-  const name = parseModelName(order.name);
+export async function* createModel(
+  stores: ModelStores,
+  request: CreateModelRequest,
+): AsyncGenerator<CreateStep> {
+  const name = parseModelName(request.name);
   writableStore(stores);
   await using stack = new AsyncDisposableStack();
-  const parts = { stores, stack };
-  const { origin, extras = {} } = order;
-  const files = origin.kind === "model" ? [] : await locateFiles(origin, stores);
-  const adapterFiles = order.adapters === undefined ? [] : await locateFiles(order.adapters, stores);
+  const context = { stores, stack };
+  const { source, extras = {} } = request;
+  const files = source.kind === "model" ? [] : await locateFiles(source, stores);
+  const adapterFiles = request.adapters === undefined ? [] : await locateFiles(request.adapters, stores);
   if (files.length > 0 || adapterFiles.length > 0) yield { step: "reading-file" };
   const base =
-    origin.kind === "model" ? await takeModel(stores, origin.name) : await gatherFiles(files, parts);
-  refuseConversion(order.quantization, base);
-  const adapters = await gatherAdapters(adapterFiles, parts);
+    source.kind === "model" ? await loadBaseModel(stores, source.name) : await importFiles(files, context);
+  rejectConversion(request.quantization, base);
+  const adapters = await importAdapters(adapterFiles, context);
   const parameters = { ...base.parameters, ...extras.parameters };
-  const small = layOutExtras({ ...extras, parameters });
-  yield* keepModel(stores, {
+  const extraLayers = createExtraLayers({ ...extras, parameters });
+  yield* saveModel(stores, {
     name,
     config: base.config,
-    layers: [...base.layersBeside(new Set(small.map(({ kind }) => kind))), ...adapters],
-    extras: small,
+    layers: [...base.layersExcept(new Set(extraLayers.map(({ kind }) => kind))), ...adapters],
+    extras: extraLayers,
   });
 }
 
-/** For those who only wait for the end. */
-export async function createWhole(stores: ModelStores, order: ModelOrder): Promise<void> {
-  const steps = createModel(stores, order);
+/** For callers that do not need the steps. */
+export async function createModelAndWait(stores: ModelStores, request: CreateModelRequest): Promise<void> {
+  const steps = createModel(stores, request);
   while ((await steps.next()).done !== true);
 }
 
-function refuseConversion(wanted: string | undefined, { quantization }: Origin): void {
+function rejectConversion(wanted: string | undefined, { quantization }: ModelBase): void {
   if (wanted === undefined || wanted.toUpperCase() === quantization.toUpperCase()) return;
-  const reason = `the weights are ${quantization}, and this server does not convert them; take a file that is stored so`;
+  const reason = `the weights are ${quantization}, and this server does not convert them; use a file that is already ${wanted}`;
   throw modelFailure({ kind: "parameter-invalid", parameter: "quantize", reason });
 }

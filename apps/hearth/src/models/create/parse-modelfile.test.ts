@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parseModelfile } from "./parse-modelfile.ts";
 
 describe("a Modelfile", () => {
-  test("is read word by word, in any case, with comments, and every kind of value", () => {
+  test("is parsed with keywords in any case, comments and every kind of value", () => {
     const text = [
       "# a comment",
       "",
@@ -22,7 +22,7 @@ describe("a Modelfile", () => {
       'lines"',
       "LICENSE MIT",
       'LICENSE """Apache"""',
-      "MESSAGE user # no comment",
+      "MESSAGE user # not a comment",
       'message assistant ""',
     ].join("\r\n");
     expect(parseModelfile(text)).toEqual({
@@ -34,7 +34,7 @@ describe("a Modelfile", () => {
         licenses: ["MIT", "Apache"],
         parameters: { temperature: 0.5, num_ctx: 4096, use_mmap: false, stop: ["<|im_end|>", "two words "] },
         messages: [
-          { role: "user", content: "# no comment" },
+          { role: "user", content: "# not a comment" },
           { role: "assistant", content: "" },
         ],
       },
@@ -42,24 +42,20 @@ describe("a Modelfile", () => {
   });
 
   test.each([
-    ["", 1, "no line with FROM"],
-    ["FROM a\n\nNONSENSE b", 3, "it must begin with one of"],
-    ["FROM a\n= b", 2, "it must begin with one of"],
-    ['FROM a\n# c\nSYSTEM """b\nc', 3, "does not end"],
-    ['FROM a\nSYSTEM "b', 2, "does not end"],
+    ["", 1, "no FROM instruction"],
+    ["FROM a\n\nNONSENSE b", 3, "unknown instruction; expected one of"],
+    ["FROM a\n= b", 2, "unknown instruction; expected one of"],
+    ['FROM a\n# c\nSYSTEM """b\nc', 3, "is not closed"],
+    ['FROM a\nSYSTEM "b', 2, "is not closed"],
     ["FROM a\nSYSTEM b\nMESSAGE tool c", 3, "the role of a MESSAGE"],
     ["FROM a\nPARAMETER", 2, "PARAMETER needs a name and a value"],
     ["FROM a\nPARAMETER stop", 2, "PARAMETER stop needs a value"],
-    [
-      "FROM a\nPARAMETER foo 3",
-      2,
-      "PARAMETER foo cannot be used: there is no such parameter; there are temp",
-    ],
-    ["FROM a\nPARAMETER temprature 1", 2, "there is no such parameter; perhaps temperature is meant"],
+    ["FROM a\nPARAMETER foo 3", 2, "PARAMETER foo is not valid: unknown parameter; the parameters are temp"],
+    ["FROM a\nPARAMETER temprature 1", 2, "unknown parameter; did you mean temperature?"],
     ["FROM a\nPARAMETER temperature hot", 2, "it must be a number from 0 to 100"],
     ["FROM", 1, "FROM needs a value"],
     ['FROM a\nSYSTEM """x\ny"""\nADAPTER', 4, "ADAPTER needs a value"],
-  ])("that is %j is refused with its line", (text, line, reason) => {
+  ])("%j is rejected with its line number", (text, line, reason) => {
     expect(() => parseModelfile(text)).toThrow(
       expect.objectContaining({
         failure: { kind: "modelfile-invalid", line, reason: expect.stringContaining(reason) },
@@ -67,12 +63,12 @@ describe("a Modelfile", () => {
     );
   });
 
-  test("may have parameters that mean nothing any more, as old ones do", () => {
+  test("may set deprecated parameters", () => {
     const { extras } = parseModelfile("FROM a\nPARAMETER mirostat 1\nPARAMETER top_k 5");
     expect(extras.parameters).toEqual({ mirostat: 1, top_k: 5 });
   });
 
-  test("of sixteen megabytes in one quotation is read within a second", () => {
+  test("with a quoted value of sixteen megabytes is parsed within seconds", () => {
     const long = "a line\n".repeat(2_300_000);
     const start = performance.now();
     expect(parseModelfile(`FROM a\nSYSTEM """${long}"""`).extras.system).toBe(long);

@@ -1,6 +1,6 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { StoredMessage } from "../metadata/messages.ts";
-import { readParameterText } from "../metadata/parameter-text.ts";
+import { parseParameter } from "../metadata/parse-parameter.ts";
 import type { ModelExtras } from "../model-extras.ts";
 
 export type ModelfileFailure = {
@@ -9,7 +9,7 @@ export type ModelfileFailure = {
   readonly reason: string;
 };
 
-/** What a Modelfile says. What stands after FROM and ADAPTER is a file or a model; its reader finds out. */
+/** A parsed Modelfile. FROM and ADAPTER name a file or a model; the caller finds out which. */
 export type Modelfile = {
   readonly from: readonly string[];
   readonly adapters: readonly string[];
@@ -26,15 +26,15 @@ type Draft = {
   messages: StoredMessage[];
 };
 
-/** One instruction: its word, the name or role that some have before their value, and the value. */
+/** One instruction: its keyword, the parameter name or message role, and the value. */
 type Instruction = {
-  readonly word: string;
+  readonly keyword: string;
   readonly subject: string;
   readonly value: string;
   readonly line: number;
 };
 
-const words: Readonly<Record<string, (draft: Draft, instruction: Instruction) => void>> = {
+const instructions: Readonly<Record<string, (draft: Draft, instruction: Instruction) => void>> = {
   FROM: (draft, { value, line }) => void draft.from.push(requireText(value, "FROM", line)),
   ADAPTER: (draft, { value, line }) => void draft.adapters.push(requireText(value, "ADAPTER", line)),
   TEMPLATE: (draft, { value }) => void (draft.template = value),
@@ -44,36 +44,36 @@ const words: Readonly<Record<string, (draft: Draft, instruction: Instruction) =>
   MESSAGE: addMessage,
 };
 
-/** These have a name or a role before their value. */
-const wordsWithSubject = new Set(["PARAMETER", "MESSAGE"]);
+/** Instructions with a name or a role before the value. */
+const keywordsWithSubject = new Set(["PARAMETER", "MESSAGE"]);
 const lineEnd = /\r\n|\r|\n|$/gu;
 
 /**
- * Reads Ollama's language: a word and its value on a line, words in any case, `#` at the start of a line for
- * comments. A value in `"` or `"""` goes on to the line that ends with the same, so that it may hold line ends; a
- * line inside it that ends so cannot be written.
+ * Parses Ollama's Modelfile format: one instruction per line, keywords in any case, comments after `#` at the start of
+ * a line. A value that begins with `"` or `"""` continues to the first line that ends with the same quote; there is no
+ * escape for such a line inside the value.
  */
 export function parseModelfile(text: string): Modelfile {
   const draft: Draft = { from: [], adapters: [], licenses: [], parameters: {}, messages: [] };
-  for (const instruction of instructionsIn(text)) words[instruction.word]?.(draft, instruction);
+  for (const instruction of parseInstructions(text)) instructions[instruction.keyword]?.(draft, instruction);
   const { from, adapters, ...extras } = draft;
-  if (from.length === 0) throw invalid(1, "it has no line with FROM");
+  if (from.length === 0) throw invalid(1, "it has no FROM instruction");
   return { from, adapters, extras };
 }
 
-function* instructionsIn(text: string): Generator<Instruction> {
+function* parseInstructions(text: string): Generator<Instruction> {
   let line = 1;
   for (let start = text.startsWith("\uFEFF") ? 1 : 0; start < text.length; ) {
     const end = endOfLine(text, start);
-    const written = text.slice(start, end.first);
-    if (/^\s*(?:#|$)/u.test(written)) {
+    const lineText = text.slice(start, end.first);
+    if (/^\s*(?:#|$)/u.test(lineText)) {
       start = end.next;
       line += 1;
       continue;
     }
-    const { word, subject, length } = readHead(written, line);
-    const { value, next, lines } = readValue(text, start + length, line);
-    yield { word, subject, value, line };
+    const { keyword, subject, length } = parseHead(lineText, line);
+    const { value, next, lines } = parseValue(text, start + length, line);
+    yield { keyword, subject, value, line };
     start = next;
     line += lines;
   }
@@ -86,40 +86,40 @@ function endOfLine(text: string, from: number): { readonly first: number; readon
   return { first, next: Math.max(first + (match?.[0].length ?? 0), from + 1) };
 }
 
-function readHead(written: string, line: number) {
-  const head = /^\s*(?<word>[A-Za-z]+)(?:\s+|$)/u.exec(written);
-  const word = head?.groups?.["word"]?.toUpperCase() ?? "";
-  if (!Object.hasOwn(words, word))
-    throw invalid(line, `it must begin with one of ${Object.keys(words).join(", ")}`);
+function parseHead(lineText: string, line: number) {
+  const head = /^\s*(?<keyword>[A-Za-z]+)(?:\s+|$)/u.exec(lineText);
+  const keyword = head?.groups?.["keyword"]?.toUpperCase() ?? "";
+  if (!Object.hasOwn(instructions, keyword))
+    throw invalid(line, `unknown instruction; expected one of ${Object.keys(instructions).join(", ")}`);
   const length = head?.[0].length ?? 0;
-  if (!wordsWithSubject.has(word)) return { word, subject: "", length };
-  const subject = /^(?<name>[^\s"]+)(?:\s+|$)/u.exec(written.slice(length));
-  if (subject === null) throw invalid(line, `${word} needs a name and a value`);
-  return { word, subject: subject.groups?.["name"] ?? "", length: length + subject[0].length };
+  if (!keywordsWithSubject.has(keyword)) return { keyword, subject: "", length };
+  const subject = /^(?<name>[^\s"]+)(?:\s+|$)/u.exec(lineText.slice(length));
+  if (subject === null) throw invalid(line, `${keyword} needs a name and a value`);
+  return { keyword, subject: subject.groups?.["name"] ?? "", length: length + subject[0].length };
 }
 
-function readValue(text: string, start: number, line: number) {
+function parseValue(text: string, start: number, line: number) {
   const quote = /^"(?:"")?/u.exec(text.slice(start, start + 3))?.[0] ?? "";
   let lines = 1;
   for (let from = start; ; lines += 1) {
     const { first, next } = endOfLine(text, from);
-    const written = text.slice(from, first).trimEnd();
-    const close = from + written.length - quote.length;
-    if (quote === "") return { value: written, next, lines };
-    if (written.endsWith(quote) && close >= start + quote.length) {
+    const lineText = text.slice(from, first).trimEnd();
+    const close = from + lineText.length - quote.length;
+    if (quote === "") return { value: lineText, next, lines };
+    if (lineText.endsWith(quote) && close >= start + quote.length) {
       return { value: text.slice(start + quote.length, close), next, lines };
     }
-    if (next >= text.length) throw invalid(line, "a quotation begins here and does not end");
+    if (next >= text.length) throw invalid(line, "the quoted value that begins here is not closed");
     from = next;
   }
 }
 
-/** Stops add up; of everything else the last one counts. */
+/** Stop sequences accumulate; for every other parameter the last value wins. */
 function setParameter({ parameters }: Draft, { subject, value, line }: Instruction): void {
   const name = subject.toLowerCase();
   requireText(value, `PARAMETER ${name}`, line);
-  const read = readParameterText(name, [value]);
-  if ("reason" in read) throw invalid(line, `PARAMETER ${name} cannot be used: ${read.reason}`);
+  const read = parseParameter(name, [value]);
+  if ("reason" in read) throw invalid(line, `PARAMETER ${name} is not valid: ${read.reason}`);
   if (name !== "stop") parameters[name] = read.value;
   else if (Array.isArray(parameters["stop"])) parameters["stop"].push(value);
   else parameters["stop"] = [value];
@@ -128,7 +128,7 @@ function setParameter({ parameters }: Draft, { subject, value, line }: Instructi
 function addMessage({ messages }: Draft, { subject, value, line }: Instruction): void {
   const role = subject.toLowerCase();
   if (role !== "system" && role !== "user" && role !== "assistant") {
-    throw invalid(line, "the role of a MESSAGE is system, user or assistant");
+    throw invalid(line, "the role of a MESSAGE must be system, user or assistant");
   }
   messages.push({ role, content: value });
 }

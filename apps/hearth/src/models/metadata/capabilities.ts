@@ -1,6 +1,6 @@
 import type { HeaderFacts } from "./header-facts.ts";
 
-/** What a model can be asked for, in the order in which it is told. */
+/** In the order in which they are listed. */
 const capabilityNames = [
   "completion",
   "embedding",
@@ -16,29 +16,29 @@ export type Capability = (typeof capabilityNames)[number];
 export type CapabilitySources = {
   readonly facts: HeaderFacts;
   readonly hasProjector: boolean;
-  /** Ollama's own template, in Go's language. */
+  /** Ollama's Go template. */
   readonly template: string | null;
-  /** What the model's maker wrote into its configuration. */
-  readonly named: readonly string[];
+  /** Declared by the publisher in the model's configuration. */
+  readonly declared: readonly string[];
 };
 
 export function listCapabilities({
   facts,
   hasProjector,
   template,
-  named,
+  declared,
 }: CapabilitySources): readonly Capability[] {
-  const { hints, isPooled } = facts;
+  const { capabilities, isPooled } = facts;
   const text = template ?? "";
-  const canDo: Readonly<Record<Capability, boolean>> = {
+  const isSupported: Readonly<Record<Capability, boolean>> = {
     completion: !isPooled,
-    embedding: isPooled && !hints.rank,
-    rank: hints.rank,
-    vision: hints.vision || hasProjector,
-    audio: hints.audio,
-    tools: !isPooled && (hints.tools || /\.Tools\b/u.test(text)),
-    insert: !isPooled && (hints.fillInTheMiddle || /\.Suffix\b/u.test(text)),
-    thinking: !isPooled && (hints.thinking || /\.Thinking\b|<think>/u.test(text)),
+    embedding: isPooled && !capabilities.rank,
+    rank: capabilities.rank,
+    vision: capabilities.vision || hasProjector,
+    audio: capabilities.audio,
+    tools: !isPooled && (capabilities.tools || /\.Tools\b/u.test(text)),
+    insert: !isPooled && (capabilities.fillInTheMiddle || /\.Suffix\b/u.test(text)),
+    thinking: !isPooled && (capabilities.thinking || /\.Thinking\b|<think>/u.test(text)),
   };
-  return capabilityNames.filter((name) => canDo[name] || named.includes(name));
+  return capabilityNames.filter((name) => isSupported[name] || declared.includes(name));
 }

@@ -1,8 +1,10 @@
 import type { ModelFile } from "@hearth-and-keep/gguf";
-import { parseFields, textField, textListField } from "../store/json-fields.ts";
-import { writeJson } from "../store/write-json.ts";
+import { Compile } from "typebox/compile";
+import { encodeGoJson } from "../store/go-json.ts";
+import { parseJson } from "../store/parse-json.ts";
+import { configSchema } from "./schema.ts";
 
-/** What the configuration of a model says; absent where it says nothing, and then the file's header is asked. */
+/** The configuration of a model. Fields that it leaves out are taken from the header of the model file. */
 export type ModelConfig = {
   readonly format?: string;
   readonly family?: string;
@@ -10,62 +12,57 @@ export type ModelConfig = {
   readonly parameterSize?: string;
   readonly quantization?: string;
   readonly capabilities: readonly string[];
-  /** Set on a stub that stands for a model on its maker's machines. */
+  /** Set on the stub of a cloud model, which runs on the publisher's servers. */
   readonly remoteHost?: string;
 };
 
 export const emptyConfig: ModelConfig = { families: [], capabilities: [] };
-export const mostConfigBytes = 1024 * 1024;
-const longestText = 1024;
-const lists = { most: 64, longest: longestText };
+export const maxConfigBytes = 1024 * 1024;
+const validator = Compile(configSchema);
 
-/** Throws ShapeError when the bytes are no configuration. */
+/** Throws SchemaError when the content is not a configuration. */
 export function parseConfig(content: Uint8Array): ModelConfig {
-  const fields = parseFields(content);
+  const config = parseJson(content, validator);
   const texts = {
-    format: textField(fields, "model_format", longestText),
-    family: textField(fields, "model_family", longestText),
-    parameterSize: textField(fields, "model_type", longestText),
-    quantization: textField(fields, "file_type", longestText),
-    remoteHost: textField(fields, "remote_host", longestText),
+    format: config.model_format,
+    family: config.model_family,
+    parameterSize: config.model_type,
+    quantization: config.file_type,
+    remoteHost: config.remote_host,
   };
-  // The entries with a value are the optional fields that are there.
+  // Only entries with a value remain, and all of them are optional fields.
   const present = Object.fromEntries(
     Object.entries(texts).filter(([, text]) => text),
   ) as Partial<ModelConfig>;
-  return {
-    ...present,
-    families: textListField(fields, "model_families", lists),
-    capabilities: textListField(fields, "capabilities", lists),
-  };
+  return { ...present, families: config.model_families ?? [], capabilities: config.capabilities ?? [] };
 }
 
-/** As Ollama writes it, the fixed words at the end too. The others are the families of what lies beside the weights. */
-export function writeConfig(
+/** Encodes a configuration as Ollama does, including the constants at the end. Projectors and adapters add families. */
+export function encodeConfig(
   { architecture, parameterCount, fileType }: Pick<ModelFile, "architecture" | "parameterCount" | "fileType">,
-  others: readonly string[] = [],
+  otherFamilies: readonly string[] = [],
 ): Buffer {
   const family = architecture ?? "unknown";
-  return writeJson({
+  return encodeGoJson({
     model_format: "gguf",
     model_family: family,
-    model_families: [family, ...others],
-    model_type: describeParameterCount(parameterCount),
+    model_families: [family, ...otherFamilies],
+    model_type: formatParameterCount(parameterCount),
     file_type: fileType,
     architecture: "amd64",
     os: "linux",
   });
 }
 
-/** "134.52M", "8.0B": two decimals for millions and one above, none where the number is whole. */
-export function describeParameterCount(count: number): string {
-  if (count >= 1e12) return inUnits(count / 1e12, "T", 1);
-  if (count >= 1e9) return inUnits(count / 1e9, "B", 1);
-  if (count >= 1e6) return inUnits(count / 1e6, "M", 2);
-  if (count >= 1e3) return inUnits(count / 1e3, "K", 0);
+/** "134.52M", "8.0B": two decimals for millions, one for larger units, none for integers. */
+export function formatParameterCount(count: number): string {
+  if (count >= 1e12) return formatUnits(count / 1e12, "T", 1);
+  if (count >= 1e9) return formatUnits(count / 1e9, "B", 1);
+  if (count >= 1e6) return formatUnits(count / 1e6, "M", 2);
+  if (count >= 1e3) return formatUnits(count / 1e3, "K", 0);
   return String(count);
 }
 
-function inUnits(value: number, unit: string, decimals: number): string {
+function formatUnits(value: number, unit: string, decimals: number): string {
   return `${value.toFixed(Number.isInteger(value) ? 0 : decimals)}${unit}`;
 }

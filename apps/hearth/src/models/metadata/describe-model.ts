@@ -1,37 +1,33 @@
 /**
  * @module
- * What a stored model is, in Hearth's words: its configuration, its small layers and its file's header put
- * together. Promises that sizes are bounded before anything is read, that small layers are hashed when they are
- * read, and that a header is read once for as long as the file stays the same. Imported by `models/` only.
+ * Descriptions of stored models, combined from the configuration, the small layers and the header of the model file.
+ * Guarantees that sizes are checked before anything is read, that the digests of small layers are verified, and that a
+ * header is parsed once until the file changes. Imported by `models/` only.
  */
 import { modelFailure } from "../model-failure.ts";
-import { displayModelName, readModelName } from "../model-name.ts";
+import { displayModelName, tryParseModelName } from "../model-name.ts";
 import { requireBlob } from "../store/blob-store.ts";
 import type { Digest } from "../store/digest.ts";
-import { type LayerKind, layersOf, sizeOf } from "../store/manifest.ts";
-import { type OpenableModel, openableModel } from "../store/model-path.ts";
+import { type LayerKind, layersOf, totalBytes } from "../store/manifest.ts";
+import { type ResolvedModelFile, resolveModelFiles } from "../store/model-path.ts";
 import type { ModelStores } from "../store/model-store.ts";
 import { type Capability, listCapabilities } from "./capabilities.ts";
 import {
-  describeParameterCount,
   emptyConfig,
+  formatParameterCount,
   type ModelConfig,
-  mostConfigBytes,
+  maxConfigBytes,
   parseConfig,
 } from "./config-blob.ts";
 import type { HeaderFacts } from "./header-facts.ts";
 import type { HeaderReader } from "./header-reader.ts";
-import { mostMessageBytes, parseMessages, type StoredMessage } from "./messages.ts";
-import {
-  mostParameterBytes,
-  noParameters,
-  parseParameters,
-  type ReadParameters,
-} from "./model-parameters.ts";
+import { parseMessages, type StoredMessage } from "./messages.ts";
+import { noParameters, type ParsedParameters, parseParameters } from "./model-parameters.ts";
+import { maxMessageBytes, maxParameterBytes } from "./schema.ts";
 import { readLayer, type StoredModel } from "./stored-model.ts";
 
 export type ModelDetails = {
-  /** The model that this one was made from; empty when there is none. */
+  /** The model that this one was created from; empty when there is none. */
   readonly parentModel: string;
   readonly format: string;
   readonly family: string;
@@ -41,11 +37,11 @@ export type ModelDetails = {
 };
 
 export type ModelSummary = {
-  /** As short as it can be said, in the case it is stored in. */
+  /** The short form of the name, in the stored case. */
   readonly name: string;
-  /** Of the manifest. */
+  /** SHA-256 of the manifest. */
   readonly digest: Digest;
-  /** All layers together. */
+  /** Total size of all layers. */
   readonly bytes: number;
   readonly modifiedAt: string;
   readonly details: ModelDetails;
@@ -56,53 +52,55 @@ export type ModelSummary = {
 };
 
 export type ModelDescription = ModelSummary & {
-  /** Ollama's template, in Go's language. */
+  /** Ollama's Go template. */
   readonly template: string | null;
-  /** The template of the model file itself. */
+  /** The Jinja template in the model file. */
   readonly chatTemplate: string | null;
   readonly system: string | null;
-  readonly parameters: ReadParameters;
+  readonly parameters: ParsedParameters;
   readonly messages: readonly StoredMessage[];
   readonly licenses: readonly string[];
   readonly modelPath: string;
   readonly projectorPaths: readonly string[];
   readonly adapterPaths: readonly string[];
   readonly header: HeaderFacts;
-  /** Set on a model that runs on engines elsewhere: nothing of it lies here. */
-  readonly remote?: RemoteRun;
+  /** Set on a model that runs on remote engines and has no files on this machine. */
+  readonly remote?: RemoteExecution;
 };
 
-export type RemoteRun = {
-  /** By which the engines are found. */
+export type RemoteExecution = {
+  /** The key under which its engines are looked up. */
   readonly name: string;
-  /** How many requests all of its engines take at once. */
+  /** Concurrent requests that all of its engines accept together. */
   readonly sequences: number;
 };
 
-export type DescribeParts = { readonly stores: ModelStores; readonly headers: HeaderReader };
+export type DescribeDependencies = { readonly stores: ModelStores; readonly headers: HeaderReader };
 
-export const mostTextBytes = 1024 * 1024;
+export const maxTextBytes = 1024 * 1024;
 
-/** What a list shows. A model whose file is missing or broken is still there, to be seen and deleted. */
+/** The summary for a list. A model whose file is missing or broken is still listed, so that it can be deleted. */
 export async function summarizeModel(
   model: StoredModel,
-  { stores, headers }: DescribeParts,
-): Promise<{ readonly summary: ModelSummary; readonly problem?: unknown }> {
+  { stores, headers }: DescribeDependencies,
+): Promise<{ readonly summary: ModelSummary; readonly error?: unknown }> {
   const config = await readConfig(stores, model);
   const template = await readTemplate(stores, model);
   try {
-    const facts = await headers.readFacts(await openModel(stores, model));
+    const facts = await headers.readFacts(await resolveModelFile(stores, model));
     return { summary: summarize(model, { config, template, facts }) };
-  } catch (problem) {
-    return { summary: summarize(model, { config, template, facts: null }), problem };
+  } catch (error) {
+    return { summary: summarize(model, { config, template, facts: null }), error };
   }
 }
 
-export async function describeModel(model: StoredModel, parts: DescribeParts): Promise<ModelDescription> {
-  const { stores, headers } = parts;
+export async function describeModel(
+  model: StoredModel,
+  { stores, headers }: DescribeDependencies,
+): Promise<ModelDescription> {
   const config = await readConfig(stores, model);
-  const opened = await openModel(stores, model);
-  const header = await headers.readFacts(opened);
+  const file = await resolveModelFile(stores, model);
+  const header = await headers.readFacts(file);
   const template = await readTemplate(stores, model);
   const [system] = await readTexts(stores, model, ["system"]);
   return {
@@ -113,70 +111,70 @@ export async function describeModel(model: StoredModel, parts: DescribeParts): P
     parameters: await readOptional(stores, model, parametersLayer),
     messages: await readOptional(stores, model, messagesLayer),
     licenses: await readTexts(stores, model, ["license"]),
-    modelPath: opened.path,
+    modelPath: file.path,
     projectorPaths: await findPaths(stores, model, "projector"),
     adapterPaths: await findPaths(stores, model, "adapter"),
     header,
   };
 }
 
-async function readConfig(stores: ModelStores, { place, manifest }: StoredModel): Promise<ModelConfig> {
+async function readConfig(stores: ModelStores, { location, manifest }: StoredModel): Promise<ModelConfig> {
   const layer = manifest.config;
   if (layer === null) return emptyConfig;
-  const config = await readLayer(stores, { place, layer, mostBytes: mostConfigBytes }, parseConfig);
-  const model = displayModelName(place.name);
+  const config = await readLayer(stores, { location, layer, maxBytes: maxConfigBytes }, parseConfig);
+  const model = displayModelName(location.name);
   if (config.remoteHost !== undefined) throw modelFailure({ kind: "model-remote", model });
   return config;
 }
 
-/** The last one counts, where a manifest has several. */
+/** If a manifest has several templates, the last one is used. */
 async function readTemplate(stores: ModelStores, model: StoredModel): Promise<string | null> {
   return (await readTexts(stores, model, ["template", "prompt"])).at(-1) ?? null;
 }
 
 async function readTexts(
   stores: ModelStores,
-  { place, manifest }: StoredModel,
+  { location, manifest }: StoredModel,
   kinds: readonly LayerKind[],
 ): Promise<readonly string[]> {
   const texts: string[] = [];
   for (const layer of layersOf(manifest, ...kinds)) {
-    texts.push(await readLayer(stores, { place, layer, mostBytes: mostTextBytes }, String));
+    texts.push(await readLayer(stores, { location, layer, maxBytes: maxTextBytes }, String));
   }
   return texts;
 }
 
-/** The path and mark of the model's file, or of the first of its parts. */
-export async function openModel(
+/** The path and fingerprint of the model file, or of the first shard of a split model. */
+export async function resolveModelFile(
   stores: ModelStores,
-  { place, manifest }: StoredModel,
-): Promise<OpenableModel> {
+  { location, manifest }: StoredModel,
+): Promise<ResolvedModelFile> {
   const layers = layersOf(manifest, "model");
-  if (layers.length > 0) return openableModel(stores, layers);
-  const model = displayModelName(place.name);
+  if (layers.length > 0) return resolveModelFiles(stores, layers);
+  const model = displayModelName(location.name);
   throw modelFailure({ kind: "manifest-invalid", model, reason: "it has no GGUF file" });
 }
 
-type SummarySources = {
+type SummaryInput = {
   readonly config: ModelConfig;
   readonly template: string | null;
   readonly facts: HeaderFacts | null;
 };
 
-function summarize(model: StoredModel, { config, template, facts }: SummarySources): ModelSummary {
-  const { place, manifest, digest, modifiedAt } = model;
+function summarize(model: StoredModel, { config, template, facts }: SummaryInput): ModelSummary {
+  const { location, manifest, digest, modifiedAt } = model;
   const hasProjector = layersOf(manifest, "projector").length > 0;
-  const named = config.capabilities;
+  const declared = config.capabilities;
   return {
-    name: displayModelName(place.name),
+    name: displayModelName(location.name),
     digest,
-    bytes: sizeOf(manifest),
+    bytes: totalBytes(manifest),
     modifiedAt,
     details: describeDetails(model, config, facts),
     trainedContextTokens: facts?.trainedContextTokens ?? null,
     embeddingLength: facts?.embeddingLength ?? null,
-    capabilities: facts === null ? [] : listCapabilities({ facts, hasProjector, template, named }),
-    isReadOnly: place.store.access === "read-only",
+    capabilities: facts === null ? [] : listCapabilities({ facts, hasProjector, template, declared }),
+    isReadOnly: location.store.access === "read-only",
   };
 }
 
@@ -186,44 +184,43 @@ function describeDetails(model: StoredModel, config: ModelConfig, facts: HeaderF
     from === undefined ? [] : [from],
   );
   return {
-    // Old manifests have a path of their machine here, which is nobody's business.
-    parentModel: parent !== undefined && readModelName(parent) !== undefined ? parent : "",
+    // Old manifests have a local path here, which must not be disclosed.
+    parentModel: parent !== undefined && tryParseModelName(parent) !== undefined ? parent : "",
     format: config.format ?? "gguf",
     family,
     families: config.families.length > 0 || family === "" ? config.families : [family],
-    parameterSize:
-      config.parameterSize ?? (facts === null ? "" : describeParameterCount(facts.parameterCount)),
+    parameterSize: config.parameterSize ?? (facts === null ? "" : formatParameterCount(facts.parameterCount)),
     quantization: config.quantization ?? facts?.fileType ?? "",
   };
 }
 
 type OptionalLayer<Value> = {
   readonly kind: LayerKind;
-  readonly mostBytes: number;
-  readonly absent: Value;
+  readonly maxBytes: number;
+  readonly defaultValue: Value;
   readonly parse: (content: Buffer) => Value;
 };
 
-const parametersLayer: OptionalLayer<ReadParameters> = {
+const parametersLayer: OptionalLayer<ParsedParameters> = {
   kind: "params",
-  mostBytes: mostParameterBytes,
-  absent: noParameters,
+  maxBytes: maxParameterBytes,
+  defaultValue: noParameters,
   parse: parseParameters,
 };
 const messagesLayer: OptionalLayer<readonly StoredMessage[]> = {
   kind: "messages",
-  mostBytes: mostMessageBytes,
-  absent: [],
+  maxBytes: maxMessageBytes,
+  defaultValue: [],
   parse: parseMessages,
 };
 
 async function readOptional<Value>(
   stores: ModelStores,
-  { place, manifest }: StoredModel,
-  { kind, mostBytes, absent, parse }: OptionalLayer<Value>,
+  { location, manifest }: StoredModel,
+  { kind, maxBytes, defaultValue, parse }: OptionalLayer<Value>,
 ): Promise<Value> {
   const layer = layersOf(manifest, kind).at(-1);
-  return layer === undefined ? absent : readLayer(stores, { place, layer, mostBytes }, parse);
+  return layer === undefined ? defaultValue : readLayer(stores, { location, layer, maxBytes }, parse);
 }
 
 async function findPaths(stores: ModelStores, { manifest }: StoredModel, kind: LayerKind): Promise<string[]> {

@@ -1,11 +1,11 @@
 import { lstat } from "node:fs";
 import { promisify } from "node:util";
 
-/** A third of the time that the same call of node:fs/promises takes, and there are thousands. */
+/** Three times faster than lstat of node:fs/promises, which matters because listing makes thousands of calls. */
 const readStatus = promisify(lstat);
 
-/** Changes with the file; rejects when there is none. */
-export async function markFile(path: string): Promise<string> {
+/** A string that changes whenever the file does; rejects when the file does not exist. */
+export async function readFileStamp(path: string): Promise<string> {
   const { mtimeNs, ctimeNs, size, ino } = await readStatus(path, { bigint: true });
   return `${mtimeNs}:${ctimeNs}:${size}:${ino}`;
 }

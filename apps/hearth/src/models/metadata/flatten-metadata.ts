@@ -3,8 +3,8 @@ import type { Metadata, MetadataList, MetadataValue } from "@hearth-and-keep/ggu
 export type FlatValue = string | number | boolean | null | readonly FlatValue[];
 
 /**
- * A header's keys and values as plain JSON values. Lists are null unless they are wanted: a vocabulary is megabytes.
- * A 64-bit number over 2^53 becomes a text, so that it is not rounded.
+ * A header's keys and values as plain JSON values. Lists are null unless requested, because a vocabulary has megabytes.
+ * 64-bit integers above 2^53 become strings, so that they are not rounded.
  */
 export function flattenMetadata(metadata: Metadata, withLists: boolean): ReadonlyMap<string, FlatValue> {
   return new Map([...metadata].map(([key, value]) => [key, flatten(value, withLists)]));
@@ -12,8 +12,8 @@ export function flattenMetadata(metadata: Metadata, withLists: boolean): Readonl
 
 function flatten({ type, value }: MetadataValue, withLists: boolean): FlatValue {
   if (typeof value === "object") return withLists ? flattenList(value) : null;
-  if (typeof value === "bigint") return flattenWhole(value);
-  return type === "float32" && typeof value === "number" ? shortest(value) : value;
+  if (typeof value === "bigint") return flattenInteger(value);
+  return type === "float32" && typeof value === "number" ? shortestFloat32(value) : value;
 }
 
 function flattenList(list: MetadataList): readonly FlatValue[] {
@@ -30,17 +30,17 @@ function flattenList(list: MetadataList): readonly FlatValue[] {
 }
 
 function flattenNumber(type: string, value: number | bigint): FlatValue {
-  if (typeof value === "bigint") return flattenWhole(value);
-  return type === "float32" ? shortest(value) : value;
+  if (typeof value === "bigint") return flattenInteger(value);
+  return type === "float32" ? shortestFloat32(value) : value;
 }
 
-function flattenWhole(value: bigint): number | string {
+function flattenInteger(value: bigint): number | string {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : String(value);
 }
 
-/** JSON has no infinities. A 32-bit number is told by the fewest digits that give it back, as in 0.00001. */
-function shortest(value: number): FlatValue {
+/** The fewest digits that round-trip to the same float32, e.g. 0.00001; null for infinities, which JSON lacks. */
+function shortestFloat32(value: number): FlatValue {
   if (!Number.isFinite(value)) return null;
   for (let digits = 1; digits <= 9; digits += 1) {
     const short = Number(value.toPrecision(digits));

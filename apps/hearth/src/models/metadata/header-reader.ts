@@ -1,29 +1,29 @@
 import { inspectModelFile, type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
+import { LRUCache } from "lru-cache";
 import { modelFailure } from "../model-failure.ts";
-import type { OpenableModel } from "../store/model-path.ts";
+import type { ResolvedModelFile } from "../store/model-path.ts";
 import { type HeaderFacts, readHeaderFacts } from "./header-facts.ts";
-import { LeastRecentlyUsed } from "./least-recently-used.ts";
 
 export type HeaderReader = {
-  /** From memory when the same file was read before. */
-  readFacts(model: OpenableModel): Promise<HeaderFacts>;
+  /** Cached by fingerprint; failures are not cached. */
+  readFacts(model: ResolvedModelFile): Promise<HeaderFacts>;
 };
 
-export function createHeaderReader(mostRemembered: number): HeaderReader {
-  const remembered = new LeastRecentlyUsed<Promise<HeaderFacts>>(mostRemembered);
+export function createHeaderReader(maxCachedHeaders: number): HeaderReader {
+  const cache = new LRUCache<string, Promise<HeaderFacts>>({ max: maxCachedHeaders });
   return {
     readFacts({ path, fingerprint }) {
-      const known = remembered.get(fingerprint);
-      if (known !== undefined) return known;
+      const cached = cache.get(fingerprint);
+      if (cached !== undefined) return cached;
       const reading = inspectModel(path).then(readHeaderFacts);
-      remembered.set(fingerprint, reading);
-      reading.catch(() => remembered.delete(fingerprint));
+      cache.set(fingerprint, reading);
+      reading.catch(() => cache.delete(fingerprint));
       return reading;
     },
   };
 }
 
-/** The gate of model files, with its refusals as ours; what the system said of a path stays in the cause. */
+/** Parses and validates a GGUF file; rejections become model failures. System errors, which contain paths, stay in the cause. */
 export async function inspectModel(path: string): Promise<ModelFile> {
   try {
     return await inspectModelFile(path);

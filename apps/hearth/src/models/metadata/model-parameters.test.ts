@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ShapeError } from "../store/json-fields.ts";
-import { parseParameters, requireParameters } from "./model-parameters.ts";
+import { SchemaError } from "../store/parse-json.ts";
+import { parseParameters, parseValidParameters } from "./model-parameters.ts";
 
 const everything = {
   temperature: 0.3,
@@ -25,9 +25,9 @@ const everything = {
   stop: ["###", "<|im_end|>"],
 };
 
-test("every parameter a model may set is read under our name", () => {
-  const { values, refused } = requireParameters(everything);
-  expect(refused).toEqual([]);
+test("every parameter is mapped to our name", () => {
+  const { values, rejected } = parseValidParameters(everything);
+  expect(rejected).toEqual([]);
   expect(values).toEqual({
     temperature: 0.3,
     topK: 20,
@@ -39,7 +39,7 @@ test("every parameter a model may set is read under our name", () => {
     presencePenalty: -2,
     frequencyPenalty: 2,
     seed: 42,
-    mostTokens: -2,
+    maxTokens: -2,
     contextTokens: 4096,
     keptTokens: 4,
     batchTokens: 512,
@@ -51,14 +51,14 @@ test("every parameter a model may set is read under our name", () => {
   });
 });
 
-test("one stop may stand without a list, and unknown parameters are kept for show in order", () => {
+test("a single stop need not be a list, and unknown parameters are kept in sorted order", () => {
   const read = parseParameters(Buffer.from('{"zeta":[1],"stop":"END","mirostat":2,"__proto__":{"top_k":1}}'));
   expect(read.values).toEqual({ stops: ["END"] });
-  expect(read.written.map(([name]) => name)).toEqual(["__proto__", "mirostat", "stop", "zeta"]);
-  expect(read.refused).toEqual([]);
+  expect(read.entries.map(([name]) => name)).toEqual(["__proto__", "mirostat", "stop", "zeta"]);
+  expect(read.rejected).toEqual([]);
 });
 
-describe("a value that cannot be used is refused when it is stored, and left out when it is read", () => {
+describe("an invalid value is rejected when it is stored and left out when it is read", () => {
   test.each([
     ["temperature", -0.1],
     ["temperature", "hot"],
@@ -76,19 +76,19 @@ describe("a value that cannot be used is refused when it is stored, and left out
     ["stop", ["x".repeat(1025)]],
     ["stop", Array.from({ length: 129 }, () => "x")],
   ])("%s %j", (parameter, value) => {
-    expect(() => requireParameters({ [parameter]: value })).toThrow(
+    expect(() => parseValidParameters({ [parameter]: value })).toThrow(
       expect.objectContaining({ failure: expect.objectContaining({ kind: "parameter-invalid", parameter }) }),
     );
     const read = parseParameters(Buffer.from(JSON.stringify({ [parameter]: value, min_p: 0.5 })));
     expect(read.values).toEqual({ minP: 0.5 });
-    expect(read.refused.map((each) => each.parameter)).toEqual([parameter]);
+    expect(read.rejected.map((each) => each.parameter)).toEqual([parameter]);
   });
 });
 
-test("no bytes do anything but give parameters or say what is wrong with their shape", () => {
+test("any content yields parameters or a SchemaError", () => {
   fc.assert(
     fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
-      expect(outcomeOf(text)).toMatch(/^(?:parameters|shape)$/u);
+      expect(outcomeOf(text)).toMatch(/^(?:parameters|schema error)$/u);
     }),
   );
 });
@@ -97,7 +97,7 @@ function outcomeOf(text: string): string {
   try {
     parseParameters(Buffer.from(text));
     return "parameters";
-  } catch (problem) {
-    return problem instanceof ShapeError ? "shape" : String(problem);
+  } catch (error) {
+    return error instanceof SchemaError ? "schema error" : String(error);
   }
 }

@@ -1,132 +1,136 @@
+import { Compile } from "typebox/compile";
 import { modelFailure } from "../model-failure.ts";
-import { type JsonFields, parseFields } from "../store/json-fields.ts";
+import { type JsonObject, parseJson } from "../store/parse-json.ts";
+import { parametersSchema } from "./schema.ts";
 
 type Bound = {
-  readonly as: string;
-  readonly least: number;
-  readonly most: number;
-  readonly isWhole?: boolean;
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+  readonly isInteger?: boolean;
 };
 
-const largestCount = 2 ** 31 - 1;
-/** The numbers a model may set, by their names in the layer. */
+const maxCount = 2 ** 31 - 1;
+/** Numeric parameters by their names in the layer, with our names and their ranges. */
 const numbers = {
-  temperature: { as: "temperature", least: 0, most: 100 },
-  top_k: { as: "topK", least: 0, most: largestCount, isWhole: true },
-  top_p: { as: "topP", least: 0, most: 1 },
-  min_p: { as: "minP", least: 0, most: 1 },
-  typical_p: { as: "typicalP", least: 0, most: 1 },
-  repeat_penalty: { as: "repeatPenalty", least: 0, most: 100 },
-  /** -1 is the whole context. */
-  repeat_last_n: { as: "repeatLastTokens", least: -1, most: largestCount, isWhole: true },
-  presence_penalty: { as: "presencePenalty", least: -100, most: 100 },
-  frequency_penalty: { as: "frequencyPenalty", least: -100, most: 100 },
-  /** -1 is a new one each time. */
-  seed: { as: "seed", least: -1, most: Number.MAX_SAFE_INTEGER, isWhole: true },
-  /** -1 is until the context is full, -2 the same. */
-  num_predict: { as: "mostTokens", least: -2, most: largestCount, isWhole: true },
-  /** 0 leaves it to the server. */
-  num_ctx: { as: "contextTokens", least: 0, most: largestCount, isWhole: true },
-  num_keep: { as: "keptTokens", least: -1, most: largestCount, isWhole: true },
-  num_batch: { as: "batchTokens", least: 1, most: largestCount, isWhole: true },
-  /** -1 leaves it to the engine. */
-  num_gpu: { as: "gpuLayers", least: -1, most: 100_000, isWhole: true },
-  main_gpu: { as: "mainGpu", least: 0, most: 1024, isWhole: true },
-  num_thread: { as: "threads", least: 0, most: 1024, isWhole: true },
-  draft_num_predict: { as: "draftTokens", least: 0, most: largestCount, isWhole: true },
+  temperature: { name: "temperature", min: 0, max: 100 },
+  top_k: { name: "topK", min: 0, max: maxCount, isInteger: true },
+  top_p: { name: "topP", min: 0, max: 1 },
+  min_p: { name: "minP", min: 0, max: 1 },
+  typical_p: { name: "typicalP", min: 0, max: 1 },
+  repeat_penalty: { name: "repeatPenalty", min: 0, max: 100 },
+  /** -1: the whole context. */
+  repeat_last_n: { name: "repeatLastTokens", min: -1, max: maxCount, isInteger: true },
+  presence_penalty: { name: "presencePenalty", min: -100, max: 100 },
+  frequency_penalty: { name: "frequencyPenalty", min: -100, max: 100 },
+  /** -1: a new random seed for each request. */
+  seed: { name: "seed", min: -1, max: Number.MAX_SAFE_INTEGER, isInteger: true },
+  /** -1 and -2: until the context is full. */
+  num_predict: { name: "maxTokens", min: -2, max: maxCount, isInteger: true },
+  /** 0: the server decides. */
+  num_ctx: { name: "contextTokens", min: 0, max: maxCount, isInteger: true },
+  num_keep: { name: "keptTokens", min: -1, max: maxCount, isInteger: true },
+  num_batch: { name: "batchTokens", min: 1, max: maxCount, isInteger: true },
+  /** -1: the engine decides. */
+  num_gpu: { name: "gpuLayers", min: -1, max: 100_000, isInteger: true },
+  main_gpu: { name: "mainGpu", min: 0, max: 1024, isInteger: true },
+  num_thread: { name: "threads", min: 0, max: 1024, isInteger: true },
+  draft_num_predict: { name: "draftTokens", min: 0, max: maxCount, isInteger: true },
 } as const satisfies Readonly<Record<string, Bound>>;
 
-/** All that a model, a request or a person can set. */
+/** Every parameter that a model, a request or a chat session can set. */
 export const parameterNames: readonly string[] = [...Object.keys(numbers), "stop", "use_mmap"];
 
-type NumberName = (typeof numbers)[keyof typeof numbers]["as"];
+type NumberName = (typeof numbers)[keyof typeof numbers]["name"];
 
-/** What a model sets for itself; a request may say otherwise, and the server's defaults fill the rest. */
+/** Values that a model sets; a request overrides them, and the server's defaults fill in the rest. */
 type ModelParameters = { readonly [Name in NumberName]?: number } & {
   readonly stops?: readonly string[];
   readonly memoryMap?: boolean;
 };
 
-export type ReadParameters = {
+export type ParsedParameters = {
   readonly values: ModelParameters;
-  /** As they are written, sorted by name, those we do not know too. */
-  readonly written: readonly (readonly [name: string, value: unknown])[];
-  /** Known ones with a value that cannot be used. */
-  readonly refused: readonly { readonly parameter: string; readonly reason: string }[];
+  /** All entries as stored, including unknown ones, sorted by name. */
+  readonly entries: readonly (readonly [name: string, value: unknown])[];
+  /** Known parameters with an invalid value. */
+  readonly rejected: readonly { readonly parameter: string; readonly reason: string }[];
 };
 
-export const noParameters: ReadParameters = { values: {}, written: [], refused: [] };
-export const mostParameterBytes = 256 * 1024;
-const mostParameters = 256;
-const mostStops = 128;
-const longestStop = 1024;
+export const noParameters: ParsedParameters = { values: {}, entries: [], rejected: [] };
+const maxParameters = 256;
+const maxStops = 128;
+const maxStopLength = 1024;
+const validator = Compile(parametersSchema);
 
-/** Parameters of a stored model. One bad value must not cost the model, so it is left out and told. */
-export function parseParameters(content: Uint8Array): ReadParameters {
-  return readParameters(parseFields(content));
+/** Parses the parameters of a stored model. An invalid value is left out and reported; it does not make the model unusable. */
+export function parseParameters(content: Uint8Array): ParsedParameters {
+  return readParameters(parseJson(content, validator));
 }
 
-/** Parameters that somebody wants to store now: the first bad value is refused. */
-export function requireParameters(fields: JsonFields): ReadParameters {
+/** Parses parameters that are about to be stored; throws on the first invalid value. */
+export function parseValidParameters(fields: JsonObject): ParsedParameters {
   const parameters = readParameters(fields);
-  const [bad] = parameters.refused;
-  if (bad !== undefined) throw modelFailure({ kind: "parameter-invalid", ...bad });
+  const [invalid] = parameters.rejected;
+  if (invalid !== undefined) throw modelFailure({ kind: "parameter-invalid", ...invalid });
   return parameters;
 }
 
-/** Why a known parameter cannot have this value; undefined when it can. */
-export function refusalOf(parameter: string, value: unknown): string | undefined {
+/** Why the value is invalid for this parameter; undefined when it is valid. */
+export function checkParameter(parameter: string, value: unknown): string | undefined {
   const read = readParameter(parameter, value);
   return read !== undefined && "reason" in read ? read.reason : undefined;
 }
 
-function readParameters(fields: JsonFields): ReadParameters {
-  const written = Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1));
+function readParameters(fields: JsonObject): ParsedParameters {
+  const entries = Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const values: Record<string, unknown> = {};
-  const refused: { parameter: string; reason: string }[] = [];
-  for (const [parameter, value] of written.slice(0, mostParameters)) {
+  const rejected: { parameter: string; reason: string }[] = [];
+  for (const [parameter, value] of entries.slice(0, maxParameters)) {
     const read = readParameter(parameter, value);
     if (read === undefined) continue;
-    if ("reason" in read) refused.push({ parameter, reason: read.reason });
-    else values[read.as] = read.value;
+    if ("reason" in read) rejected.push({ parameter, reason: read.reason });
+    else values[read.name] = read.value;
   }
-  if (written.length > mostParameters) {
-    refused.push({
-      parameter: written[mostParameters]?.[0] ?? "",
-      reason: `there are more than ${mostParameters}`,
+  if (entries.length > maxParameters) {
+    rejected.push({
+      parameter: entries[maxParameters]?.[0] ?? "",
+      reason: `there are more than ${maxParameters}`,
     });
   }
-  return { values, written: written.slice(0, mostParameters), refused };
+  return { values, entries: entries.slice(0, maxParameters), rejected };
 }
 
-type Read = { readonly as: string; readonly value: unknown } | { readonly reason: string } | undefined;
+type ReadParameter =
+  | { readonly name: string; readonly value: unknown }
+  | { readonly reason: string }
+  | undefined;
 
-/** Undefined for a parameter we do not know. */
-function readParameter(parameter: string, value: unknown): Read {
+/** Undefined for an unknown parameter. */
+function readParameter(parameter: string, value: unknown): ReadParameter {
   if (parameter === "stop") return readStops(value);
   if (parameter === "use_mmap") {
-    return typeof value === "boolean" ? { as: "memoryMap", value } : { reason: "it must be true or false" };
+    return typeof value === "boolean" ? { name: "memoryMap", value } : { reason: "it must be true or false" };
   }
   const bound: Bound | undefined = Object.hasOwn(numbers, parameter)
-    ? // The line above is what makes the text one of the table's names.
+    ? // The check above makes the text a key of the table.
       numbers[parameter as keyof typeof numbers]
     : undefined;
   return bound === undefined ? undefined : readNumber(bound, value);
 }
 
-function readNumber({ as, least, most, isWhole }: Bound, value: unknown): Read {
-  const isFit =
-    typeof value === "number" &&
-    value >= least &&
-    value <= most &&
-    (isWhole !== true || Number.isInteger(value));
-  if (isFit) return { as, value };
-  return { reason: `it must be a ${isWhole === true ? "whole " : ""}number from ${least} to ${most}` };
+function readNumber({ name, min, max, isInteger = false }: Bound, value: unknown): ReadParameter {
+  const isValid =
+    typeof value === "number" && value >= min && value <= max && (!isInteger || Number.isInteger(value));
+  if (isValid) return { name, value };
+  return { reason: `it must be a ${isInteger ? "whole " : ""}number from ${min} to ${max}` };
 }
 
-function readStops(value: unknown): Read {
+function readStops(value: unknown): ReadParameter {
   const stops: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const isFit = stops.every((stop) => typeof stop === "string" && stop !== "" && stop.length <= longestStop);
-  if (isFit && stops.length <= mostStops) return { as: "stops", value: stops };
-  return { reason: `it must be at most ${mostStops} texts of 1 to ${longestStop} characters` };
+  const isValid = stops.every(
+    (stop) => typeof stop === "string" && stop !== "" && stop.length <= maxStopLength,
+  );
+  if (isValid && stops.length <= maxStops) return { name: "stops", value: stops };
+  return { reason: `it must be at most ${maxStops} strings of 1 to ${maxStopLength} characters` };
 }

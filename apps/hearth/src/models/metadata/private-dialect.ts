@@ -1,7 +1,7 @@
 import type { ModelFile, PrivateFamily } from "@hearth-and-keep/gguf";
 import { modelFailure } from "../model-failure.ts";
 
-/** Where the same models are, as llama.cpp converts them. */
+/** The same models, converted by llama.cpp. */
 const replacements: Readonly<Record<PrivateFamily, string>> = {
   embeddinggemma: "hf.co/ggml-org/embeddinggemma-300M-GGUF",
   gemma3: "hf.co/ggml-org/gemma-3-4b-it-GGUF",
@@ -26,15 +26,15 @@ const replacements: Readonly<Record<PrivateFamily, string>> = {
   "nemotron omni": "hf.co/unsloth/Nemotron-3-Nano-30B-A3B-GGUF",
 };
 
-/** Such a file can be listed, shown, copied and deleted; it cannot be loaded, so it is neither made nor pulled. */
-export function refusePrivateDialect({
+/** These files can be listed, shown, copied and deleted, but not loaded, so create and pull reject them. */
+export function rejectPrivateDialect({
   architecture,
   privateDialect,
 }: Pick<ModelFile, "architecture" | "privateDialect">): void {
   if (privateDialect === null) return;
   const { family, difference } = privateDialect;
   const advice =
-    `this file is in Ollama's own dialect of GGUF (${difference}); ` +
-    `pull the model as llama.cpp converts it instead, such as "${replacements[family]}"`;
-  throw modelFailure({ kind: "file-dialect-private", architecture: architecture ?? "", advice });
+    `this file uses Ollama's own variant of GGUF (${difference}); ` +
+    `pull a llama.cpp conversion of the model instead, e.g. "${replacements[family]}"`;
+  throw modelFailure({ kind: "file-dialect-unsupported", architecture: architecture ?? "", advice });
 }

@@ -2,47 +2,53 @@ import { modelFailure } from "../model-failure.ts";
 import { displayModelName } from "../model-name.ts";
 import { readBlob } from "../store/blob-store.ts";
 import { type Digest, digestOf } from "../store/digest.ts";
-import { ShapeError } from "../store/json-fields.ts";
 import { type Layer, type Manifest, parseManifest } from "../store/manifest.ts";
-import { type ManifestPlace, readManifestFile } from "../store/manifest-tree.ts";
+import { type ManifestLocation, readManifestFile } from "../store/manifest-tree.ts";
 import type { ModelStores } from "../store/model-store.ts";
+import { SchemaError } from "../store/parse-json.ts";
 
-/** A manifest that was read; its layers may still be missing. */
+/** A parsed manifest; its blobs may still be missing. */
 export type StoredModel = {
-  readonly place: ManifestPlace;
+  readonly location: ManifestLocation;
   readonly manifest: Manifest;
   readonly content: Buffer;
-  /** Of the manifest's bytes. */
+  /** SHA-256 of the manifest. */
   readonly digest: Digest;
-  /** In UTC, with as many digits as the file system keeps. */
+  /** UTC, with the precision of the file system. */
   readonly modifiedAt: string;
 };
 
-export async function readStoredModel(place: ManifestPlace): Promise<StoredModel> {
-  const { content, modifiedNanoseconds } = await readManifestFile(place);
-  const manifest = explainShape(place, () => parseManifest(content));
-  return { place, manifest, content, digest: digestOf(content), modifiedAt: formatTime(modifiedNanoseconds) };
+export async function readStoredModel(location: ManifestLocation): Promise<StoredModel> {
+  const { content, modifiedNanoseconds } = await readManifestFile(location);
+  const manifest = mapSchemaError(location, () => parseManifest(content));
+  return {
+    location,
+    manifest,
+    content,
+    digest: digestOf(content),
+    modifiedAt: formatTime(modifiedNanoseconds),
+  };
 }
 
-/** A small layer through its parser. The size is the manifest's word, so it is bounded before anything is read. */
+/** Reads and parses a small layer. The manifest's size is untrusted, so it is checked before anything is read. */
 export async function readLayer<Value>(
   stores: ModelStores,
-  { place, layer, mostBytes }: { place: ManifestPlace; layer: Layer; mostBytes: number },
+  { location, layer, maxBytes }: { location: ManifestLocation; layer: Layer; maxBytes: number },
   parse: (content: Buffer) => Value,
 ): Promise<Value> {
-  if (layer.size > mostBytes) {
-    const reason = `a layer of ${layer.size} bytes is longer than ${mostBytes}`;
-    throw modelFailure({ kind: "manifest-invalid", model: displayModelName(place.name), reason });
+  if (layer.size > maxBytes) {
+    const reason = `a layer has ${layer.size} bytes, which is more than ${maxBytes}`;
+    throw modelFailure({ kind: "manifest-invalid", model: displayModelName(location.name), reason });
   }
   const content = await readBlob(stores, layer);
-  return explainShape(place, () => parse(content));
+  return mapSchemaError(location, () => parse(content));
 }
 
-function explainShape<Value>({ name }: ManifestPlace, parse: () => Value): Value {
+function mapSchemaError<Value>({ name }: ManifestLocation, parse: () => Value): Value {
   try {
     return parse();
   } catch (cause) {
-    if (!(cause instanceof ShapeError)) throw cause;
+    if (!(cause instanceof SchemaError)) throw cause;
     const failure = {
       kind: "manifest-invalid",
       model: displayModelName(name),
@@ -52,7 +58,7 @@ function explainShape<Value>({ name }: ManifestPlace, parse: () => Value): Value
   }
 }
 
-/** RFC 3339 with the trailing zeros of the fraction left out, as Go writes it. */
+/** RFC 3339 without trailing zeros in the fraction, as Go formats it. */
 export function formatTime(nanoseconds: bigint): string {
   const second = 1_000_000_000n;
   const whole = new Date(Number((nanoseconds / second) * 1000n)).toISOString().slice(0, -".000Z".length);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readRealm } from "./allowed-token-realm.ts";
+import { parseAllowedRealm } from "./allowed-token-realm.ts";
 
 test.for([
   ["https://registry.example/token", "https://registry.example"],
@@ -12,8 +12,8 @@ test.for([
   ["https://gitlab.com/jwt/auth", "https://registry.gitlab.com"],
   ["http://127.0.0.1:5001/token", "http://127.0.0.1:5000"],
   ["https://127.0.0.1:5001/token", "http://127.0.0.1:5000"],
-] as const)("a token may come from %s for %s", ([realm, registry]) => {
-  expect(readRealm(realm, new URL(registry))?.href).toBe(new URL(realm).href);
+] as const)("the realm %s is allowed for %s", ([realm, registry]) => {
+  expect(parseAllowedRealm(realm, new URL(registry))?.href).toBe(new URL(realm).href);
 });
 
 test.for([
@@ -30,6 +30,6 @@ test.for([
   ["//evil.example/token", "https://registry.example"],
   ["", "https://registry.example"],
   [`https://registry.example/${"a".repeat(4096)}`, "https://registry.example"],
-] as const)("no token is asked for at %s for %s", ([realm, registry]) => {
-  expect(readRealm(realm, new URL(registry))).toBeUndefined();
+] as const)("the realm %s is rejected for %s", ([realm, registry]) => {
+  expect(parseAllowedRealm(realm, new URL(registry))).toBeUndefined();
 });

@@ -1,16 +1,16 @@
-import { areOfOneOperator } from "./known-hosts.ts";
+import { haveSameOperator } from "./host-aliases.ts";
 
-const longestRealm = 2048;
+const maxRealmLength = 2048;
 
 /**
- * Where a registry may send us for a token: its own host, or one that we know to be of the same operator; never
- * from https to http, and never with a name and a password in the address. Undefined when it may not.
+ * A registry may refer to a token server on its own host or on another host of the same operator, never from https to
+ * http, and never with credentials in the URL. Undefined for any other realm.
  */
-export function readRealm(realm: string, registry: URL): URL | undefined {
-  if (realm.length > longestRealm) return undefined;
+export function parseAllowedRealm(realm: string, registry: URL): URL | undefined {
+  if (realm.length > maxRealmLength) return undefined;
   const url = URL.parse(realm);
   if (url === null || url.username !== "" || url.password !== "") return undefined;
-  const isSafe = url.protocol === "https:" || (url.protocol === "http:" && registry.protocol === "http:");
-  const isNear = url.hostname === registry.hostname || areOfOneOperator(url.hostname, registry.hostname);
-  return isSafe && isNear ? url : undefined;
+  const isSecure = url.protocol === "https:" || (url.protocol === "http:" && registry.protocol === "http:");
+  const isOwnHost = url.hostname === registry.hostname || haveSameOperator(url.hostname, registry.hostname);
+  return isSecure && isOwnHost ? url : undefined;
 }

@@ -1,20 +1,20 @@
 import { FailureError } from "@hearth-and-keep/failures";
-import type { OutboundAnswer } from "@hearth-and-keep/outbound-http";
+import type { OutboundResponse } from "@hearth-and-keep/outbound-http";
 import { modelFailure } from "../model-failure.ts";
 import type { Layer } from "../store/manifest.ts";
 import type { Registry } from "./registry-client.ts";
-import { PassingProblem, refusalOf } from "./retry-policy.ts";
+import { TransientError, unexpectedStatus } from "./retry-policy.ts";
 
-/** A layer, and where its content is: below the repository, or at an address of its own. */
+/** A layer and the location of its content: a path relative to the repository, or a URL. */
 export type RemoteBlob = Layer & { readonly target: string | URL };
 
-/** Bytes of a blob, both ends included. */
+/** Byte offsets in a blob, both inclusive. */
 export type ByteRange = { readonly first: number; readonly last: number };
 
-/** The range that really comes: what was asked for, or the whole blob from a server that gives no ranges. */
+/** The range that the server sends: the requested one, or the full blob when it does not support ranges. */
 export type OpenRange = AsyncDisposable & {
   readonly range: ByteRange;
-  readonly isWhole: boolean;
+  readonly isFullBlob: boolean;
   readonly body: AsyncIterable<Uint8Array>;
 };
 
@@ -22,15 +22,16 @@ export type BlobSource = {
   readonly host: string;
   open(
     range: ByteRange,
-    plan: { readonly signal: AbortSignal; readonly idleSeconds: number },
+    options: { readonly signal: AbortSignal; readonly idleSeconds: number },
   ): Promise<OpenRange>;
 };
 
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 /**
- * A blob at its registry, or wherever that sends us: the place is remembered, because links to storage hold for a
- * while, and asked for again when it does not answer well. Content of another length than the manifest's is refused.
+ * A blob at its registry or at the storage that the registry redirects to. The redirect is cached, because storage
+ * links stay valid for a while, and requested again after an error. Content whose length differs from the manifest is
+ * rejected.
  */
 export function openBlobSource(
   registry: Registry,
@@ -40,81 +41,86 @@ export function openBlobSource(
   return {
     host: registry.host,
     async open(range, { signal, idleSeconds }) {
-      const isAll = range.first === 0 && range.last === size - 1;
-      const headers = isAll ? {} : { range: `bytes=${range.first}-${range.last}` };
-      const question = { headers, signal, idleSeconds };
-      // Other ranges use and replace the same link meanwhile.
+      const isFullRange = range.first === 0 && range.last === size - 1;
+      const headers = isFullRange ? {} : { range: `bytes=${range.first}-${range.last}` };
+      const request = { headers, signal, idleSeconds };
+      // A local copy, because concurrent ranges use and replace the same link.
       let link = storage;
       try {
-        let answer = await registry.ask({
-          ...question,
+        let response = await registry.request({
+          ...request,
           target: link ?? target,
-          ...(link === undefined ? {} : { mostRedirects }),
+          ...(link === undefined ? {} : { maxRedirects }),
         });
-        const location = redirectOf(answer);
+        const location = redirectOf(response);
         if (location !== undefined) {
-          await answer[Symbol.asyncDispose]();
+          await response[Symbol.asyncDispose]();
           link = location;
           storage = link;
-          answer = await registry.ask({ ...question, target: location, mostRedirects });
+          response = await registry.request({ ...request, target: location, maxRedirects });
         }
-        return await readHead(answer, range, size);
-      } catch (problem) {
+        return await checkResponse(response, range, size);
+      } catch (error) {
         if (storage === link) storage = undefined;
-        throw link !== undefined && isRefused(problem) ? new PassingProblem(problem) : problem;
+        throw link !== undefined && isRefused(error) ? new TransientError(error) : error;
       }
     },
   };
 }
 
-function redirectOf({ status, headers, url }: OutboundAnswer): URL | undefined {
+function redirectOf({ status, headers, url }: OutboundResponse): URL | undefined {
   const location = [301, 302, 303, 307, 308].includes(status) ? headers["location"] : undefined;
   if (location === undefined) return undefined;
-  const address = typeof location === "string" ? URL.parse(location, url.href) : null;
-  if (address !== null) return address;
-  const reason = "it redirects to what is no address";
-  throw modelFailure({ kind: "registry-answer-invalid", host: url.host, reason });
+  const target = typeof location === "string" ? URL.parse(location, url.href) : null;
+  if (target !== null) return target;
+  const reason = "it redirects to an invalid URL";
+  throw modelFailure({ kind: "registry-response-invalid", host: url.host, reason });
 }
 
-async function readHead(answer: OutboundAnswer, asked: ByteRange, size: number): Promise<OpenRange> {
-  const { status, headers, body } = answer;
-  if (status !== 200 && status !== 206) throw await refusalOf(answer);
+async function checkResponse(
+  response: OutboundResponse,
+  requested: ByteRange,
+  size: number,
+): Promise<OpenRange> {
+  const { status, headers, body } = response;
+  if (status !== 200 && status !== 206) throw await unexpectedStatus(response);
   const range =
-    status === 206 ? readContentRange(headers["content-range"], size) : { first: 0, last: size - 1 };
+    status === 206 ? parseContentRange(headers["content-range"], size) : { first: 0, last: size - 1 };
   const length = headers["content-length"];
   const bytes = range === undefined ? 0 : range.last - range.first + 1;
-  const isRight =
+  const isValid =
     range !== undefined &&
-    (status === 200 || (range.first === asked.first && range.last <= asked.last)) &&
+    (status === 200 || (range.first === requested.first && range.last <= requested.last)) &&
     (length === undefined || Number(length) === bytes);
-  if (isRight) {
+  if (isValid) {
     return {
       range,
-      isWhole: status === 200,
+      isFullBlob: status === 200,
       body,
-      [Symbol.asyncDispose]: () => answer[Symbol.asyncDispose](),
+      [Symbol.asyncDispose]: () => response[Symbol.asyncDispose](),
     };
   }
-  await answer[Symbol.asyncDispose]();
-  const reason = "it sends another part or another length than was asked for";
-  throw new PassingProblem(modelFailure({ kind: "registry-answer-invalid", host: answer.url.host, reason }));
+  await response[Symbol.asyncDispose]();
+  const reason = "it sent a different range or length than requested";
+  const { host } = response.url;
+  throw new TransientError(modelFailure({ kind: "registry-response-invalid", host, reason }));
 }
 
-function readContentRange(
+function parseContentRange(
   header: string | readonly string[] | undefined,
   size: number,
 ): ByteRange | undefined {
-  const found = /^bytes (?<first>\d{1,16})-(?<last>\d{1,16})\/(?<total>\d{1,16}|\*)$/u.exec(
+  const match = /^bytes (?<first>\d{1,16})-(?<last>\d{1,16})\/(?<total>\d{1,16}|\*)$/u.exec(
     String(header ?? ""),
   );
-  const { first, last, total } = found?.groups ?? {};
+  const { first, last, total } = match?.groups ?? {};
   const range = { first: Number(first), last: Number(last) };
   const isOfSize = total === "*" || Number(total) === size;
   return isOfSize && range.first <= range.last && range.last < size ? range : undefined;
 }
 
-/** A link to storage that ran out, or storage that lost the content: the registry may know another. */
-function isRefused(problem: unknown): boolean {
-  // Only its kind is looked at.
-  return problem instanceof FailureError && (problem.failure as { kind: string }).kind === "registry-refused";
+/** An expired storage link, or storage that lost the content; the registry may provide a new link. */
+function isRefused(error: unknown): boolean {
+  // Every failure has a kind.
+  return error instanceof FailureError && (error.failure as { kind: string }).kind === "registry-refused";
 }

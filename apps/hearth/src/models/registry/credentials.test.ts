@@ -14,7 +14,7 @@ async function credentialsOf(content: string) {
   return readCredentials({ dockerConfig });
 }
 
-test("each password of Docker's file is for its own host alone", async () => {
+test("each credential in Docker's file is only used for its own host", async () => {
   const credentials = await credentialsOf(
     JSON.stringify({ auths: { "registry.lan:5000": { auth }, "https://other.example/v2/": { auth } } }),
   );
@@ -25,14 +25,14 @@ test("each password of Docker's file is for its own host alone", async () => {
   }
 });
 
-test("Docker's own entry serves the host at which its registry speaks", async () => {
+test("Docker's own entry is used for the host of its registry API", async () => {
   const credentials = await credentialsOf(
     JSON.stringify({ auths: { "https://index.docker.io/v1/": { auth } } }),
   );
   expect(credentials.forHost("registry-1.docker.io")).toEqual(mine);
 });
 
-test("the hub's token goes to the hub alone", async () => {
+test("the Hub's token is only used for the Hub", async () => {
   const credentials = await readCredentials({ hubToken: "hf_secret" });
   expect(credentials.forHost("huggingface.co")).toEqual({ kind: "bearer", token: "hf_secret" });
   expect(credentials.forHost("registry.ollama.ai")).toBeUndefined();
@@ -46,10 +46,10 @@ test.for([
   '{"auths":{"a":5}}',
   '{"auths":{"a":{"auth":"!"}}}',
   '{"auths":{"a":{}}}',
-])("a file that holds no passwords is none: %s", async (content) => {
+])("a file without valid credentials is ignored: %s", async (content) => {
   expect((await credentialsOf(content)).forHost("a")).toBeUndefined();
 });
 
-test("a file that is not there holds none", async () => {
+test("a missing file is ignored", async () => {
   expect((await readCredentials({ dockerConfig: "/nowhere/config.json" })).forHost("a")).toBeUndefined();
 });

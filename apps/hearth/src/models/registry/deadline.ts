@@ -1,14 +1,14 @@
 import { modelFailure } from "../model-failure.ts";
 
-/** Small answers are here by then, or their server sends them drop by drop to hold us. */
-const mostSeconds = 30;
+/** Enough for any small response; a server that sends it byte by byte must not hold the request open. */
+const timeoutSeconds = 30;
 
-/** Work on one small answer, whose signal also fires when it takes too long. */
-export async function beforeDeadline<Result>(
+/** Runs work with a signal that also aborts at the deadline; exceeding it is reported as a timeout of the host. */
+export async function withDeadline<Result>(
   { host, signal }: { readonly host: string; readonly signal: AbortSignal },
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const deadline = AbortSignal.timeout(mostSeconds * 1000);
+  const deadline = AbortSignal.timeout(timeoutSeconds * 1000);
   try {
     return await work(AbortSignal.any([signal, deadline]));
   } catch (cause) {

@@ -13,7 +13,7 @@ const repository = filesOf(
   "model-Q4_K_M-00002-of-00002.gguf",
   "model-IQ4_K_M-00001-of-00001.gguf",
   "BF16/model-00001-of-00002.gguf",
-  "whole-Q2_K.gguf",
+  "single-Q2_K.gguf",
   "README.md",
 );
 
@@ -23,16 +23,16 @@ test.for([
   ["Q4_K_M", "model-Q4_K_M-00001-of-00002.gguf"],
   ["latest", "model-Q4_K_M-00001-of-00002.gguf"],
   ["model-Q8_0-00002-of-00002.gguf", "Q8_0/model-Q8_0-00001-of-00002.gguf"],
-] as const)("the tag %s means the files that begin with %s, in order", ([tag, first]) => {
+] as const)("the tag %s selects the files starting with %s, in order", ([tag, first]) => {
   const chosen = chooseShards(repository, tag)?.map(({ path }) => path);
   expect(chosen).toEqual([first, first.replace("00001-of", "00002-of")]);
 });
 
-test.for(["BF16", "Q2_K", "Q3_K_S", "_0", "M"])("the tag %s means no model that is whole", (tag) => {
+test.for(["BF16", "Q2_K", "Q3_K_S", "_0", "M"])("the tag %s matches no complete split model", (tag) => {
   expect(chooseShards(repository, tag)).toBeUndefined();
 });
 
-test("without the favourite quantisation the first model of the list is the latest", () => {
+test("latest is the first model in the list when the preferred quantization is missing", () => {
   expect(chooseShards(repository.slice(0, 2), "latest")?.length).toBe(2);
   expect(chooseShards([], "latest")).toBeUndefined();
 });

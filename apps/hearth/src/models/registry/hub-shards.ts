@@ -1,41 +1,42 @@
+import type { Static } from "typebox";
+import { Compile } from "typebox/compile";
 import { modelFailure } from "../model-failure.ts";
 import { displayModelName, type ModelName } from "../model-name.ts";
-import { type Digest, readDigest } from "../store/digest.ts";
-import { asFields, parseJson, ShapeError, textField, wholeField } from "../store/json-fields.ts";
-import { makeLayer } from "../store/manifest.ts";
+import { type Digest, tryParseDigest } from "../store/digest.ts";
+import { createLayer } from "../store/manifest.ts";
+import { parseJson, SchemaError } from "../store/parse-json.ts";
 import type { RemoteBlob } from "./blob-source.ts";
-import { beforeDeadline } from "./deadline.ts";
-import { readWhole } from "./map-outbound-error.ts";
+import { withDeadline } from "./deadline.ts";
+import { readBody } from "./map-outbound-error.ts";
 import type { Registry } from "./registry-client.ts";
 import { repositoryOf } from "./registry-url.ts";
-import { type FetchPlan, refusalOf, tryAgain } from "./retry-policy.ts";
+import { type RetryOptions, retry, unexpectedStatus } from "./retry-policy.ts";
+import { hubFilesSchema } from "./schema.ts";
 
-/** A file of a repository whose sha256 the hub tells. */
+/** A file of a Hugging Face repository whose SHA-256 the Hub lists. */
 export type HubFile = { readonly path: string; readonly digest: Digest; readonly size: number };
 
-const mostPages = 32;
-const mostPageBytes = 4 * 1024 * 1024;
-const mostEntries = 10_000;
-const longestPath = 1024;
-const mostFileBytes = 2 ** 50;
-const favourite = "Q4_K_M";
-const shardPattern = /^(?<stem>.*)-(?<part>\d{5})-of-(?<parts>\d{5})\.gguf$/iu;
+const maxPages = 32;
+const maxPageBytes = 4 * 1024 * 1024;
+const preferredQuantization = "Q4_K_M";
+const shardPattern = /^(?<stem>.*)-(?<shard>\d{5})-of-(?<count>\d{5})\.gguf$/iu;
+const validator = Compile(hubFilesSchema);
 
-/** The parts of a model in a hub's repository, chosen by the quantisation or the file that the tag names. */
+/** The shards of a split model in a Hub repository, selected by the quantization or file name in the tag. */
 export async function listShards(
   registry: Registry,
   name: ModelName,
-  plan: FetchPlan,
+  options: RetryOptions,
 ): Promise<readonly RemoteBlob[]> {
   const repository = repositoryOf(name);
   const files = await listFiles(
     registry,
     new URL(`/api/models/${repository}/tree/main?recursive=1`, registry.origin),
-    plan,
+    options,
   );
   const shards = chooseShards(files, name.tag);
   if (shards === undefined) {
-    throw modelFailure({ kind: "remote-model-missing", model: displayModelName(name) });
+    throw modelFailure({ kind: "remote-model-not-found", model: displayModelName(name) });
   }
   const locate = ({ path }: HubFile): URL =>
     new URL(
@@ -45,98 +46,94 @@ export async function listShards(
   const projector = files.find(({ path }) => /(?:^|\/)mmproj[^/]*\.gguf$/iu.test(path));
   return [
     ...shards.map((file) => ({
-      ...makeLayer("model", file),
+      ...createLayer("model", file),
       name: file.path.split("/").at(-1) ?? "",
       target: locate(file),
     })),
-    ...(projector === undefined ? [] : [{ ...makeLayer("projector", projector), target: locate(projector) }]),
+    ...(projector === undefined
+      ? []
+      : [{ ...createLayer("projector", projector), target: locate(projector) }]),
   ];
 }
 
-/** Every part of one model, in order; undefined when the tag names none that is whole. */
+/** All shards of one model in order; undefined when the tag matches no complete model. */
 export function chooseShards(files: readonly HubFile[], tag: string): readonly HubFile[] | undefined {
   const models = new Map<string, HubFile[]>();
   for (const file of files) {
-    const { stem, parts } = shardPattern.exec(file.path)?.groups ?? {};
+    const { stem, count } = shardPattern.exec(file.path)?.groups ?? {};
     if (stem !== undefined)
-      models.set(`${stem}\0${parts}`, [...(models.get(`${stem}\0${parts}`) ?? []), file]);
+      models.set(`${stem}\0${count}`, [...(models.get(`${stem}\0${count}`) ?? []), file]);
   }
-  const whole = [...models]
+  const complete = [...models]
     .filter(([key, shards]) => shards.length === Number(key.split("\0")[1]))
     .map(([key, shards]) => ({
       stem: key.split("\0")[0] ?? "",
       shards: shards.toSorted((one, other) => (one.path < other.path ? -1 : 1)),
     }))
     .toSorted((one, other) => (one.stem < other.stem ? -1 : 1));
-  const named = (word: string) => whole.find((each) => isNamed(each, word));
-  return (tag === "latest" ? (named(favourite) ?? whole[0]) : named(tag))?.shards;
+  const findByTag = (wanted: string) => complete.find((model) => matchesTag(model, wanted));
+  return (tag === "latest" ? (findByTag(preferredQuantization) ?? complete[0]) : findByTag(tag))?.shards;
 }
 
-/** The tag is a quantisation at the end of the file's name or of its folder, or the name of one of the files. */
-function isNamed({ stem, shards }: { stem: string; shards: readonly HubFile[] }, tag: string): boolean {
+/** The tag is a quantization at the end of the file's or its folder's name, or the name of one of the files. */
+function matchesTag({ stem, shards }: { stem: string; shards: readonly HubFile[] }, tag: string): boolean {
   const wanted = tag.toLowerCase();
-  const places = stem.toLowerCase().split("/");
-  const isEnd = places.some(
-    (place) =>
-      place === wanted || (/[-.]/u.test(place.at(-wanted.length - 1) ?? "") && place.endsWith(wanted)),
+  const segments = stem.toLowerCase().split("/");
+  const isSuffix = segments.some(
+    (segment) =>
+      segment === wanted || (/[-.]/u.test(segment.at(-wanted.length - 1) ?? "") && segment.endsWith(wanted)),
   );
-  return isEnd || shards.some(({ path }) => path.toLowerCase().split("/").at(-1) === wanted);
+  return isSuffix || shards.some(({ path }) => path.toLowerCase().split("/").at(-1) === wanted);
 }
 
-async function listFiles(registry: Registry, first: URL, plan: FetchPlan): Promise<readonly HubFile[]> {
+async function listFiles(registry: Registry, first: URL, options: RetryOptions): Promise<readonly HubFile[]> {
   const files: HubFile[] = [];
   let next: URL | undefined = first;
   for (let page = 0; next !== undefined; page += 1) {
     const target: URL = next;
-    if (page === mostPages) throw invalid(registry, "its list of files has no end");
-    const ask = (signal: AbortSignal) => readPage(registry, target, signal);
+    if (page === maxPages) throw invalidResponse(registry, `its file list has more than ${maxPages} pages`);
+    const fetchOnce = (signal: AbortSignal) => fetchPage(registry, target, signal);
     const { host } = registry;
-    const read = await tryAgain(() => beforeDeadline({ host, signal: plan.signal }, ask), plan);
-    files.push(...read.files);
-    next = read.next;
+    const result = await retry(() => withDeadline({ host, signal: options.signal }, fetchOnce), options);
+    files.push(...result.files);
+    next = result.next;
   }
   return files;
 }
 
-async function readPage(
+async function fetchPage(
   registry: Registry,
   target: URL,
   signal: AbortSignal,
 ): Promise<{ readonly files: readonly HubFile[]; readonly next: URL | undefined }> {
-  await using answer = await registry.ask({ target, mostRedirects: 3, signal });
-  if (answer.status !== 200) throw await refusalOf(answer);
-  const content = await readWhole(answer, mostPageBytes);
+  await using response = await registry.request({ target, maxRedirects: 3, signal });
+  if (response.status !== 200) throw await unexpectedStatus(response);
+  const content = await readBody(response, maxPageBytes);
   try {
-    const entries = parseJson(content);
-    if (!Array.isArray(entries) || entries.length > mostEntries) throw new ShapeError("it is not a list");
-    return { files: entries.flatMap(readEntry), next: readNext(answer.headers["link"], target) };
-  } catch (problem) {
-    if (!(problem instanceof ShapeError)) throw problem;
-    throw invalid(registry, `its list of files cannot be read: ${problem.message}`);
+    const files = parseJson(content, validator).flatMap(toHubFile);
+    return { files, next: parseNextLink(response.headers["link"], target) };
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
+    throw invalidResponse(registry, `its file list is not valid: ${error.message}`);
   }
 }
 
-/** Small files have no sha256 here and are passed over. */
-function readEntry(value: unknown): readonly HubFile[] {
-  const fields = asFields(value, "an entry");
-  const path = textField(fields, "path", longestPath) ?? "";
-  if (fields["lfs"] === undefined || fields["lfs"] === null) return [];
-  const lfs = asFields(fields["lfs"], "lfs");
-  const digest = readDigest(`sha256:${textField(lfs, "oid", longestPath) ?? ""}`);
-  const size = wholeField(lfs, "size", mostFileBytes);
-  const isPlain = path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
-  return digest === undefined || size === undefined || !isPlain ? [] : [{ path, digest, size }];
+/** Small files have no SHA-256 in the list and are skipped. */
+function toHubFile({ path, lfs }: Static<typeof hubFilesSchema>[number]): readonly HubFile[] {
+  const digest = tryParseDigest(`sha256:${lfs?.oid ?? ""}`);
+  const size = lfs?.size ?? undefined;
+  const isPlain = (path ?? "").split("/").every((part) => part !== "" && part !== "." && part !== "..");
+  return digest === undefined || size === undefined || !isPlain ? [] : [{ path: path ?? "", digest, size }];
 }
 
-/** The next page, where it is at the same origin as this one. */
-function readNext(header: string | readonly string[] | undefined, current: URL): URL | undefined {
-  const found = /<(?<address>[^<>]{1,4096})>\s*;\s*rel="?next"?/u.exec(String(header ?? ""))?.groups?.[
-    "address"
-  ];
-  const next = found === undefined ? null : URL.parse(found, current.href);
+/** The URL of the next page, if it has the same origin as this one. */
+function parseNextLink(header: string | readonly string[] | undefined, current: URL): URL | undefined {
+  const match = /<(?<url>[^<>]{1,4096})>\s*;\s*rel="?next"?/u.exec(String(header ?? ""));
+  const url = match?.groups?.["url"];
+  const next = url === undefined ? null : URL.parse(url, current.href);
   return next?.origin === current.origin ? next : undefined;
 }
 
-function invalid({ host }: Registry, reason: string): Error {
-  return modelFailure({ kind: "registry-answer-invalid", host, reason });
+function invalidResponse({ host }: Registry, reason: string): Error {
+  return modelFailure({ kind: "registry-response-invalid", host, reason });
 }

@@ -1,18 +1,18 @@
-import { type OutboundAnswer, OutboundProblem, type OutboundReason } from "@hearth-and-keep/outbound-http";
+import { OutboundError, type OutboundReason, type OutboundResponse } from "@hearth-and-keep/outbound-http";
 import { modelFailure, type TransferFailure } from "../model-failure.ts";
 
-/** Why a host could not be asked, as a failure of ours; anything else stays what it is. */
-export function explainOutbound(problem: unknown): unknown {
-  if (!(problem instanceof OutboundProblem)) return problem;
-  return modelFailure(failureFor(problem.host, problem.reason), { cause: problem });
+/** Maps errors of the outbound client to model failures; other errors are returned unchanged. */
+export function mapOutboundError(error: unknown): unknown {
+  if (!(error instanceof OutboundError)) return error;
+  return modelFailure(failureFor(error.host, error.reason), { cause: error });
 }
 
-/** The whole body, with what goes wrong on the way as a failure of ours. */
-export async function readWhole(answer: OutboundAnswer, mostBytes: number): Promise<Buffer> {
+/** Reads the whole body; errors are mapped to model failures. */
+export async function readBody(response: OutboundResponse, maxBytes: number): Promise<Buffer> {
   try {
-    return await answer.readWhole(mostBytes);
-  } catch (problem) {
-    throw explainOutbound(problem);
+    return await response.readAll(maxBytes);
+  } catch (error) {
+    throw mapOutboundError(error);
   }
 }
 
@@ -27,7 +27,7 @@ function failureFor(host: string, reason: OutboundReason): TransferFailure {
     case "redirects-too-many":
       return { kind: "address-forbidden", host, reason: "redirects" };
     case "redirect-invalid":
-      return { kind: "registry-answer-invalid", host, reason: "it redirects to what is no address" };
+      return { kind: "registry-response-invalid", host, reason: "it redirects to an invalid URL" };
     case "no-address":
       return { kind: "registry-unreachable", host, reason: "no-address" };
     case "connection-refused":
@@ -38,13 +38,13 @@ function failureFor(host: string, reason: OutboundReason): TransferFailure {
       return { kind: "registry-unreachable", host, reason: "untrusted-certificate" };
     case "timed-out":
       return { kind: "registry-unreachable", host, reason: "timed-out" };
-    case "answer-too-large":
-      return { kind: "registry-answer-invalid", host, reason: "its answer is too long" };
-    case "answer-packed":
+    case "response-too-large":
+      return { kind: "registry-response-invalid", host, reason: "its response is too large" };
+    case "response-compressed":
       return {
-        kind: "registry-answer-invalid",
+        kind: "registry-response-invalid",
         host,
-        reason: "its answer is packed, which we did not ask for",
+        reason: "its response is compressed, which was not requested",
       };
   }
 }

@@ -1,132 +1,131 @@
 /**
  * @module
- * Speaking to registries of models: which host a name means, tokens and credentials, manifests, where blobs are.
- * Promises that credentials go to the host they are for and to its own token server alone, that every answer is
- * bounded, and that what a registry says is checked before it is believed. Everything goes out through the one
- * outbound client. Imported by `transfers/` and by whoever builds parts.
+ * A client of model registries (OCI distribution API): host aliases, tokens and credentials, manifests, blob
+ * locations. Guarantees that credentials are sent only to the host they belong to and to its own token server, that
+ * every response is bounded, and that registry data is validated before use. All requests go through the outbound
+ * client. Imported by `transfers/` and by the composition root.
  */
-import type { Outbound, OutboundAnswer, RequestPlan } from "@hearth-and-keep/outbound-http";
+import type { Outbound, OutboundRequestOptions, OutboundResponse } from "@hearth-and-keep/outbound-http";
+import { Compile } from "typebox/compile";
 import { modelFailure } from "../model-failure.ts";
-import { type JsonFields, parseFields, ShapeError, textField } from "../store/json-fields.ts";
-import { readRealm } from "./allowed-token-realm.ts";
+import { parseJson, SchemaError } from "../store/parse-json.ts";
+import { parseAllowedRealm } from "./allowed-token-realm.ts";
 import type { Credential, Credentials } from "./credentials.ts";
-import { beforeDeadline } from "./deadline.ts";
-import { registryHost } from "./known-hosts.ts";
-import { explainOutbound } from "./map-outbound-error.ts";
-import { type Challenge, readChallenge } from "./read-challenge.ts";
+import { withDeadline } from "./deadline.ts";
+import { registryHost } from "./host-aliases.ts";
+import { mapOutboundError } from "./map-outbound-error.ts";
+import { type Challenge, parseChallenge } from "./parse-challenge.ts";
+import { tokenSchema } from "./schema.ts";
 
-export type RegistryPlace = {
-  /** With its port where it has one, as names say it. */
+export type RegistryAddress = {
+  /** As in model names, including a port. */
   readonly host: string;
-  /** As in `library/model`. */
+  /** E.g. `library/model`. */
   readonly repository: string;
-  /** Spoken to by http; only hosts that the settings name as private are. */
-  readonly isPlain: boolean;
+  /** Use http; only hosts that the settings list as private allow it. */
+  readonly isPlainHttp: boolean;
 };
 
-export type RegistryParts = {
+export type RegistryDependencies = {
   readonly outbound: Pick<Outbound, "request">;
   readonly credentials: Credentials;
 };
 
-export type RegistryQuestion = {
-  readonly method?: NonNullable<RequestPlan["method"]>;
-  /** Below the repository, as in `manifests/latest`; or an address, which gets credentials at the registry's own origin alone. */
+export type RegistryRequest = {
+  readonly method?: NonNullable<OutboundRequestOptions["method"]>;
+  /** Relative to the repository, e.g. `manifests/latest`; or a URL, which gets credentials only at the registry's own origin. */
   readonly target: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A stream is made anew when the question is asked again with a fresh token. */
+  /** A function, so that the stream can be created again when the request is repeated with a new token. */
   readonly body?: Uint8Array | (() => AsyncIterable<Uint8Array>);
-  /** None unless told: then a redirect is the answer. */
-  readonly mostRedirects?: number;
-  /** What a token is asked for; `pull` unless told. */
+  /** 0 by default: a redirect is returned as the response. */
+  readonly maxRedirects?: number;
+  /** The scope of the token; `pull` by default. */
   readonly actions?: "pull" | "pull,push";
   readonly idleSeconds?: number;
   readonly signal: AbortSignal;
 };
 
 export type Registry = {
-  /** As the registry is spoken to. */
+  /** The host that requests are sent to, after resolving aliases. */
   readonly host: string;
   readonly origin: URL;
-  /** The address of a question's target. */
-  resolve(target: string | URL): URL;
   /**
-   * An answer of any status but 401, which throws `registry-refused` after everything we have was tried. Its body
-   * must be read, or the answer disposed. Throws failures of ours only, or what the signal was aborted with.
+   * Returns a response with any status except 401, which throws `registry-refused` once all credentials were tried.
+   * The caller must read the body or dispose the response. Throws model failures or the signal's abort reason.
    */
-  ask(question: RegistryQuestion): Promise<OutboundAnswer>;
+  request(request: RegistryRequest): Promise<OutboundResponse>;
 };
 
-const mostTokenBytes = 64 * 1024;
-const longestToken = 32 * 1024;
-const mostTokenRedirects = 3;
+const maxTokenBytes = 64 * 1024;
+const maxTokenRedirects = 3;
+const tokenValidator = Compile(tokenSchema);
 
-/** One repository of one registry. Tokens are kept as long as this is. */
-export function openRegistry(place: RegistryPlace, parts: RegistryParts): Registry {
-  const host = registryHost(place.host);
-  const origin = URL.parse(`${place.isPlain ? "http" : "https"}://${host}`);
+/** Opens one repository of a registry. Tokens are cached for the lifetime of the returned object. */
+export function openRegistry(address: RegistryAddress, dependencies: RegistryDependencies): Registry {
+  const host = registryHost(address.host);
+  const origin = URL.parse(`${address.isPlainHttp ? "http" : "https"}://${host}`);
   if (origin === null || origin.pathname !== "/") throw modelFailure({ kind: "name-invalid", name: host });
   const tokens = new Map<string, string>();
-  const session: Session = { place, parts, host, origin, tokens };
+  const session: Session = { address, dependencies, host, origin, tokens };
   return {
     host,
     origin,
-    resolve: (target) => addressOf(target, session),
-    ask: async (question) => {
+    request: async (request) => {
       try {
-        return await askWithToken(question, session);
-      } catch (problem) {
-        throw explainOutbound(problem);
+        return await requestWithToken(request, session);
+      } catch (error) {
+        throw mapOutboundError(error);
       }
     },
   };
 }
 
 type Session = {
-  readonly place: RegistryPlace;
-  readonly parts: RegistryParts;
+  readonly address: RegistryAddress;
+  readonly dependencies: RegistryDependencies;
   readonly host: string;
   readonly origin: URL;
-  /** The authorization that worked last, by what it is for. */
+  /** The last authorization that worked, by action. */
   readonly tokens: Map<string, string>;
 };
 
-async function askWithToken(question: RegistryQuestion, session: Session): Promise<OutboundAnswer> {
-  const { tokens, parts, host } = session;
-  const isHome = addressOf(question.target, session).origin === session.origin.origin;
-  const credential = isHome ? parts.credentials.forHost(host) : undefined;
-  const actions = question.actions ?? "pull";
-  const known = isHome ? (tokens.get(actions) ?? bearerOf(credential)) : undefined;
-  const first = await send(question, known, session);
+async function requestWithToken(request: RegistryRequest, session: Session): Promise<OutboundResponse> {
+  const { tokens, dependencies, host } = session;
+  const isSameOrigin = urlOf(request.target, session).origin === session.origin.origin;
+  const credential = isSameOrigin ? dependencies.credentials.forHost(host) : undefined;
+  const actions = request.actions ?? "pull";
+  const cached = isSameOrigin ? (tokens.get(actions) ?? bearerOf(credential)) : undefined;
+  const first = await send(request, cached, session);
   if (first.status !== 401) return first;
-  const challenge = readChallenge(first.headers["www-authenticate"]);
+  const challenge = parseChallenge(first.headers["www-authenticate"]);
   await first[Symbol.asyncDispose]();
-  const fresh = isHome ? await meetChallenge(challenge, { question, credential, session }) : undefined;
-  if (fresh === undefined || fresh === known) throw refused(session);
+  const fresh = isSameOrigin ? await answerChallenge(challenge, { request, credential, session }) : undefined;
+  if (fresh === undefined || fresh === cached) throw unauthorized(session);
   tokens.set(actions, fresh);
-  const second = await send(question, fresh, session);
+  const second = await send(request, fresh, session);
   if (second.status !== 401) return second;
   tokens.delete(actions);
   await second[Symbol.asyncDispose]();
-  throw refused(session);
+  throw unauthorized(session);
 }
 
-function addressOf(target: string | URL, { origin, place }: Session): URL {
-  return typeof target === "string" ? new URL(`/v2/${place.repository}/${target}`, origin) : target;
+function urlOf(target: string | URL, { origin, address }: Session): URL {
+  return typeof target === "string" ? new URL(`/v2/${address.repository}/${target}`, origin) : target;
 }
 
 function send(
-  question: RegistryQuestion,
+  request: RegistryRequest,
   authorization: string | undefined,
   session: Session,
-): Promise<OutboundAnswer> {
-  const { method = "GET", headers, body, mostRedirects = 0, idleSeconds, signal } = question;
-  return session.parts.outbound.request(addressOf(question.target, session), {
+): Promise<OutboundResponse> {
+  const { method = "GET", headers, body, maxRedirects = 0, idleSeconds, signal } = request;
+  return session.dependencies.outbound.request(urlOf(request.target, session), {
     method,
-    mostRedirects,
+    maxRedirects,
     signal,
-    isInsecure: session.place.isPlain,
-    sentBy: session.origin,
+    allowPlainHttp: session.address.isPlainHttp,
+    referrer: session.origin,
     ...(headers === undefined ? {} : { headers }),
     ...(idleSeconds === undefined ? {} : { idleSeconds }),
     ...(authorization === undefined ? {} : { authorization }),
@@ -134,54 +133,55 @@ function send(
   });
 }
 
-type Meeting = {
-  readonly question: RegistryQuestion;
+type ChallengeContext = {
+  readonly request: RegistryRequest;
   readonly credential: Credential | undefined;
   readonly session: Session;
 };
 
-/** The authorization that the challenge asks for; undefined when we have none. */
-async function meetChallenge(
+/** The authorization that the challenge requires; undefined when we have no suitable credential. */
+async function answerChallenge(
   challenge: Challenge | undefined,
-  { question, credential, session }: Meeting,
+  { request, credential, session }: ChallengeContext,
 ): Promise<string | undefined> {
-  // A token of the hub's own kind was sent already, and nobody makes another of it.
+  // A bearer token was already sent with the first request, and cannot be exchanged for another.
   if (challenge === undefined || credential?.kind === "bearer") return undefined;
   const basic = credential === undefined ? undefined : basicOf(credential);
   if (challenge.scheme === "basic") return basic;
-  const realm = readRealm(challenge.realm, session.origin);
-  if (realm === undefined) throw invalid(session, "it sends to a token server that is not its own");
-  const { service, scope = `repository:${session.place.repository}:${question.actions ?? "pull"}` } =
+  const realm = parseAllowedRealm(challenge.realm, session.origin);
+  if (realm === undefined)
+    throw invalidResponse(session, "its token server is on a host that is not its own");
+  const { service, scope = `repository:${session.address.repository}:${request.actions ?? "pull"}` } =
     challenge;
   if (service !== undefined) realm.searchParams.set("service", service);
   for (const each of scope.split(" ")) realm.searchParams.append("scope", each);
-  return beforeDeadline({ host: realm.host, signal: question.signal }, async (signal) => {
-    await using answer = await session.parts.outbound.request(realm, {
-      mostRedirects: mostTokenRedirects,
+  return withDeadline({ host: realm.host, signal: request.signal }, async (signal) => {
+    await using response = await session.dependencies.outbound.request(realm, {
+      maxRedirects: maxTokenRedirects,
       signal,
-      isInsecure: session.place.isPlain,
+      allowPlainHttp: session.address.isPlainHttp,
       headers: { accept: "application/json" },
       ...(basic === undefined ? {} : { authorization: basic }),
     });
-    // It may well be over in a moment, unlike a refusal.
-    if (answer.status === 429 || answer.status >= 500) {
+    // Unlike a refusal, these are worth a retry.
+    if (response.status === 429 || response.status >= 500) {
       throw modelFailure({ kind: "registry-unreachable", host: realm.host, reason: "refused" });
     }
-    if (answer.status !== 200) throw refused(session);
-    return `Bearer ${readToken(await answer.readWhole(mostTokenBytes), session)}`;
+    if (response.status !== 200) throw unauthorized(session);
+    return `Bearer ${parseToken(await response.readAll(maxTokenBytes), session)}`;
   });
 }
 
-function readToken(content: Buffer, session: Session): string {
+function parseToken(content: Buffer, session: Session): string {
   try {
-    const fields: JsonFields = parseFields(content);
-    const token = textField(fields, "token", longestToken) || textField(fields, "access_token", longestToken);
-    // What goes into a header must not be able to end it.
-    if (token !== undefined && /^[\x21-\x7e]+$/u.test(token)) return token;
-  } catch (problem) {
-    if (!(problem instanceof ShapeError)) throw problem;
+    const fields = parseJson(content, tokenValidator);
+    const token = fields.token || fields.access_token;
+    // The token goes into a header, so it must not contain line breaks.
+    if (token && /^[\x21-\x7e]+$/u.test(token)) return token;
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
   }
-  throw invalid(session, "its token server gives no token");
+  throw invalidResponse(session, "its token server did not return a token");
 }
 
 function bearerOf(credential: Credential | undefined): string | undefined {
@@ -192,10 +192,10 @@ function basicOf(credential: Extract<Credential, { kind: "basic" }>): string {
   return `Basic ${Buffer.from(`${credential.name}:${credential.password}`).toString("base64")}`;
 }
 
-function refused({ host }: Session): Error {
+function unauthorized({ host }: Session): Error {
   return modelFailure({ kind: "registry-refused", host, status: 401 });
 }
 
-function invalid({ host }: Session, reason: string): Error {
-  return modelFailure({ kind: "registry-answer-invalid", host, reason });
+function invalidResponse({ host }: Session, reason: string): Error {
+  return modelFailure({ kind: "registry-response-invalid", host, reason });
 }

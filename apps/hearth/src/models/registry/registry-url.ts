@@ -1,13 +1,13 @@
 import { modelFailure } from "../model-failure.ts";
 import type { ModelName } from "../model-name.ts";
-import type { RegistryPlace } from "./registry-client.ts";
+import type { RegistryAddress } from "./registry-client.ts";
 
-/** Where the registry of a name is. A name that says http needs the request's word for it besides. */
-export function placeOf(name: ModelName, isInsecure: boolean): RegistryPlace {
+/** The registry of a model name. A name with an http scheme is only allowed when the request is insecure as well. */
+export function registryAddressOf(name: ModelName, isInsecure: boolean): RegistryAddress {
   if (name.scheme === "http" && !isInsecure) {
     throw modelFailure({ kind: "address-forbidden", host: name.host, reason: "plain" });
   }
-  return { host: name.host, repository: repositoryOf(name), isPlain: isInsecure };
+  return { host: name.host, repository: repositoryOf(name), isPlainHttp: isInsecure };
 }
 
 export function repositoryOf({ namespace, model }: ModelName): string {

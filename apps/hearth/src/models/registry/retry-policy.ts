@@ -1,22 +1,22 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { OutboundAnswer } from "@hearth-and-keep/outbound-http";
+import type { OutboundResponse } from "@hearth-and-keep/outbound-http";
 import { modelFailure } from "../model-failure.ts";
 
-/** How often something is tried, and how long is waited in between. */
-export type Patience = {
-  readonly tries: number;
-  readonly firstWaitMilliseconds: number;
-  readonly longestWaitMilliseconds: number;
-  /** Where a registry asks for more than this, it gets this; never more than a minute. */
-  readonly longestAskedMilliseconds?: number;
+/** Exponential backoff with full jitter. */
+export type RetryPolicy = {
+  readonly maxAttempts: number;
+  readonly initialDelayMilliseconds: number;
+  readonly maxDelayMilliseconds: number;
+  /** Caps the wait that a registry requests with Retry-After, which is never more than a minute. */
+  readonly maxRetryAfterMilliseconds?: number;
 };
 
-export type FetchPlan = { readonly patience: Patience; readonly signal: AbortSignal };
+export type RetryOptions = { readonly retryPolicy: RetryPolicy; readonly signal: AbortSignal };
 
-/** Something that may well be over in a moment; the cause is what is told when it is not. */
-export class PassingProblem extends Error {
-  override readonly name = "PassingProblem";
+/** An error that a retry may resolve; its cause is reported when no attempts are left. */
+export class TransientError extends Error {
+  override readonly name = "TransientError";
   readonly retryAfterSeconds: number;
 
   constructor(cause: unknown, retryAfterSeconds = 0) {
@@ -25,63 +25,65 @@ export class PassingProblem extends Error {
   }
 }
 
-const mostRetryAfterSeconds = 60;
-const passingStatuses = new Set([408, 425, 429, 500, 502, 503, 504]);
+const maxRetryAfterSeconds = 60;
+const transientStatuses = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-export async function tryAgain<Result>(
+export async function retry<Result>(
   work: () => Promise<Result>,
-  { patience, signal }: FetchPlan,
+  { retryPolicy, signal }: RetryOptions,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
-    } catch (problem) {
-      if (!isPassing(problem) || attempt >= patience.tries) throw meaningOf(problem);
-      await waitBefore(attempt, problem, { patience, signal });
+    } catch (error) {
+      if (!isTransient(error) || attempt >= retryPolicy.maxAttempts) throw unwrapCause(error);
+      await waitBeforeRetry(attempt, error, { retryPolicy, signal });
     }
   }
 }
 
-/** Full jitter: all who were cut off at once do not come back at once. What a registry asks for is the least. */
-export async function waitBefore(
+/** The jitter spreads clients that were disconnected at the same moment. It is added to a Retry-After, which is a minimum. */
+export async function waitBeforeRetry(
   attempt: number,
-  problem: unknown,
-  { patience, signal }: FetchPlan,
+  error: unknown,
+  { retryPolicy, signal }: RetryOptions,
 ): Promise<void> {
-  const most = Math.min(
-    patience.longestWaitMilliseconds,
-    patience.firstWaitMilliseconds * 2 ** (attempt - 1),
-  );
-  const { longestAskedMilliseconds = Number.POSITIVE_INFINITY } = patience;
-  const asked = problem instanceof PassingProblem ? problem.retryAfterSeconds * 1000 : 0;
-  await wait(Math.min(asked, longestAskedMilliseconds) + Math.random() * most, undefined, { signal });
+  const {
+    initialDelayMilliseconds,
+    maxDelayMilliseconds,
+    maxRetryAfterMilliseconds = Number.POSITIVE_INFINITY,
+  } = retryPolicy;
+  const backoff = Math.min(maxDelayMilliseconds, initialDelayMilliseconds * 2 ** (attempt - 1));
+  const retryAfter = error instanceof TransientError ? error.retryAfterSeconds * 1000 : 0;
+  const delay = Math.min(retryAfter, maxRetryAfterMilliseconds) + Math.random() * backoff;
+  await sleep(delay, undefined, { signal });
 }
 
-export function isPassing(problem: unknown): boolean {
-  if (problem instanceof PassingProblem) return true;
-  if (!(problem instanceof FailureError)) return false;
-  // Only its kind and reason are looked at, and both are compared with texts.
-  const { kind, reason } = problem.failure as { kind: string; reason?: string };
+export function isTransient(error: unknown): boolean {
+  if (error instanceof TransientError) return true;
+  if (!(error instanceof FailureError)) return false;
+  // Every failure has a kind, and this kind has a reason.
+  const { kind, reason } = error.failure as { kind: string; reason?: string };
   return kind === "registry-unreachable" && reason !== "untrusted-certificate";
 }
 
-/** What is told when there is no more patience. */
-export function meaningOf(problem: unknown): unknown {
-  return problem instanceof PassingProblem ? problem.cause : problem;
+/** The error to report when there are no more retries. */
+export function unwrapCause(error: unknown): unknown {
+  return error instanceof TransientError ? error.cause : error;
 }
 
-/** A status that is none of those the caller knows, as a problem to throw; the answer is done with. */
-export async function refusalOf(answer: OutboundAnswer, isSurelyPassing = false): Promise<Error> {
-  const { status, url, headers } = answer;
-  await answer[Symbol.asyncDispose]();
+/** Disposes a response with an unexpected status and returns the error to throw. */
+export async function unexpectedStatus(response: OutboundResponse, isRetryable = false): Promise<Error> {
+  const { status, url, headers } = response;
+  await response[Symbol.asyncDispose]();
   const failure = modelFailure({ kind: "registry-refused", host: url.host, status });
-  const passes = isSurelyPassing || passingStatuses.has(status);
-  return passes ? new PassingProblem(failure, readRetryAfter(headers["retry-after"])) : failure;
+  if (!isRetryable && !transientStatuses.has(status)) return failure;
+  return new TransientError(failure, parseRetryAfter(headers["retry-after"]));
 }
 
-/** Seconds, or a date (RFC 9110, 10.2.3); never longer than we are willing to wait. */
-export function readRetryAfter(header: string | readonly string[] | undefined): number {
+/** Seconds or a date (RFC 9110, 10.2.3), capped at the longest time we are willing to wait. */
+export function parseRetryAfter(header: string | readonly string[] | undefined): number {
   const text = String(header ?? "").trim();
   const seconds = /^\d{1,9}$/u.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? 0 : Math.min(mostRetryAfterSeconds, Math.max(0, seconds));
+  return Number.isNaN(seconds) ? 0 : Math.min(maxRetryAfterSeconds, Math.max(0, seconds));
 }

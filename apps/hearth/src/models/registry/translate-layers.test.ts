@@ -5,20 +5,20 @@ import { translateLayers } from "./translate-layers.ts";
 const digest = digestOf("x");
 
 function manifest(...layers: readonly { mediaType: string; title?: string }[]): Buffer {
-  const written = layers.map(({ mediaType, title }) => ({
+  const encoded = layers.map(({ mediaType, title }) => ({
     mediaType,
     digest,
     size: 1,
     annotations: { "org.cncf.model.filepath": title },
   }));
-  return Buffer.from(JSON.stringify({ schemaVersion: 2, layers: written }));
+  return Buffer.from(JSON.stringify({ schemaVersion: 2, layers: encoded }));
 }
 
 function kindsOf(...layers: readonly { mediaType: string; title?: string }[]): readonly string[] {
   return translateLayers(manifest(...layers)).map(({ mediaType }) => mediaType.split(".").at(-1) ?? "");
 }
 
-test("Docker's weights, projectors and licences become ours, and what has no use is left out", () => {
+test("Docker's weights, projectors and licences are converted, and other layers are left out", () => {
   expect(
     kindsOf(
       { mediaType: "application/vnd.docker.ai.gguf.v3" },
@@ -30,7 +30,7 @@ test("Docker's weights, projectors and licences become ours, and what has no use
   ).toEqual(["model", "projector", "license"]);
 });
 
-test("raw files of the CNCF's models are told apart by their names, and archives are not opened", () => {
+test("raw files of CNCF models are recognised by their names, and archives are ignored", () => {
   expect(
     kindsOf(
       { mediaType: "application/vnd.cncf.model.weight.v1.raw", title: "weights/model.gguf" },
@@ -42,7 +42,7 @@ test("raw files of the CNCF's models are told apart by their names, and archives
   ).toEqual(["model", "projector", "license"]);
 });
 
-test("the parts of a split model keep the names of their files, without folders", () => {
+test("shards of a split model keep their file names without folders", () => {
   const mediaType = "application/vnd.cncf.model.weight.v1.raw";
   const layers = translateLayers(
     manifest(

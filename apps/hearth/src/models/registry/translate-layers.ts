@@ -1,10 +1,12 @@
-import { asFields, type JsonFields, listField, parseFields, textField } from "../store/json-fields.ts";
-import { type Layer, type LayerKind, makeLayer, parseManifest } from "../store/manifest.ts";
+import type { Static } from "typebox";
+import { Compile } from "typebox/compile";
+import { createLayer, type Layer, type LayerKind, parseManifest } from "../store/manifest.ts";
+import { parseJson } from "../store/parse-json.ts";
+import { layerTitlesSchema } from "./schema.ts";
 
-const mostLayers = 8192;
-const longestText = 1024;
+const validator = Compile(layerTitlesSchema);
 
-/** Media types whose content is the same file as in our own layers; archives are never unpacked. */
+/** Media types whose content is the same file as in Ollama's layers; archives are never unpacked. */
 const kinds: readonly (readonly [RegExp, LayerKind])[] = [
   [/^application\/vnd\.docker\.ai\.gguf(?:\.v\d+)?$/u, "model"],
   [/^application\/vnd\.docker\.ai\.mmproj$/u, "projector"],
@@ -12,18 +14,15 @@ const kinds: readonly (readonly [RegExp, LayerKind])[] = [
   [/^application\/vnd\.cncf\.model\.weight\.v1\.gguf$/u, "model"],
 ];
 const rawFile = /^application\/(?:vnd\.cncf\.model\.(?:weight|doc)\.v1\.raw|octet-stream|x-gguf)$/u;
-const titles = ["org.cncf.model.filepath", "org.opencontainers.image.title"];
 
-/** The layers of Docker's and the CNCF's models in our words; those that we have no use for are left out. */
+/** Converts the layers of Docker's and the CNCF's model formats to Ollama's kinds; other layers are left out. */
 export function translateLayers(content: Uint8Array): readonly Layer[] {
   const { layers } = parseManifest(content);
-  const written = listField(parseFields(content), "layers", mostLayers).map((each) =>
-    asFields(each, "a layer"),
-  );
+  const titles = (parseJson(content, validator).layers ?? []).map(titleOf);
   const translated = layers.flatMap((layer, index) => {
-    const title = titleOf(written[index] ?? {});
+    const title = titles[index];
     const kind = kindOf(layer.mediaType, title);
-    return kind === undefined ? [] : [{ kind, layer: { ...makeLayer(kind, layer) }, title }];
+    return kind === undefined ? [] : [{ kind, layer: createLayer(kind, layer), title }];
   });
   const isSplit = translated.filter(({ kind }) => kind === "model").length > 1;
   return translated.map(({ kind, layer, title }) =>
@@ -31,14 +30,12 @@ export function translateLayers(content: Uint8Array): readonly Layer[] {
   );
 }
 
-/** The name of the file without its folders. */
-function titleOf(layer: JsonFields): string | undefined {
-  const annotations = asFields(layer["annotations"] ?? {}, "annotations");
-  const paths = titles.map((title) => textField(annotations, title, longestText));
-  return paths
-    .find((path) => path !== undefined)
-    ?.split("/")
-    .at(-1);
+type AnnotatedLayer = NonNullable<Static<typeof layerTitlesSchema>["layers"]>[number];
+
+/** The file name without its folders. */
+function titleOf({ annotations }: AnnotatedLayer): string | undefined {
+  const path = annotations?.["org.cncf.model.filepath"] ?? annotations?.["org.opencontainers.image.title"];
+  return path?.split("/").at(-1);
 }
 
 function kindOf(mediaType: string, title = ""): LayerKind | undefined {

@@ -1,9 +1,9 @@
 /**
  * @module
- * Models that run on engines elsewhere: the file in which an operator names them, and how they stand beside the
- * models of this machine. Promises that every mistake in the file is told in one sentence, that a key stands in no
- * description, and that such a model is never copied, pushed or removed as if it lay here.
- * Knows no engine: who asks them is given the plan. Imported by `commands/` and `scheduling/`.
+ * Models on remote engines: the TOML file that lists them, and their place in the catalog next to the models of this
+ * machine. Guarantees that every error in the file is reported, that no description contains a key, and that such a
+ * model is never copied, pushed or removed as if it had files here.
+ * Does not connect to engines: it returns the plan for the engine pool. Imported by `commands/` and `scheduling/`.
  */
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -11,142 +11,122 @@ import { SettingsError } from "@hearth-and-keep/configuration";
 import type { PoolPlan } from "@hearth-and-keep/upstream-engine";
 import { parse as parseToml } from "smol-toml";
 import type { Capability } from "../metadata/capabilities.ts";
-import { displayModelName, readModelName } from "../model-name.ts";
+import { displayModelName, tryParseModelName } from "../model-name.ts";
 import { type Digest, digestOf } from "../store/digest.ts";
-import { EntryReader, type TomlTable, tableOf } from "./entry-reader.ts";
-import { readEngines } from "./read-engines.ts";
+import { parseEngines } from "./parse-engines.ts";
+import { below, isTable, type ReportError, readTable, type TomlTable } from "./read-table.ts";
+import { modelFields, remoteCapabilities } from "./schema.ts";
 
 export type RemoteModel = {
-  /** As the catalog shows it. */
+  /** As shown in the catalog. */
   readonly name: string;
-  /** Of what the file says about it, without its key. */
+  /** Of the model's entry in the file, without its key. */
   readonly digest: Digest;
   /** Of the file. */
   readonly modifiedAt: string;
   readonly capabilities: readonly Capability[];
-  /** How many requests its engines take at once, as far as the file tells how many there are. */
+  /** Concurrent requests that the engines in the file accept together. */
   readonly sequences: number;
   readonly plan: PoolPlan;
 };
 
-const mostBytes = 1024 * 1024;
-const mostModels = 256;
-const mostRequests = 10_000;
-const mostContextTokens = 16_777_216;
-const usualRequests = 32;
-/** So many engines are counted on until discovery says how many there are. */
+const maxBytes = 1024 * 1024;
+const maxModels = 256;
+const defaultRequestsPerEngine = 32;
+/** The assumed number of engines until discovery reports it. */
 const undiscoveredEngines = 1;
 
-const dialects: readonly PoolPlan["dialect"][] = ["llama-server", "vllm", "sglang", "openai"];
-const capabilities: readonly Capability[] = [
-  "completion",
-  "embedding",
-  "vision",
-  "tools",
-  "insert",
-  "thinking",
-];
-const entryKeys = [
-  "dialect",
-  "model",
-  "addresses",
-  "discover",
-  "key_file",
-  "context_tokens",
-  "requests_per_engine",
-  "capabilities",
-];
-
-/** None without a file. Throws a SettingsError with every mistake. */
+/** An empty list without a file. Throws a SettingsError with all errors. */
 export async function readEnginesFile(path: string | undefined): Promise<readonly RemoteModel[]> {
   if (path === undefined) return [];
   const { text, modifiedAt } = await open(path);
-  const mistakes: string[] = [];
-  const say = (sentence: string): void => void mistakes.push(`${path}: ${sentence}`);
-  const { models: written, ...others } = parse(text, say);
-  for (const key of Object.keys(others)) say(`there is no setting named "${key}"`);
-  const entries = Object.entries(tableOf(written) ?? {}).slice(0, mostModels + 1);
-  if (entries.length > mostModels) say(`"models" must have at most ${mostModels} entries`);
-  if (entries.length === 0 && mistakes.length === 0) say('"models" must name a model, as [models.name]');
+  const errors: string[] = [];
+  const addError = (message: string): void => void errors.push(`${path}: ${message}`);
+  const report: ReportError = (field, message) => addError(`"${field}" ${message}`);
+  const { models: tables, ...others } = parse(text, addError);
+  for (const key of Object.keys(others)) addError(`there is no setting named "${key}"`);
+  const entries = Object.entries(isTable(tables) ? tables : {}).slice(0, maxModels + 1);
+  if (entries.length > maxModels) report("models", `must have at most ${maxModels} entries`);
+  if (entries.length === 0 && errors.length === 0) report("models", "must list a model, e.g. [models.qwen3]");
   const models: RemoteModel[] = [];
   for (const [name, value] of entries) {
-    const reader = new EntryReader(`models.${name}`, tableOf(value) ?? {}, say);
-    const model = await readModel(name, reader, dirname(resolve(path)));
+    const entry = { name, table: isTable(value) ? value : {}, folder: dirname(resolve(path)) };
+    const model = await readModel(entry, below(report, `models.${name}`));
     if (model !== undefined) models.push({ ...model, modifiedAt });
   }
   const names = models.map(({ name }) => name.toLowerCase());
-  if (new Set(names).size < names.length) say('"models" names the same model twice');
-  if (mistakes.length > 0) throw new SettingsError(mistakes);
+  if (new Set(names).size < names.length) report("models", "lists the same model twice");
+  if (errors.length > 0) throw new SettingsError(errors);
   return models;
 }
 
 async function open(path: string): Promise<{ readonly text: string; readonly modifiedAt: string }> {
   try {
     const { size, mtime } = await stat(path);
-    if (size > mostBytes) throw new SettingsError([`${path}: must have at most ${mostBytes} bytes`]);
+    if (size > maxBytes) throw new SettingsError([`${path}: must have at most ${maxBytes} bytes`]);
     return { text: await readFile(path, "utf8"), modifiedAt: mtime.toISOString() };
-  } catch (problem) {
-    if (problem instanceof SettingsError) throw problem;
+  } catch (error) {
+    if (error instanceof SettingsError) throw error;
     throw new SettingsError([`--engines-file names "${path}", which cannot be read`]);
   }
 }
 
-function parse(text: string, say: (sentence: string) => void): TomlTable {
+function parse(text: string, addError: (message: string) => void): TomlTable {
   try {
     return parseToml(text);
-  } catch (problem) {
-    say(problem instanceof Error ? (problem.message.split("\n")[0] ?? "") : "cannot be read as TOML");
+  } catch (error) {
+    addError(error instanceof Error ? (error.message.split("\n")[0] ?? "") : "is not valid TOML");
     return {};
   }
 }
 
+type ModelTable = { readonly name: string; readonly table: TomlTable; readonly folder: string };
+
 async function readModel(
-  written: string,
-  reader: EntryReader,
-  folder: string,
+  { name: key, table, folder }: ModelTable,
+  report: ReportError,
 ): Promise<Omit<RemoteModel, "modifiedAt"> | undefined> {
-  reader.refuseOthers(entryKeys);
-  const name = readModelName(written);
-  if (name === undefined) reader.say("", "is no name of a model, which is like model or model:tag");
-  const dialect = reader.choice("dialect", dialects, "openai");
-  const model = reader.text("model", { most: 512 });
-  const engines = readEngines(reader);
-  const contextTokens = reader.wholeNumber("context_tokens", { least: 64, most: mostContextTokens });
-  const requestsPerEngine = reader.wholeNumber("requests_per_engine", { least: 1, most: mostRequests });
-  const named = reader.choices("capabilities", capabilities);
-  const key = await readKey(reader, folder);
+  const entry = readTable(table, modelFields, report);
+  const { dialect = "openai", model, context_tokens: contextTokens, capabilities = [] } = entry;
+  const name = tryParseModelName(key);
+  if (name === undefined) report("", "is not a model name such as qwen3 or qwen3:8b");
+  const engines = parseEngines(table, entry, report);
+  const apiKey = await readKey(entry.key_file, folder, report);
   if (name === undefined || engines === undefined) return undefined;
   const plan: PoolPlan = {
     dialect,
     engines,
-    requestsPerEngine: requestsPerEngine ?? usualRequests,
-    canSeeImages: named.includes("vision"),
+    requestsPerEngine: entry.requests_per_engine ?? defaultRequestsPerEngine,
+    canSeeImages: capabilities.includes("vision"),
     ...(model === undefined ? {} : { model }),
     ...(contextTokens === undefined ? {} : { contextTokens }),
-    ...(key === undefined ? {} : { key }),
+    ...(apiKey === undefined ? {} : { key: apiKey }),
   };
-  const count = engines.type === "addresses" ? engines.addresses.length : undiscoveredEngines;
+  const engineCount = engines.type === "addresses" ? engines.addresses.length : undiscoveredEngines;
   return {
     name: displayModelName(name),
-    digest: digestOf(reader.describe()),
-    capabilities: capabilitiesOf(named),
-    sequences: plan.requestsPerEngine * count,
+    digest: digestOf(JSON.stringify([`models.${key}`, table])),
+    capabilities: capabilitiesOf(capabilities),
+    sequences: plan.requestsPerEngine * engineCount,
     plan,
   };
 }
 
-/** A model that is said to embed, and nothing else, writes no text. */
-function capabilitiesOf(named: readonly Capability[]): readonly Capability[] {
-  const isEmbedder = named.length === 1 && named[0] === "embedding";
-  return capabilities.filter((name) => named.includes(name) || (name === "completion" && !isEmbedder));
+/** Every model completes text, except one that is only listed with the capability to embed. */
+function capabilitiesOf(listed: readonly Capability[]): readonly Capability[] {
+  const isEmbedder = listed.length === 1 && listed[0] === "embedding";
+  return remoteCapabilities.filter((name) => listed.includes(name) || (name === "completion" && !isEmbedder));
 }
 
-async function readKey(reader: EntryReader, folder: string): Promise<string | undefined> {
-  const path = reader.text("key_file", { most: 4096 });
+async function readKey(
+  path: string | undefined,
+  folder: string,
+  report: ReportError,
+): Promise<string | undefined> {
   if (path === undefined) return undefined;
   const text = await readFile(resolve(folder, path), "utf8").catch(() => undefined);
   const key = text?.trim();
   if (key !== undefined && /^[\u0021-\u007E]{1,1024}$/u.test(key)) return key;
-  reader.say("key_file", "must name a file with a key of up to 1024 visible characters in one line");
+  report("key_file", "must be a file with a key: one line of at most 1024 visible ASCII characters");
   return undefined;
 }

@@ -4,109 +4,116 @@ import type { ModelDescription, ModelSummary } from "../metadata/describe-model.
 import type { HeaderFacts } from "../metadata/header-facts.ts";
 import { noParameters } from "../metadata/model-parameters.ts";
 import { modelFailure } from "../model-failure.ts";
-import { displayModelName, readModelName } from "../model-name.ts";
+import { displayModelName, tryParseModelName } from "../model-name.ts";
 import type { TransferProgress, Transfers } from "../transfers/transfer.ts";
 import type { RemoteModel } from "./engines-file.ts";
 
-/** What engines told of a model, once one of them answered. */
-export type Learn = (name: string) => { readonly contextTokens: number | undefined } | undefined;
+/** What the engines of a model reported, once one of them responded. */
+export type GetEngineInfo = (name: string) => { readonly contextTokens: number | undefined } | undefined;
 
-/** The models of this machine with those that run elsewhere beside them; of one name, the one elsewhere wins. */
-export function withRemoteModels(local: Catalog, remote: readonly RemoteModel[], learn: Learn): Catalog {
+/** Adds the models on remote engines to those of this machine; a remote model shadows a local one of the same name. */
+export function withRemoteModels(
+  local: Catalog,
+  remote: readonly RemoteModel[],
+  getEngineInfo: GetEngineInfo,
+): Catalog {
   if (remote.length === 0) return local;
-  const { find, findPlace } = finderOf(remote);
+  const { find, findByName } = createFinders(remote);
   return {
     ...local,
     async list() {
       const listing = await local.list();
-      const here = listing.models.filter(({ name }) => find(name) === undefined);
-      return { ...listing, models: [...remote.map((model) => summarize(model, learn)), ...here] };
+      const localModels = listing.models.filter(({ name }) => find(name) === undefined);
+      return {
+        ...listing,
+        models: [...remote.map((model) => summarize(model, getEngineInfo)), ...localModels],
+      };
     },
     async describe(name) {
       const model = find(name);
-      return model === undefined ? local.describe(name) : describe(model, learn);
+      return model === undefined ? local.describe(name) : describe(model, getEngineInfo);
     },
     async inspect(name) {
       const model = find(name);
-      return model === undefined ? local.inspect(name) : emptyFile(describe(model, learn));
+      return model === undefined ? local.inspect(name) : emptyFile(describe(model, getEngineInfo));
     },
     inspectProjector: async (name) => (find(name) === undefined ? local.inspectProjector(name) : undefined),
     async copy(source, destination) {
-      refuse(source, find);
-      refuse(destination, findPlace);
+      rejectRemote(source, find);
+      rejectRemote(destination, findByName);
       await local.copy(source, destination);
     },
     async remove(name) {
-      refuse(name, find);
+      rejectRemote(name, find);
       return local.remove(name);
     },
-    async *create(order) {
-      refuse(order.name, findPlace);
-      if (order.origin.kind === "model") refuse(order.origin.name, find);
-      yield* local.create(order);
+    async *create(request) {
+      rejectRemote(request.name, findByName);
+      if (request.source.kind === "model") rejectRemote(request.source.name, find);
+      yield* local.create(request);
     },
   };
 }
 
-/** What runs elsewhere is not here to be pushed, and nothing can be pulled into its place. */
-export function withoutRemoteModels(transfers: Transfers, remote: readonly RemoteModel[]): Transfers {
+/** Remote models cannot be pushed, and their names cannot be pulled. */
+export function guardRemoteModels(transfers: Transfers, remote: readonly RemoteModel[]): Transfers {
   if (remote.length === 0) return transfers;
-  const { find, findPlace } = finderOf(remote);
+  const { find, findByName } = createFinders(remote);
   return {
-    async *pull(wish): AsyncGenerator<TransferProgress> {
-      refuse(wish.name, findPlace);
-      yield* transfers.pull(wish);
+    async *pull(request): AsyncGenerator<TransferProgress> {
+      rejectRemote(request.name, findByName);
+      yield* transfers.pull(request);
     },
-    async *push(wish): AsyncGenerator<TransferProgress> {
-      refuse(wish.name, find);
-      yield* transfers.push(wish);
+    async *push(request): AsyncGenerator<TransferProgress> {
+      rejectRemote(request.name, find);
+      yield* transfers.push(request);
     },
   };
 }
 
-/** Names that stand for a model here and for one elsewhere. */
-export async function coveredNames(
+/** Names of local models that a remote model shadows. */
+export async function shadowedNames(
   local: Catalog,
   remote: readonly RemoteModel[],
 ): Promise<readonly string[]> {
   if (remote.length === 0) return [];
-  const { findPlace } = finderOf(remote);
+  const { findByName } = createFinders(remote);
   const { models } = await local.list();
-  return models.map(({ name }) => name).filter((name) => findPlace(name) !== undefined);
+  return models.map(({ name }) => name).filter((name) => findByName(name) !== undefined);
 }
 
 type Find = (name: string) => RemoteModel | undefined;
 
 type Finders = {
   readonly find: Find;
-  /** Of a name that is to be given to something: whatever digest stands behind it, the name would be taken. */
-  readonly findPlace: Find;
+  /** Ignores a digest in the text: for requests that would assign the name. */
+  readonly findByName: Find;
 };
 
-function finderOf(remote: readonly RemoteModel[]): Finders {
+function createFinders(remote: readonly RemoteModel[]): Finders {
   const byName = new Map(remote.map((model) => [model.name.toLowerCase(), model]));
-  const findPlace: Find = (text) => {
-    const name = readModelName(text);
+  const findByName: Find = (text) => {
+    const name = tryParseModelName(text);
     return name === undefined ? undefined : byName.get(displayModelName(name).toLowerCase());
   };
   return {
-    findPlace,
+    findByName,
     find(text) {
-      const model = findPlace(text);
-      const digest = readModelName(text)?.digest ?? null;
-      // Who asks for other bytes by their digest does not mean this one.
+      const model = findByName(text);
+      const digest = tryParseModelName(text)?.digest ?? null;
+      // A request for another digest means another model.
       return digest === null || digest === model?.digest ? model : undefined;
     },
   };
 }
 
-function refuse(name: string, find: Find): void {
-  if (find(name) !== undefined) throw modelFailure({ kind: "model-elsewhere", model: name });
+function rejectRemote(name: string, find: Find): void {
+  if (find(name) !== undefined) throw modelFailure({ kind: "model-on-remote-engine", model: name });
 }
 
 function summarize(
   { name, digest, modifiedAt, capabilities, plan }: RemoteModel,
-  learn: Learn,
+  getEngineInfo: GetEngineInfo,
 ): ModelSummary {
   return {
     name,
@@ -121,16 +128,16 @@ function summarize(
       parameterSize: "",
       quantization: "",
     },
-    trainedContextTokens: plan.contextTokens ?? learn(name)?.contextTokens ?? null,
+    trainedContextTokens: plan.contextTokens ?? getEngineInfo(name)?.contextTokens ?? null,
     embeddingLength: null,
     capabilities,
     isReadOnly: true,
   };
 }
 
-function describe(model: RemoteModel, learn: Learn): ModelDescription {
+function describe(model: RemoteModel, getEngineInfo: GetEngineInfo): ModelDescription {
   const { name, sequences } = model;
-  const summary = summarize(model, learn);
+  const summary = summarize(model, getEngineInfo);
   return {
     ...summary,
     template: null,
@@ -147,14 +154,14 @@ function describe(model: RemoteModel, learn: Learn): ModelDescription {
   };
 }
 
-const nothing = {
+const noFile = {
   architecture: "remote",
   fileType: "",
   parameterCount: 0,
   chatTemplate: null,
   privateDialect: null,
 } as const;
-const noHints: HeaderFacts["hints"] = {
+const noCapabilities: HeaderFacts["capabilities"] = {
   vision: false,
   audio: false,
   tools: false,
@@ -164,25 +171,25 @@ const noHints: HeaderFacts["hints"] = {
   embedding: false,
 };
 const emptyHeader: HeaderFacts = {
-  ...nothing,
+  ...noFile,
   trainedContextTokens: null,
   embeddingLength: null,
-  hints: noHints,
+  capabilities: noCapabilities,
   isPooled: false,
   attention: { layers: 0, keyValueHeads: [], keyLength: 0, valueLength: 0 },
   weightBytes: 0,
 };
 
-/** There is no file to look into. */
+/** Stands in for the header, because there is no model file. */
 function emptyFile({ name, trainedContextTokens }: ModelDescription): ModelFile {
   return {
-    ...nothing,
+    ...noFile,
     path: "",
     fileBytes: 0,
     formatVersion: 0,
     name,
     trainedContextTokens,
-    capabilities: noHints,
+    capabilities: noCapabilities,
     metadata: new Map(),
     tensors: [],
     tensorSummary: { count: 0, bytes: 0, byType: new Map() },

@@ -2,26 +2,27 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { modelFailure } from "../model-failure.ts";
+import { commitFile, syncFolder } from "./commit-file.ts";
 import { type Digest, digestOf } from "./digest.ts";
-import { keepFile, syncFolder } from "./keep-file.ts";
 import type { ModelStore, ModelStores } from "./model-store.ts";
-import { explainWriteProblem, hashFile, type StagedContent, stageContent } from "./stage-content.ts";
+import { hashFile, mapWriteError, type StagedContent, writeStagedContent } from "./staged-content.ts";
 
-/** What a manifest says of a blob. */
+/** A blob as a manifest references it. */
 export type BlobReference = { readonly digest: Digest; readonly size: number };
 export type FoundBlob = BlobReference & { readonly path: string; readonly modifiedNanoseconds: bigint };
 
 /**
- * The one place where a digest becomes a path. `shards` holds, by the digest of its first part, the folder in
- * which the parts of a split model have the names that llama.cpp looks for; `partial` what is being downloaded.
+ * The only function that turns a digest into a path. `partial` holds unfinished downloads. `shards` holds one folder
+ * per split model, keyed by the digest of its first shard, in which the shards have the file names that llama.cpp
+ * expects.
  */
 export function digestPath(root: string, folder: "blobs" | "shards" | "partial", digest: Digest): string {
   return join(root, folder, digest.replace(":", "-"));
 }
 
 /**
- * A blob is present when a regular file of the right size lies under its digest. What we write gets there only
- * after it was hashed; what another program wrote is checked when it is read whole, or by `verifyBlob`.
+ * Finds a regular file of the right size under the digest. Blobs that we write are hashed before they get their name;
+ * blobs that another program wrote are verified when they are read in full, or by `verifyBlob`.
  */
 export async function findBlob(
   stores: ModelStores,
@@ -29,7 +30,7 @@ export async function findBlob(
 ): Promise<FoundBlob | undefined> {
   for (const { root } of stores) {
     const path = digestPath(root, "blobs", digest);
-    const status = await lstat(path, { bigint: true }).catch(refuseFailing);
+    const status = await lstat(path, { bigint: true }).catch(rethrowIoError);
     if (status?.isFile() !== true) continue;
     const found = { path, digest, size: Number(status.size), modifiedNanoseconds: status.mtimeNs };
     if (size === undefined || found.size === size) return found;
@@ -48,41 +49,41 @@ async function openBlob(stores: ModelStores, reference: BlobReference): Promise<
   return open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
 }
 
-/** A small blob whole; it is hashed on the way, so a damaged one is never believed. */
+/** Reads a small blob into memory and verifies its digest. */
 export async function readBlob(stores: ModelStores, reference: BlobReference): Promise<Buffer> {
   await using file = await openBlob(stores, reference);
   const content = await file.readFile();
-  refuseOther(reference.digest, digestOf(content));
+  requireDigest(reference.digest, digestOf(content));
   return content;
 }
 
-/** Reads the whole blob again; throws when it is not what its name says. */
+/** Hashes the whole blob again; throws when the content does not match the digest. */
 export async function verifyBlob(stores: ModelStores, reference: BlobReference): Promise<void> {
   await using file = await openBlob(stores, reference);
-  refuseOther(reference.digest, (await hashFile(file)).digest);
+  requireDigest(reference.digest, (await hashFile(file)).digest);
 }
 
-/** Stores content that somebody else named; a blob that is there already is not read again. */
+/** Stores content under a digest that the client chose; throws when the content does not match it. */
 export async function addBlob(
   store: ModelStore,
   expected: Digest,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<BlobReference> {
-  await using staged = await stageContent(store, chunks);
-  refuseOther(expected, staged.digest);
-  await store.inTurn(() => keepBlob(store, staged));
+  await using staged = await writeStagedContent(store, chunks);
+  requireDigest(expected, staged.digest);
+  await store.runExclusive(() => commitBlob(store, staged));
   return { digest: staged.digest, size: staged.size };
 }
 
 /**
- * Replaces what lies under the name, because another program may have put it there unchecked. Whoever has the
- * old file open keeps it. Call it in the store's turn.
+ * Replaces any file under the same digest, because another program may have written it unverified. Processes that
+ * have the old file open keep reading it. Must run inside `runExclusive`.
  */
-export async function keepBlob(store: ModelStore, staged: StagedContent): Promise<void> {
-  await keepFile(staged.path, digestPath(store.root, "blobs", staged.digest));
+export async function commitBlob(store: ModelStore, staged: StagedContent): Promise<void> {
+  await commitFile(staged.path, digestPath(store.root, "blobs", staged.digest));
 }
 
-/** Says how many bytes were freed: none when there was nothing. Call it in the store's turn. */
+/** Returns the number of bytes freed: 0 when there was no such blob. Must run inside `runExclusive`. */
 export async function removeBlob(store: ModelStore, digest: Digest): Promise<number> {
   await rm(digestPath(store.root, "shards", digest), { recursive: true, force: true });
   const found = await findBlob([store], { digest });
@@ -92,13 +93,11 @@ export async function removeBlob(store: ModelStore, digest: Digest): Promise<num
   return found.size;
 }
 
-/** A disk that cannot tell does not say that a blob is missing. */
-function refuseFailing(problem: unknown): undefined {
-  if (problem instanceof Error && "code" in problem && problem.code === "EIO") {
-    throw explainWriteProblem(problem);
-  }
+/** An I/O error does not mean that the blob is missing; every other error of lstat does. */
+function rethrowIoError(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "EIO") throw mapWriteError(error);
 }
 
-function refuseOther(expected: Digest, actual: Digest): void {
+function requireDigest(expected: Digest, actual: Digest): void {
   if (expected !== actual) throw modelFailure({ kind: "digest-mismatch", expected, actual });
 }

@@ -2,70 +2,79 @@ import { constants, type Dirent } from "node:fs";
 import { open, readdir, realpath, rm, rmdir } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { modelFailure } from "../model-failure.ts";
-import { displayModelName, type ModelName, namePath, readModelName } from "../model-name.ts";
-import { keepFile, syncFolder } from "./keep-file.ts";
-import { mostManifestBytes } from "./manifest.ts";
+import { displayModelName, type ModelName, namePath, tryParseModelName } from "../model-name.ts";
+import { commitFile, syncFolder } from "./commit-file.ts";
+import { maxManifestBytes } from "./manifest.ts";
 import type { ModelStore } from "./model-store.ts";
-import { stageContent } from "./stage-content.ts";
+import { writeStagedContent } from "./staged-content.ts";
 
-/** Where a manifest lies; what is in it has not been looked at. */
-export type ManifestPlace = { readonly store: ModelStore; readonly name: ModelName; readonly path: string };
+/** The path of a manifest file; its content is not parsed yet. */
+export type ManifestLocation = {
+  readonly store: ModelStore;
+  readonly name: ModelName;
+  readonly path: string;
+};
 
 export type ManifestTree = {
-  readonly places: readonly ManifestPlace[];
-  /** Files that are no place for a manifest, relative to the store. */
-  readonly strangers: readonly string[];
-  /** There may be more: a folder could not be read, or there were too many. */
-  readonly isCut: boolean;
+  readonly locations: readonly ManifestLocation[];
+  /** Files whose path is not a model name, relative to the folder of manifests. */
+  readonly unexpectedPaths: readonly string[];
+  /** A folder could not be read, or the limit of manifests was reached. */
+  readonly isIncomplete: boolean;
 };
 
 export type ManifestFile = { readonly content: Buffer; readonly modifiedNanoseconds: bigint };
 
-const mostManifests = 20_000;
+const maxManifests = 20_000;
 const depth = 4;
 
-/** Every manifest below a store's root. Links are not followed; names that begin with a dot are passed over. */
+/** Finds every manifest in a store. Symbolic links are not followed; names that begin with a dot are skipped. */
 export async function walkManifests(store: ModelStore): Promise<ManifestTree> {
-  const found: { parts: readonly string[]; isFile: boolean }[] = [];
-  let isCut = false;
-  async function walk(parts: readonly string[]): Promise<void> {
-    const entries = await listFolder(join(manifestsFolder(store), ...parts)).catch(() => {
-      isCut = true;
+  const found: { components: readonly string[]; isFile: boolean }[] = [];
+  let isIncomplete = false;
+  async function walk(components: readonly string[]): Promise<void> {
+    const entries = await listFolder(pathOf(store, components)).catch(() => {
+      isIncomplete = true;
       return [];
     });
     await Promise.all(
       entries.map(async (entry) => {
-        const path = [...parts, entry.name];
+        const path = [...components, entry.name];
         if (entry.isDirectory() && path.length < depth) return walk(path);
-        if (found.length < mostManifests) found.push({ parts: path, isFile: entry.isFile() });
-        else isCut = true;
+        if (found.length < maxManifests) found.push({ components: path, isFile: entry.isFile() });
+        else isIncomplete = true;
       }),
     );
   }
   await walk([]);
-  const placed = found.map((entry) => ({
+  const located = found.map((entry) => ({
     ...entry,
-    place: entry.isFile ? placeOf(store, entry.parts) : undefined,
+    location: entry.isFile ? locationOf(store, entry.components) : undefined,
   }));
   return {
-    places: placed.flatMap(({ place }) => (place === undefined ? [] : [place])),
-    strangers: placed.flatMap(({ place, parts }) => (place === undefined ? [parts.join("/")] : [])),
-    isCut,
+    locations: located.flatMap(({ location }) => (location === undefined ? [] : [location])),
+    unexpectedPaths: located.flatMap(({ location, components }) =>
+      location === undefined ? [components.join("/")] : [],
+    ),
+    isIncomplete,
   };
 }
 
-/** The place of a name that exists, in the case it is stored in; the exact spelling wins over another. */
-export async function findManifest(store: ModelStore, name: ModelName): Promise<ManifestPlace | undefined> {
-  const parts = await findParts(manifestsFolder(store), namePath(name)).catch((problem: unknown) => {
-    // Where we write, a name that cannot be read is not a free one.
-    if (store.access !== "read-only") throw problem;
+/** Finds the manifest of a name, ignoring case; an exact match wins. */
+export async function findManifest(
+  store: ModelStore,
+  name: ModelName,
+): Promise<ManifestLocation | undefined> {
+  const components = await findComponents(manifestsFolder(store), namePath(name)).catch((error: unknown) => {
+    // In a store that we write to, an unreadable folder must not make a name look free.
+    if (store.access !== "read-only") throw error;
     return undefined;
   });
-  return parts === undefined ? undefined : placeOf(store, parts);
+  return components === undefined ? undefined : locationOf(store, components);
 }
 
-/** No link is followed, and a file over the bound is not read. */
-export async function readManifestFile({ path, name }: ManifestPlace): Promise<ManifestFile> {
+/** Does not follow symbolic links and does not read files above the size limit. */
+export async function readManifestFile({ path, name }: ManifestLocation): Promise<ManifestFile> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   await using file = await open(path, flags).catch((cause: unknown) => {
     throw modelFailure(
@@ -74,9 +83,9 @@ export async function readManifestFile({ path, name }: ManifestPlace): Promise<M
     );
   });
   const status = await file.stat({ bigint: true });
-  if (!status.isFile() || status.size > mostManifestBytes) {
+  if (!status.isFile() || status.size > maxManifestBytes) {
     const reason = status.isFile()
-      ? `it is longer than ${mostManifestBytes} bytes`
+      ? `it is larger than ${maxManifestBytes} bytes`
       : "it is not a regular file";
     throw modelFailure({ kind: "manifest-invalid", model: displayModelName(name), reason });
   }
@@ -85,29 +94,29 @@ export async function readManifestFile({ path, name }: ManifestPlace): Promise<M
   return { content: bytes.subarray(0, bytesRead), modifiedNanoseconds: status.mtimeNs };
 }
 
-/** Puts a manifest under its name, or in the place of the one that differs only in case. Call it in the store's turn. */
+/** Writes the manifest of a name, replacing one whose name differs only in case. Must run inside `runExclusive`. */
 export async function writeManifestFile(
   store: ModelStore,
   name: ModelName,
   content: Uint8Array,
-): Promise<ManifestPlace> {
-  const place = (await findManifest(store, name)) ?? { store, name, path: pathOf(store, namePath(name)) };
-  await refuseLinks(store, dirname(place.path));
-  await using staged = await stageContent(store, [content]);
-  await keepFile(staged.path, place.path);
-  return place;
+): Promise<ManifestLocation> {
+  const location = (await findManifest(store, name)) ?? { store, name, path: pathOf(store, namePath(name)) };
+  await rejectLinks(store, dirname(location.path));
+  await using staged = await writeStagedContent(store, [content]);
+  await commitFile(staged.path, location.path);
+  return location;
 }
 
-/** Removes the manifest and the folders that it leaves empty. Call it in the store's turn. */
-export async function removeManifestFile({ store, path }: ManifestPlace): Promise<void> {
+/** Removes a manifest and the folders that become empty. Must run inside `runExclusive`. */
+export async function removeManifestFile({ store, path }: ManifestLocation): Promise<void> {
   await rm(path);
   await syncFolder(dirname(path));
   for (let folder = dirname(path); folder !== manifestsFolder(store); folder = dirname(folder)) {
-    const isGone = await rmdir(folder).then(
+    const isRemoved = await rmdir(folder).then(
       () => true,
       () => false,
     );
-    if (!isGone) return;
+    if (!isRemoved) return;
   }
 }
 
@@ -115,48 +124,52 @@ function manifestsFolder({ root }: ModelStore): string {
   return join(root, "manifests");
 }
 
-function pathOf(store: ModelStore, parts: readonly string[]): string {
-  return join(manifestsFolder(store), ...parts);
+function pathOf(store: ModelStore, components: readonly string[]): string {
+  return join(manifestsFolder(store), ...components);
 }
 
-/** Undefined when the parts are no name; a host with a port has a colon, which only that place may have. */
-function placeOf(store: ModelStore, parts: readonly string[]): ManifestPlace | undefined {
-  const [host, namespace, model, tag] = parts;
-  if (parts.length !== depth) return undefined;
-  const name = readModelName(`${host}/${namespace}/${model}:${tag}`);
-  const isSame = name !== undefined && namePath(name).every((part, index) => part === parts[index]);
-  return isSame ? { store, name, path: pathOf(store, parts) } : undefined;
+/** Undefined when the components are not a model name. Only the host may contain a colon, before its port. */
+function locationOf(store: ModelStore, components: readonly string[]): ManifestLocation | undefined {
+  const [host, namespace, model, tag] = components;
+  if (components.length !== depth) return undefined;
+  const name = tryParseModelName(`${host}/${namespace}/${model}:${tag}`);
+  const isSame =
+    name !== undefined && namePath(name).every((component, index) => component === components[index]);
+  return isSame ? { store, name, path: pathOf(store, components) } : undefined;
 }
 
-async function findParts(folder: string, wanted: readonly string[]): Promise<readonly string[] | undefined> {
+async function findComponents(
+  folder: string,
+  wanted: readonly string[],
+): Promise<readonly string[] | undefined> {
   const [first, ...rest] = wanted;
   if (first === undefined) return [];
   const isLast = rest.length === 0;
-  const lowered = first.toLowerCase();
-  const alike = (await listFolder(folder))
+  const lowerCase = first.toLowerCase();
+  const candidates = (await listFolder(folder))
     .filter((entry) => (isLast ? entry.isFile() : entry.isDirectory()))
     .map(({ name }) => name)
-    .filter((name) => name.toLowerCase() === lowered)
+    .filter((name) => name.toLowerCase() === lowerCase)
     .toSorted((one) => (one === first ? -1 : 0));
-  for (const name of alike) {
-    const below = await findParts(join(folder, name), rest);
+  for (const name of candidates) {
+    const below = await findComponents(join(folder, name), rest);
     if (below !== undefined) return [name, ...below];
   }
   return undefined;
 }
 
-/** A folder that is not there is empty; one that cannot be read is not. */
+/** A folder that does not exist is empty; a folder that cannot be read is an error. */
 async function listFolder(folder: string): Promise<readonly Dirent[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((problem: unknown) => {
-    const code = problem instanceof Error && "code" in problem ? problem.code : undefined;
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") return [];
-    throw problem;
+    throw error;
   });
   return entries.filter(({ name }) => !name.startsWith("."));
 }
 
-/** A link among the folders of a name would lead the write out of the store. */
-async function refuseLinks(store: ModelStore, folder: string): Promise<void> {
+/** Rejects symbolic links among a name's folders, which would redirect a write out of the store. */
+async function rejectLinks(store: ModelStore, folder: string): Promise<void> {
   const top = manifestsFolder(store);
   const realTop = await realpath(top);
   for (let current = folder; current !== top; current = dirname(current)) {

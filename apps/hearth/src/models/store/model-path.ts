@@ -5,56 +5,59 @@ import { digestPath, type FoundBlob, requireBlob } from "./blob-store.ts";
 import type { Layer } from "./manifest.ts";
 import { type ModelStore, type ModelStores, partialFolder, writableStore } from "./model-store.ts";
 
-/** What the engine opens, and what tells that it has changed. */
-export type OpenableModel = { readonly path: string; readonly fingerprint: string };
+/** The path that an engine opens, and a fingerprint that changes with the content. */
+export type ResolvedModelFile = { readonly path: string; readonly fingerprint: string };
 
-const partNumber = /-(?<part>\d{5})-of-\d{5}\.gguf$/u;
+const shardNumber = /-(?<shard>\d{5})-of-\d{5}\.gguf$/u;
 
 /**
- * A model in one blob is opened where it lies. llama.cpp finds the parts of a split one by their names, and blobs
- * have none, so these get a folder of links in our own store.
+ * A model in one blob is opened in place. llama.cpp finds the shards of a split model by their file names, which blobs
+ * do not have, so shards get a folder of links in our own store.
  */
-export async function openableModel(stores: ModelStores, layers: readonly Layer[]): Promise<OpenableModel> {
-  const parts: FoundBlob[] = [];
-  for (const layer of inOrder(layers)) parts.push(await requireBlob(stores, layer));
-  const [first] = parts;
+export async function resolveModelFiles(
+  stores: ModelStores,
+  layers: readonly Layer[],
+): Promise<ResolvedModelFile> {
+  const shards: FoundBlob[] = [];
+  for (const layer of sortShards(layers)) shards.push(await requireBlob(stores, layer));
+  const [first] = shards;
   if (first === undefined) throw new Error("Cannot open a model without layers");
-  const fingerprint = parts
+  const fingerprint = shards
     .map(({ digest, modifiedNanoseconds }) => `${digest}@${modifiedNanoseconds}`)
     .join();
-  if (parts.length === 1) return { path: first.path, fingerprint };
-  return { path: await linkParts(writableStore(stores), parts), fingerprint };
+  if (shards.length === 1) return { path: first.path, fingerprint };
+  return { path: await linkShards(writableStore(stores), shards), fingerprint };
 }
 
-/** By the number in the file's name where every part has one, else as the manifest lists them. */
-function inOrder(layers: readonly Layer[]): readonly Layer[] {
+/** Sorted by the number in the file name when every shard has one, otherwise in the manifest's order. */
+function sortShards(layers: readonly Layer[]): readonly Layer[] {
   const numbered = layers.map((layer) => ({
     layer,
-    part: partNumber.exec(layer.name ?? "")?.groups?.["part"],
+    shard: shardNumber.exec(layer.name ?? "")?.groups?.["shard"],
   }));
-  if (numbered.some(({ part }) => part === undefined)) return layers;
-  return numbered.toSorted((one, other) => Number(one.part) - Number(other.part)).map(({ layer }) => layer);
+  if (numbered.some(({ shard }) => shard === undefined)) return layers;
+  return numbered.toSorted((one, other) => Number(one.shard) - Number(other.shard)).map(({ layer }) => layer);
 }
 
-async function linkParts(store: ModelStore, parts: readonly FoundBlob[]): Promise<string> {
-  const [first] = parts;
-  if (first === undefined) throw new Error("Cannot link a model without parts");
+async function linkShards(store: ModelStore, shards: readonly FoundBlob[]): Promise<string> {
+  const [first] = shards;
+  if (first === undefined) throw new Error("Cannot link a model without shards");
   const folder = digestPath(store.root, "shards", first.digest);
   await mkdir(folder, { recursive: true });
-  const paths = parts.map((_, index) =>
-    join(folder, `model-${digits(index + 1)}-of-${digits(parts.length)}.gguf`),
+  const paths = shards.map((_, index) =>
+    join(folder, `model-${padNumber(index + 1)}-of-${padNumber(shards.length)}.gguf`),
   );
-  for (const [index, part] of parts.entries()) await linkPart(store, part.path, paths[index] ?? "");
+  for (const [index, shard] of shards.entries()) await linkShard(store, shard.path, paths[index] ?? "");
   return paths[0] ?? "";
 }
 
-/** A hard link where the file system allows it; a symbolic one to a store on another disk. */
-async function linkPart(store: ModelStore, target: string, path: string): Promise<void> {
+/** A hard link where the file system allows it, otherwise a symbolic link, e.g. to a store on another disk. */
+async function linkShard(store: ModelStore, target: string, path: string): Promise<void> {
   if (await isSameFile(target, path)) return;
   const unfinished = join(partialFolder(store.root), randomUUID());
   await link(target, unfinished).catch(() => symlink(target, unfinished));
   await rename(unfinished, path);
-  // Two hard links to one file: the rename does nothing and leaves the first.
+  // Renaming one hard link of a file over another does nothing and leaves the first in place.
   await rm(unfinished, { force: true });
 }
 
@@ -63,6 +66,6 @@ async function isSameFile(target: string, path: string): Promise<boolean> {
   return one.ino === other?.ino && one.dev === other.dev;
 }
 
-function digits(number: number): string {
+function padNumber(number: number): string {
   return String(number).padStart(5, "0");
 }

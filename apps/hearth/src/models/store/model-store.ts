@@ -1,9 +1,9 @@
 /**
  * @module
  * Files of a model store in Ollama's layout: `manifests/<host>/<namespace>/<model>/<tag>` and `blobs/sha256-<hex>`.
- * Promises that a digest becomes a path in one function, that a file appears under its name only whole, hashed
- * and on the disk, and that no symbolic link inside the store is followed. Our unfinished files lie in `partial/`,
- * where no other program sweeps. Imported by `models/` only.
+ * Guarantees that a single function turns digests into paths, that a file gets its final name only once it is
+ * complete, hashed and synced to disk, and that no symbolic link inside the store is followed. Our unfinished files
+ * are in `partial/`, which no other program cleans up. Imported by `models/` only.
  */
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -11,20 +11,20 @@ import { modelFailure } from "../model-failure.ts";
 
 export type ModelStore = {
   readonly root: string;
-  /** `own`: nobody else writes here. `shared`: another program does, so its blobs are never removed. */
+  /** `own`: only this process writes. `shared`: another program writes too, so its blobs are never removed. */
   readonly access: "own" | "shared" | "read-only";
-  /** Runs one change after another: a delete and a create at once could lose a blob that both know. */
-  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs changes one at a time; a concurrent delete could remove a blob that a create is about to reference. */
+  runExclusive<Result>(work: () => Promise<Result>): Promise<Result>;
 };
 
-/** The first is written to and its names win; the others are only read. */
+/** The first store is writable and its names take precedence; the others are only read. */
 export type ModelStores = readonly [ModelStore, ...ModelStore[]];
 
-/** An unfinished file that nobody has written to for so long belongs to a process that died. */
+/** An unfinished file that has not been written to for this long belongs to a process that died. */
 const abandonedAfterMilliseconds = 3_600_000;
-/** A download has its digest's name, and the next pull goes on with it. */
+/** Downloads are named by their digest, so that the next pull can resume them. */
 const downloadName = /^sha256-/u;
-const downloadKeptMilliseconds = 7 * 24 * 3_600_000;
+const downloadRetentionMilliseconds = 7 * 24 * 3_600_000;
 
 export async function openModelStore(folder: string, access: ModelStore["access"]): Promise<ModelStore> {
   const root = resolve(folder);
@@ -36,10 +36,10 @@ export async function openModelStore(folder: string, access: ModelStore["access"
   return {
     root,
     access,
-    inTurn(work) {
-      const turn = last.then(work);
-      last = turn.catch(() => undefined);
-      return turn;
+    runExclusive(work) {
+      const current = last.then(work);
+      last = current.catch(() => undefined);
+      return current;
     },
   };
 }
@@ -57,8 +57,8 @@ async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const status = await stat(path).catch(() => undefined);
-    const kept = downloadName.test(name) ? downloadKeptMilliseconds : abandonedAfterMilliseconds;
-    if (status !== undefined && Date.now() - status.mtimeMs > kept) {
+    const maxAge = downloadName.test(name) ? downloadRetentionMilliseconds : abandonedAfterMilliseconds;
+    if (status !== undefined && Date.now() - status.mtimeMs > maxAge) {
       await rm(path, { force: true, recursive: true });
     }
   }

@@ -1,6 +1,6 @@
 import { type Entry, writeModel } from "@hearth-and-keep/gguf/testing";
 
-/** A legal adapter for the tiny model, of rank one, that changes what it says. */
+/** A valid adapter of rank one for the tiny model, which changes its output. */
 export function writeAdapter(): Buffer {
   const entries: Entry[] = [
     { key: "general.architecture", type: "string", value: "llama" },

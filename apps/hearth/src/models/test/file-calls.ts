@@ -1,9 +1,9 @@
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 
-/** What happens at the n-th file-system call, counted from 1. */
+/** A fault at the n-th file-system call, counted from 1. */
 export type FileFault = { readonly call: number; readonly kind: FaultKind };
-/** A failed write has written its first half; a death is the real one, by SIGKILL. */
+/** ENOSPC writes the first half; the `die` kinds send SIGKILL to the own process. */
 export type FaultKind = "EIO" | "ENOSPC" | "die-before" | "die-after";
 
 type Call = (...values: unknown[]) => Promise<unknown>;
@@ -17,8 +17,8 @@ const handleCalls = [
 let watched: { readonly calls: string[]; readonly fault: FileFault | undefined } | undefined;
 
 /**
- * Runs something and gives the names of the calls of `node:fs/promises` and of open files that it made, in order.
- * Whoever imported those functions before has the watched ones, because the bindings of built-in modules are live.
+ * Runs work and returns the names of its calls to `node:fs/promises` and to file handles, in order. Modules that
+ * imported those functions earlier are covered too, because the bindings of built-in modules are live.
  */
 export async function watchFileCalls(
   fault: FileFault | undefined,
@@ -34,7 +34,7 @@ export async function watchFileCalls(
   return calls;
 }
 
-/** Once in a process. */
+/** Call once per process. */
 export function wrapFileCalls(): void {
   for (const name of Object.keys(promises)) {
     if (!notCalls.has(name)) wrap(promises, name);
@@ -43,12 +43,12 @@ export function wrapFileCalls(): void {
 }
 
 function wrap(target: object, name: string): void {
-  // Both tables above name functions that give promises.
+  // All wrapped functions return promises.
   const original = Reflect.get(target, name) as Call;
   Reflect.set(target, name, async (...values: unknown[]) => {
-    // A stream over a file closes it once more; that is no call of the system.
+    // A stream closes its file handle a second time; that is not a system call.
     if (name === "close" && Reflect.get(target, "fd") === -1) return Reflect.apply(original, target, values);
-    const result = await strike(labelOf(name, values), {
+    const result = await callWithFault(labelOf(name, values), {
       perform: () => Reflect.apply(original, target, values),
       performHalf: () => writeHalf(target, name, { original, values }),
     });
@@ -61,7 +61,7 @@ function labelOf(name: string, values: readonly unknown[]): string {
   return name === "open" && /[wax]/u.test(String(values[1])) ? "open-new" : name;
 }
 
-async function strike(
+async function callWithFault(
   name: string,
   { perform, performHalf }: { perform: () => Promise<unknown>; performHalf: () => Promise<unknown> },
 ): Promise<unknown> {
@@ -71,11 +71,11 @@ async function strike(
   if (now.fault?.call !== number) return perform();
   const { kind } = now.fault;
   if (kind === "die-before") die();
-  // A file is closed even where closing it fails.
+  // A file is closed even when close fails.
   if (kind === "die-after" || name === "close") await perform();
   if (kind === "die-after") die();
   if (kind === "ENOSPC") await performHalf();
-  throw Object.assign(new Error(`${kind}: made to fail, ${name}`), { code: kind, syscall: name });
+  throw Object.assign(new Error(`${kind}: injected fault in ${name}`), { code: kind, syscall: name });
 }
 
 async function writeHalf(
@@ -92,6 +92,6 @@ async function writeHalf(
 
 function die(): never {
   process.kill(process.pid, "SIGKILL");
-  // The signal is not waited for by the call that sends it.
+  // The signal is delivered asynchronously.
   for (;;);
 }

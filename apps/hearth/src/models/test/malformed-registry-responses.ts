@@ -4,203 +4,220 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { TransferFailure } from "../model-failure.ts";
-import { answerHonestly, type Exchange, type Lie, type ServedManifest } from "./malformed-registry.ts";
+import {
+  type Exchange,
+  type ResponseOverride,
+  type ServedManifest,
+  sendValidResponse,
+} from "./malformed-registry.ts";
 
-/** A registry that tells one lie about one part, always or at first only. */
-export type RegistryLie = {
+/** One way in which a registry can respond incorrectly to requests for one part. */
+export type MalformedResponse = {
   readonly part: Exchange["part"];
-  readonly tell: (exchange: Exchange) => boolean | Promise<boolean>;
-  /** How a pull may end when the lie is always told: kinds of failures, or "success". */
-  readonly ends: readonly Ending[];
-  /** Told once, it does not keep a pull from succeeding. */
-  readonly passes?: true;
+  readonly respond: (exchange: Exchange) => boolean | Promise<boolean>;
+  /** Possible outcomes of a pull when every response is malformed: kinds of failures, or "success". */
+  readonly outcomes: readonly PullOutcome[];
+  /** A pull still succeeds when only the first response is malformed. */
+  readonly isTransient?: true;
 };
-export type Ending = "success" | TransferFailure["kind"] | "store-full" | "model-file-invalid";
+export type PullOutcome = "success" | TransferFailure["kind"] | "store-full" | "model-file-invalid";
 
-const silent: readonly Ending[] = ["registry-unreachable"];
-const wrong: readonly Ending[] = ["registry-answer-invalid"];
-const refused: readonly Ending[] = ["registry-refused"];
-const forbidden: readonly Ending[] = ["address-forbidden"];
-const damaged: readonly Ending[] = ["transfer-damaged"];
+const unreachable: readonly PullOutcome[] = ["registry-unreachable"];
+const invalid: readonly PullOutcome[] = ["registry-response-invalid"];
+const refused: readonly PullOutcome[] = ["registry-refused"];
+const forbidden: readonly PullOutcome[] = ["address-forbidden"];
+const corrupted: readonly PullOutcome[] = ["transfer-corrupted"];
 
 const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 const chunk = Buffer.alloc(64 * 1024, 0x20);
 
-/** The first `times` answers about the lie's part are lies, or all of them. Lies about tokens need who asks for one. */
-export function lieAbout({ part, tell }: RegistryLie, times = Number.POSITIVE_INFINITY): Lie {
+/** Malforms the first `times` responses for the part, or all of them. For the token part, a token is required. */
+export function malformFirst(
+  { part, respond }: MalformedResponse,
+  times = Number.POSITIVE_INFINITY,
+): ResponseOverride {
   return (exchange) =>
     exchange.part === part
-      ? exchange.earlier < times && tell(exchange)
-      : part === "token" && demandToken(exchange);
+      ? exchange.earlier < times && respond(exchange)
+      : part === "token" && requireToken(exchange);
 }
 
-/** No lie: a registry that answers nobody without a token. */
-export const demandToken: Lie = (exchange) =>
+/** Valid responses, but only with a token. */
+export const requireToken: ResponseOverride = (exchange) =>
   exchange.part !== "token" && exchange.request.headers.authorization === undefined && challenge(exchange);
 
-/** Lies that can be told about any part. */
-export function bodyLies(part: Exchange["part"]): Readonly<Record<string, RegistryLie>> {
-  return { ...connectionLies(part), ...redirectLies(part), ...statusLies(part) };
+/** Malformed responses that apply to every part. */
+export function bodyFaults(part: Exchange["part"]): Readonly<Record<string, MalformedResponse>> {
+  return { ...connectionFaults(part), ...redirectFaults(part), ...statusFaults(part) };
 }
 
-function connectionLies(part: Exchange["part"]): Readonly<Record<string, RegistryLie>> {
+function connectionFaults(part: Exchange["part"]): Readonly<Record<string, MalformedResponse>> {
   return {
-    "an empty body": { ends: wrong, part, tell: (exchange) => send(exchange, { status: 200 }) },
-    "a body that ends in the middle": { ends: silent, passes: true, part, tell: cutInTheMiddle },
-    "a reset in the middle": { ends: silent, passes: true, part, tell: resetInTheMiddle },
-    "a stall after the head": { ends: silent, passes: true, part, tell: stallAfterHead },
-    "no answer at all": { ends: silent, passes: true, part, tell: () => true },
+    "an empty body": { outcomes: invalid, part, respond: (exchange) => send(exchange, { status: 200 }) },
+    "a body that ends early": { outcomes: unreachable, isTransient: true, part, respond: cutInTheMiddle },
+    "a reset in the middle": { outcomes: unreachable, isTransient: true, part, respond: resetInTheMiddle },
+    "a stall after the headers": { outcomes: unreachable, isTransient: true, part, respond: stallAfterHead },
+    "no response at all": { outcomes: unreachable, isTransient: true, part, respond: () => true },
     "a few bytes a second": {
-      ends: [...silent, ...(part === "token" ? (["success"] as const) : [])],
-      passes: true,
+      outcomes: [...unreachable, ...(part === "token" ? (["success"] as const) : [])],
+      isTransient: true,
       part,
-      tell: drip,
+      respond: drip,
     },
-    "a packed bomb": {
-      ends: wrong,
+    "a gzip bomb": {
+      outcomes: invalid,
       part,
-      tell: (exchange) =>
+      respond: (exchange) =>
         send(exchange, { status: 200, headers: { "content-encoding": "gzip" }, body: bomb }),
     },
-    "a body without end": { ends: [...wrong, ...damaged], part, tell: endless },
-    "a head that is no HTTP": { ends: silent, passes: true, part, tell: nonsense },
+    "an endless body": { outcomes: [...invalid, ...corrupted], part, respond: endless },
+    "a response that is not HTTP": { outcomes: unreachable, isTransient: true, part, respond: nonsense },
   };
 }
 
-function redirectLies(part: Exchange["part"]): Readonly<Record<string, RegistryLie>> {
+function redirectFaults(part: Exchange["part"]): Readonly<Record<string, MalformedResponse>> {
   return {
-    "redirects without end": {
-      ends: forbidden,
+    "endless redirects": {
+      outcomes: forbidden,
       part,
-      tell: (exchange) => send(exchange, { status: 307, headers: { location: `${exchange.request.url}` } }),
+      respond: (exchange) =>
+        send(exchange, { status: 307, headers: { location: `${exchange.request.url}` } }),
     },
-    "a redirect to this machine's own address": {
-      ends: forbidden,
+    "a redirect to a link-local address": {
+      outcomes: forbidden,
       part,
-      tell: (exchange) =>
+      respond: (exchange) =>
         send(exchange, { status: 307, headers: { location: "http://169.254.169.254/latest" } }),
     },
     "a redirect to a file": {
-      ends: forbidden,
+      outcomes: forbidden,
       part,
-      tell: (exchange) => send(exchange, { status: 307, headers: { location: "file:///etc/passwd" } }),
+      respond: (exchange) => send(exchange, { status: 307, headers: { location: "file:///etc/passwd" } }),
     },
-    "a redirect to nowhere": {
-      ends: [...wrong, ...refused],
+    "a redirect without a location": {
+      outcomes: [...invalid, ...refused],
       part,
-      tell: (exchange) => send(exchange, { status: 307 }),
+      respond: (exchange) => send(exchange, { status: 307 }),
     },
   };
 }
 
-function statusLies(part: Exchange["part"]): Readonly<Record<string, RegistryLie>> {
+function statusFaults(part: Exchange["part"]): Readonly<Record<string, MalformedResponse>> {
   return {
     "status 500": {
-      ends: [...refused, ...silent],
-      passes: true,
+      outcomes: [...refused, ...unreachable],
+      isTransient: true,
       part,
-      tell: (exchange) => send(exchange, { status: 500 }),
+      respond: (exchange) => send(exchange, { status: 500 }),
     },
     "status 503 with Retry-After": {
-      ends: [...refused, ...silent],
-      passes: true,
+      outcomes: [...refused, ...unreachable],
+      isTransient: true,
       part,
-      tell: (exchange) => send(exchange, { status: 503, headers: { "retry-after": "1" } }),
+      respond: (exchange) => send(exchange, { status: 503, headers: { "retry-after": "1" } }),
     },
     "status 429 with a Retry-After of a year": {
-      ends: [...refused, ...silent],
+      outcomes: [...refused, ...unreachable],
       part,
-      tell: (exchange) => send(exchange, { status: 429, headers: { "retry-after": "31536000" } }),
+      respond: (exchange) => send(exchange, { status: 429, headers: { "retry-after": "31536000" } }),
     },
-    "status 403": { ends: refused, part, tell: (exchange) => send(exchange, { status: 403 }) },
-    "status 401 again and again": {
-      ends: refused,
+    "status 403": { outcomes: refused, part, respond: (exchange) => send(exchange, { status: 403 }) },
+    "status 401 for every request": {
+      outcomes: refused,
       part,
-      tell: challenge,
+      respond: challenge,
     },
   };
 }
 
-/** Lies about ranges and bytes of a blob. */
-export const weightsLies: Readonly<Record<string, RegistryLie>> = {
-  "200 with the whole to a range": {
-    ends: ["success"],
+/** Malformed ranges and content of a blob. */
+export const weightsFaults: Readonly<Record<string, MalformedResponse>> = {
+  "status 200 with the whole blob for a range": {
+    outcomes: ["success"],
     part: "weights",
-    tell: (exchange) => respond({ ...exchange, range: undefined }),
+    respond: (exchange) => sendValid({ ...exchange, range: undefined }),
   },
-  "another ETag for each range": { ends: ["success"], part: "weights", tell: changeTag },
-  "a range that begins elsewhere": {
-    ends: wrong,
+  "a different ETag for each range": { outcomes: ["success"], part: "weights", respond: changeTag },
+  "a range with a wrong offset": {
+    outcomes: invalid,
     part: "weights",
-    tell: (exchange) => tellHead(exchange, { shift: 1 }),
+    respond: (exchange) => sendWithHead(exchange, { shift: 1 }),
   },
-  "a range of a longer blob": {
-    ends: wrong,
+  "a range with a wrong total": {
+    outcomes: invalid,
     part: "weights",
-    tell: (exchange) => tellHead(exchange, { totalMore: 7 }),
+    respond: (exchange) => sendWithHead(exchange, { extraTotal: 7 }),
   },
-  "a range without Content-Range": { ends: wrong, part: "weights", tell: untoldRange },
-  "fewer bytes than were asked for": {
-    ends: silent,
+  "a range without Content-Range": { outcomes: invalid, part: "weights", respond: omitContentRange },
+  "fewer bytes than requested": {
+    outcomes: unreachable,
     part: "weights",
-    tell: (exchange) => resize(exchange, -1000),
+    respond: (exchange) => resize(exchange, -1000),
   },
-  "more bytes than were asked for": {
-    ends: wrong,
+  "more bytes than requested": {
+    outcomes: invalid,
     part: "weights",
-    tell: (exchange) => resize(exchange, 1000),
+    respond: (exchange) => resize(exchange, 1000),
   },
-  "one flipped bit": { ends: damaged, passes: true, part: "weights", tell: flip },
-  "other content of the same length": {
-    ends: damaged,
-    passes: true,
+  "one flipped bit": { outcomes: corrupted, isTransient: true, part: "weights", respond: flip },
+  "wrong content of the right length": {
+    outcomes: corrupted,
+    isTransient: true,
     part: "weights",
-    tell: (exchange) => respond({ ...exchange, content: Buffer.alloc(exchange.content.length, 1) }),
+    respond: (exchange) => sendValid({ ...exchange, content: Buffer.alloc(exchange.content.length, 1) }),
   },
-  "links to storage that hold for one range": { ends: ["success"], part: "weights", tell: linkOnce() },
-  "status 416": { ends: refused, part: "weights", tell: (exchange) => send(exchange, { status: 416 }) },
-  "status 404": { ends: refused, part: "weights", tell: (exchange) => send(exchange, { status: 404 }) },
+  "storage links that are valid once": { outcomes: ["success"], part: "weights", respond: linkOnce() },
+  "status 416": {
+    outcomes: refused,
+    part: "weights",
+    respond: (exchange) => send(exchange, { status: 416 }),
+  },
+  "status 404": {
+    outcomes: refused,
+    part: "weights",
+    respond: (exchange) => send(exchange, { status: 404 }),
+  },
 };
 
-/** Lies that are told in a well-formed manner. */
-export function manifestLies(honest: ServedManifest): Readonly<Record<string, RegistryLie>> {
-  const [layer] = honest.layers;
-  if (layer === undefined) throw new Error("Cannot lie about a manifest without layers");
+/** Well-formed responses with invalid manifests. */
+export function manifestFaults(valid: ServedManifest): Readonly<Record<string, MalformedResponse>> {
+  const [layer] = valid.layers;
+  if (layer === undefined) throw new Error("Cannot malform a manifest without layers");
   return {
-    "text that is no JSON": manifestOfText("<html>Please sign in</html>"),
-    "JSON that is no manifest": manifestOfText('{"layers":"none"}'),
+    "text that is not JSON": manifestOfText("<html>Please sign in</html>"),
+    "JSON that is not a manifest": manifestOfText('{"layers":"none"}'),
     "a number": manifestOfText("1"),
-    "brackets without end": manifestOfText("[".repeat(900_000)),
-    "100,000 layers": changed(honest, { layers: Array.from({ length: 100_000 }, () => layer) }),
-    "a size below zero": changed(honest, { layers: [{ ...layer, size: -1 }] }),
-    "a size that no disk has": changed(honest, { layers: [{ ...layer, size: 2 ** 49 }] }, ["store-full"]),
-    "a size that no number has": changed(honest, { layers: [{ ...layer, size: 1e300 }] }),
-    "a size that is too small": changed(honest, { layers: [{ ...layer, size: layer.size - 1 }] }),
-    "a size that is too large": changed(honest, { layers: [{ ...layer, size: layer.size + 1 }] }),
-    "a digest that leads elsewhere": changed(honest, {
+    "900,000 open brackets": manifestOfText("[".repeat(900_000)),
+    "100,000 layers": changed(valid, { layers: Array.from({ length: 100_000 }, () => layer) }),
+    "a negative size": changed(valid, { layers: [{ ...layer, size: -1 }] }),
+    "a size larger than the disk": changed(valid, { layers: [{ ...layer, size: 2 ** 49 }] }, ["store-full"]),
+    "a size beyond the safe integers": changed(valid, { layers: [{ ...layer, size: 1e300 }] }),
+    "a size that is too small": changed(valid, { layers: [{ ...layer, size: layer.size - 1 }] }),
+    "a size that is too large": changed(valid, { layers: [{ ...layer, size: layer.size + 1 }] }),
+    "a digest that is a path": changed(valid, {
       layers: [{ ...layer, digest: "sha256:../../../../etc/passwd" }],
     }),
-    "a digest of other content": changed(honest, {
+    "a digest of other content": changed(valid, {
       layers: [{ ...layer, digest: `sha256:${"0".repeat(64)}` }],
     }),
-    "no layers": changed(honest, { layers: [] }),
-    "an old schema": changed(honest, { schemaVersion: 1 }),
+    "no layers": changed(valid, { layers: [] }),
+    "an old schema": changed(valid, { schemaVersion: 1 }),
   };
 }
 
 function changed(
-  honest: ServedManifest,
+  valid: ServedManifest,
   change: Partial<ServedManifest>,
-  ends: readonly Ending[] = wrong,
-): RegistryLie {
-  return manifestOfText(JSON.stringify({ ...honest, ...change }), ends);
+  ends: readonly PullOutcome[] = invalid,
+): MalformedResponse {
+  return manifestOfText(JSON.stringify({ ...valid, ...change }), ends);
 }
 
-function manifestOfText(text: string, ends: readonly Ending[] = wrong): RegistryLie {
+function manifestOfText(text: string, ends: readonly PullOutcome[] = invalid): MalformedResponse {
   return {
     part: "manifest",
-    ends,
-    tell: (exchange) => respond({ ...exchange, content: Buffer.from(text), range: undefined }),
+    outcomes: ends,
+    respond: (exchange) => sendValid({ ...exchange, content: Buffer.from(text), range: undefined }),
   };
 }
 
@@ -209,36 +226,36 @@ function challenge(exchange: Exchange): true {
   return send(exchange, { status: 401, headers: { "www-authenticate": `Bearer realm="${realm}"` } });
 }
 
-function respond(exchange: Exchange): true {
-  answerHonestly(exchange);
+function sendValid(exchange: Exchange): true {
+  sendValidResponse(exchange);
   return true;
 }
 
-type PlainAnswer = {
+type PlainResponse = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
 };
 
-function send({ response }: Exchange, { status, headers = {}, body = Buffer.alloc(0) }: PlainAnswer): true {
+function send({ response }: Exchange, { status, headers = {}, body = Buffer.alloc(0) }: PlainResponse): true {
   response.writeHead(status, { "content-length": body.length, ...headers });
   response.end(body);
   return true;
 }
 
-/** The head of the honest answer, and its body to do something else with. */
-function beginHonestly({ response, content, range }: Exchange, changes: HeadChanges = {}): Buffer {
-  const { shift = 0, totalMore = 0, lengthMore = 0, tag = '"same"' } = changes;
+/** Writes the headers of a valid response, with changes, and returns the valid body. */
+function writeValidHead({ response, content, range }: Exchange, changes: HeadChanges = {}): Buffer {
+  const { shift = 0, extraTotal = 0, extraLength = 0, tag = '"same"' } = changes;
   const first = range?.first ?? 0;
   const body = content.subarray(first, range === undefined ? undefined : range.last + 1);
   const last = first + body.length - 1;
   response.writeHead(range === undefined ? 200 : 206, {
-    "content-length": body.length + lengthMore,
+    "content-length": body.length + extraLength,
     etag: tag,
     ...(range === undefined
       ? {}
       : {
-          "content-range": `bytes ${first + shift}-${last + shift + lengthMore}/${content.length + totalMore}`,
+          "content-range": `bytes ${first + shift}-${last + shift + extraLength}/${content.length + extraTotal}`,
         }),
   });
   return body;
@@ -246,18 +263,18 @@ function beginHonestly({ response, content, range }: Exchange, changes: HeadChan
 
 type HeadChanges = {
   readonly shift?: number;
-  readonly totalMore?: number;
-  readonly lengthMore?: number;
+  readonly extraTotal?: number;
+  readonly extraLength?: number;
   readonly tag?: string;
 };
 
-function tellHead(exchange: Exchange, changes: HeadChanges): true {
-  exchange.response.end(beginHonestly(exchange, changes));
+function sendWithHead(exchange: Exchange, changes: HeadChanges): true {
+  exchange.response.end(writeValidHead(exchange, changes));
   return true;
 }
 
 async function cutInTheMiddle(exchange: Exchange): Promise<true> {
-  const body = beginHonestly(exchange);
+  const body = writeValidHead(exchange);
   exchange.response.write(body.subarray(0, body.length >> 1));
   await sleep(20);
   exchange.response.socket?.end();
@@ -265,7 +282,7 @@ async function cutInTheMiddle(exchange: Exchange): Promise<true> {
 }
 
 async function resetInTheMiddle(exchange: Exchange): Promise<true> {
-  const body = beginHonestly(exchange);
+  const body = writeValidHead(exchange);
   exchange.response.write(body.subarray(0, body.length >> 1));
   await sleep(20);
   exchange.response.socket?.resetAndDestroy();
@@ -273,14 +290,14 @@ async function resetInTheMiddle(exchange: Exchange): Promise<true> {
 }
 
 function stallAfterHead(exchange: Exchange): true {
-  beginHonestly(exchange);
+  writeValidHead(exchange);
   exchange.response.flushHeaders();
   return true;
 }
 
-/** Never silent for long enough to be called silent. */
+/** Slow, but never idle for long enough to time out as idle. */
 async function drip(exchange: Exchange): Promise<true> {
-  const body = beginHonestly(exchange);
+  const body = writeValidHead(exchange);
   for (const byte of body) {
     if (exchange.response.destroyed) break;
     exchange.response.write(Buffer.of(byte));
@@ -292,7 +309,7 @@ async function drip(exchange: Exchange): Promise<true> {
 
 async function endless({ response }: Exchange): Promise<true> {
   response.writeHead(200);
-  // It ends when the other side hangs up, which is no fault here.
+  // Ends when the client disconnects, which is expected here.
   await pipeline(Readable.from(forever()), response).catch(() => undefined);
   return true;
 }
@@ -307,43 +324,43 @@ function nonsense({ response }: Exchange): true {
 }
 
 function changeTag(exchange: Exchange): true {
-  return tellHead(exchange, { tag: `"${exchange.earlier}"` });
+  return sendWithHead(exchange, { tag: `"${exchange.earlier}"` });
 }
 
-/** The registry sends to storage, and each link works once. */
-function linkOnce(): RegistryLie["tell"] {
-  const fresh = new Set<string>();
+/** The registry redirects to storage, and each link works once. */
+function linkOnce(): MalformedResponse["respond"] {
+  const unusedTickets = new Set<string>();
   return (exchange) => {
     const [, ticket] = /\?ticket=(.+)$/u.exec(exchange.request.url ?? "") ?? [];
     if (ticket !== undefined) {
-      return fresh.delete(ticket) ? respond(exchange) : send(exchange, { status: 403 });
+      return unusedTickets.delete(ticket) ? sendValid(exchange) : send(exchange, { status: 403 });
     }
     const digest = createHash("sha256").update(exchange.content).digest("hex");
     const next = randomUUID();
-    fresh.add(next);
+    unusedTickets.add(next);
     const location = `/storage/sha256:${digest}?ticket=${next}`;
     return send(exchange, { status: 307, headers: { location } });
   };
 }
 
-function untoldRange({ response, content, range }: Exchange): boolean {
+function omitContentRange({ response, content, range }: Exchange): boolean {
   if (range === undefined) return false;
   response.writeHead(206);
   response.end(content.subarray(range.first, range.last + 1));
   return true;
 }
 
-/** As many bytes more, or less, as the head says too. */
-function resize(exchange: Exchange, lengthMore: number): true {
-  const body = beginHonestly(exchange, { lengthMore });
+/** Adds or removes bytes, in the headers as well as in the body. */
+function resize(exchange: Exchange, extraLength: number): true {
+  const body = writeValidHead(exchange, { extraLength });
   exchange.response.end(
-    lengthMore < 0 ? body.subarray(0, lengthMore) : Buffer.concat([body, Buffer.alloc(lengthMore)]),
+    extraLength < 0 ? body.subarray(0, extraLength) : Buffer.concat([body, Buffer.alloc(extraLength)]),
   );
   return true;
 }
 
 function flip(exchange: Exchange): true {
-  const body = Buffer.from(beginHonestly(exchange));
+  const body = Buffer.from(writeValidHead(exchange));
   body[body.length >> 1] = (body[body.length >> 1] ?? 0) ^ 1;
   exchange.response.end(body);
   return true;

@@ -3,60 +3,60 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One question to the registry and what an honest answer would hold. */
+/** One request to the registry, and the content of a valid response. */
 export type Exchange = {
   readonly part: "manifest" | "config" | "weights" | "token";
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly content: Buffer;
   readonly range: ByteRange | undefined;
-  /** How many questions for the same part came before, since the lie was set. */
+  /** Number of earlier requests for the same part since the override was set. */
   readonly earlier: number;
 };
 export type ByteRange = { readonly first: number; readonly last: number };
 
-/** True when it has answered; the registry is honest otherwise. */
-export type Lie = (exchange: Exchange) => boolean | Promise<boolean>;
+/** Returns true when it handled the request; otherwise a valid response is sent. */
+export type ResponseOverride = (exchange: Exchange) => boolean | Promise<boolean>;
 
-export type LyingRegistry = AsyncDisposable & {
-  /** As names of models begin. */
+export type MalformedRegistry = AsyncDisposable & {
+  /** The host part of model names. */
   readonly host: string;
   readonly url: string;
-  /** Counting begins anew. */
-  setLie(lie: Lie | undefined): void;
-  counts(): { readonly questions: number; readonly weightsBytes: number };
+  /** Also resets the counts. */
+  setOverride(override: ResponseOverride | undefined): void;
+  counts(): { readonly requests: number; readonly weightsBytes: number };
 };
 
 export type ServedModel = { readonly weights: Buffer; readonly config?: Buffer };
 
 const manifestMediaType = "application/vnd.docker.distribution.manifest.v2+json";
 
-/** A registry with one model under every name, honest unless it is told how to lie. It knows ranges and tokens. */
-export async function startLyingRegistry(model: ServedModel): Promise<LyingRegistry> {
-  const parts = partsOf(model);
-  const state: RegistryState = { lie: undefined, questions: new Map(), weightsBytes: 0 };
+/** A registry with one model under every name and support for ranges and tokens. Overrides replace its responses. */
+export async function startMalformedRegistry(model: ServedModel): Promise<MalformedRegistry> {
+  const content = contentOf(model);
+  const state: RegistryState = { override: undefined, requests: new Map(), weightsBytes: 0 };
   const server = createServer((request, response) => {
-    const part = partOf(request.url ?? "", parts.weightsDigest);
-    const earlier = state.questions.get(part) ?? 0;
-    state.questions.set(part, earlier + 1);
-    const exchange = { part, request, response, content: parts[part], range: readRange(request), earlier };
+    const part = partOf(request.url ?? "", content.weightsDigest);
+    const earlier = state.requests.get(part) ?? 0;
+    state.requests.set(part, earlier + 1);
+    const exchange = { part, request, response, content: content[part], range: readRange(request), earlier };
     if (part === "weights") countBytes(response, (bytes) => (state.weightsBytes += bytes));
-    void answer(exchange, state.lie);
+    void respond(exchange, state.override);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A TCP server that listens has an AddressInfo.
+  // A listening TCP server has an AddressInfo.
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     host,
     url: `http://${host}`,
-    setLie(lie) {
-      state.lie = lie;
-      state.questions.clear();
+    setOverride(override) {
+      state.override = override;
+      state.requests.clear();
       state.weightsBytes = 0;
     },
     counts: () => ({
-      questions: [...state.questions.values()].reduce((sum, each) => sum + each, 0),
+      requests: [...state.requests.values()].reduce((sum, each) => sum + each, 0),
       weightsBytes: state.weightsBytes,
     }),
     async [Symbol.asyncDispose]() {
@@ -90,7 +90,7 @@ export type ServedManifest = {
 };
 type ServedLayer = { readonly mediaType: string; readonly digest: string; readonly size: number };
 
-export function answerHonestly({ part, request, response, content, range }: Exchange): void {
+export function sendValidResponse({ part, request, response, content, range }: Exchange): void {
   const type = part === "manifest" ? manifestMediaType : "application/octet-stream";
   const body = range === undefined ? content : content.subarray(range.first, range.last + 1);
   response.writeHead(range === undefined ? 200 : 206, {
@@ -111,10 +111,14 @@ export const defaultConfig = Buffer.from(
   '{"model_format":"gguf","model_family":"llama","model_families":["llama"]}',
 );
 
-type RegistryState = { lie: Lie | undefined; readonly questions: Map<string, number>; weightsBytes: number };
-type Parts = Readonly<Record<Exchange["part"], Buffer>> & { readonly weightsDigest: string };
+type RegistryState = {
+  override: ResponseOverride | undefined;
+  readonly requests: Map<string, number>;
+  weightsBytes: number;
+};
+type RegistryContent = Readonly<Record<Exchange["part"], Buffer>> & { readonly weightsDigest: string };
 
-function partsOf(model: ServedModel): Parts {
+function contentOf(model: ServedModel): RegistryContent {
   return {
     manifest: Buffer.from(JSON.stringify(manifestOf(model))),
     config: model.config ?? defaultConfig,
@@ -130,11 +134,11 @@ function partOf(path: string, weightsDigest: string): Exchange["part"] {
   return path.includes(weightsDigest) ? "weights" : "config";
 }
 
-async function answer(exchange: Exchange, lie: Lie | undefined): Promise<void> {
+async function respond(exchange: Exchange, override: ResponseOverride | undefined): Promise<void> {
   try {
-    if (lie === undefined || !(await lie(exchange))) answerHonestly(exchange);
+    if (override === undefined || !(await override(exchange))) sendValidResponse(exchange);
   } catch {
-    // Whoever asked has left.
+    // The client has disconnected.
     exchange.response.destroy();
   }
 }

@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { createCatalog } from "../catalog.ts";
 import { openModelStore } from "../store/model-store.ts";
 import { type FileFault, watchFileCalls, wrapFileCalls } from "./file-calls.ts";
-import { type Listener, openPuller } from "./puller.ts";
-import { readSoundStore } from "./sound-store.ts";
+import { openPuller, type PullListener } from "./puller.ts";
+import { readVerifiedStore } from "./verify-store.ts";
 
-/** How one pull ended and what was listed after it. */
+/** The outcome of one pull, and the models in the store after it. */
 export type DiskOutcome = {
   readonly trial: string;
-  readonly ending: string;
+  readonly outcome: string;
   readonly names: readonly string[];
 };
 
-// Started by faulty-registry.test.ts in a namespace of its own, with a small disk that goes when the program ends:
-// its folder, the name to pull, and how many bytes of other things leave too little room for it.
+// Started by faulty-registry.test.ts in a mount namespace with a small disk. Arguments: the folder of the disk, the
+// name to pull, and the size of a ballast file that leaves too little space for the model.
 const [, , folder = "", name = "", ballastBytes = "0"] = process.argv;
 const ballastFile = join(folder, "ballast");
 wrapFileCalls();
@@ -25,7 +25,7 @@ await clear();
 let isFilled = false;
 await tryPull("a disk that another program fills", {
   onProgress: async ({ step }) => {
-    if (step !== "moving-layer" || isFilled) return;
+    if (step !== "transferring-layer" || isFilled) return;
     isFilled = true;
     await fill();
   },
@@ -37,19 +37,17 @@ for (const call of [4, 8, 12, 16, 20, 24, 28, 32]) {
     .remove(name)
     .catch(() => undefined);
 }
-await tryPull("a disk with room");
+await tryPull("a disk with enough space");
 
-async function tryPull(trial: string, fault: FileFault | Listener = {}): Promise<void> {
+async function tryPull(trial: string, fault: FileFault | PullListener = {}): Promise<void> {
   await using puller = await openPuller(folder);
-  let ending = "";
+  let outcome = "";
   const listener = "kind" in fault ? {} : fault;
   await watchFileCalls("kind" in fault ? fault : undefined, async () => {
-    ending = await puller
-      .pull(name, listener)
-      .catch((problem: unknown) => `no failure of ours: ${String(problem)}`);
+    outcome = await puller.pull(name, listener).catch((error: unknown) => `not a failure: ${String(error)}`);
   });
-  const outcome: DiskOutcome = { trial, ending, names: Object.keys(await readSoundStore(folder)) };
-  process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  const result: DiskOutcome = { trial, outcome, names: Object.keys(await readVerifiedStore(folder)) };
+  process.stdout.write(`${JSON.stringify(result)}\n`);
 }
 
 async function fill(): Promise<void> {

@@ -5,18 +5,18 @@ import { createTransfers } from "../transfers/create-transfers.ts";
 import type { TransferProgress } from "../transfers/transfer.ts";
 
 export type Puller = AsyncDisposable & {
-  /** "success", or the kind of the failure; what is no failure of ours is thrown. */
-  pull(name: string, listener?: Listener): Promise<string>;
+  /** Returns "success" or the kind of the failure; other errors are thrown. */
+  pull(name: string, listener?: PullListener): Promise<string>;
 };
 
-export type Listener = {
+export type PullListener = {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: TransferProgress) => void | Promise<void>;
 };
 
 const idleSeconds = 1;
 
-/** Pulls into a folder as a server does that has just started, from this machine alone and with little patience. */
+/** Pulls into a folder like a freshly started server, only from this machine and with short retries. */
 export async function openPuller(folder: string): Promise<Puller> {
   return createPuller([await openModelStore(folder, "own")]);
 }
@@ -25,15 +25,15 @@ export function createPuller(stores: ModelStores): Puller {
   const outbound = createOutbound({ privateHosts: ["127.0.0.1"] });
   const transfers = createTransfers({
     stores,
-    outbound: { request: (url, plan) => outbound.request(url, { idleSeconds, ...plan }) },
+    outbound: { request: (url, options) => outbound.request(url, { idleSeconds, ...options }) },
     credentials: { forHost: () => undefined },
     limits: {
       idleSeconds,
-      patience: {
-        tries: 3,
-        firstWaitMilliseconds: 5,
-        longestWaitMilliseconds: 50,
-        longestAskedMilliseconds: 1500,
+      retryPolicy: {
+        maxAttempts: 3,
+        initialDelayMilliseconds: 5,
+        maxDelayMilliseconds: 50,
+        maxRetryAfterMilliseconds: 1500,
       },
     },
   });
@@ -44,10 +44,10 @@ export function createPuller(stores: ModelStores): Puller {
           await onProgress?.(progress);
         }
         return "success";
-      } catch (problem) {
-        if (!(problem instanceof FailureError)) throw problem;
-        // Every failure of ours has a kind.
-        return (problem.failure as { kind: string }).kind;
+      } catch (error) {
+        if (!(error instanceof FailureError)) throw error;
+        // Every failure has a kind.
+        return (error.failure as { kind: string }).kind;
       }
     },
     [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),

@@ -2,14 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Entry, writeModel } from "@hearth-and-keep/gguf/testing";
 
-/** A legal model of 24 weights in three files; their paths in order. */
-export async function saveParts(folder: string): Promise<readonly string[]> {
-  const paths = [1, 2, 3].map((part) => join(folder, `tiny-0000${part}-of-00003.gguf`));
-  for (const [index, path] of paths.entries()) await writeFile(path, writePart(index));
+/** Writes a valid model of 24 weights in three shards; returns their paths in order. */
+export async function saveShards(folder: string): Promise<readonly string[]> {
+  const paths = [1, 2, 3].map((shard) => join(folder, `tiny-0000${shard}-of-00003.gguf`));
+  for (const [index, path] of paths.entries()) await writeFile(path, writeShard(index));
   return paths;
 }
 
-function writePart(index: number): Buffer {
+function writeShard(index: number): Buffer {
   const entries: Entry[] = [
     ...(index === 0 ? [{ key: "general.architecture", type: "string", value: "llama" } as const] : []),
     { key: "split.no", type: "uint16", value: index },

@@ -2,18 +2,18 @@ import { readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { writeModel } from "@hearth-and-keep/gguf/testing";
 import { createCatalog } from "../catalog.ts";
-import { createWhole } from "../create/create-model.ts";
+import { createModelAndWait } from "../create/create-model.ts";
 import { createFromFile } from "../create-from-file.ts";
 import { addBlob } from "../store/blob-store.ts";
 import { digestOf } from "../store/digest.ts";
 import type { ModelStores } from "../store/model-store.ts";
 import { createPuller } from "./puller.ts";
-import { saveParts } from "./split-model.ts";
+import { saveShards } from "./split-model.ts";
 
-/** Files that changes are made of, and the registry that has the model of `new.gguf` under every name. */
+/** Input files of the changes, and a registry that has the model of `new.gguf` under every name. */
 export type Materials = { readonly folder: string; readonly registryHost: string };
 
-/** One way in which a store changes, from a store made ready for it; "made" is what it is about. */
+/** One kind of change to a store, with its setup; it affects the model "made". */
 export type StoreChange = {
   readonly verb: "create" | "copy" | "delete" | "pull";
   readonly setUp: (stores: ModelStores, materials: Materials) => Promise<void>;
@@ -22,7 +22,7 @@ export type StoreChange = {
 
 const extras = {
   system: "Be brief",
-  licenses: ["Anybody may"],
+  licenses: ["Public domain"],
   parameters: { num_ctx: 64 },
   messages: [{ role: "user" as const, content: "Hello" }],
 };
@@ -40,16 +40,16 @@ export const storeChanges = {
     run: (stores, { folder }) =>
       createFromFile(stores, { name: "Made", file: join(folder, "new.gguf"), extras }),
   },
-  "create of uploaded parts": {
+  "create from uploaded shards": {
     verb: "create",
     async setUp(stores, materials) {
       await addNeighbours(stores, materials);
-      for (const path of partPaths(materials)) await upload(stores, path);
+      for (const path of shardPaths(materials)) await upload(stores, path);
     },
     async run(stores, materials) {
       const files = new Map<string, string>();
-      for (const path of partPaths(materials)) files.set(basename(path), digestOf(await readFile(path)));
-      await createWhole(stores, { name: "made", origin: { kind: "blobs", files } });
+      for (const path of shardPaths(materials)) files.set(basename(path), digestOf(await readFile(path)));
+      await createModelAndWait(stores, { name: "made", source: { kind: "blobs", files } });
     },
   },
   "copy to a name": {
@@ -62,7 +62,7 @@ export const storeChanges = {
     setUp: addMade,
     run: (stores) => createCatalog(stores).copy("neighbour", "MADE"),
   },
-  "delete a name with blobs of its own": {
+  "delete a name with its own blobs": {
     verb: "delete",
     setUp: addMade,
     run: removeMade,
@@ -75,11 +75,11 @@ export const storeChanges = {
     },
     run: removeMade,
   },
-  "delete a model in parts": {
+  "delete a split model": {
     verb: "delete",
     async setUp(stores, materials) {
       await addNeighbours(stores, materials);
-      await createFromFile(stores, { name: "made", file: partPaths(materials)[0] ?? "" });
+      await createFromFile(stores, { name: "made", file: shardPaths(materials)[0] ?? "" });
       await createCatalog(stores).describe("made");
     },
     run: removeMade,
@@ -102,7 +102,7 @@ export async function saveMaterials(folder: string, registryHost: string): Promi
   for (const [index, name] of ["old", "new", "neighbour"].entries()) {
     await writeFile(join(folder, `${name}.gguf`), writeTiny(index + 1));
   }
-  await saveParts(folder);
+  await saveShards(folder);
   return { folder, registryHost };
 }
 
@@ -114,7 +114,7 @@ export function writeTiny(fill: number): Buffer {
   });
 }
 
-/** Two names that no change is about; one of them shares a layer with what is made. */
+/** Two models that no change affects; one of them shares a layer with "made". */
 async function addNeighbours(stores: ModelStores, { folder }: Materials): Promise<void> {
   const file = join(folder, "neighbour.gguf");
   await createFromFile(stores, { name: "neighbour", file, extras: { system: extras.system } });
@@ -136,16 +136,16 @@ async function removeMade(stores: ModelStores): Promise<void> {
 
 async function pullMade(stores: ModelStores, materials: Materials): Promise<void> {
   await using puller = createPuller(stores);
-  const ending = await puller.pull(pulledName(materials));
-  if (ending !== "success") throw new Error(ending);
+  const outcome = await puller.pull(pulledName(materials));
+  if (outcome !== "success") throw new Error(outcome);
 }
 
 function pulledName({ registryHost }: Materials): string {
   return `${registryHost}/team/made`;
 }
 
-function partPaths({ folder }: Materials): readonly string[] {
-  return [1, 2, 3].map((part) => join(folder, `tiny-0000${part}-of-00003.gguf`));
+function shardPaths({ folder }: Materials): readonly string[] {
+  return [1, 2, 3].map((shard) => join(folder, `tiny-0000${shard}-of-00003.gguf`));
 }
 
 async function upload([store]: ModelStores, path: string): Promise<void> {

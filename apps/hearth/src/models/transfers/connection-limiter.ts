@@ -1,47 +1,50 @@
-/** Room for so many connections at once, in all and to one host. */
-export type Lanes = {
-  /** Waits for room, in the order of asking; it is given back when the scope ends. */
-  enter(host: string, signal: AbortSignal): Promise<Disposable>;
+/** Limits concurrent connections, in total and per host. */
+export type ConnectionLimiter = {
+  /** Waits for a free connection, in order of arrival; disposing the result releases it. */
+  acquire(host: string, signal: AbortSignal): Promise<Disposable>;
+};
+
+export type ConnectionLimits = {
+  readonly maxConnections: number;
+  readonly maxConnectionsPerHost: number;
 };
 
 type Waiter = { readonly host: string; readonly admit: () => void };
 
-export function createLanes({
-  most,
-  mostToHost,
-}: {
-  readonly most: number;
-  readonly mostToHost: number;
-}): Lanes {
+export function createConnectionLimiter({
+  maxConnections,
+  maxConnectionsPerHost,
+}: ConnectionLimits): ConnectionLimiter {
   const waiting = new Set<Waiter>();
-  const busy: string[] = [];
-  function admitAll(): void {
+  /** The host of each open connection. */
+  const open: string[] = [];
+  function admitWaiters(): void {
     for (const waiter of waiting) {
-      const isFull = busy.filter((host) => host === waiter.host).length >= mostToHost;
-      if (busy.length >= most || isFull) continue;
+      const isHostFull = open.filter((host) => host === waiter.host).length >= maxConnectionsPerHost;
+      if (open.length >= maxConnections || isHostFull) continue;
       waiting.delete(waiter);
-      busy.push(waiter.host);
+      open.push(waiter.host);
       waiter.admit();
     }
   }
-  function leave(host: string): void {
-    busy.splice(busy.indexOf(host), 1);
-    admitAll();
+  function release(host: string): void {
+    open.splice(open.indexOf(host), 1);
+    admitWaiters();
   }
   return {
-    async enter(host, signal) {
+    async acquire(host, signal) {
       signal.throwIfAborted();
       await new Promise<void>((resolve, reject) => {
-        const waiter = { host, admit: () => (signal.removeEventListener("abort", giveUp), resolve()) };
-        function giveUp(): void {
+        const waiter = { host, admit: () => (signal.removeEventListener("abort", cancel), resolve()) };
+        function cancel(): void {
           waiting.delete(waiter);
           reject(signal.reason);
         }
-        signal.addEventListener("abort", giveUp, { once: true });
+        signal.addEventListener("abort", cancel, { once: true });
         waiting.add(waiter);
-        admitAll();
+        admitWaiters();
       });
-      return { [Symbol.dispose]: () => leave(host) };
+      return { [Symbol.dispose]: () => release(host) };
     },
   };
 }

@@ -1,65 +1,74 @@
-import type { RegistryParts } from "../registry/registry-client.ts";
-import type { Patience } from "../registry/retry-policy.ts";
+import type { RegistryDependencies } from "../registry/registry-client.ts";
+import type { RetryPolicy } from "../registry/retry-policy.ts";
 import type { ModelStores } from "../store/model-store.ts";
-import { explainWriteProblem } from "../store/stage-content.ts";
+import { mapWriteError } from "../store/staged-content.ts";
 import { openVerifiedBlobs } from "../store/verified-blobs.ts";
-import { createLanes } from "./connection-limiter.ts";
-import { type PullParts, pullModel } from "./pull-model.ts";
+import { createConnectionLimiter } from "./connection-limiter.ts";
+import { type PullDependencies, pullModel } from "./pull-model.ts";
 import { pushModel } from "./push-model.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { createSharedDownloads } from "./shared-downloads.ts";
 import type { TransferProgress, Transfers } from "./transfer.ts";
 
 export type TransferLimits = {
-  /** Ranges that are fetched at once, in all and from one host. */
-  readonly rangesAtOnce: number;
-  readonly rangesToHost: number;
+  /** Concurrent downloads of ranges, in total and from one host. */
+  readonly maxConnections: number;
+  readonly maxConnectionsPerHost: number;
   readonly idleSeconds: number;
-  readonly leastBytesPerSecond: number;
-  readonly patience: Patience;
-  /** For all pulls together; absent for no limit. */
-  readonly bytesPerSecond?: number;
+  readonly minBytesPerSecond: number;
+  readonly retryPolicy: RetryPolicy;
+  /** Shared by all pulls; absent for no limit. */
+  readonly maxBytesPerSecond?: number;
 };
 
-export type TransfersParts = RegistryParts & {
+export type TransfersDependencies = RegistryDependencies & {
   readonly stores: ModelStores;
   readonly limits?: Partial<TransferLimits>;
 };
 
-const usualLimits: TransferLimits = {
-  rangesAtOnce: 8,
-  rangesToHost: 4,
+const defaultLimits: TransferLimits = {
+  maxConnections: 8,
+  maxConnectionsPerHost: 4,
   idleSeconds: 30,
-  leastBytesPerSecond: 512,
-  patience: { tries: 6, firstWaitMilliseconds: 500, longestWaitMilliseconds: 15_000 },
+  minBytesPerSecond: 512,
+  retryPolicy: { maxAttempts: 6, initialDelayMilliseconds: 500, maxDelayMilliseconds: 15_000 },
 };
 
-export function createTransfers({ stores, outbound, credentials, limits = {} }: TransfersParts): Transfers {
-  const { rangesAtOnce, rangesToHost, bytesPerSecond, ...usual } = { ...usualLimits, ...limits };
+export function createTransfers({
+  stores,
+  outbound,
+  credentials,
+  limits = {},
+}: TransfersDependencies): Transfers {
+  const { maxConnections, maxConnectionsPerHost, maxBytesPerSecond, ...others } = {
+    ...defaultLimits,
+    ...limits,
+  };
   const [store] = stores;
-  const parts: PullParts = {
-    ...usual,
+  const dependencies: PullDependencies = {
+    ...others,
     stores,
     store,
     outbound,
     credentials,
-    rangesAtOnce: rangesToHost,
-    lanes: createLanes({ most: rangesAtOnce, mostToHost: rangesToHost }),
-    rate: createRateLimit(bytesPerSecond),
+    maxConcurrentRanges: maxConnectionsPerHost,
+    connectionLimiter: createConnectionLimiter({ maxConnections, maxConnectionsPerHost }),
+    rateLimit: createRateLimit(maxBytesPerSecond),
     downloads: createSharedDownloads(),
     verified: openVerifiedBlobs(store),
   };
+  const { retryPolicy } = others;
   return {
-    pull: (wish) => explainDisk(pullModel(wish, parts)),
-    push: (wish) => pushModel(wish, { stores, outbound, credentials, patience: usual.patience }),
+    pull: (request) => mapDiskErrors(pullModel(request, dependencies)),
+    push: (request) => pushModel(request, { stores, outbound, credentials, retryPolicy }),
   };
 }
 
-/** What a disk says, anywhere on the way, becomes what a person can do about it. */
-async function* explainDisk(steps: AsyncIterable<TransferProgress>): AsyncGenerator<TransferProgress> {
+/** Maps errors of the disk from any step to model failures. */
+async function* mapDiskErrors(steps: AsyncIterable<TransferProgress>): AsyncGenerator<TransferProgress> {
   try {
     yield* steps;
-  } catch (problem) {
-    throw explainWriteProblem(problem);
+  } catch (error) {
+    throw mapWriteError(error);
   }
 }

@@ -1,17 +1,17 @@
 import { modelFailure } from "../model-failure.ts";
 import type { BlobSource, ByteRange } from "../registry/blob-source.ts";
-import { explainOutbound } from "../registry/map-outbound-error.ts";
-import { isPassing, meaningOf, type Patience, waitBefore } from "../registry/retry-policy.ts";
-import { type BlobReference, keepBlob } from "../store/blob-store.ts";
+import { mapOutboundError } from "../registry/map-outbound-error.ts";
+import { isTransient, type RetryPolicy, unwrapCause, waitBeforeRetry } from "../registry/retry-policy.ts";
+import { type BlobReference, commitBlob } from "../store/blob-store.ts";
 import type { ModelStore } from "../store/model-store.ts";
-import { type FetchParts, fetchRange } from "./fetch-range.ts";
-import { openPartialFile, type PartialFile, pieceBytes } from "./partial-file.ts";
+import { type FetchDependencies, fetchRange } from "./fetch-range.ts";
+import { blockBytes, openPartialFile, type PartialFile } from "./partial-file.ts";
 
-export type DownloadParts = FetchParts & {
+export type DownloadDependencies = FetchDependencies & {
   readonly store: ModelStore;
-  readonly patience: Patience;
-  /** Ranges of one blob that are fetched at once. */
-  readonly rangesAtOnce: number;
+  readonly retryPolicy: RetryPolicy;
+  /** Ranges of one blob that are fetched concurrently. */
+  readonly maxConcurrentRanges: number;
 };
 
 export type Download = {
@@ -21,73 +21,86 @@ export type Download = {
   readonly onProgress: (completedBytes: number) => void;
 };
 
-const piecesInRange = 16;
-/** How often damage on our own disk is repaired before we stop trusting it. */
-const mostRounds = 5;
+const blocksPerRange = 16;
+/** How often blocks that were corrupted on our own disk are fetched again before the download fails. */
+const maxRounds = 5;
 
 /**
- * Brings a blob into the store: what earlier attempts got is kept, ranges are fetched side by side, and the blob
- * gets its name only when the hash of what is on the disk is its digest. What is whole and wrong is fetched once more.
+ * Downloads a blob into the store. Blocks of earlier attempts are reused and ranges are fetched concurrently; the blob
+ * gets its name only when the hash of the content on disk equals its digest. Complete content with a wrong hash is
+ * downloaded once more.
  */
-export async function downloadBlob(download: Download, parts: DownloadParts): Promise<void> {
+export async function downloadBlob(download: Download, dependencies: DownloadDependencies): Promise<void> {
   const { blob } = download;
-  await using file = await openPartialFile(parts.store, blob);
-  let wasWrong = false;
-  for (let round = 0; round < mostRounds; round += 1) {
+  const { store } = dependencies;
+  await using file = await openPartialFile(store, blob);
+  let hadWrongDigest = false;
+  for (let round = 0; round < maxRounds; round += 1) {
     download.onProgress(file.completedBytes);
-    await fetchMissing(file, download, parts);
+    await fetchMissing(file, download, dependencies);
     const digest = await file.finish();
     if (digest === undefined) continue;
     if (digest === blob.digest) {
       const staged = { path: file.path, ...blob, [Symbol.asyncDispose]: () => Promise.resolve() };
-      await parts.store.inTurn(() => keepBlob(parts.store, staged));
+      await store.runExclusive(() => commitBlob(store, staged));
       await file.remove();
       return;
     }
     await file.clear();
-    if (wasWrong) break;
-    wasWrong = true;
+    if (hadWrongDigest) break;
+    hadWrongDigest = true;
   }
   await file.remove();
-  throw modelFailure({ kind: "transfer-damaged", digest: blob.digest });
+  throw modelFailure({ kind: "transfer-corrupted", digest: blob.digest });
 }
 
-/** The first worker shows whether there are ranges at all; then the others join it. The first failure ends all. */
-async function fetchMissing(file: PartialFile, download: Download, parts: DownloadParts): Promise<void> {
-  const ending = new AbortController();
-  const signal = AbortSignal.any([download.signal, ending.signal]);
-  const { promise: headSeen, resolve: seeHead } = Promise.withResolvers<void>();
-  const claims = createClaims(file);
-  const work: Work = { claims, seeHead, file, download: { ...download, signal } };
-  const workers = Array.from({ length: parts.rangesAtOnce }, async (_none, index) => {
+/**
+ * The first worker finds out whether the server supports ranges; the others start after its response headers. The
+ * first failure stops all workers.
+ */
+async function fetchMissing(
+  file: PartialFile,
+  download: Download,
+  dependencies: DownloadDependencies,
+): Promise<void> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([download.signal, failed.signal]);
+  const { promise: firstResponse, resolve: onFirstResponse } = Promise.withResolvers<void>();
+  const queue = createRangeQueue(file);
+  const job: FetchJob = { queue, onFirstResponse, file, download: { ...download, signal } };
+  const workers = Array.from({ length: dependencies.maxConcurrentRanges }, async (_none, index) => {
     try {
-      if (index > 0) await headSeen;
-      await fetchRanges(work, parts);
-    } catch (problem) {
-      ending.abort(problem);
-      throw problem;
+      if (index > 0) await firstResponse;
+      await fetchRanges(job, dependencies);
+    } catch (error) {
+      failed.abort(error);
+      throw error;
     } finally {
-      seeHead();
+      onFirstResponse();
     }
   });
   const results = await Promise.allSettled(workers);
   download.signal.throwIfAborted();
-  // The first that failed is the reason why the others were ended.
-  if (ending.signal.aborted) throw ending.signal.reason;
+  // The first failure is the cause; the other workers only report that they were aborted.
+  if (failed.signal.aborted) throw failed.signal.reason;
   for (const result of results) if (result.status === "rejected") throw result.reason;
 }
 
-type Work = {
-  readonly claims: Claims;
-  readonly seeHead: () => void;
+type FetchJob = {
+  readonly queue: RangeQueue;
+  readonly onFirstResponse: () => void;
   readonly file: PartialFile;
   readonly download: Download;
 };
 
-async function fetchRanges({ claims, seeHead, file, download }: Work, parts: DownloadParts): Promise<void> {
+async function fetchRanges(
+  { queue, onFirstResponse, file, download }: FetchJob,
+  dependencies: DownloadDependencies,
+): Promise<void> {
   const { source, signal, onProgress } = download;
+  const { retryPolicy } = dependencies;
   let failures = 0;
-  for (let range = claims.take(); range !== undefined; range = claims.take()) {
+  for (let range = queue.claim(); range !== undefined; range = queue.claim()) {
     try {
       await fetchRange(
         {
@@ -95,50 +108,60 @@ async function fetchRanges({ claims, seeHead, file, download }: Work, parts: Dow
           source,
           file,
           signal,
-          onHead: ({ isWhole }) => (claims.noteWhole(isWhole), seeHead()),
-          onPiece: () => ((failures = 0), onProgress(file.completedBytes)),
+          onResponse({ isFullBlob }) {
+            if (isFullBlob) queue.setRangesUnsupported();
+            onFirstResponse();
+          },
+          onBlock() {
+            failures = 0;
+            onProgress(file.completedBytes);
+          },
         },
-        parts,
+        dependencies,
       );
     } catch (caught) {
       signal.throwIfAborted();
-      const problem = explainOutbound(caught);
+      const error = mapOutboundError(caught);
       failures += 1;
-      if (!isPassing(problem) || failures >= parts.patience.tries) throw meaningOf(problem);
-      await waitBefore(failures, problem, { patience: parts.patience, signal });
+      if (!isTransient(error) || failures >= retryPolicy.maxAttempts) throw unwrapCause(error);
+      await waitBeforeRetry(failures, error, { retryPolicy, signal });
     } finally {
-      claims.giveBack(range);
+      queue.release(range);
     }
   }
 }
 
-type Claims = {
-  /** The next missing pieces that nobody is fetching; undefined when there are none. */
-  take(): ByteRange | undefined;
-  giveBack(range: ByteRange): void;
-  /** A server that gives no ranges is asked for everything by one worker alone. */
-  noteWhole(isWhole: boolean): void;
+/** Hands out ranges of missing blocks to the workers. */
+type RangeQueue = {
+  /** The next missing blocks that no worker is fetching; undefined when there are none. */
+  claim(): ByteRange | undefined;
+  release(range: ByteRange): void;
+  /** From now on a single worker fetches the whole blob. */
+  setRangesUnsupported(): void;
 };
 
-function createClaims(file: PartialFile): Claims {
-  const taken = new Set<number>();
-  let lowest = 0;
-  let isWhole = false;
-  const isFree = (piece: number): boolean => piece < file.pieceCount && !file.has(piece) && !taken.has(piece);
+function createRangeQueue(file: PartialFile): RangeQueue {
+  const claimed = new Set<number>();
+  let firstMissing = 0;
+  let supportsRanges = true;
+  const isAvailable = (block: number): boolean =>
+    block < file.blockCount && !file.has(block) && !claimed.has(block);
   return {
-    take() {
-      while (lowest < file.pieceCount && file.has(lowest)) lowest += 1;
-      let first = lowest;
-      while (first < file.pieceCount && !isFree(first)) first += 1;
-      if (first === file.pieceCount || (isWhole && taken.size > 0)) return undefined;
+    claim() {
+      while (firstMissing < file.blockCount && file.has(firstMissing)) firstMissing += 1;
+      let first = firstMissing;
+      while (first < file.blockCount && !isAvailable(first)) first += 1;
+      if (first === file.blockCount || (!supportsRanges && claimed.size > 0)) return undefined;
       let last = first;
-      while (last - first + 1 < piecesInRange && isFree(last + 1)) last += 1;
-      for (let piece = first; piece <= last; piece += 1) taken.add(piece);
-      return { first: first * pieceBytes, last: last * pieceBytes + file.lengthOf(last) - 1 };
+      while (last - first + 1 < blocksPerRange && isAvailable(last + 1)) last += 1;
+      for (let block = first; block <= last; block += 1) claimed.add(block);
+      return { first: first * blockBytes, last: last * blockBytes + file.lengthOf(last) - 1 };
     },
-    giveBack({ first, last }) {
-      for (let piece = first / pieceBytes; piece * pieceBytes <= last; piece += 1) taken.delete(piece);
+    release({ first, last }) {
+      for (let block = first / blockBytes; block * blockBytes <= last; block += 1) claimed.delete(block);
     },
-    noteWhole: (whole) => (isWhole ||= whole),
+    setRangesUnsupported() {
+      supportsRanges = false;
+    },
   };
 }

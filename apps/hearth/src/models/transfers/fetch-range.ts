@@ -1,93 +1,94 @@
 import { modelFailure } from "../model-failure.ts";
 import type { BlobSource, ByteRange, OpenRange } from "../registry/blob-source.ts";
-import { PassingProblem } from "../registry/retry-policy.ts";
-import type { Lanes } from "./connection-limiter.ts";
-import { type PartialFile, pieceBytes } from "./partial-file.ts";
+import { TransientError } from "../registry/retry-policy.ts";
+import type { ConnectionLimiter } from "./connection-limiter.ts";
+import { blockBytes, type PartialFile } from "./partial-file.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
-export type FetchParts = {
-  readonly lanes: Lanes;
-  readonly rate: RateLimit;
-  /** A connection that brings nothing for so long is given up, and so is one that brings less than the least. */
+export type FetchDependencies = {
+  readonly connectionLimiter: ConnectionLimiter;
+  readonly rateLimit: RateLimit;
+  /** A connection that is idle for this long, or slower than the minimum over this time, is given up. */
   readonly idleSeconds: number;
-  readonly leastBytesPerSecond: number;
+  readonly minBytesPerSecond: number;
 };
 
-export type RangeWork = {
+export type RangeFetch = {
   readonly range: ByteRange;
   readonly source: BlobSource;
   readonly file: PartialFile;
   readonly signal: AbortSignal;
-  readonly onHead: (opened: OpenRange) => void;
-  readonly onPiece: () => void;
+  readonly onResponse: (opened: OpenRange) => void;
+  readonly onBlock: () => void;
 };
 
-/** Brings the missing pieces of one range into the file; a piece that does not come whole is not taken. */
-export async function fetchRange(work: RangeWork, parts: FetchParts): Promise<void> {
-  const { range, source, file, signal } = work;
+/** Fetches the missing blocks of one range into the file; incomplete blocks are discarded. */
+export async function fetchRange(
+  { range, source, file, signal, onResponse, onBlock }: RangeFetch,
+  dependencies: FetchDependencies,
+): Promise<void> {
+  const { connectionLimiter, idleSeconds } = dependencies;
   using stack = new DisposableStack();
-  stack.use(await parts.lanes.enter(source.host, signal));
-  await using opened = await source.open(range, { signal, idleSeconds: parts.idleSeconds });
-  work.onHead(opened);
-  const watch = createSpeedWatch(source.host, parts);
+  stack.use(await connectionLimiter.acquire(source.host, signal));
+  await using opened = await source.open(range, { signal, idleSeconds });
+  onResponse(opened);
+  const checkSpeed = createSpeedMonitor(source.host, dependencies);
   let position = opened.range.first;
-  let gathered: Uint8Array[] = [];
-  let pieces = 0;
+  let pending: Uint8Array[] = [];
+  let blocks = 0;
   for await (const chunk of opened.body) {
-    const waitedMilliseconds = await payFor(chunk, { work, parts });
-    watch(chunk.length, waitedMilliseconds);
+    const waitedMilliseconds = await throttle(chunk, dependencies.rateLimit, signal);
+    checkSpeed(chunk.length, waitedMilliseconds);
     for (let rest = chunk; rest.length > 0 && position <= opened.range.last; ) {
-      const piece = Math.floor(position / pieceBytes);
-      const end = piece * pieceBytes + file.lengthOf(piece);
-      const part = rest.subarray(0, end - position);
-      gathered.push(part);
-      position += part.length;
-      rest = rest.subarray(part.length);
+      const block = Math.floor(position / blockBytes);
+      const end = block * blockBytes + file.lengthOf(block);
+      const slice = rest.subarray(0, end - position);
+      pending.push(slice);
+      position += slice.length;
+      rest = rest.subarray(slice.length);
       if (position < end) continue;
-      if (!file.has(piece)) {
-        await file.write(piece, gathered);
-        work.onPiece();
+      if (!file.has(block)) {
+        await file.write(block, pending);
+        onBlock();
       }
-      gathered = [];
-      pieces += 1;
+      pending = [];
+      blocks += 1;
     }
     if (position > opened.range.last) break;
   }
-  // A shorter range than was asked for is in order when it brings at least a piece.
-  const isBroken = position <= opened.range.last || (gathered.length > 0 && pieces === 0);
+  // A server may send a shorter range than requested, as long as it has at least one full block.
+  const isBroken = position <= opened.range.last || (pending.length > 0 && blocks === 0);
   if (!isBroken) return;
-  throw new PassingProblem(
+  throw new TransientError(
     modelFailure({ kind: "registry-unreachable", host: source.host, reason: "broken" }),
   );
 }
 
-async function payFor(
-  chunk: Uint8Array,
-  { work, parts }: { readonly work: RangeWork; readonly parts: FetchParts },
-): Promise<number> {
-  const waiting = parts.rate.take(chunk.length, work.signal);
+/** Waits until the chunk is within the rate limit; returns how long that took. */
+async function throttle(chunk: Uint8Array, rateLimit: RateLimit, signal: AbortSignal): Promise<number> {
+  const waiting = rateLimit.reserve(chunk.length, signal);
   if (waiting === undefined) return 0;
   const startedAt = performance.now();
   await waiting;
   return performance.now() - startedAt;
 }
 
-/** Throws when too little came in a stretch of time; what we ourselves waited does not count. */
-function createSpeedWatch(
+/** Throws when too few bytes arrive per interval; time spent on our own rate limit does not count. */
+function createSpeedMonitor(
   host: string,
-  { idleSeconds, leastBytesPerSecond }: FetchParts,
+  { idleSeconds, minBytesPerSecond }: FetchDependencies,
 ): (bytes: number, waitedMilliseconds: number) => void {
-  const stretchMilliseconds = idleSeconds * 1000;
+  const intervalMilliseconds = idleSeconds * 1000;
   let startedAt = performance.now();
-  let bytesHere = 0;
+  let receivedBytes = 0;
   return (bytes, waitedMilliseconds) => {
-    bytesHere += bytes;
+    receivedBytes += bytes;
     startedAt += waitedMilliseconds;
-    if (performance.now() - startedAt < stretchMilliseconds) return;
-    if (bytesHere < leastBytesPerSecond * idleSeconds) {
-      throw new PassingProblem(modelFailure({ kind: "registry-unreachable", host, reason: "timed-out" }));
+    if (performance.now() - startedAt < intervalMilliseconds) return;
+    if (receivedBytes < minBytesPerSecond * idleSeconds) {
+      throw new TransientError(modelFailure({ kind: "registry-unreachable", host, reason: "timed-out" }));
     }
     startedAt = performance.now();
-    bytesHere = 0;
+    receivedBytes = 0;
   };
 }

@@ -1,71 +1,73 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { asFields, parseJson, wholeField } from "../store/json-fields.ts";
+import { Compile } from "typebox/compile";
+import { parseJson } from "../store/parse-json.ts";
+import { journalLineSchema } from "./schema.ts";
 
-type JournalPlan = {
+type JournalOptions = {
   readonly size: number;
-  readonly pieceBytes: number;
-  /** Whether the content that it tells of is there at all. */
-  readonly isOld: boolean;
+  readonly blockBytes: number;
+  /** Whether the file that the journal describes existed with the right size. */
+  readonly hasContent: boolean;
 };
 
-const mostBytes = 64 * 1024 * 1024;
-const mostPieces = 2 ** 32;
+const maxBytes = 64 * 1024 * 1024;
+const lineValidator = Compile(journalLineSchema);
 
-/** What an earlier attempt noted is believed when it is about content of the same size in the same pieces. */
-export async function openJournal(path: string, plan: JournalPlan): Promise<Journal> {
+/** The journal of an earlier attempt is reused when it describes content of the same size and block size. */
+export async function openJournal(
+  path: string,
+  { size, blockBytes, hasContent }: JournalOptions,
+): Promise<Journal> {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
   const file = await open(path, flags, 0o644);
   try {
-    const { size } = await file.stat();
-    const [head = "", ...lines] = size > mostBytes ? [] : (await file.readFile("utf8")).split("\n");
-    const title = JSON.stringify({ size: plan.size, pieceBytes: plan.pieceBytes });
-    const isUsable = plan.isOld && head === title;
-    const journal = new Journal(path, file, title);
-    if (!isUsable) await journal.clear();
-    // The last line may be torn; what is no line of ours is passed over.
+    const { size: journalBytes } = await file.stat();
+    const [head = "", ...lines] = journalBytes > maxBytes ? [] : (await file.readFile("utf8")).split("\n");
+    const header = JSON.stringify({ size, blockBytes });
+    const journal = new Journal(path, file, header);
+    if (!hasContent || head !== header) await journal.clear();
+    // The last line may be torn.
     else for (const line of lines.slice(0, -1)) journal.read(line);
     return journal;
-  } catch (problem) {
+  } catch (error) {
     await file.close();
-    throw problem;
+    throw error;
   }
 }
 
-/** Says which pieces were written, and the sum of each, by which damage is found before the whole is hashed. */
+/** Records which blocks were written and their checksums, so that damage is found before the whole file is hashed. */
 export class Journal implements AsyncDisposable {
   readonly path: string;
-  readonly sums = new Map<number, number>();
+  readonly checksums = new Map<number, number>();
   readonly #file: FileHandle;
-  readonly #title: string;
+  readonly #header: string;
 
-  constructor(path: string, file: FileHandle, title: string) {
+  constructor(path: string, file: FileHandle, header: string) {
     this.path = path;
     this.#file = file;
-    this.#title = title;
+    this.#header = header;
   }
 
   read(line: string): void {
     try {
-      const fields = asFields(parseJson(Buffer.from(line)), "a line");
-      const piece = wholeField(fields, "piece", mostPieces);
-      const sum = wholeField(fields, "crc32", 2 ** 32);
-      if (piece !== undefined && sum !== undefined) this.sums.set(piece, sum);
+      const { block, crc32 } = parseJson(Buffer.from(line), lineValidator);
+      this.checksums.set(block, crc32);
     } catch {
-      // A piece that nobody vouches for is fetched again.
+      // An invalid line is skipped: its block is fetched again.
     }
   }
 
-  async note(pieces: readonly (readonly [piece: number, sum: number])[]): Promise<void> {
+  async append(blocks: readonly (readonly [block: number, checksum: number])[]): Promise<void> {
     await this.#file.appendFile(
-      pieces.map(([piece, sum]) => `${JSON.stringify({ piece, crc32: sum })}\n`).join(""),
+      blocks.map(([block, checksum]) => `${JSON.stringify({ block, crc32: checksum })}\n`).join(""),
     );
   }
 
   async clear(): Promise<void> {
-    this.sums.clear();
+    this.checksums.clear();
     await this.#file.truncate(0);
-    await this.#file.appendFile(`${this.#title}\n`);
+    await this.#file.appendFile(`${this.#header}\n`);
     await this.#file.sync();
   }
 

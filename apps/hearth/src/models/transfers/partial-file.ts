@@ -1,22 +1,22 @@
 import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { modelFailure } from "../model-failure.ts";
 import { type BlobReference, digestPath } from "../store/blob-store.ts";
-import { type Digest, toDigest } from "../store/digest.ts";
+import { type Digest, digestFromHash } from "../store/digest.ts";
 import type { ModelStore } from "../store/model-store.ts";
-import { explainWriteProblem } from "../store/stage-content.ts";
+import { mapWriteError } from "../store/staged-content.ts";
 import { Journal, openJournal } from "./journal.ts";
 
-/** The unit in which content is kept: what of one had arrived when we were stopped is fetched again. */
-export const pieceBytes = 1024 * 1024;
-const hashedAtOnceBytes = 256 * 1024;
-/** After so many pieces the disk is set to work, so that little is left for it at the end. */
-const piecesBetweenSyncs = 32;
+/** The unit of progress: a block that was incomplete when the download stopped is fetched again. */
+export const blockBytes = 1024 * 1024;
+const hashSliceBytes = 256 * 1024;
+/** Syncing every so many blocks leaves little to sync at the end. */
+const blocksBetweenSyncs = 32;
 
-/** The unfinished content of a blob, as far as earlier attempts got it. */
+/** Opens the unfinished content of a blob, including what earlier attempts downloaded. */
 export async function openPartialFile(store: ModelStore, blob: BlobReference): Promise<PartialFile> {
   const path = digestPath(store.root, "partial", blob.digest);
   await using stack = new AsyncDisposableStack();
@@ -24,21 +24,23 @@ export async function openPartialFile(store: ModelStore, blob: BlobReference): P
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const file = stack.use(await open(path, flags, 0o644));
     const status = await file.stat();
-    if (!status.isFile()) throw new Error("Cannot download into what is not a regular file");
-    const isOld = status.size === blob.size;
-    const journal = stack.use(await openJournal(`${path}.journal`, { size: blob.size, pieceBytes, isOld }));
-    if (!isOld) {
+    if (!status.isFile()) throw new Error("Cannot download: the target is not a regular file");
+    const hasContent = status.size === blob.size;
+    const journal = stack.use(
+      await openJournal(`${path}.journal`, { size: blob.size, blockBytes, hasContent }),
+    );
+    if (!hasContent) {
       await file.truncate(0);
       await file.truncate(blob.size);
     }
     stack.move();
     return new PartialFile({ path, size: blob.size, file, journal });
-  } catch (problem) {
-    throw explainWriteProblem(problem);
+  } catch (error) {
+    throw mapWriteError(error);
   }
 }
 
-type Opened = {
+type OpenedFile = {
   readonly path: string;
   readonly size: number;
   readonly file: FileHandle;
@@ -46,101 +48,100 @@ type Opened = {
 };
 
 /**
- * One sparse file of the full size, and a journal of the pieces that are in it. A piece is missing or here. When the
- * machine itself goes down, the journal may know of a piece that never reached the disk; therefore nothing that it
- * says counts until a reader, which goes through the pieces in order behind the writers, has compared the piece with
- * the sum of what arrived. The same reader hashes the whole.
+ * A sparse file of the full size, and a journal of the blocks that it contains. After a power failure the journal may
+ * list a block that never reached the disk, so a verifier follows the writers in block order and compares each block
+ * with the checksum of what arrived; a block that differs counts as missing. The same pass hashes the whole file.
  */
 export class PartialFile implements AsyncDisposable {
   readonly path: string;
   readonly #size: number;
   readonly #file: FileHandle;
   readonly #journal: Journal;
-  readonly #sums: Map<number, number>;
-  #unnoted: number[] = [];
-  #noting: Promise<void> | undefined;
-  #unsynced = 0;
+  readonly #checksums: Map<number, number>;
+  #unjournaled: number[] = [];
+  #journaling: Promise<void> | undefined;
+  #unsyncedBlocks = 0;
   #syncing: Promise<void> | undefined;
-  #reading: Promise<void> | undefined;
-  #readPieces = 0;
+  #verifying: Promise<void> | undefined;
+  #verifiedBlocks = 0;
   #isClosing = false;
-  readonly #room = Buffer.allocUnsafe(pieceBytes);
+  readonly #buffer = Buffer.allocUnsafe(blockBytes);
   #hash: Hash = createHash("sha256");
-  #problem: Error | undefined;
+  #error: Error | undefined;
 
-  constructor({ path, size, file, journal }: Opened) {
+  constructor({ path, size, file, journal }: OpenedFile) {
     this.path = path;
     this.#size = size;
     this.#file = file;
     this.#journal = journal;
-    this.#sums = new Map([...journal.sums].filter(([piece]) => piece < this.pieceCount));
-    this.#startReading();
+    this.#checksums = new Map([...journal.checksums].filter(([block]) => block < this.blockCount));
+    this.#startVerifying();
   }
 
-  get pieceCount(): number {
-    return Math.ceil(this.#size / pieceBytes);
+  get blockCount(): number {
+    return Math.ceil(this.#size / blockBytes);
   }
 
   get completedBytes(): number {
-    const isLastHere = this.#sums.has(this.pieceCount - 1);
-    const shortBy = isLastHere ? pieceBytes - this.lengthOf(this.pieceCount - 1) : 0;
-    return this.#sums.size * pieceBytes - shortBy;
+    const hasLast = this.#checksums.has(this.blockCount - 1);
+    const missingInLast = hasLast ? blockBytes - this.lengthOf(this.blockCount - 1) : 0;
+    return this.#checksums.size * blockBytes - missingInLast;
   }
 
-  lengthOf(piece: number): number {
-    return Math.min(pieceBytes, this.#size - piece * pieceBytes);
+  lengthOf(block: number): number {
+    return Math.min(blockBytes, this.#size - block * blockBytes);
   }
 
-  has(piece: number): boolean {
-    return this.#sums.has(piece);
+  has(block: number): boolean {
+    return this.#checksums.has(block);
   }
 
-  /** Takes a whole piece as it came. */
-  async write(piece: number, content: readonly Uint8Array[]): Promise<void> {
-    const sum = content.reduce((running, chunk) => crc32(chunk, running), 0);
+  /** Writes one complete block. */
+  async write(block: number, content: readonly Uint8Array[]): Promise<void> {
+    const checksum = content.reduce((running, chunk) => crc32(chunk, running), 0);
     try {
-      const { bytesWritten } = await this.#file.writev(content, piece * pieceBytes);
-      // A full disk takes a part first and refuses the rest.
-      if (bytesWritten !== this.lengthOf(piece)) throw modelFailure({ kind: "store-full" });
-    } catch (problem) {
-      throw explainWriteProblem(problem);
+      const { bytesWritten } = await this.#file.writev(content, block * blockBytes);
+      // A full disk accepts part of a write first and rejects the next.
+      if (bytesWritten !== this.lengthOf(block)) throw modelFailure({ kind: "store-full" });
+    } catch (error) {
+      throw mapWriteError(error);
     }
-    this.#sums.set(piece, sum);
-    this.#unnoted.push(piece);
-    this.#startReading();
+    this.#checksums.set(block, checksum);
+    this.#unjournaled.push(block);
+    this.#startVerifying();
     this.#startSyncing();
-    await (this.#noting ??= this.#note());
-    if (this.#problem !== undefined) throw this.#problem;
+    await (this.#journaling ??= this.#appendToJournal());
+    if (this.#error !== undefined) throw this.#error;
   }
 
-  /** When everything is written: the digest of the whole, on the disk. Undefined when a piece was damaged since. */
+  /** Once all blocks are written: syncs and returns the digest, or undefined when a block was damaged on disk. */
   async finish(): Promise<Digest | undefined> {
-    await this.#reading;
-    await this.#readOn();
-    await Promise.all([this.#noting, this.#syncing]);
-    if (this.#problem !== undefined) throw this.#problem;
-    if (this.#readPieces < this.pieceCount) return undefined;
-    await this.#syncWhole();
-    return toDigest(this.#hash.copy().digest());
+    await this.#verifying;
+    await this.#verify();
+    await Promise.all([this.#journaling, this.#syncing]);
+    if (this.#error !== undefined) throw this.#error;
+    if (this.#verifiedBlocks < this.blockCount) return undefined;
+    await this.#sync();
+    return digestFromHash(this.#hash.copy().digest());
   }
 
-  async #syncWhole(): Promise<void> {
+  async #sync(): Promise<void> {
     try {
       await this.#file.sync();
-    } catch (problem) {
-      throw explainWriteProblem(problem);
+    } catch (error) {
+      throw mapWriteError(error);
     }
   }
 
-  /** Forgets everything: it was whole, and not what was promised. */
+  /** Discards all blocks, after the complete content turned out to have the wrong digest. */
   async clear(): Promise<void> {
-    this.#sums.clear();
-    this.#readPieces = 0;
+    this.#checksums.clear();
+    this.#verifiedBlocks = 0;
     this.#hash = createHash("sha256");
     await this.#journal.clear();
   }
 
-  /** Removes what remains of the work: all of it, or the journal of a file that has its final name. */
+  /** Removes the journal, and the file unless it was already renamed to its final name. */
   async remove(): Promise<void> {
     await rm(this.#journal.path, { force: true });
     await rm(this.path, { force: true });
@@ -148,74 +149,75 @@ export class PartialFile implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
-    await Promise.all([this.#reading, this.#noting, this.#syncing]);
+    await Promise.all([this.#verifying, this.#journaling, this.#syncing]);
     await this.#journal[Symbol.asyncDispose]();
     await this.#file.close();
   }
 
   /** Never rejects. */
-  async #note(): Promise<void> {
+  async #appendToJournal(): Promise<void> {
     try {
-      while (this.#unnoted.length > 0) {
-        const pieces = this.#unnoted;
-        this.#unnoted = [];
-        await this.#journal.note(pieces.map((piece) => [piece, this.#sums.get(piece) ?? 0]));
+      while (this.#unjournaled.length > 0) {
+        const blocks = this.#unjournaled;
+        this.#unjournaled = [];
+        await this.#journal.append(blocks.map((block) => [block, this.#checksums.get(block) ?? 0]));
       }
-    } catch (problem) {
-      this.#fail(problem);
+    } catch (error) {
+      this.#fail(error);
     } finally {
-      this.#noting = undefined;
+      this.#journaling = undefined;
     }
   }
 
-  /** Nobody waits for it but the end. What the disk refuses once must not be believed later, so it is remembered. */
+  /** Runs in the background. An error is recorded, because a later sync may succeed although data was lost. */
   #startSyncing(): void {
-    this.#unsynced += 1;
-    if (this.#unsynced < piecesBetweenSyncs || this.#syncing !== undefined) return;
-    this.#unsynced = 0;
+    this.#unsyncedBlocks += 1;
+    if (this.#unsyncedBlocks < blocksBetweenSyncs || this.#syncing !== undefined) return;
+    this.#unsyncedBlocks = 0;
     this.#syncing = this.#file
       .datasync()
-      .catch((problem: unknown) => this.#fail(problem))
+      .catch((error: unknown) => this.#fail(error))
       .finally(() => void (this.#syncing = undefined));
   }
 
-  #fail(problem: unknown): void {
-    const explained = explainWriteProblem(problem);
-    this.#problem ??= explained instanceof Error ? explained : new Error("Cannot keep what arrived");
+  #fail(cause: unknown): void {
+    const error = mapWriteError(cause);
+    this.#error ??= error instanceof Error ? error : new Error("Cannot store the downloaded content");
   }
 
-  /** In small parts, because nobody else's answer moves on while one is hashed. */
-  async #addToHash(piece: Uint8Array): Promise<void> {
-    for (let at = 0; at < piece.length; at += hashedAtOnceBytes) {
-      this.#hash.update(piece.subarray(at, at + hashedAtOnceBytes));
-      await nextTurn();
+  /** In small slices, because hashing blocks the event loop and with it every other response. */
+  async #addToHash(block: Uint8Array): Promise<void> {
+    for (let offset = 0; offset < block.length; offset += hashSliceBytes) {
+      this.#hash.update(block.subarray(offset, offset + hashSliceBytes));
+      await yieldToEventLoop();
     }
   }
 
-  #startReading(): void {
-    if (this.#sums.has(this.#readPieces)) this.#reading ??= this.#readOn();
+  #startVerifying(): void {
+    if (this.#checksums.has(this.#verifiedBlocks)) this.#verifying ??= this.#verify();
   }
 
-  /** Never rejects. */
-  async #readOn(): Promise<void> {
+  /** Verifies and hashes blocks in order up to the first missing one. Never rejects. */
+  async #verify(): Promise<void> {
     try {
       while (!this.#isClosing) {
-        const sum = this.#sums.get(this.#readPieces);
-        if (sum === undefined) return;
-        const length = this.lengthOf(this.#readPieces);
-        const { bytesRead } = await this.#file.read(this.#room, 0, length, this.#readPieces * pieceBytes);
-        const piece = this.#room.subarray(0, bytesRead);
-        if (bytesRead !== length || crc32(piece) !== sum) {
-          this.#sums.delete(this.#readPieces);
+        const checksum = this.#checksums.get(this.#verifiedBlocks);
+        if (checksum === undefined) return;
+        const length = this.lengthOf(this.#verifiedBlocks);
+        const offset = this.#verifiedBlocks * blockBytes;
+        const { bytesRead } = await this.#file.read(this.#buffer, 0, length, offset);
+        const block = this.#buffer.subarray(0, bytesRead);
+        if (bytesRead !== length || crc32(block) !== checksum) {
+          this.#checksums.delete(this.#verifiedBlocks);
           return;
         }
-        await this.#addToHash(piece);
-        this.#readPieces += 1;
+        await this.#addToHash(block);
+        this.#verifiedBlocks += 1;
       }
-    } catch (problem) {
-      this.#fail(problem);
+    } catch (error) {
+      this.#fail(error);
     } finally {
-      this.#reading = undefined;
+      this.#verifying = undefined;
     }
   }
 }

@@ -1,69 +1,73 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Compile } from "typebox/compile";
 import { findModel } from "../find-model.ts";
-import { type ModelName, parseModelName, readModelName } from "../model-name.ts";
-import { openRegistry, type Registry, type RegistryParts } from "../registry/registry-client.ts";
-import { placeOf, repositoryOf } from "../registry/registry-url.ts";
-import { type Patience, refusalOf, tryAgain } from "../registry/retry-policy.ts";
+import { type ModelName, parseModelName, tryParseModelName } from "../model-name.ts";
+import { openRegistry, type Registry, type RegistryDependencies } from "../registry/registry-client.ts";
+import { registryAddressOf, repositoryOf } from "../registry/registry-url.ts";
+import { type RetryPolicy, retry, unexpectedStatus } from "../registry/retry-policy.ts";
 import { uploadBlob } from "../registry/upload-blob.ts";
 import { requireBlob } from "../store/blob-store.ts";
-import { parseFields, textField } from "../store/json-fields.ts";
-import { inOrderOfTransfer, type Layer } from "../store/manifest.ts";
+import { blobsInTransferOrder, type Layer, manifestMediaType } from "../store/manifest.ts";
 import type { ModelStores } from "../store/model-store.ts";
-import type { TransferProgress, TransferWish } from "./transfer.ts";
+import { parseJson } from "../store/parse-json.ts";
+import { mediaTypeSchema } from "./schema.ts";
+import type { TransferProgress, TransferRequest } from "./transfer.ts";
 
-export type PushParts = RegistryParts & {
+export type PushDependencies = RegistryDependencies & {
   readonly stores: ModelStores;
-  readonly patience: Patience;
+  readonly retryPolicy: RetryPolicy;
 };
 
-const progressMilliseconds = 60;
-const manifestType = "application/vnd.docker.distribution.manifest.v2+json";
+const progressIntervalMilliseconds = 60;
+const mediaTypeValidator = Compile(mediaTypeSchema);
 
 type Push = {
   readonly name: ModelName;
   readonly registry: Registry;
-  readonly wish: TransferWish;
-  readonly parts: PushParts;
+  readonly request: TransferRequest;
+  readonly dependencies: PushDependencies;
 };
 
-/** Sends every blob that the registry lacks, and the manifest last: there is no moment when it names what is not there. */
-export async function* pushModel(wish: TransferWish, parts: PushParts): AsyncGenerator<TransferProgress> {
-  const name = parseModelName(wish.name);
-  const place = placeOf(name, wish.isInsecure);
+/** Uploads every blob that the registry lacks, and the manifest last, so that it never references a missing blob. */
+export async function* pushModel(
+  request: TransferRequest,
+  dependencies: PushDependencies,
+): AsyncGenerator<TransferProgress> {
+  const name = parseModelName(request.name);
+  const address = registryAddressOf(name, request.isInsecure);
   yield { step: "reading-manifest" };
-  const { manifest, content } = await findModel(parts.stores, wish.name);
-  const registry = openRegistry(place, parts);
-  const push: Push = { name, registry, wish, parts };
-  const blobs = new Map(inOrderOfTransfer(manifest).map((blob) => [blob.digest, blob]));
+  const { manifest, content } = await findModel(dependencies.stores, request.name);
+  const registry = openRegistry(address, dependencies);
+  const push: Push = { name, registry, request, dependencies };
+  const blobs = new Map(blobsInTransferOrder(manifest).map((blob) => [blob.digest, blob]));
   for (const layer of blobs.values()) yield* pushLayer(layer, push);
   yield { step: "writing-manifest" };
   await putManifest(content, push);
 }
 
 async function* pushLayer(layer: Layer, push: Push): AsyncGenerator<TransferProgress> {
-  const { registry, parts } = push;
-  const told = { step: "moving-layer", digest: layer.digest, totalBytes: layer.size } as const;
-  yield told;
-  const blob = await requireBlob(parts.stores, layer);
-  // Whoever stops listening ends the upload too.
-  const left = new AbortController();
-  const signal = AbortSignal.any([push.wish.signal, left.signal]);
-  const meter = { sentBytes: 0 };
+  const { registry, request, dependencies } = push;
+  const progress = { step: "transferring-layer", digest: layer.digest, totalBytes: layer.size } as const;
+  yield progress;
+  const blob = await requireBlob(dependencies.stores, layer);
+  // Aborted when the consumer stops iterating.
+  const stopped = new AbortController();
+  const uploadProgress = { sentBytes: 0 };
   const uploading = uploadBlob(registry, {
     blob,
-    meter,
-    signal,
-    patience: push.parts.patience,
-    ...mountOf(layer, push),
+    progress: uploadProgress,
+    signal: AbortSignal.any([request.signal, stopped.signal]),
+    retryPolicy: dependencies.retryPolicy,
+    ...mountSourceOf(layer, push),
   });
   try {
-    while (!(await isSettled(uploading))) yield { ...told, completedBytes: meter.sentBytes };
+    while (!(await isSettled(uploading))) yield { ...progress, completedBytes: uploadProgress.sentBytes };
     await uploading;
   } finally {
-    left.abort();
+    stopped.abort();
     await uploading.catch(() => undefined);
   }
-  yield { ...told, completedBytes: layer.size };
+  yield { ...progress, completedBytes: layer.size };
 }
 
 async function isSettled(work: Promise<void>): Promise<boolean> {
@@ -71,32 +75,31 @@ async function isSettled(work: Promise<void>): Promise<boolean> {
     () => true,
     () => true,
   );
-  return Promise.race([settled, wait(progressMilliseconds, false)]);
+  return Promise.race([settled, sleep(progressIntervalMilliseconds, false)]);
 }
 
-/** A layer that came from another model is there already when that model was pushed to the same registry. */
-function mountOf({ from }: Layer, { name }: Push): { readonly mountFrom?: string } {
-  const origin = from === undefined ? undefined : readModelName(from);
-  if (origin === undefined || origin.host.toLowerCase() !== name.host.toLowerCase()) return {};
-  const repository = repositoryOf(origin);
+/** An inherited layer can be mounted from its base model, if that is on the same registry. */
+function mountSourceOf({ from }: Layer, { name }: Push): { readonly mountFrom?: string } {
+  const base = from === undefined ? undefined : tryParseModelName(from);
+  if (base === undefined || base.host.toLowerCase() !== name.host.toLowerCase()) return {};
+  const repository = repositoryOf(base);
   return repository === repositoryOf(name) ? {} : { mountFrom: repository };
 }
 
-async function putManifest(content: Buffer, push: Push): Promise<void> {
-  const { registry, name, wish } = push;
-  const mediaType = textField(parseFields(content), "mediaType", 256) ?? manifestType;
-  await tryAgain(
+async function putManifest(content: Buffer, { registry, name, request, dependencies }: Push): Promise<void> {
+  const mediaType = parseJson(content, mediaTypeValidator).mediaType ?? manifestMediaType;
+  await retry(
     async () => {
-      await using answer = await registry.ask({
+      await using response = await registry.request({
         target: `manifests/${name.tag}`,
         method: "PUT",
         headers: { "content-type": mediaType },
         body: content,
         actions: "pull,push",
-        signal: wish.signal,
+        signal: request.signal,
       });
-      if (answer.status !== 201 && answer.status !== 200) throw await refusalOf(answer);
+      if (response.status !== 201 && response.status !== 200) throw await unexpectedStatus(response);
     },
-    { patience: push.parts.patience, signal: wish.signal },
+    { retryPolicy: dependencies.retryPolicy, signal: request.signal },
   );
 }

@@ -1,24 +1,24 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
-/** Bytes per second that all who share it may take together. */
+/** A bandwidth limit in bytes per second, shared by all downloads. */
 export type RateLimit = {
-  /** Waits until so many more bytes are in order; undefined when there is nothing to wait for. */
-  take(bytes: number, signal: AbortSignal): Promise<unknown> | undefined;
+  /** Resolves once this many more bytes are within the limit; undefined when no wait is needed. */
+  reserve(bytes: number, signal: AbortSignal): Promise<unknown> | undefined;
 };
 
-/** What may be taken at once after a pause. */
+/** The bandwidth of this much time may be used at once after a pause. */
 const burstMilliseconds = 100;
 
 export function createRateLimit(bytesPerSecond: number | undefined): RateLimit {
-  // The moment until which everything that was taken is paid for.
-  let paidUntil = 0;
+  // When all reserved bytes will have been transferred at the limited rate.
+  let reservedUntil = 0;
   return {
-    take(bytes, signal) {
+    reserve(bytes, signal) {
       if (bytesPerSecond === undefined) return undefined;
       const now = performance.now();
-      paidUntil = Math.max(paidUntil, now - burstMilliseconds) + (bytes * 1000) / bytesPerSecond;
-      const debtMilliseconds = paidUntil - now;
-      return debtMilliseconds > 0 ? wait(debtMilliseconds, undefined, { signal }) : undefined;
+      reservedUntil = Math.max(reservedUntil, now - burstMilliseconds) + (bytes * 1000) / bytesPerSecond;
+      const delayMilliseconds = reservedUntil - now;
+      return delayMilliseconds > 0 ? sleep(delayMilliseconds, undefined, { signal }) : undefined;
     },
   };
 }

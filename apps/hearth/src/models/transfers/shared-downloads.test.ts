@@ -1,28 +1,35 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { digestOf } from "../store/digest.ts";
 import { createSharedDownloads, type StartDownload } from "./shared-downloads.ts";
 
 const blob = { digest: digestOf("x"), size: 100 };
-const stays = new AbortController().signal;
+const { signal: neverAborted } = new AbortController();
 
-/** A download that goes on until it is told, and says how often it was started and ended early. */
-function makeDownload() {
-  const told = Promise.withResolvers<void>();
-  const counts = { started: 0, ended: 0 };
+/** A fake download that runs until the test finishes it, and counts its starts and aborts. */
+function createFakeDownload() {
+  const completion = Promise.withResolvers<void>();
+  const counts = { started: 0, aborted: 0 };
   const start: StartDownload = async ({ signal, onProgress }) => {
     counts.started += 1;
     onProgress(50);
     const { promise, reject } = Promise.withResolvers<never>();
-    const end = (): void => {
-      counts.ended += 1;
-      // Files are closed before it is over.
+    const onAbort = (): void => {
+      counts.aborted += 1;
+      // Closing files takes a moment.
       setTimeout(() => reject(signal.reason), 30);
     };
-    signal.addEventListener("abort", end);
-    await Promise.race([promise, told.promise]).finally(() => signal.removeEventListener("abort", end));
+    signal.addEventListener("abort", onAbort);
+    await Promise.race([promise, completion.promise]).finally(() =>
+      signal.removeEventListener("abort", onAbort),
+    );
   };
-  return { start, counts, finish: () => told.resolve(), fail: (problem: Error) => told.reject(problem) };
+  return {
+    start,
+    counts,
+    finish: () => completion.resolve(),
+    fail: (error: Error) => completion.reject(error),
+  };
 }
 
 async function collect(progress: AsyncIterable<number>): Promise<readonly number[]> {
@@ -31,72 +38,72 @@ async function collect(progress: AsyncIterable<number>): Promise<readonly number
   return seen;
 }
 
-test("many followers share one download and all hear of its progress", async () => {
+test("subscribers share one download and all receive its progress", async () => {
   const downloads = createSharedDownloads();
-  const { start, counts, finish } = makeDownload();
-  const followers = [1, 2, 3].map(() => collect(downloads.follow(blob, start, stays)));
-  await wait(150);
+  const { start, counts, finish } = createFakeDownload();
+  const subscribers = [1, 2, 3].map(() => collect(downloads.join(blob, start, neverAborted)));
+  await sleep(150);
   finish();
-  expect(await Promise.all(followers)).toEqual([[50], [50], [50]]);
-  expect(counts).toEqual({ started: 1, ended: 0 });
+  expect(await Promise.all(subscribers)).toEqual([[50], [50], [50]]);
+  expect(counts).toEqual({ started: 1, aborted: 0 });
 });
 
-test("whoever follows hears first what earlier attempts left, and nothing before that is known", async () => {
+test("the first progress is what earlier attempts left, and nothing is sent before that is known", async () => {
   const downloads = createSharedDownloads();
   const { promise, resolve } = Promise.withResolvers<void>();
   const seen = collect(
-    downloads.follow(
+    downloads.join(
       blob,
       async ({ onProgress }) => {
-        await wait(150);
+        await sleep(150);
         onProgress(40);
         onProgress(45);
         await promise;
       },
-      stays,
+      neverAborted,
     ),
   );
-  await wait(400);
+  await sleep(400);
   resolve();
   expect(await seen).toEqual([40, 45]);
 });
 
-test("a follower that leaves does not end it, and the last one does", async () => {
+test("only the last subscriber to leave aborts the download", async () => {
   const downloads = createSharedDownloads();
-  const { start, counts } = makeDownload();
+  const { start, counts } = createFakeDownload();
   const [first, second] = [new AbortController(), new AbortController()];
-  const followers = [first, second].map(({ signal }) => collect(downloads.follow(blob, start, signal)));
-  const ends = Promise.allSettled(followers);
-  await wait(20);
+  const subscribers = [first, second].map(({ signal }) => collect(downloads.join(blob, start, signal)));
+  const outcomes = Promise.allSettled(subscribers);
+  await sleep(20);
   first.abort();
-  await wait(20);
-  expect(counts.ended).toBe(0);
+  await sleep(20);
+  expect(counts.aborted).toBe(0);
   second.abort();
-  expect((await ends).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  expect(counts.ended).toBe(1);
+  expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(counts.aborted).toBe(1);
 });
 
-test("whoever comes while the last one leaves begins anew", async () => {
+test("joining an aborted download starts a new one", async () => {
   const downloads = createSharedDownloads();
-  const [old, fresh] = [makeDownload(), makeDownload()];
-  const leaving = new AbortController();
-  const left = collect(downloads.follow(blob, old.start, leaving.signal)).catch(() => "left");
-  await wait(20);
-  leaving.abort();
-  expect(await left).toBe("left");
-  const next = collect(downloads.follow(blob, fresh.start, stays));
-  expect([old.counts.ended, fresh.counts.started]).toEqual([1, 0]);
+  const [old, fresh] = [createFakeDownload(), createFakeDownload()];
+  const controller = new AbortController();
+  const left = collect(downloads.join(blob, old.start, controller.signal)).catch(() => "aborted");
+  await sleep(20);
+  controller.abort();
+  expect(await left).toBe("aborted");
+  const next = collect(downloads.join(blob, fresh.start, neverAborted));
+  expect([old.counts.aborted, fresh.counts.started]).toEqual([1, 0]);
   fresh.finish();
   await next;
   expect(fresh.counts.started).toBe(1);
 });
 
-test("when the registry of the first fails, the second tries its own", async () => {
+test("when a joined download fails, the subscriber starts its own", async () => {
   const downloads = createSharedDownloads();
-  const [bad, good] = [makeDownload(), makeDownload()];
-  const first = collect(downloads.follow(blob, bad.start, stays));
-  const second = collect(downloads.follow(blob, good.start, stays));
-  await wait(20);
+  const [bad, good] = [createFakeDownload(), createFakeDownload()];
+  const first = collect(downloads.join(blob, bad.start, neverAborted));
+  const second = collect(downloads.join(blob, good.start, neverAborted));
+  await sleep(20);
   bad.fail(new Error("bad registry"));
   good.finish();
   await expect(first).rejects.toThrow("bad registry");
@@ -104,15 +111,15 @@ test("when the registry of the first fails, the second tries its own", async () 
   expect(good.counts.started).toBe(1);
 });
 
-test("a download of another size is waited for and not joined", async () => {
+test("a download with another size is awaited and not joined", async () => {
   const downloads = createSharedDownloads();
-  const [lying, honest] = [makeDownload(), makeDownload()];
-  const first = collect(downloads.follow({ ...blob, size: 5 }, lying.start, stays));
-  const second = collect(downloads.follow(blob, honest.start, stays));
-  await wait(20);
-  expect(honest.counts.started).toBe(0);
-  lying.finish();
-  honest.finish();
+  const [wrongSize, rightSize] = [createFakeDownload(), createFakeDownload()];
+  const first = collect(downloads.join({ ...blob, size: 5 }, wrongSize.start, neverAborted));
+  const second = collect(downloads.join(blob, rightSize.start, neverAborted));
+  await sleep(20);
+  expect(rightSize.counts.started).toBe(0);
+  wrongSize.finish();
+  rightSize.finish();
   await Promise.all([first, second]);
-  expect(honest.counts.started).toBe(1);
+  expect(rightSize.counts.started).toBe(1);
 });

@@ -1,48 +1,51 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { BlobReference } from "../store/blob-store.ts";
 import type { Digest } from "../store/digest.ts";
 
-/** Starts the one download of a blob; resolves when the blob is in the store. */
-export type StartDownload = (running: {
+/** Starts the download of a blob; resolves when the blob is in the store. */
+export type StartDownload = (options: {
   readonly signal: AbortSignal;
   readonly onProgress: (completedBytes: number) => void;
 }) => Promise<void>;
 
 export type SharedDownloads = {
-  /** Completed bytes from time to time until the blob is here; the download ends with its last follower. */
-  follow(blob: BlobReference, start: StartDownload, signal: AbortSignal): AsyncIterable<number>;
+  /**
+   * Joins the running download of a blob, or starts it. Yields the completed bytes at intervals until the blob is in
+   * the store. The download is aborted when its last subscriber leaves.
+   */
+  join(blob: BlobReference, start: StartDownload, signal: AbortSignal): AsyncIterable<number>;
 };
 
-type Shared = {
+type SharedDownload = {
   readonly size: number;
   readonly done: Promise<void>;
-  readonly ending: AbortController;
-  /** What earlier attempts left, once that is known; whoever follows hears it first. */
+  readonly abort: AbortController;
+  /** The bytes of earlier attempts, once known; every subscriber receives them first. */
   startBytes?: number;
   completedBytes: number;
-  followers: number;
+  subscribers: number;
 };
 
-const leastMillisecondsBetween = 60;
+const progressIntervalMilliseconds = 60;
 
 export function createSharedDownloads(): SharedDownloads {
-  const running = new Map<Digest, Shared>();
-  function begin({ digest, size }: BlobReference, start: StartDownload): Shared {
-    const ending = new AbortController();
+  const running = new Map<Digest, SharedDownload>();
+  function begin({ digest, size }: BlobReference, start: StartDownload): SharedDownload {
+    const abort = new AbortController();
     const { promise: done, resolve } = Promise.withResolvers<void>();
-    const shared: Shared = { size, done, ending, completedBytes: 0, followers: 0 };
+    const shared: SharedDownload = { size, done, abort, completedBytes: 0, subscribers: 0 };
     running.set(digest, shared);
     const onProgress = (completedBytes: number): void => {
       shared.startBytes ??= completedBytes;
       shared.completedBytes = completedBytes;
     };
-    resolve(start({ signal: ending.signal, onProgress }).finally(() => running.delete(digest)));
-    // Each follower hears of a failure; one that left does not.
+    resolve(start({ signal: abort.signal, onProgress }).finally(() => running.delete(digest)));
+    // Subscribers handle a failure; without any, it must not become an unhandled rejection.
     done.catch(() => undefined);
     return shared;
   }
   return {
-    async *follow(blob, start, signal) {
+    async *join(blob, start, signal) {
       for (;;) {
         signal.throwIfAborted();
         const found = running.get(blob.digest);
@@ -51,34 +54,34 @@ export function createSharedDownloads(): SharedDownloads {
           continue;
         }
         const shared = found ?? begin(blob, start);
-        shared.followers += 1;
+        shared.subscribers += 1;
         try {
-          yield* watch(shared, signal);
+          yield* watchProgress(shared, signal);
           return;
-        } catch (problem) {
-          // The registry of whoever began it failed; ours may not.
-          if (signal.aborted || found === undefined) throw problem;
+        } catch (error) {
+          // A joined download may have failed because of its own registry; ours may work.
+          if (signal.aborted || found === undefined) throw error;
         } finally {
-          shared.followers -= 1;
-          if (shared.followers === 0) shared.ending.abort();
+          shared.subscribers -= 1;
+          if (shared.subscribers === 0) shared.abort.abort();
         }
       }
     },
   };
 }
 
-/** One that is being ended, or that expects another size, is waited for and not joined. */
-function isJoinable({ size, ending }: Shared, blob: BlobReference): boolean {
-  return size === blob.size && !ending.signal.aborted;
+/** An aborted download, or one that expects another size, is awaited instead of joined. */
+function isJoinable({ size, abort }: SharedDownload, blob: BlobReference): boolean {
+  return size === blob.size && !abort.signal.aborted;
 }
 
-async function* watch(shared: Shared, signal: AbortSignal): AsyncGenerator<number> {
-  let told: number | undefined;
+async function* watchProgress(shared: SharedDownload, signal: AbortSignal): AsyncGenerator<number> {
+  let reported: number | undefined;
   const done = shared.done.then(() => true);
   for (;;) {
-    const pause = wait(leastMillisecondsBetween, false, { signal });
+    const pause = sleep(progressIntervalMilliseconds, false, { signal });
     if (await Promise.race([done, pause])) return;
-    const now = told === undefined ? shared.startBytes : shared.completedBytes;
-    if (now !== undefined && told !== now) yield (told = now);
+    const current = reported === undefined ? shared.startBytes : shared.completedBytes;
+    if (current !== undefined && reported !== current) yield (reported = current);
   }
 }

@@ -1,25 +1,25 @@
 /**
  * @module
- * Models on their way from a registry to our store and back. Promises that a name appears only when everything it
- * names is here, hashed and on the disk; that what arrived before an interruption is not fetched again; and that
- * every byte from outside is bounded and every address checked. Knows no protocol of ours: a dialect turns progress
- * into its own objects. Imported by dialects and commands.
+ * Pulls models from registries and pushes them. Guarantees that a name appears only when everything it references is
+ * downloaded, hashed and synced to disk; that an interrupted download resumes; and that all input is bounded and every
+ * address checked. Independent of our wire protocols: a dialect turns progress into its own objects.
+ * Imported by dialects and commands.
  */
 import type { Digest } from "../store/digest.ts";
 
-export type TransferWish = {
+export type TransferRequest = {
   readonly name: string;
-  /** Plain http is meant; only hosts that the settings name as private may be spoken to so. */
+  /** Use plain http; only hosts that the settings list as private allow it. */
   readonly isInsecure: boolean;
-  /** Fires when this listener leaves; the work ends with the last one. */
+  /** Aborted when this client disconnects; the transfer stops with its last client. */
   readonly signal: AbortSignal;
 };
 
-/** In the order in which they come; after the last one the model is here, or there. */
+/** Steps in the order in which they occur; the transfer is complete once the iteration ends. */
 export type TransferProgress =
   | { readonly step: "reading-manifest" }
   | {
-      readonly step: "moving-layer";
+      readonly step: "transferring-layer";
       readonly digest: Digest;
       readonly totalBytes: number;
       /** Absent before the first byte. */
@@ -27,10 +27,10 @@ export type TransferProgress =
     }
   | { readonly step: "verifying" }
   | { readonly step: "writing-manifest" }
-  | { readonly step: "removing-unused" };
+  | { readonly step: "removing-unused-blobs" };
 
 export type Transfers = {
-  /** Throws what keeps the model from being here. */
-  pull(wish: TransferWish): AsyncIterable<TransferProgress>;
-  push(wish: TransferWish): AsyncIterable<TransferProgress>;
+  /** Throws when the model cannot be pulled. */
+  pull(request: TransferRequest): AsyncIterable<TransferProgress>;
+  push(request: TransferRequest): AsyncIterable<TransferProgress>;
 };

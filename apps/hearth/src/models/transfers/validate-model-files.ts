@@ -5,8 +5,8 @@ import { requireBlob } from "../store/blob-store.ts";
 import { type Layer, layersOf } from "../store/manifest.ts";
 import type { ModelStores } from "../store/model-store.ts";
 
-/** Every GGUF file of a model through the gate, before any name leads to it; the answer is the model's header. */
-export async function passGate(stores: ModelStores, layers: readonly Layer[]): Promise<ModelFile> {
+/** Validates every GGUF file of a model before a name refers to it; returns the model's header. */
+export async function validateModelFiles(stores: ModelStores, layers: readonly Layer[]): Promise<ModelFile> {
   const manifest = { config: null, layers };
   const header = await inspectWeights(stores, layersOf(manifest, "model"));
   for (const layer of layersOf(manifest, "projector", "adapter")) {

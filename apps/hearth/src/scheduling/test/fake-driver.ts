@@ -1,36 +1,36 @@
 import type { EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
-import { createScriptedEngine, greedySampling, type ScriptedEngine } from "@hearth-and-keep/engine/testing";
+import { createFakeEngine, type FakeEngine, greedySampling } from "@hearth-and-keep/engine/testing";
 import { FailureError } from "@hearth-and-keep/failures";
 
-type ScriptedLoad = {
+type FakeLoad = {
   readonly plan: LoadPlan;
   readonly signal: AbortSignal;
-  /** Lets a held load end well. */
+  /** Completes a held load. */
   finish(): void;
   fail(failure: EngineFailure): void;
-  /** There once the load has ended well. */
-  engine: ScriptedEngine | undefined;
+  /** Defined once the load has completed. */
+  engine: FakeEngine | undefined;
   isUnloaded: boolean;
 };
 
-export type ScriptedDriver = {
+export type FakeDriver = {
   readonly driver: EngineDriver;
-  /** Every load so far, in the order they began. */
-  readonly loads: readonly ScriptedLoad[];
-  /** Loaded and not unloaded. */
+  /** All loads so far, in order of their start. */
+  readonly loads: readonly FakeLoad[];
+  /** How many engines are loaded. */
   running(): number;
 };
 
-/** Loads at once, or when told to, an engine whose requests bring it down. */
-export function createScriptedDriver({ isHeld = false } = {}): ScriptedDriver {
-  const loads: ScriptedLoad[] = [];
+/** Loads immediately, or on `finish` if held, engines that crash on their first request. */
+export function createFakeDriver({ isHeld = false } = {}): FakeDriver {
+  const loads: FakeLoad[] = [];
   return {
     loads,
     running: () => loads.filter(({ engine, isUnloaded }) => engine !== undefined && !isUnloaded).length,
     driver: {
       async load(plan, { signal }) {
         const { promise, resolve, reject } = Promise.withResolvers<void>();
-        const load: ScriptedLoad = {
+        const load: FakeLoad = {
           plan,
           signal,
           finish: resolve,
@@ -39,17 +39,17 @@ export function createScriptedDriver({ isHeld = false } = {}): ScriptedDriver {
           isUnloaded: false,
         };
         loads.push(load);
-        const callOff = (): void => reject(signal.reason);
-        signal.addEventListener("abort", callOff);
+        const cancel = (): void => reject(signal.reason);
+        signal.addEventListener("abort", cancel);
         if (!isHeld) resolve();
         await promise;
-        signal.removeEventListener("abort", callOff);
+        signal.removeEventListener("abort", cancel);
         const { contextTokens, sequences } = plan;
-        const engine = createScriptedEngine(() => [{ do: "die", failure: death }], {
+        const engine = createFakeEngine(() => [{ do: "crash", failure: crash }], {
           contextTokens,
           sequences,
         });
-        void engine.ended.then(() => (load.isUnloaded = true));
+        void engine.closed.then(() => (load.isUnloaded = true));
         load.engine = engine;
         return engine;
       },
@@ -57,14 +57,14 @@ export function createScriptedDriver({ isHeld = false } = {}): ScriptedDriver {
   };
 }
 
-export const death: EngineFailure = { kind: "engine-died", exitCode: null, signal: "SIGKILL" };
+export const crash: EngineFailure = { kind: "engine-crashed", exitCode: null, signal: "SIGKILL" };
 
-/** Brings an engine down as a crash would. */
-export async function kill(engine: ScriptedEngine | undefined): Promise<void> {
-  if (engine === undefined) throw new Error("Cannot kill: the engine is not loaded");
+/** Makes an engine crash. */
+export async function crashEngine(engine: FakeEngine | undefined): Promise<void> {
+  if (engine === undefined) throw new Error("Cannot crash the engine: it is not loaded");
   const input = { type: "raw", prompt: "" } as const;
-  const request = { input, sampling: greedySampling, mostTokens: 1, cachePartition: "" };
+  const request = { input, sampling: greedySampling, maxTokens: 1, cachePartition: "" };
   const events = engine.generate(request, new AbortController().signal)[Symbol.asyncIterator]();
   await events.next().catch(() => undefined);
-  await engine.ended;
+  await engine.closed;
 }

@@ -1,46 +1,48 @@
 /**
  * @module
- * For tests of scheduling: a scheduler over a driver that loads when told, and models whose memory is easily counted.
- * The engines are the scripted ones behind the same port.
+ * For scheduler tests: a scheduler over a fake driver, and models with round memory sizes.
  * Imported by the tests of `scheduling/` only.
  */
 import type { SchedulingEvent } from "../events.ts";
 import type { SchedulingLimits } from "../limits.ts";
-import type { Lease, ModelWish } from "../load-request.ts";
+import type { Lease, LoadRequest } from "../load-request.ts";
 import { createScheduler, type Scheduler } from "../scheduler.ts";
-import { createScriptedDriver, type ScriptedDriver } from "./fake-driver.ts";
+import { createFakeDriver, type FakeDriver } from "./fake-driver.ts";
 
 export const never: AbortSignal = new AbortController().signal;
 
-export type Stage = ScriptedDriver & {
+export type SchedulerFixture = FakeDriver & {
   readonly scheduler: Scheduler;
   readonly events: readonly SchedulingEvent[];
-  lend(key: string, changes?: Partial<ModelWish>, signal?: AbortSignal): Promise<Lease>;
-  /** The reasons of unloads so far, as "key reason". */
+  acquire(key: string, changes?: Partial<LoadRequest>, signal?: AbortSignal): Promise<Lease>;
+  /** All unloads so far, as "key reason". */
   unloads(): readonly string[];
 };
 
-/** With limits unlike the defaults: 100 tokens of context, two sequences, room for everything. */
-export function setStage(limits: Partial<SchedulingLimits> = {}, { isHeld = false } = {}): Stage {
-  const scripted = createScriptedDriver({ isHeld });
+/** With its own limits: 100 tokens of context, two sequences, and memory for everything. */
+export function createFixture(
+  limits: Partial<SchedulingLimits> = {},
+  { isHeld = false } = {},
+): SchedulerFixture {
+  const fake = createFakeDriver({ isHeld });
   const events: SchedulingEvent[] = [];
   const scheduler = createScheduler({
-    driver: scripted.driver,
+    driver: fake.driver,
     limits: { memoryBudgetBytes: 1_000_000, contextTokens: 100, sequences: 2, ...limits },
     onEvent: (event) => events.push(event),
   });
   return {
-    ...scripted,
+    ...fake,
     scheduler,
     events,
-    lend: (key, changes = {}, signal = never) => scheduler.lend(wishFor(key, changes), signal),
+    acquire: (key, changes = {}, signal = never) => scheduler.acquire(loadRequest(key, changes), signal),
     unloads: () =>
       events.flatMap((event) => (event.type === "model-unloaded" ? `${event.key} ${event.reason}` : [])),
   };
 }
 
-/** A model of 1,000 bytes whose context takes four bytes a token: 1,400 bytes at 100 tokens, 1,800 with two sequences. */
-export function wishFor(key: string, changes: Partial<ModelWish> = {}): ModelWish {
+/** A model of 1,000 bytes with four bytes of context per token: 1,400 bytes at 100 tokens, 1,800 with two sequences. */
+export function loadRequest(key: string, changes: Partial<LoadRequest> = {}): LoadRequest {
   return {
     key,
     modelPath: `${key}.gguf`,
@@ -51,11 +53,11 @@ export function wishFor(key: string, changes: Partial<ModelWish> = {}): ModelWis
   };
 }
 
-export function giveBack(lease: Lease): void {
+export function release(lease: Lease): void {
   lease[Symbol.dispose]();
 }
 
-/** Whether a promise is settled, after everything that can happen now has happened. */
+/** Whether a promise is settled after all pending microtasks. */
 export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let isDone = false;
   void promise.then(() => (isDone = true)).catch(() => (isDone = true));
@@ -63,7 +65,7 @@ export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return isDone;
 }
 
-/** Lets every promise that can go on go on; the timers may be fake. */
+/** Runs pending microtasks; works with fake timers too. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 30; turn += 1) await Promise.resolve();
 }

@@ -1,29 +1,29 @@
-import { Failed, Link } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Link } from "@hearth-and-keep/page-design";
 import type { Account, Session } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
-import { Dialog, DialogEnding } from "../../design/dialog.tsx";
+import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { forgetFirstSteps } from "../welcome/first-visit.ts";
+import { requiresFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { clearFirstStepsOffered } from "../welcome/first-visit.ts";
 
 export type DeleteAccountProps = { readonly session: Session; readonly account: Account };
 
 export function DeleteAccount({ session, account }: DeleteAccountProps) {
-  const [isAsking, setAsking] = useState(false);
+  const [isOpen, setIsOpen] = useState(false);
   return (
-    <section className="card" aria-labelledby="ending">
-      <div className="account-head">
+    <section className="card" aria-labelledby="delete-account">
+      <div className="section-header">
         <div>
-          <h2 id="ending">Delete this account</h2>
-          <p className="quiet small">With everything in it, for good.</p>
+          <h2 id="delete-account">Delete account</h2>
+          <p className="muted small">Permanently deletes the account and everything in it.</p>
         </div>
-        <button type="button" className="button" onClick={() => setAsking(true)}>
+        <button type="button" className="button" onClick={() => setIsOpen(true)}>
           Delete account…
         </button>
       </div>
-      {isAsking && <DeleteDialog {...{ session, account }} onClose={() => setAsking(false)} />}
+      {isOpen && <DeleteDialog {...{ session, account }} onClose={() => setIsOpen(false)} />}
     </section>
   );
 }
@@ -32,27 +32,27 @@ type DeleteDialogProps = DeleteAccountProps & { readonly onClose: () => void };
 
 function DeleteDialog({ session, account, onClose }: DeleteDialogProps) {
   const [typed, setTyped] = useState("");
-  const [mistake, setMistake] = useState<string>();
-  const { isBusy, problem, run } = useDoing();
-  const isStale = needsFreshSignIn(problem);
+  const [fieldError, setFieldError] = useState<string>();
+  const { isBusy, error, run } = useMutation();
+  const needsSignIn = requiresFreshSignIn(error);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const isSame = typed === account.display_name;
-    setMistake(isSame ? undefined : `Type ${account.display_name} to go on`);
-    if (!isSame) return;
+    const isMatch = typed === account.display_name;
+    setFieldError(isMatch ? undefined : `Enter ${account.display_name} exactly as shown`);
+    if (!isMatch) return;
     void run(async () => {
-      await ask("/api/account", { method: "DELETE", body: { confirm: typed } });
-      forgetFirstSteps();
+      await request("/api/account", { method: "DELETE", body: { confirm: typed } });
+      clearFirstStepsOffered();
       window.location.assign("/sign-in");
     });
   };
   return (
     <Dialog title="Delete this account?" onClose={onClose}>
-      <p>This ends at once and cannot be undone, not by us either:</p>
-      <WhatEnds account={account} />
-      <p className="quiet">
-        Want to take your secrets along? <Link to="/secrets">Export them first</Link>. Who signs in again
-        later begins a new, empty account.
+      <p>This takes effect immediately and cannot be undone. It deletes:</p>
+      <DeletionSummary account={account} />
+      <p className="muted">
+        To keep your secrets, <Link to="/secrets">export them first</Link>. Signing in again creates a new,
+        empty account.
       </p>
       <form className="stack" noValidate onSubmit={submit}>
         <TextField
@@ -61,41 +61,42 @@ function DeleteDialog({ session, account, onClose }: DeleteDialogProps) {
           spellCheck={false}
           maxLength={200}
           value={typed}
-          mistake={mistake}
+          error={fieldError}
           onChange={(event) => setTyped(event.currentTarget.value)}
         />
-        {problem !== undefined && !isStale && <Failed text={problem.message} />}
-        <DialogEnding>
-          <button type="submit" className="button bad" disabled={isBusy || isStale}>
+        {error !== undefined && !needsSignIn && <ErrorNotice text={error.message} />}
+        <DialogActions>
+          <button type="submit" className="button danger" disabled={isBusy || needsSignIn}>
             {isBusy ? "Deleting…" : "Delete account"}
           </button>
-        </DialogEnding>
+        </DialogActions>
       </form>
-      {isStale && <SignInAgain session={session} purpose="delete this account" returnTo="/account" />}
+      {needsSignIn && <SignInAgain session={session} purpose="delete this account" returnTo="/account" />}
     </Dialog>
   );
 }
 
-function WhatEnds({ account: { holds, identities } }: { readonly account: Account }) {
+function DeletionSummary({ account: { holds, identities } }: { readonly account: Account }) {
   return (
-    <ul className="points">
+    <ul className="bullets">
       <li>
-        <strong>{say(holds.vaults, "vault")}</strong> with <strong>{say(holds.secrets, "secret")}</strong>,
-        all their versions, and what was deleted in the last 30 days
+        <strong>{formatCount(holds.vaults, "vault")}</strong> with{" "}
+        <strong>{formatCount(holds.secrets, "secret")}</strong>, all versions, and everything in Recently
+        deleted
       </li>
       <li>
-        <strong>{say(holds.tokens, "token")}</strong>
+        <strong>{formatCount(holds.tokens, "token")}</strong>
         {holds.tokens > 0 && `: programs that use ${holds.tokens === 1 ? "it" : "them"} stop working`}
       </li>
       <li>
-        <strong>{say(identities.length, "way")} to sign in</strong>, and every session
+        <strong>{formatCount(identities.length, "sign-in method")}</strong> and all sessions
       </li>
-      <li>What the audit logs say; only that the account was deleted, and when, stays</li>
+      <li>The content of the audit logs; Keep retains only when the account was deleted</li>
     </ul>
   );
 }
 
-function say(count: number, thing: string): string {
-  const many = count === 0 ? "No" : count.toLocaleString("en");
-  return `${many} ${thing}${count === 1 ? "" : "s"}`;
+function formatCount(count: number, noun: string): string {
+  const number = count === 0 ? "No" : count.toLocaleString("en");
+  return `${number} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,35 +1,35 @@
-import { go, useAddress } from "@hearth-and-keep/page-design";
+import { navigate, useLocation } from "@hearth-and-keep/page-design";
 import type { Account, Session } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { ExactMoment } from "../../design/exact-moment.tsx";
+import { Timestamp } from "../../design/timestamp.tsx";
 import { LinkProvider } from "./link-provider.tsx";
-import { type Identity, nameThere, ProviderMark, providerName } from "./providers.tsx";
+import { type Identity, identityName, ProviderIcon, providerName } from "./providers.tsx";
 import { UnlinkIdentity } from "./unlink-identity.tsx";
 
 export type IdentitiesProps = { readonly session: Session; readonly account: Account };
 
 export function Identities({ session, account }: IdentitiesProps) {
-  const { query } = useAddress();
-  const [unlinked, setUnlinked] = useState<Identity>();
+  const { query } = useLocation();
+  const [unlinking, setUnlinking] = useState<Identity>();
   const { identities } = account;
-  const missing = session.providers.filter(
+  const unlinkedProviders = session.providers.filter(
     ({ kind }) => !identities.some(({ provider }) => provider === kind),
   );
-  const linking = missing.find(({ kind }) => kind === query.get("link"));
+  const linking = unlinkedProviders.find(({ kind }) => kind === query.get("link"));
   return (
     <section className="card" aria-labelledby="identities">
-      <div className="account-head">
+      <div className="section-header">
         <div>
-          <h2 id="identities">Ways to sign in</h2>
-          <p className="quiet small">Each of them opens this account and everything in it.</p>
+          <h2 id="identities">Sign-in methods</h2>
+          <p className="muted small">Each of these gives full access to this account.</p>
         </div>
         <div className="row">
-          {missing.map(({ kind, name }) => (
+          {unlinkedProviders.map(({ kind, name }) => (
             <button
               key={kind}
               type="button"
               className="button"
-              onClick={() => go(`/account?link=${kind}`, { replaces: true })}
+              onClick={() => navigate(`/account?link=${kind}`, { replace: true })}
             >
               Link {name}
             </button>
@@ -43,13 +43,13 @@ export function Identities({ session, account }: IdentitiesProps) {
             name={providerName(session, identity.provider)}
             identity={identity}
             isOnly={identities.length === 1}
-            onUnlink={() => setUnlinked(identity)}
+            onUnlink={() => setUnlinking(identity)}
           />
         ))}
       </ul>
       {linking !== undefined && <LinkProvider session={session} provider={linking} />}
-      {unlinked !== undefined && (
-        <UnlinkIdentity session={session} identity={unlinked} onClose={() => setUnlinked(undefined)} />
+      {unlinking !== undefined && (
+        <UnlinkIdentity session={session} identity={unlinking} onClose={() => setUnlinking(undefined)} />
       )}
     </section>
   );
@@ -66,22 +66,21 @@ function IdentityRow({ name, identity, isOnly, onUnlink }: IdentityRowProps) {
   const email = identity.login === null ? null : identity.email;
   return (
     <li>
-      <ProviderMark kind={identity.provider} />
-      <div className="account-row-words">
+      <ProviderIcon kind={identity.provider} />
+      <div className="account-row-text">
         <div className="row">
-          <strong className="breaks">{name}</strong>
-          {identity.is_current && <span className="badge good">Signed in with this</span>}
+          <strong className="break-words">{name}</strong>
+          {identity.is_current && <span className="badge success">This session</span>}
         </div>
-        <span className="breaks">
-          {nameThere(identity)}
-          {email !== null && <span className="quiet"> · {email}</span>}
+        <span className="break-words">
+          {identityName(identity)}
+          {email !== null && <span className="muted"> · {email}</span>}
         </span>
-        <span className="quiet small">
-          Linked <ExactMoment at={identity.created_at} />, last used{" "}
-          <ExactMoment at={identity.last_sign_in_at} />
+        <span className="muted small">
+          Linked <Timestamp at={identity.created_at} />, last used <Timestamp at={identity.last_sign_in_at} />
         </span>
         {isOnly && (
-          <span className="quiet small">The only way in: link another before you take it away.</span>
+          <span className="muted small">Your only sign-in method. To unlink it, link another first.</span>
         )}
       </div>
       {!isOnly && (

@@ -1,44 +1,40 @@
-import { Failed, go } from "@hearth-and-keep/page-design";
+import { ErrorNotice, navigate } from "@hearth-and-keep/page-design";
 import type { Session } from "@hearth-and-keep/vault-contract";
 import { useRef, useState } from "react";
-import { Dialog, DialogEnding } from "../../design/dialog.tsx";
+import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
 
 export type LinkProviderProps = {
   readonly session: Session;
   readonly provider: Session["providers"][number];
 };
 
-/** A form is sent at once, so the sign-in has to be fresh for a moment longer. */
-const sparedSeconds = 5;
+/** The sign-in must stay fresh until the form post arrives. */
+const marginSeconds = 5;
 
-/** What linking means, and the way to the provider, which asks anew who one is there. */
+/** Explains linking, then posts the browser to the provider. */
 export function LinkProvider({ session, provider: { kind, name } }: LinkProviderProps) {
   const form = useRef<HTMLFormElement>(null);
-  const [isStale, setStale] = useState(false);
-  const { isBusy, problem, run } = useDoing();
-  const leave = (): void =>
+  const [needsSignIn, setNeedsSignIn] = useState(false);
+  const { isBusy, error, run } = useMutation();
+  const proceed = (): void =>
     void run(async () => {
-      const { body } = await ask<Session>("/api/session");
-      if (body.fresh_seconds > sparedSeconds) form.current?.submit();
-      else setStale(true);
+      const { body } = await request<Session>("/api/session");
+      if (body.fresh_seconds > marginSeconds) form.current?.submit();
+      else setNeedsSignIn(true);
     });
   return (
-    <Dialog title={`Link ${name}`} onClose={() => go("/account", { replaces: true })}>
-      <ul className="points">
-        <li>
-          You choose at {name} which identity it is. From then on it opens this account, vaults and all.
-        </li>
-        <li>Link only what is yours alone: whoever can sign in there can sign in here.</li>
-        <li>
-          An identity that has an account of its own in Keep is refused: two accounts are never made one.
-        </li>
+    <Dialog title={`Link ${name}`} onClose={() => navigate("/account", { replace: true })}>
+      <ul className="bullets">
+        <li>You choose the identity at {name}. It can then sign in to this account.</li>
+        <li>Link only identities that nobody else can sign in with.</li>
+        <li>Identities that already have a Keep account cannot be linked. Accounts are never merged.</li>
         <li>You can unlink it at any time.</li>
       </ul>
-      {problem !== undefined && <Failed text={problem.message} />}
-      {isStale && (
+      {error !== undefined && <ErrorNotice text={error.message} />}
+      {needsSignIn && (
         <SignInAgain session={session} purpose={`link ${name}`} returnTo={`/account?link=${kind}`} />
       )}
       <form
@@ -46,13 +42,13 @@ export function LinkProvider({ session, provider: { kind, name } }: LinkProvider
         method="post"
         action={`/auth/link/${kind}?return_to=${encodeURIComponent(`/account?linked=${kind}`)}`}
       />
-      <DialogEnding>
-        {!isStale && (
-          <button type="button" className="button main" disabled={isBusy} onClick={leave}>
-            Continue at {name}
+      <DialogActions>
+        {!needsSignIn && (
+          <button type="button" className="button primary" disabled={isBusy} onClick={proceed}>
+            Continue to {name}
           </button>
         )}
-      </DialogEnding>
+      </DialogActions>
     </Dialog>
   );
 }

@@ -4,17 +4,17 @@ import { CodeHostingIcon, GeneralProviderIcon } from "../../design/icons.tsx";
 export type Identity = Account["identities"][number];
 export type ProviderKind = Identity["provider"];
 
-/** As people know it; one that is not set up any more has no name of its own. */
+/** The configured name, or a generic one for a provider that is no longer configured. */
 export function providerName({ providers }: Session, kind: ProviderKind): string {
-  const words = { "code-hosting": "Code hosting", general: "General provider" } as const;
-  return providers.find((provider) => provider.kind === kind)?.name ?? words[kind];
+  const fallback = { "code-hosting": "Code hosting", general: "General provider" } as const;
+  return providers.find((provider) => provider.kind === kind)?.name ?? fallback[kind];
 }
 
-export function ProviderMark({ kind }: { readonly kind: ProviderKind }) {
+export function ProviderIcon({ kind }: { readonly kind: ProviderKind }) {
   return kind === "code-hosting" ? <CodeHostingIcon /> : <GeneralProviderIcon />;
 }
 
-/** Who somebody is there, in the words of the provider. */
-export function nameThere({ login, email }: Pick<Identity, "login" | "email">): string {
-  return login ?? email ?? "No name is known";
+/** The login or email address at the provider. */
+export function identityName({ login, email }: Pick<Identity, "login" | "email">): string {
+  return login ?? email ?? "Unnamed";
 }

@@ -1,79 +1,84 @@
 import type { Session, SessionList } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { Confirm } from "../../design/confirm.tsx";
-import { ExactMoment } from "../../design/exact-moment.tsx";
+import { ConfirmDialog } from "../../design/confirm-dialog.tsx";
 import { BrowserIcon } from "../../design/icons.tsx";
+import { Timestamp } from "../../design/timestamp.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { signOut } from "../../shell/session.ts";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { changed } from "../../vault-api/use-query.ts";
-import { sayBrowser } from "./browser-words.ts";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { invalidate } from "../../vault-api/use-query.ts";
+import { describeBrowser } from "./describe-browser.ts";
 import { type Identity, providerName } from "./providers.tsx";
 
-type Listed = SessionList["items"][number];
+type ListedSession = SessionList["items"][number];
 
 export type SessionsProps = {
   readonly session: Session;
-  readonly sessions: readonly Listed[];
+  readonly sessions: readonly ListedSession[];
   readonly identities: readonly Identity[];
 };
 
 export function Sessions({ session, sessions, identities }: SessionsProps) {
-  const [asked, setAsked] = useState<Listed | "others">();
+  const [target, setTarget] = useState<ListedSession | "others">();
   const others = sessions.filter(({ is_current }) => !is_current);
   const current = sessions.filter(({ is_current }) => is_current);
-  const wayOf = ({ identity_id }: Listed): string | undefined => {
+  const providerOf = ({ identity_id }: ListedSession): string | undefined => {
     const identity = identities.find(({ id }) => id === identity_id);
     return identity === undefined ? undefined : providerName(session, identity.provider);
   };
   return (
     <section className="card" aria-labelledby="sessions">
-      <div className="account-head">
+      <div className="section-header">
         <div>
-          <h2 id="sessions">Where you are signed in</h2>
-          <p className="quiet small">End what you do not recognise.</p>
+          <h2 id="sessions">Active sessions</h2>
+          <p className="muted small">Sign out any session you don't recognize.</p>
         </div>
         {others.length > 0 && (
-          <button type="button" className="button" onClick={() => setAsked("others")}>
-            End all others
+          <button type="button" className="button" onClick={() => setTarget("others")}>
+            Sign out all others
           </button>
         )}
       </div>
       <ul className="account-rows" aria-labelledby="sessions">
         {[...current, ...others].map((listed) => (
-          <SessionRow key={listed.id} listed={listed} way={wayOf(listed)} onEnd={() => setAsked(listed)} />
+          <SessionRow
+            key={listed.id}
+            listed={listed}
+            provider={providerOf(listed)}
+            onSignOut={() => setTarget(listed)}
+          />
         ))}
       </ul>
-      {asked !== undefined && (
-        <EndSessions asked={asked} count={others.length} onClose={() => setAsked(undefined)} />
+      {target !== undefined && (
+        <SignOutDialog target={target} count={others.length} onClose={() => setTarget(undefined)} />
       )}
     </section>
   );
 }
 
 type SessionRowProps = {
-  readonly listed: Listed;
-  readonly way: string | undefined;
-  readonly onEnd: () => void;
+  readonly listed: ListedSession;
+  readonly provider: string | undefined;
+  readonly onSignOut: () => void;
 };
 
-function SessionRow({ listed, way, onEnd }: SessionRowProps) {
-  const browser = sayBrowser(listed.user_agent);
+function SessionRow({ listed, provider, onSignOut }: SessionRowProps) {
+  const browser = describeBrowser(listed.user_agent);
   return (
     <li>
       <BrowserIcon />
-      <div className="account-row-words">
+      <div className="account-row-text">
         <div className="row">
           <strong>{browser}</strong>
-          {listed.is_current && <span className="badge good">This one</span>}
+          {listed.is_current && <span className="badge success">This session</span>}
         </div>
-        <span className="breaks">
-          From <span className="fixed">{listed.address}</span>
-          {way !== undefined && ` with ${way}`}
+        <span className="break-words">
+          <span className="mono">{listed.address}</span>
+          {provider !== undefined && ` · ${provider}`}
         </span>
-        <span className="quiet small">
-          Signed in <ExactMoment at={listed.created_at} />, last seen <ExactMoment at={listed.last_seen_at} />
+        <span className="muted small">
+          Signed in <Timestamp at={listed.created_at} />, last active <Timestamp at={listed.last_seen_at} />
         </span>
       </div>
       {listed.is_current ? (
@@ -84,44 +89,44 @@ function SessionRow({ listed, way, onEnd }: SessionRowProps) {
         <button
           type="button"
           className="button"
-          aria-label={`End ${browser} from ${listed.address}`}
-          onClick={onEnd}
+          aria-label={`Sign out ${browser} at ${listed.address}`}
+          onClick={onSignOut}
         >
-          End
+          Sign out
         </button>
       )}
     </li>
   );
 }
 
-type EndSessionsProps = {
-  readonly asked: Listed | "others";
+type SignOutDialogProps = {
+  readonly target: ListedSession | "others";
   readonly count: number;
   readonly onClose: () => void;
 };
 
-function EndSessions({ asked, count, onClose }: EndSessionsProps) {
-  const { tell } = useToasts();
-  const doing = useDoing();
-  const isAll = asked === "others";
-  const end = (): void =>
-    void doing.run(async () => {
-      await ask(`/api/account/sessions${isAll ? "" : `/${asked.id}`}`, { method: "DELETE" });
-      changed("/api/account/sessions");
+function SignOutDialog({ target, count, onClose }: SignOutDialogProps) {
+  const { showToast } = useToasts();
+  const mutation = useMutation();
+  const isAll = target === "others";
+  const signOutTarget = (): void =>
+    void mutation.run(async () => {
+      await request(`/api/account/sessions${isAll ? "" : `/${target.id}`}`, { method: "DELETE" });
+      invalidate("/api/account/sessions");
       onClose();
-      tell(isAll ? "Every other session has ended" : "The session has ended");
+      showToast(isAll ? "All other sessions signed out" : "Session signed out");
     });
   return (
-    <Confirm
-      title={isAll ? "End all other sessions?" : `End the session of ${sayBrowser(asked.user_agent)}?`}
-      action={isAll ? "End all others" : "End"}
-      doing={doing}
-      onConfirm={end}
+    <ConfirmDialog
+      title={isAll ? "Sign out all other sessions?" : `Sign out ${describeBrowser(target.user_agent)}?`}
+      action={isAll ? "Sign out all others" : "Sign out"}
+      mutation={mutation}
+      onConfirm={signOutTarget}
       onClose={onClose}
     >
       {isAll
-        ? `${count === 1 ? "One browser is" : `${count} browsers are`} signed out at once. Tokens of programs go on working.`
-        : `The browser at ${asked.address} is signed out at once. Tokens of programs go on working.`}
-    </Confirm>
+        ? `${count === 1 ? "One browser is" : `${count} browsers are`} signed out immediately. Tokens keep working.`
+        : `The browser at ${target.address} is signed out immediately. Tokens keep working.`}
+    </ConfirmDialog>
   );
 }

@@ -1,11 +1,11 @@
 import type { Session } from "@hearth-and-keep/vault-contract";
-import { Confirm } from "../../design/confirm.tsx";
+import { ConfirmDialog } from "../../design/confirm-dialog.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { changed } from "../../vault-api/use-query.ts";
-import { type Identity, nameThere, providerName } from "./providers.tsx";
+import { requiresFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { invalidate } from "../../vault-api/use-query.ts";
+import { type Identity, identityName, providerName } from "./providers.tsx";
 
 export type UnlinkIdentityProps = {
   readonly session: Session;
@@ -14,34 +14,34 @@ export type UnlinkIdentityProps = {
 };
 
 export function UnlinkIdentity({ session, identity, onClose }: UnlinkIdentityProps) {
-  const { tell } = useToasts();
-  const { isBusy, problem, run } = useDoing();
+  const { showToast } = useToasts();
+  const { isBusy, error, run } = useMutation();
   const name = providerName(session, identity.provider);
-  const isStale = needsFreshSignIn(problem);
+  const needsSignIn = requiresFreshSignIn(error);
   const unlink = (): void =>
     void run(async () => {
-      await ask(`/api/account/identities/${identity.id}`, { method: "DELETE" });
+      await request(`/api/account/identities/${identity.id}`, { method: "DELETE" });
       onClose();
-      tell(`${name} is unlinked`);
-      // Whoever came in by it is asked to sign in by these answers.
-      changed("/api/account");
+      showToast(`${name} unlinked`);
+      // Unlinking the current identity ends this session: reloading then leads to the sign-in page.
+      invalidate("/api/account");
     });
   return (
-    <Confirm
+    <ConfirmDialog
       title={`Unlink ${name}?`}
       action="Unlink"
-      doing={{ isBusy, problem: isStale ? undefined : problem }}
+      mutation={{ isBusy, error: needsSignIn ? undefined : error }}
       onConfirm={unlink}
       onClose={onClose}
     >
       <div className="stack">
         <p>
-          Nobody signs in here as {nameThere(identity)} any more, and sessions that came in by it end at once.
-          {identity.is_current && " You came in by it: this session ends too."} Vaults and tokens stay as they
-          are, and you can link it again.
+          {identityName(identity)} can no longer sign in to this account, and its sessions end immediately
+          {identity.is_current ? ", including this one" : ""}. Vaults and tokens are not affected. You can
+          link it again later.
         </p>
-        {isStale && <SignInAgain session={session} purpose={`unlink ${name}`} returnTo="/account" />}
+        {needsSignIn && <SignInAgain session={session} purpose={`unlink ${name}`} returnTo="/account" />}
       </div>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

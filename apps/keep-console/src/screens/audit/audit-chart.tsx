@@ -1,11 +1,11 @@
 import { Loading } from "@hearth-and-keep/page-design";
 import type { DailyCounts } from "@hearth-and-keep/vault-contract";
-import { useAnswer } from "../../vault-api/use-query.ts";
+import { useQuery } from "../../vault-api/use-query.ts";
 import { logPath } from "./audit-log.ts";
-import type { LogPlace } from "./audit-record.ts";
+import type { LogId } from "./audit-record.ts";
 
 const days = 30;
-const dayName = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
+const dayFormat = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
 
 type Day = DailyCounts["items"][number];
 type Series = {
@@ -14,44 +14,44 @@ type Series = {
   readonly counts: readonly number[];
 };
 
-/** Reads are in a vault's log and denials in the account's, whichever vault they were about. */
-export function AuditChart({ place }: { readonly place: LogPlace }) {
-  const own = useAnswer<DailyCounts>(`${logPath(place)}/daily?days=${days}`);
-  const account = useAnswer<DailyCounts>(`${logPath("account")}/daily?days=${days}`);
+/** Reads come from the selected log; denials are always in the account log, whichever vault they concern. */
+export function AuditChart({ logId }: { readonly logId: LogId }) {
+  const own = useQuery<DailyCounts>(`${logPath(logId)}/daily?days=${days}`);
+  const account = useQuery<DailyCounts>(`${logPath("account")}/daily?days=${days}`);
   if (own.state === "loading" || account.state === "loading")
-    return <Loading lines={3} label="Loading the chart" />;
-  // The list below says what is wrong.
+    return <Loading lines={3} label="Loading charts" />;
+  // The list below shows the error.
   if (own.state === "failed" || account.state === "failed") return null;
   const first: Series =
-    place === "account"
-      ? { title: "Sign-ins", kind: "reads", counts: countsOf(own.body, "signed_in") }
-      : { title: "Values read in this vault", kind: "reads", counts: countsOf(own.body, "read") };
+    logId === "account"
+      ? { title: "Sign-ins", kind: "reads", counts: dailyCounts(own.body, "signed_in") }
+      : { title: "Values read in this vault", kind: "reads", counts: dailyCounts(own.body, "read") };
   const second: Series = {
-    title: place === "account" ? "Denied requests" : "Denied requests, whole account",
+    title: logId === "account" ? "Denied requests" : "Denied requests, all vaults",
     kind: "denials",
-    counts: countsOf(account.body, "denied"),
+    counts: dailyCounts(account.body, "denied"),
   };
-  const names = own.body.items.map(({ day }) => dayName.format(new Date(`${day}T00:00:00Z`)));
+  const dayLabels = own.body.items.map(({ day }) => dayFormat.format(new Date(`${day}T00:00:00Z`)));
   return (
-    <section className="charts" aria-label={`The last ${days} days`}>
-      <Bars series={first} names={names} />
-      <Bars series={second} names={names} />
-      <Numbers series={[first, second]} names={names} />
+    <section className="charts" aria-label={`Last ${days} days`}>
+      <BarChart series={first} dayLabels={dayLabels} />
+      <BarChart series={second} dayLabels={dayLabels} />
+      <ChartTable series={[first, second]} dayLabels={dayLabels} />
     </section>
   );
 }
 
-function countsOf({ items }: DailyCounts, name: Exclude<keyof Day, "day">): readonly number[] {
+function dailyCounts({ items }: DailyCounts, name: Exclude<keyof Day, "day">): readonly number[] {
   return items.map((day) => day[name]);
 }
 
 const height = 56;
-const step = 10;
+const barWidth = 10;
 
-type BarsProps = { readonly series: Series; readonly names: readonly string[] };
+type BarChartProps = { readonly series: Series; readonly dayLabels: readonly string[] };
 
-function Bars({ series: { title, kind, counts }, names }: BarsProps) {
-  const highest = Math.max(1, ...counts);
+function BarChart({ series: { title, kind, counts }, dayLabels }: BarChartProps) {
+  const max = Math.max(1, ...counts);
   const sum = counts.reduce((total, count) => total + count, 0);
   return (
     <figure className="card chart">
@@ -60,48 +60,48 @@ function Bars({ series: { title, kind, counts }, names }: BarsProps) {
         <strong>{sum.toLocaleString("en")}</strong>
       </figcaption>
       <svg
-        viewBox={`0 0 ${counts.length * step} ${height}`}
+        viewBox={`0 0 ${counts.length * barWidth} ${height}`}
         preserveAspectRatio="none"
         className={kind}
         aria-hidden="true"
       >
         {counts.map((count, day) => {
-          const tall = count === 0 ? 1 : Math.max(3, (count / highest) * height);
+          const barHeight = count === 0 ? 1 : Math.max(3, (count / max) * height);
           return (
             <rect
-              key={names[day]}
-              className={count === 0 ? "none" : "some"}
-              x={day * step + 1}
-              y={height - tall}
-              width={step - 2}
-              height={tall}
+              key={dayLabels[day]}
+              className={count === 0 ? "zero" : "nonzero"}
+              x={day * barWidth + 1}
+              y={height - barHeight}
+              width={barWidth - 2}
+              height={barHeight}
             >
-              <title>{`${names[day]}: ${count.toLocaleString("en")}`}</title>
+              <title>{`${dayLabels[day]}: ${count.toLocaleString("en")}`}</title>
             </rect>
           );
         })}
       </svg>
-      <div className="row spread small quiet">
-        <span>{names[0]}</span>
-        <span>today</span>
+      <div className="row spread small muted">
+        <span>{dayLabels[0]}</span>
+        <span>Today</span>
       </div>
     </figure>
   );
 }
 
-/** The same for those who do not see bars. */
-function Numbers({
+/** The same numbers for screen readers. */
+function ChartTable({
   series,
-  names,
+  dayLabels,
 }: {
   readonly series: readonly Series[];
-  readonly names: readonly string[];
+  readonly dayLabels: readonly string[];
 }) {
   return (
-    // A table is never narrower than its words, so it is a box around it that takes no room.
-    <div className="hidden-to-sight">
+    // A table is never narrower than its content, so it is hidden by a wrapper.
+    <div className="visually-hidden">
       <table>
-        <caption>By day</caption>
+        <caption>Events per day</caption>
         <thead>
           <tr>
             <th scope="col">Day</th>
@@ -113,7 +113,7 @@ function Numbers({
           </tr>
         </thead>
         <tbody>
-          {names.map((name, day) => (
+          {dayLabels.map((name, day) => (
             <tr key={name}>
               <th scope="row">{name}</th>
               {series.map(({ title, counts }) => (

@@ -1,47 +1,46 @@
-import { Failed, Loading, WarnIcon } from "@hearth-and-keep/page-design";
-import { Empty } from "../../design/empty.tsx";
-import { ExactMoment } from "../../design/exact-moment.tsx";
-import type { AuditRecord, LogPlace } from "./audit-record.ts";
-import type { EventGroup } from "./event-groups.ts";
-import { type Names, sentenceOf } from "./event-sentences.ts";
+import { ErrorNotice, Loading, WarnIcon } from "@hearth-and-keep/page-design";
+import { EmptyState } from "../../design/empty-state.tsx";
+import { Timestamp } from "../../design/timestamp.tsx";
+import type { AuditRecord, LogId } from "./audit-record.ts";
+import { describeEvent, type EntityNames } from "./describe-event.ts";
+import type { EventFilter } from "./event-filters.ts";
 import { useAuditRecords } from "./use-audit-records.ts";
 
 export type AuditEventsProps = {
-  readonly place: LogPlace;
-  readonly group: EventGroup;
-  readonly names: Names;
+  readonly logId: LogId;
+  readonly filter: EventFilter;
+  readonly names: EntityNames;
 };
 
-export function AuditEvents({ place, group, names }: AuditEventsProps) {
-  const { items, state, problem, hasMore, loadMore } = useAuditRecords(place, group.types);
-  if (items.length === 0 && state === "loading") return <Loading lines={8} label="Loading the log" />;
-  if (items.length === 0 && problem?.code === "not_found")
+export function AuditEvents({ logId, filter, names }: AuditEventsProps) {
+  const { items, state, error, hasMore, loadMore } = useAuditRecords(logId, filter.types);
+  if (items.length === 0 && state === "loading") return <Loading lines={8} label="Loading events" />;
+  if (items.length === 0 && error?.code === "not_found")
     return (
-      <Empty title="There is no such log">
-        The vault was deleted, or never was. Choose another log above; a deleted vault's log is back when the
-        vault is restored.
-      </Empty>
+      <EmptyState title="Log not found">
+        This vault does not exist or was deleted. Restoring a deleted vault brings its log back.
+      </EmptyState>
     );
   if (items.length === 0 && state === "idle" && !hasMore)
     return (
-      <Empty title="Nothing here">
-        {group.types.length === 0
-          ? "What happens from now on is written down here."
-          : "Nothing of this kind has happened. Choose “Everything” to see the rest."}
-      </Empty>
+      <EmptyState title={filter.types.length === 0 ? "No events yet" : "No matching events"}>
+        {filter.types.length === 0
+          ? "New events appear here."
+          : "Choose “All events” to see the rest of the log."}
+      </EmptyState>
     );
   return (
     <div className="stack">
       {items.length > 0 && (
-        <ol className="card events" aria-label="Events, the newest first">
+        <ol className="card events" aria-label="Events, newest first">
           {items.map((record) => (
             <Event key={record.seq} record={record} names={names} />
           ))}
         </ol>
       )}
-      {problem !== undefined && <Failed text={problem.message} onRetry={loadMore} />}
-      {hasMore && problem === undefined && (
-        <div className="row events-ending">
+      {error !== undefined && <ErrorNotice text={error.message} onRetry={loadMore} />}
+      {hasMore && error === undefined && (
+        <div className="row events-footer">
           <button type="button" className="button" aria-disabled={state === "loading"} onClick={loadMore}>
             {state === "loading" ? "Loading…" : "Load more"}
           </button>
@@ -51,18 +50,18 @@ export function AuditEvents({ place, group, names }: AuditEventsProps) {
   );
 }
 
-function Event({ record, names }: { readonly record: AuditRecord; readonly names: Names }) {
-  const { who, did, address, kind } = sentenceOf(record, names);
+function Event({ record, names }: { readonly record: AuditRecord; readonly names: EntityNames }) {
+  const { actor, action, address, kind } = describeEvent(record, names);
   return (
     <li className={`event ${kind}`}>
-      {kind === "alarm" && <WarnIcon />}
-      <p className="breaks">
-        {who !== "" && <strong>{who} </strong>}
-        {did}
+      {kind === "alert" && <WarnIcon />}
+      <p className="break-words">
+        {actor !== "" && <strong>{actor} </strong>}
+        {action}
       </p>
-      <span className="event-place quiet small">
-        <ExactMoment at={record.at} />
-        {address !== undefined && <span className="breaks">{address}</span>}
+      <span className="event-meta muted small">
+        <Timestamp at={record.at} />
+        {address !== undefined && <span className="break-words">{address}</span>}
         <span className="seq">#{record.seq.toLocaleString("en")}</span>
       </span>
     </li>

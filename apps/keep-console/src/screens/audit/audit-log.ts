@@ -1,22 +1,22 @@
 import type { AuditPage } from "@hearth-and-keep/vault-contract";
-import { ask } from "../../vault-api/api-client.ts";
-import type { AuditRecord, LogPlace } from "./audit-record.ts";
+import { request } from "../../vault-api/api-client.ts";
+import type { AuditRecord, LogId } from "./audit-record.ts";
 
-export function logPath(place: LogPlace): string {
-  return place === "account"
+export function logPath(logId: LogId): string {
+  return logId === "account"
     ? "/api/secrets/audit"
-    : `/api/secrets/vaults/${encodeURIComponent(place)}/audit`;
+    : `/api/secrets/vaults/${encodeURIComponent(logId)}/audit`;
 }
 
-export type LogStretch = {
+export type LogPage = {
   readonly items: readonly AuditRecord[];
-  /** Asks for what is before them; undefined at the beginning of the log. */
+  /** Cursor of the next older page; undefined at the start of the log. */
   readonly nextBefore: number | undefined;
 };
 
-export type AskedStretch = {
-  readonly place: LogPlace;
-  /** None for all of them. */
+export type LogPageRequest = {
+  readonly logId: LogId;
+  /** Empty for all types. */
   readonly types: readonly string[];
   readonly before: number | undefined;
   readonly signal: AbortSignal;
@@ -24,28 +24,31 @@ export type AskedStretch = {
 
 const pageSize = 50;
 
-/** The newest first. The server looks for one type at a time, so several are asked for and laid together. */
-export async function readStretch({ place, types, before, signal }: AskedStretch): Promise<LogStretch> {
-  const wanted = types.length === 0 ? [undefined] : types;
+/** Newest first. The API filters by one type at a time, so a filter with several types sends several requests. */
+export async function readLogPage({ logId, types, before, signal }: LogPageRequest): Promise<LogPage> {
+  const requestedTypes = types.length === 0 ? [undefined] : types;
   const pages = await Promise.all(
-    wanted.map(async (type) => {
+    requestedTypes.map(async (type) => {
       const query = new URLSearchParams({
         limit: String(pageSize),
         ...(before === undefined ? {} : { before: String(before) }),
         ...(type === undefined ? {} : { type }),
       });
-      return (await ask<AuditPage>(`${logPath(place)}?${query}`, { signal })).body;
+      return (await request<AuditPage>(`${logPath(logId)}?${query}`, { signal })).body;
     }),
   );
-  return layTogether(pages);
+  return mergePages(pages);
 }
 
-/** Below the highest place where one of the pages ends, something may be missing: that part is asked for again. */
-export function layTogether(pages: readonly AuditPage[]): LogStretch {
-  const reached = Math.max(0, ...pages.map((page) => page.next_before ?? 0));
+/**
+ * Keeps only records down to the highest cursor among the pages: below it, a page that ended earlier may have records
+ * that were not fetched yet.
+ */
+export function mergePages(pages: readonly AuditPage[]): LogPage {
+  const lowest = Math.max(0, ...pages.map((page) => page.next_before ?? 0));
   const items = pages
     .flatMap((page) => page.items)
-    .filter(({ seq }) => seq >= reached)
+    .filter(({ seq }) => seq >= lowest)
     .toSorted((one, other) => other.seq - one.seq);
-  return { items, nextBefore: reached > 1 ? reached : undefined };
+  return { items, nextBefore: lowest > 1 ? lowest : undefined };
 }

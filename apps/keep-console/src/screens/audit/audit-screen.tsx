@@ -1,115 +1,115 @@
 /**
  * @module
- * Audit: who did what, when, in each vault and in the account, in plain sentences. The whole log can be exported, and
- * checked right here in the browser, so that nobody has to believe the server that shows it.
+ * Audit: the log of each vault and of the account as sentences, with filters and charts. A log can be exported, and
+ * verified in the browser without trusting the server that shows it.
  * Shown by `screens.tsx`.
  */
-import { Failed, go, Loading, useAddress } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Loading, navigate, useLocation } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useMemo } from "react";
 import { SelectField } from "../../design/field.tsx";
 import { DownloadIcon } from "../../design/icons.tsx";
-import { useAnswer } from "../../vault-api/use-query.ts";
+import { useQuery } from "../../vault-api/use-query.ts";
 import { useTokenNames } from "../../vault-api/use-token-names.ts";
 import { AuditChart } from "./audit-chart.tsx";
 import { AuditEvents } from "./audit-events.tsx";
 import { logPath } from "./audit-log.ts";
-import type { LogPlace } from "./audit-record.ts";
-import { groupOf, groupsOf } from "./event-groups.ts";
-import type { Names } from "./event-sentences.ts";
-import { useVerifying, VerifyPanel } from "./verify-panel.tsx";
+import type { LogId } from "./audit-record.ts";
+import type { EntityNames } from "./describe-event.ts";
+import { filtersFor, findFilter } from "./event-filters.ts";
+import { useVerification, VerifyPanel } from "./verify-panel.tsx";
 
 export default function AuditScreen({ session }: { readonly session: Session }) {
-  const { query } = useAddress();
-  const vaults = useAnswer<readonly Vault[]>("/api/secrets/vaults?limit=200");
+  const { query } = useLocation();
+  const vaults = useQuery<readonly Vault[]>("/api/secrets/vaults?limit=200");
   if (vaults.state === "loading") return <Loading lines={8} />;
   if (vaults.state === "failed") {
     return (
       <div className="stack">
         <h1>Audit</h1>
-        <Failed text={vaults.problem.message} onRetry={vaults.reload} />
+        <ErrorNotice text={vaults.error.message} onRetry={vaults.reload} />
       </div>
     );
   }
-  const place = query.get("vault") ?? vaults.body[0]?.id ?? "account";
-  return <Log key={place} place={place} vaults={vaults.body} session={session} />;
+  const logId = query.get("vault") ?? vaults.body[0]?.id ?? "account";
+  return <Log key={logId} logId={logId} vaults={vaults.body} session={session} />;
 }
 
 type LogProps = {
   readonly session: Session;
-  readonly place: LogPlace;
+  readonly logId: LogId;
   readonly vaults: readonly Vault[];
 };
 
-function Log({ place, vaults, session }: LogProps) {
-  const { query } = useAddress();
-  const group = groupOf(place, query.get("show"));
-  const names = useNames(session, vaults);
-  const { verifying, verify } = useVerifying(place);
+function Log({ logId, vaults, session }: LogProps) {
+  const { query } = useLocation();
+  const filter = findFilter(logId, query.get("show"));
+  const names = useEntityNames(session, vaults);
+  const { verification, verify } = useVerification(logId);
   return (
     <div className="stack">
-      <div className="screen-head audit-head">
+      <div className="screen-header audit-header">
         <div>
           <h1>Audit</h1>
-          <p className="quiet">
-            Who did what, and when. Verify checks in your browser that nobody changed it.
+          <p className="muted">
+            Who did what, and when. Verify checks the log for tampering in your browser.
           </p>
         </div>
         <div className="row">
-          <a className="button" href={`${logPath(place)}/export`} download={`keep-audit-${place}.ndjson`}>
+          <a className="button" href={`${logPath(logId)}/export`} download={`keep-audit-${logId}.ndjson`}>
             <DownloadIcon />
             Export
           </a>
           <button
             type="button"
-            className="button main"
-            aria-disabled={verifying.state === "checking"}
+            className="button primary"
+            aria-disabled={verification.state === "verifying"}
             onClick={verify}
           >
-            {verifying.state === "checking" ? "Checking…" : "Verify"}
+            {verification.state === "verifying" ? "Verifying…" : "Verify"}
           </button>
         </div>
       </div>
-      <VerifyPanel verifying={verifying} onRetry={verify} />
-      <AuditChart place={place} />
+      <VerifyPanel verification={verification} onRetry={verify} />
+      <AuditChart logId={logId} />
       <div className="audit-filters">
         <SelectField
           label="Log"
-          value={place}
-          choices={logChoices(place, vaults)}
-          onChoose={(chosen) => go(`/audit?vault=${encodeURIComponent(chosen)}`, { replaces: true })}
+          value={logId}
+          options={logOptions(logId, vaults)}
+          onChange={(selected) => navigate(`/audit?vault=${encodeURIComponent(selected)}`, { replace: true })}
         />
         <SelectField
           label="Show"
-          value={group.id}
-          choices={groupsOf(place).map(({ id, title }) => ({ value: id, label: title }))}
-          onChoose={(chosen) =>
-            go(`/audit?vault=${encodeURIComponent(place)}&show=${chosen}`, { replaces: true })
+          value={filter.id}
+          options={filtersFor(logId).map(({ id, title }) => ({ value: id, label: title }))}
+          onChange={(selected) =>
+            navigate(`/audit?vault=${encodeURIComponent(logId)}&show=${selected}`, { replace: true })
           }
         />
       </div>
-      <AuditEvents key={group.id} place={place} group={group} names={names} />
+      <AuditEvents key={filter.id} logId={logId} filter={filter} names={names} />
     </div>
   );
 }
 
-function logChoices(place: LogPlace, vaults: readonly Vault[]) {
-  const isKnown = place === "account" || vaults.some(({ id }) => id === place);
+function logOptions(logId: LogId, vaults: readonly Vault[]) {
+  const isListed = logId === "account" || vaults.some(({ id }) => id === logId);
   return [
     ...vaults.map(({ id, name }) => ({ value: id, label: `Vault: ${name}` })),
-    { value: "account", label: "Account: sign-ins, tokens, denials" },
-    ...(isKnown ? [] : [{ value: place, label: "A vault that is not there" }]),
+    { value: "account", label: "Account" },
+    ...(isListed ? [] : [{ value: logId, label: "Unknown vault" }]),
   ];
 }
 
-function useNames(session: Session, vaults: readonly Vault[]): Names {
+function useEntityNames(session: Session, vaults: readonly Vault[]): EntityNames {
   const tokens = useTokenNames();
   return useMemo(() => {
     const vaultNames = new Map(vaults.map(({ id, name }) => [id, name]));
     const providers = new Map<string, string>(session.providers.map(({ kind, name }) => [kind, name]));
     return {
-      // An account is one person's: every session is theirs.
-      who: (actor) => {
+      // An account belongs to one person, so every session is theirs.
+      actor: (actor) => {
         if (actor.startsWith("session:")) return "You";
         if (actor === "server") return "The server";
         const name = tokens.get(actor.slice("token:".length));

@@ -1,56 +1,56 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { KeepProblem } from "../../vault-api/api-client.ts";
-import { readStretch } from "./audit-log.ts";
-import type { AuditRecord, LogPlace } from "./audit-record.ts";
+import { type ApiError, toApiError } from "../../vault-api/api-client.ts";
+import { readLogPage } from "./audit-log.ts";
+import type { AuditRecord, LogId } from "./audit-record.ts";
 
 export type AuditRecords = {
   readonly items: readonly AuditRecord[];
   readonly state: "loading" | "idle" | "failed";
-  readonly problem: KeepProblem | undefined;
+  readonly error: ApiError | undefined;
   readonly hasMore: boolean;
   readonly loadMore: () => void;
 };
 
-type Held = Omit<AuditRecords, "hasMore" | "loadMore"> & { readonly nextBefore: number | undefined };
+type LoadedRecords = Omit<AuditRecords, "hasMore" | "loadMore"> & { readonly nextBefore: number | undefined };
 
-const nothing: Held = { items: [], state: "loading", problem: undefined, nextBefore: undefined };
+const initialRecords: LoadedRecords = {
+  items: [],
+  state: "loading",
+  error: undefined,
+  nextBefore: undefined,
+};
 
-/** A log from its end on, more of it whenever it is asked for. Whoever uses it for another log makes it anew. */
-export function useAuditRecords(place: LogPlace, types: readonly string[]): AuditRecords {
-  const [held, setHeld] = useState(nothing);
-  const end = useRef(new AbortController());
+/** The records of one log, newest first, page by page. To show another log, mount it again under another key. */
+export function useAuditRecords(logId: LogId, types: readonly string[]): AuditRecords {
+  const [records, setRecords] = useState(initialRecords);
+  const controller = useRef(new AbortController());
   const load = useCallback(
     (before: number | undefined) => {
-      const { signal } = end.current;
-      setHeld((last) => ({ ...last, state: "loading", problem: undefined }));
-      readStretch({ place, types, before, signal }).then(
+      const { signal } = controller.current;
+      setRecords((last) => ({ ...last, state: "loading", error: undefined }));
+      readLogPage({ logId, types, before, signal }).then(
         ({ items, nextBefore }) =>
-          setHeld((last) => ({
+          setRecords((last) => ({
             items: before === undefined ? items : [...last.items, ...items],
             state: "idle",
-            problem: undefined,
+            error: undefined,
             nextBefore,
           })),
-        (problem: unknown) => {
-          if (!signal.aborted) setHeld((last) => ({ ...last, state: "failed", problem: known(problem) }));
+        (error: unknown) => {
+          if (!signal.aborted) setRecords((last) => ({ ...last, state: "failed", error: toApiError(error) }));
         },
       );
     },
-    [place, types],
+    [logId, types],
   );
   useEffect(() => {
-    end.current = new AbortController();
+    controller.current = new AbortController();
     load(undefined);
-    return () => end.current.abort();
+    return () => controller.current.abort();
   }, [load]);
   return {
-    ...held,
-    hasMore: held.nextBefore !== undefined,
-    loadMore: () => load(held.nextBefore),
+    ...records,
+    hasMore: records.nextBefore !== undefined,
+    loadMore: () => load(records.nextBefore),
   };
-}
-
-function known(problem: unknown): KeepProblem {
-  if (problem instanceof KeepProblem) return problem;
-  return new KeepProblem(0, { title: "Something went wrong on this page", code: "internal" });
 }

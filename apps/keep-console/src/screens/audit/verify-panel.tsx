@@ -1,109 +1,106 @@
-import { Failed, Notice } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Notice } from "@hearth-and-keep/page-design";
 import { useEffect, useRef, useState } from "react";
-import { sayDay } from "../../design/exact-moment.tsx";
-import { asKeepProblem } from "../../vault-api/use-mutation.ts";
-import type { LogPlace } from "./audit-record.ts";
+import { formatDate } from "../../design/timestamp.tsx";
+import { toApiError } from "../../vault-api/api-client.ts";
+import type { LogId } from "./audit-record.ts";
 import { canVerify, type VerifyReport, verifyLog } from "./verify-log.ts";
 
-/** idle → checking → done or failed; another press begins again. */
-export type Verifying =
+/** idle → verifying → done or failed; Verify starts over. */
+export type Verification =
   | { readonly state: "idle" }
-  | { readonly state: "checking"; readonly records: number }
+  | { readonly state: "verifying"; readonly records: number }
   | { readonly state: "done"; readonly report: VerifyReport }
   | { readonly state: "failed"; readonly text: string };
 
-/** One check of one log at a time; it ends when the screen shows another. */
-export function useVerifying(place: LogPlace): {
-  readonly verifying: Verifying;
+/** One verification at a time; it is aborted when the screen shows another log. */
+export function useVerification(logId: LogId): {
+  readonly verification: Verification;
   readonly verify: () => void;
 } {
-  const [verifying, setVerifying] = useState<Verifying>({ state: "idle" });
-  const end = useRef(new AbortController());
-  useEffect(() => () => end.current.abort(), []);
+  const [verification, setVerification] = useState<Verification>({ state: "idle" });
+  const controller = useRef(new AbortController());
+  useEffect(() => () => controller.current.abort(), []);
   const verify = (): void => {
-    end.current.abort();
-    end.current = new AbortController();
-    const { signal } = end.current;
-    const tell = (now: Verifying): void => {
-      if (!signal.aborted) setVerifying(now);
+    controller.current.abort();
+    controller.current = new AbortController();
+    const { signal } = controller.current;
+    const onUpdate = (next: Verification): void => {
+      if (!signal.aborted) setVerification(next);
     };
-    void check({ place, signal, tell });
+    void runVerification({ logId, signal, onUpdate });
   };
-  return { verifying, verify };
+  return { verification, verify };
 }
 
-type Check = {
-  readonly place: LogPlace;
+type VerificationRun = {
+  readonly logId: LogId;
   readonly signal: AbortSignal;
-  readonly tell: (now: Verifying) => void;
+  readonly onUpdate: (next: Verification) => void;
 };
 
-async function check({ place, signal, tell }: Check): Promise<void> {
-  tell({ state: "checking", records: 0 });
+async function runVerification({ logId, signal, onUpdate }: VerificationRun): Promise<void> {
+  onUpdate({ state: "verifying", records: 0 });
   if (!(await canVerify())) {
-    tell({
+    onUpdate({
       state: "failed",
-      text: "This browser cannot check signatures here. Use a newer one over HTTPS, or export the log and run “keep audit verify”.",
+      text: "This browser cannot check Ed25519 signatures here. Use a newer browser over HTTPS, or export the log and run “keep audit verify”.",
     });
     return;
   }
   try {
-    const onProgress = (records: number): void => tell({ state: "checking", records });
-    tell({ state: "done", report: await verifyLog({ place, signal, onProgress }) });
-  } catch (problem) {
-    tell({ state: "failed", text: `The log could not be checked. ${asKeepProblem(problem).message}` });
+    const onProgress = (records: number): void => onUpdate({ state: "verifying", records });
+    onUpdate({ state: "done", report: await verifyLog({ logId, signal, onProgress }) });
+  } catch (error) {
+    onUpdate({ state: "failed", text: `Verification did not finish. ${toApiError(error).message}` });
   }
 }
 
-export type VerifyPanelProps = { readonly verifying: Verifying; readonly onRetry: () => void };
+export type VerifyPanelProps = { readonly verification: Verification; readonly onRetry: () => void };
 
-export function VerifyPanel({ verifying, onRetry }: VerifyPanelProps) {
+export function VerifyPanel({ verification, onRetry }: VerifyPanelProps) {
   return (
     <div className="verify" aria-live="polite">
-      {verifying.state === "checking" && (
+      {verification.state === "verifying" && (
         <Notice>
-          Checking every record in this browser… {verifying.records.toLocaleString("en")} so far
+          Verifying in this browser: {verification.records.toLocaleString("en")} records so far…
         </Notice>
       )}
-      {verifying.state === "failed" && <Failed text={verifying.text} onRetry={onRetry} />}
-      {verifying.state === "done" && <Report report={verifying.report} />}
+      {verification.state === "failed" && <ErrorNotice text={verification.text} onRetry={onRetry} />}
+      {verification.state === "done" && <Report report={verification.report} />}
     </div>
   );
 }
 
-function Report({ report: { verdict, since, checkpoint } }: { readonly report: VerifyReport }) {
-  if (!verdict.isSound)
+function Report({ report: { result, since, checkpoint } }: { readonly report: VerifyReport }) {
+  if (!result.isValid)
     return (
-      <Notice kind="bad">
+      <Notice kind="error">
         <strong>
-          {verdict.seq === undefined ? "The log cannot be read." : `Record #${verdict.seq} is not as it was.`}
+          {result.seq === undefined ? "The log cannot be read" : `Record #${result.seq} failed verification`}:
         </strong>{" "}
-        It says: {verdict.reason}. Somebody changed the log after it was written, or the database was put
-        back. Export it now, and tell whoever runs this Keep.
+        {result.reason}. The log was modified after it was written, or the database was restored to an earlier
+        state. Export the log now and contact the operator of this Keep.
       </Notice>
     );
   return (
-    <Notice kind="good">
-      <strong>The log is whole.</strong> {tellRecords(verdict.links, since)}{" "}
-      {tellCheckpoint(verdict.links, verdict.checkpoints, checkpoint)}
+    <Notice kind="success">
+      <strong>Log verified:</strong> {describeRecords(result.links, since)}{" "}
+      {describeCheckpoint(result.links, result.checkpoints, checkpoint)}
     </Notice>
   );
 }
 
-function tellRecords(links: number, since: string | undefined): string {
-  const when = since === undefined ? "" : ` since ${sayDay(new Date(since))}`;
-  if (links === 1) return `Its one record${when} is as it was written.`;
-  return `All ${links.toLocaleString("en")} records${when} are as they were written.`;
+function describeRecords(links: number, since: string | undefined): string {
+  const records = links === 1 ? "1 record" : `${links.toLocaleString("en")} records`;
+  const start = since === undefined ? "" : ` since ${formatDate(new Date(since))}`;
+  return `${records}${start}, no changes detected.`;
 }
 
-/** A chain alone shows that its records fit together; what a signature vouches for ends at the newest checkpoint. */
-function tellCheckpoint(links: number, checkpoints: number, newest: VerifyReport["checkpoint"]): string {
+/** The hash chain only shows that records are consistent; signatures cover records up to the newest checkpoint. */
+function describeCheckpoint(links: number, checkpoints: number, newest: VerifyReport["checkpoint"]): string {
   if (newest === undefined)
-    return "No checkpoint is signed yet, so this shows that the records fit together, and no more. Keep signs one about every minute.";
-  const vouched =
-    checkpoints === 1 ? "One signed checkpoint vouches" : `${checkpoints} signed checkpoints vouch`;
-  const words = `${vouched} for it up to record #${newest.seq}, made with key ${newest.keyVersion}.`;
-  return newest.seq === links
-    ? words
-    : `${words} The records after it fit together and wait for the next one.`;
+    return "No checkpoint is signed yet, so only the hash chain was checked. Keep signs a checkpoint about every minute.";
+  const count = checkpoints === 1 ? "1 signed checkpoint" : `${checkpoints} signed checkpoints`;
+  const covered = `${count}, key ${newest.keyVersion}, up to record #${newest.seq}.`;
+  return newest.seq === links ? covered : `${covered} Later records await the next checkpoint.`;
 }

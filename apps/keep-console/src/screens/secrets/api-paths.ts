@@ -1,4 +1,4 @@
-import type { SecretsPlace } from "./secrets-location.ts";
+import type { SecretsLocation } from "./secrets-location.ts";
 
 export const vaultsPath = "/api/secrets/vaults";
 
@@ -20,31 +20,32 @@ export function valuePath(
   secretId: string,
   query: { readonly version?: number; readonly expand?: "references" } = {},
 ): string {
-  return `${secretPath(vaultId, secretId)}/value${queryOf({ ...query, version: query.version?.toString() })}`;
+  return `${secretPath(vaultId, secretId)}/value${formatQuery({ ...query, version: query.version?.toString() })}`;
 }
 
-/** What the place shows: a folder's secrets, or those of the whole vault that are searched for. */
-export function secretListPath({ vaultId, folder, text, tag, isDeleted }: SecretsPlace): string | undefined {
+/** The secrets of a folder, or of the whole vault when a search, a tag or Recently deleted is shown. */
+export function secretListPath(location: SecretsLocation): string | undefined {
+  const { vaultId, folder, search, tag, isDeleted } = location;
   if (vaultId === undefined) return undefined;
-  const wanted = text.trim();
-  const isWide = wanted !== "" || tag !== "" || isDeleted;
-  const query = queryOf({
-    path: isWide ? "/" : folder,
-    recursive: isWide ? "true" : undefined,
-    q: wanted === "" ? undefined : wanted,
+  const text = search.trim();
+  const isWholeVault = text !== "" || tag !== "" || isDeleted;
+  const query = formatQuery({
+    path: isWholeVault ? "/" : folder,
+    recursive: isWholeVault ? "true" : undefined,
+    q: text === "" ? undefined : text,
     tag: tag === "" ? undefined : tag,
     state: isDeleted ? "deleted" : undefined,
   });
   return `${vaultPath(vaultId)}/secrets${query}`;
 }
 
-export function folderListPath({ vaultId, folder }: SecretsPlace): string | undefined {
-  return vaultId === undefined ? undefined : `${vaultPath(vaultId)}/folders${queryOf({ path: folder })}`;
+export function folderListPath({ vaultId, folder }: SecretsLocation): string | undefined {
+  return vaultId === undefined ? undefined : `${vaultPath(vaultId)}/folders${formatQuery({ path: folder })}`;
 }
 
-export function queryOf(values: Readonly<Record<string, string | undefined>>): string {
-  const parts = Object.entries(values)
+export function formatQuery(values: Readonly<Record<string, string | undefined>>): string {
+  const parameters = Object.entries(values)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(value ?? "")}`);
-  return parts.length === 0 ? "" : `?${parts.join("&")}`;
+  return parameters.length === 0 ? "" : `?${parameters.join("&")}`;
 }

@@ -1,67 +1,74 @@
-import { Failed, Loading } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Loading } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useEffect, useState } from "react";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { Conflict } from "./conflict.tsx";
-import { type Draft, draftOf, mistakeIn } from "./draft.ts";
-import type { SayWho } from "./format-actor.ts";
-import { createSecret, isChangedMeanwhile, readStored, type Stored, saveSecret } from "./save-secret.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { EditConflict } from "./edit-conflict.tsx";
+import type { FormatActor } from "./format-actor.ts";
+import {
+  createSecret,
+  describeSaveError,
+  isPreconditionFailed,
+  readSecret,
+  type StoredSecret,
+  saveSecret,
+} from "./save-secret.ts";
+import { type SecretDraft, toDraft, validateDraft } from "./secret-draft.ts";
 import { ValueEditor } from "./value-editor.tsx";
 
 export type EditSecretProps = {
   readonly vaultId: string;
   readonly secretId: string;
-  readonly who: SayWho;
-  /** With what it is now; undefined when it stays deleted. */
+  readonly formatActor: FormatActor;
+  /** Receives the secret as it is now; undefined when it stays deleted. */
   readonly onSaved: (secret: SecretMetadata | undefined) => void;
   readonly onCancel: () => void;
 };
 
-/** From what is stored, over the draft, to the next version; or to a choice when somebody else was quicker. */
-export function EditSecret({ vaultId, secretId, who, onSaved, onCancel }: EditSecretProps) {
-  const [before, setBefore] = useState<Stored>();
-  const [draft, setDraft] = useState<Draft>();
-  const [conflict, setConflict] = useState<{ readonly theirs: Stored | undefined }>();
-  const { run, isBusy, problem } = useDoing();
-  const begin = async (): Promise<void> => {
-    const stored = await readStored(vaultId, secretId);
-    if (stored === undefined) return onSaved(undefined);
-    setBefore(stored);
-    setDraft(draftOf(stored.secret, stored.value));
+/** Loads the secret, edits a draft and saves it as the next version; a concurrent change opens the conflict view. */
+export function EditSecret({ vaultId, secretId, formatActor, onSaved, onCancel }: EditSecretProps) {
+  const [stored, setStored] = useState<StoredSecret>();
+  const [draft, setDraft] = useState<SecretDraft>();
+  const [conflict, setConflict] = useState<{ readonly theirs: StoredSecret | undefined }>();
+  const { run, isBusy, error } = useMutation();
+  const load = async (): Promise<void> => {
+    const loaded = await readSecret(vaultId, secretId);
+    if (loaded === undefined) return onSaved(undefined);
+    setStored(loaded);
+    setDraft(toDraft(loaded.secret, loaded.value));
   };
-  // Once, when it is opened: what is written must not be replaced under the writer's hands.
-  useEffect(() => void run(begin), []);
-  if (before === undefined || draft === undefined) {
-    return problem === undefined ? <Loading /> : <Failed text={problem.message} />;
+  // Only on mount: a later change on the server must not replace the draft.
+  useEffect(() => void run(load), []);
+  if (stored === undefined || draft === undefined) {
+    return error === undefined ? <Loading /> : <ErrorNotice text={error.message} />;
   }
-  const save = (onto: Stored): Promise<boolean> =>
+  const save = (base: StoredSecret): Promise<boolean> =>
     run(async () => {
       try {
-        onSaved(await saveSecret({ vaultId, draft, before: onto }));
-      } catch (thrown) {
-        if (!isChangedMeanwhile(thrown)) throw thrown;
-        setConflict({ theirs: await readStored(vaultId, secretId) });
+        onSaved(await saveSecret({ vaultId, draft, stored: base }));
+      } catch (failure) {
+        if (!isPreconditionFailed(failure)) throw failure;
+        setConflict({ theirs: await readSecret(vaultId, secretId) });
       }
     });
-  const saveAnew = (): Promise<boolean> =>
-    run(async () => onSaved(await createSecret(vaultId, before.secret.path, draft)));
+  const saveAsNew = (): Promise<boolean> =>
+    run(async () => onSaved(await createSecret(vaultId, stored.secret.path, draft)));
   if (conflict !== undefined) {
     const { theirs } = conflict;
     return (
       <>
-        <Conflict
+        <EditConflict
           mine={draft}
           theirs={theirs}
           isBusy={isBusy}
-          who={who}
+          formatActor={formatActor}
           onKeepTheirs={() => onSaved(theirs?.secret)}
-          onSaveMine={() => void (theirs === undefined ? saveAnew() : save(theirs))}
-          onEditOn={() => {
-            if (theirs !== undefined) setBefore(theirs);
+          onOverwrite={() => void (theirs === undefined ? saveAsNew() : save(theirs))}
+          onKeepEditing={() => {
+            if (theirs !== undefined) setStored(theirs);
             setConflict(undefined);
           }}
         />
-        {problem !== undefined && <Failed text={problem.message} />}
+        {error !== undefined && <ErrorNotice text={describeSaveError(error)} />}
       </>
     );
   }
@@ -69,37 +76,37 @@ export function EditSecret({ vaultId, secretId, who, onSaved, onCancel }: EditSe
     <EditForm
       draft={draft}
       isBusy={isBusy}
-      problem={problem?.message}
+      error={error === undefined ? undefined : describeSaveError(error)}
       onChange={setDraft}
-      onSave={() => void save(before)}
+      onSave={() => void save(stored)}
       onCancel={onCancel}
     />
   );
 }
 
 type EditFormProps = {
-  readonly draft: Draft;
+  readonly draft: SecretDraft;
   readonly isBusy: boolean;
-  readonly problem: string | undefined;
-  readonly onChange: (draft: Draft) => void;
+  readonly error: string | undefined;
+  readonly onChange: (draft: SecretDraft) => void;
   readonly onSave: () => void;
   readonly onCancel: () => void;
 };
 
-function EditForm({ draft, isBusy, problem, onChange, onSave, onCancel }: EditFormProps) {
-  const [mistake, setMistake] = useState<string>();
+function EditForm({ draft, isBusy, error, onChange, onSave, onCancel }: EditFormProps) {
+  const [valueError, setValueError] = useState<string>();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const found = mistakeIn(draft, true);
-    setMistake(found);
+    const found = validateDraft(draft, true);
+    setValueError(found);
     if (found === undefined) onSave();
   };
   return (
-    <form className="stack" onSubmit={submit} aria-label="Edit the secret">
-      <ValueEditor draft={draft} mistake={mistake} hasValue onChange={onChange} />
-      {problem !== undefined && <Failed text={problem} />}
+    <form className="stack" onSubmit={submit} aria-label="Edit secret">
+      <ValueEditor draft={draft} error={valueError} hasStoredValue onChange={onChange} />
+      {error !== undefined && <ErrorNotice text={error} />}
       <div className="row">
-        <button type="submit" className="button main" disabled={isBusy}>
+        <button type="submit" className="button primary" disabled={isBusy}>
           {isBusy ? "Saving…" : "Save"}
         </button>
         <button type="button" className="button" onClick={onCancel}>

@@ -1,40 +1,40 @@
-import { Confirm } from "../../design/confirm.tsx";
+import { ConfirmDialog } from "../../design/confirm-dialog.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { queryOf, vaultPath } from "./api-paths.ts";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { formatQuery, vaultPath } from "./api-paths.ts";
 import { NameDialog } from "./name-dialog.tsx";
 import { readVaultRevision } from "./save-secret.ts";
 import { joinPath } from "./secrets-location.ts";
 
-export type FolderDeed =
-  | { readonly kind: "new-folder"; readonly within: string }
+export type FolderDialog =
+  | { readonly kind: "new-folder"; readonly parent: string }
   | { readonly kind: "move-folder"; readonly path: string }
   | { readonly kind: "delete-folder"; readonly path: string };
 
-export type FolderDeedsProps = {
+export type FolderDialogsProps = {
   readonly vaultId: string;
-  readonly deed: FolderDeed;
+  readonly dialog: FolderDialog;
   readonly onDone: () => void;
   readonly onClose: () => void;
 };
 
-export function FolderDeeds({ vaultId, deed, onDone, onClose }: FolderDeedsProps) {
+export function FolderDialogs({ vaultId, dialog, onDone, onClose }: FolderDialogsProps) {
   const folders = `${vaultPath(vaultId)}/folders`;
-  if (deed.kind === "delete-folder")
-    return <DeleteFolder {...{ vaultId, onDone, onClose }} path={deed.path} />;
-  if (deed.kind === "new-folder") {
+  if (dialog.kind === "delete-folder")
+    return <DeleteFolderDialog {...{ vaultId, onDone, onClose }} path={dialog.path} />;
+  if (dialog.kind === "new-folder") {
     return (
       <NameDialog
         title="New folder"
         label="Name"
-        hint={deed.within === "/" ? "In the vault itself" : `In ${deed.within}`}
-        action="Make the folder"
-        refusal="There is a folder of that name already."
+        hint={dialog.parent === "/" ? "At the top level of the vault" : `In ${dialog.parent}`}
+        action="Create folder"
+        conflictMessage="A folder with this name already exists."
         onClose={onClose}
-        onDone={async (name) => {
-          const body = { path: joinPath(deed.within, name) };
-          await ask(folders, { method: "POST", body, revision: "new" });
+        onSubmit={async (name) => {
+          const body = { path: joinPath(dialog.parent, name) };
+          await request(folders, { method: "POST", body, revision: "new" });
           onDone();
         }}
       />
@@ -42,48 +42,47 @@ export function FolderDeeds({ vaultId, deed, onDone, onClose }: FolderDeedsProps
   }
   return (
     <NameDialog
-      title="Move or rename the folder"
+      title="Move or rename folder"
       label="Path"
-      hint="Everything in it moves along; programs that use the old paths no longer find it"
+      hint="Moves everything in the folder. Programs that use the old paths stop finding it."
       action="Move"
-      first={deed.path}
+      initialName={dialog.path}
       onClose={onClose}
-      onDone={async (to) => {
+      onSubmit={async (to) => {
         const revision = await readVaultRevision(vaultId);
-        await ask(`${folders}/move`, { method: "POST", body: { from: deed.path, to }, revision });
+        await request(`${folders}/move`, { method: "POST", body: { from: dialog.path, to }, revision });
         onDone();
       }}
     />
   );
 }
 
-type DeleteFolderProps = Omit<FolderDeedsProps, "deed"> & { readonly path: string };
+type DeleteFolderDialogProps = Omit<FolderDialogsProps, "dialog"> & { readonly path: string };
 
-function DeleteFolder({ vaultId, path, onDone, onClose }: DeleteFolderProps) {
-  const doing = useDoing();
-  const { tell } = useToasts();
-  const remove = async (): Promise<void> => {
-    const query = queryOf({ path, recursive: "true" });
+function DeleteFolderDialog({ vaultId, path, onDone, onClose }: DeleteFolderDialogProps) {
+  const mutation = useMutation();
+  const { showToast } = useToasts();
+  const deleteFolder = async (): Promise<void> => {
+    const query = formatQuery({ path, recursive: "true" });
     const revision = await readVaultRevision(vaultId);
-    const { body } = await ask<{ secrets: number }>(`${vaultPath(vaultId)}/folders${query}`, {
+    const { body } = await request<{ secrets: number }>(`${vaultPath(vaultId)}/folders${query}`, {
       method: "DELETE",
       revision,
     });
-    tell(
-      body.secrets === 0 ? "The folder is deleted" : `Deleted the folder and ${body.secrets} secrets in it`,
-    );
+    const secrets = body.secrets === 1 ? "1 secret" : `${body.secrets} secrets`;
+    showToast(body.secrets === 0 ? "Folder deleted" : `Folder and ${secrets} deleted`);
     onDone();
   };
   return (
-    <Confirm
+    <ConfirmDialog
       title={`Delete the folder ${path}?`}
-      action="Delete the folder"
-      doing={doing}
-      onConfirm={() => void doing.run(remove)}
+      action="Delete folder"
+      mutation={mutation}
+      onConfirm={() => void mutation.run(deleteFolder)}
       onClose={onClose}
     >
-      Every secret in it, and in the folders within it, is deleted. Programs can no longer read them. They
-      stay in Recently deleted for 30 days.
-    </Confirm>
+      Deletes every secret in this folder and its subfolders. Programs can no longer read them. You can
+      restore the secrets from Recently deleted for 30 days.
+    </ConfirmDialog>
   );
 }

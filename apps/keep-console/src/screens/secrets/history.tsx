@@ -1,71 +1,72 @@
-import { Failed, Loading } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Loading } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretVersion } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { Confirm } from "../../design/confirm.tsx";
-import { Menu } from "../../design/menu.tsx";
-import { Moment } from "../../design/moment.tsx";
+import { ConfirmDialog } from "../../design/confirm-dialog.tsx";
+import { ActionMenu } from "../../design/menu.tsx";
+import { RelativeTime } from "../../design/relative-time.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
 import { secretPath } from "./api-paths.ts";
-import { isOfBytes } from "./draft.ts";
-import type { SayWho } from "./format-actor.ts";
-import { usePages } from "./use-pages.ts";
+import type { FormatActor } from "./format-actor.ts";
+import { describeSaveError } from "./save-secret.ts";
+import { isBinary } from "./secret-draft.ts";
+import { usePagedList } from "./use-paged-list.ts";
 import { ValueView } from "./value-view.tsx";
 import { VersionDiff } from "./version-diff.tsx";
 
 export type HistoryProps = {
   readonly vaultId: string;
   readonly secret: SecretMetadata;
-  readonly who: SayWho;
+  readonly formatActor: FormatActor;
   readonly onChanged: (secret?: SecretMetadata) => void;
 };
 
-type Opened = { readonly version: SecretVersion; readonly what: "value" | "diff" | "destroy" };
+type OpenVersion = { readonly version: SecretVersion; readonly view: "value" | "diff" | "destroy" };
 
-/** Every version with who and when; an old one can be looked at, compared, brought back or destroyed. */
-export function History({ vaultId, secret, who, onChanged }: HistoryProps) {
-  const versions = usePages<SecretVersion>(`${secretPath(vaultId, secret.id)}/versions`);
-  const [opened, setOpened] = useState<Opened>();
-  const { tell } = useToasts();
-  const restoring = useDoing();
+/** All versions; earlier ones can be viewed, compared with the current one, restored and destroyed. */
+export function History({ vaultId, secret, formatActor, onChanged }: HistoryProps) {
+  const versions = usePagedList<SecretVersion>(`${secretPath(vaultId, secret.id)}/versions`);
+  const [open, setOpen] = useState<OpenVersion>();
+  const { showToast } = useToasts();
+  const restoring = useMutation();
   const restore = (version: number): void => {
     void restoring.run(async () => {
       const path = `${secretPath(vaultId, secret.id)}/versions/${version}/restore`;
-      const { body } = await ask<SecretMetadata>(path, { method: "POST", revision: secret.revision });
-      tell(`Version ${version} is back, as version ${body.version}`);
+      const { body } = await request<SecretMetadata>(path, { method: "POST", revision: secret.revision });
+      showToast(`Version ${version} restored as version ${body.version}`);
       onChanged(body);
     });
   };
-  if (versions.state === "loading") return <Loading lines={3} label="Loading the history" />;
+  if (versions.state === "loading") return <Loading lines={3} label="Loading history" />;
   if (versions.state === "failed")
-    return <Failed text={versions.problem?.message ?? ""} onRetry={versions.reload} />;
+    return <ErrorNotice text={versions.error?.message ?? ""} onRetry={versions.reload} />;
   return (
     <div className="stack tight">
-      {restoring.problem !== undefined && <Failed text={restoring.problem.message} />}
+      {restoring.error !== undefined && <ErrorNotice text={describeSaveError(restoring.error)} />}
       <ul className="versions">
         {versions.items.map((version) => (
           <VersionRow
             key={version.version}
-            {...{ vaultId, secret, version, who }}
-            opened={opened?.version.version === version.version ? opened.what : undefined}
-            onOpen={(what) => setOpened(what === undefined ? undefined : { version, what })}
+            {...{ vaultId, secret, version, formatActor }}
+            openView={open?.version.version === version.version ? open.view : undefined}
+            onOpen={(view) => setOpen(view === undefined ? undefined : { version, view })}
             onRestore={() => restore(version.version)}
           />
         ))}
       </ul>
       {versions.hasMore && (
-        <button type="button" className="button" onClick={versions.more}>
+        <button type="button" className="button" onClick={versions.loadMore}>
           Show older versions
         </button>
       )}
-      {opened?.what === "destroy" && (
-        <DestroyVersion
+      {open?.view === "destroy" && (
+        <DestroyVersionDialog
           {...{ vaultId, secret }}
-          version={opened.version.version}
-          onClose={() => setOpened(undefined)}
+          version={open.version.version}
+          onClose={() => setOpen(undefined)}
           onDestroyed={() => {
-            setOpened(undefined);
+            setOpen(undefined);
             onChanged();
           }}
         />
@@ -74,71 +75,76 @@ export function History({ vaultId, secret, who, onChanged }: HistoryProps) {
   );
 }
 
-type VersionRowProps = Pick<HistoryProps, "vaultId" | "secret" | "who"> & {
+type VersionRowProps = Pick<HistoryProps, "vaultId" | "secret" | "formatActor"> & {
   readonly version: SecretVersion;
-  readonly opened: Opened["what"] | undefined;
-  readonly onOpen: (what: Opened["what"] | undefined) => void;
+  readonly openView: OpenVersion["view"] | undefined;
+  readonly onOpen: (view: OpenVersion["view"] | undefined) => void;
   readonly onRestore: () => void;
 };
 
-function VersionRow({ vaultId, secret, version, who, opened, onOpen, onRestore }: VersionRowProps) {
+function VersionRow(props: VersionRowProps) {
+  const { vaultId, secret, version, formatActor, openView, onOpen, onRestore } = props;
   const isCurrent = version.version === secret.version;
-  const isGone = version.destroyed_at !== undefined;
-  const isText = !isOfBytes(version.type) && !isOfBytes(secret.type);
-  const choices = [
+  const isDestroyed = version.destroyed_at !== undefined;
+  const isText = !isBinary(version.type) && !isBinary(secret.type);
+  const actions = [
     {
-      label: opened === "value" ? "Close" : "Look at it",
-      onChoose: () => onOpen(opened === "value" ? undefined : "value"),
+      label: openView === "value" ? "Close" : "View",
+      onSelect: () => onOpen(openView === "value" ? undefined : "value"),
     },
-    ...(isText ? [{ label: "Compare with now", onChoose: () => onOpen("diff") }] : []),
-    { label: "Restore", onChoose: onRestore },
-    { label: "Destroy…", onChoose: () => onOpen("destroy"), isDangerous: true },
+    ...(isText ? [{ label: "Compare with current", onSelect: () => onOpen("diff") }] : []),
+    { label: "Restore", onSelect: onRestore },
+    { label: "Destroy…", onSelect: () => onOpen("destroy"), isDangerous: true },
   ];
-  const shown = { ...secret, type: version.type, size: version.size };
+  const secretAtVersion = { ...secret, type: version.type, size: version.size };
   return (
     <li className="version">
       <div className="row spread">
         <span>
           <strong>Version {version.version}</strong>
-          {isCurrent && <span className="badge good">Now</span>}
-          {isGone && <span className="badge">Destroyed</span>}
-          <span className="quiet small breaks">
-            {who(version.created_by)}, <Moment at={version.created_at} />
+          {isCurrent && <span className="badge success">Current</span>}
+          {isDestroyed && <span className="badge">Destroyed</span>}
+          <span className="muted small break-words">
+            {formatActor(version.created_by)}, <RelativeTime at={version.created_at} />
           </span>
         </span>
-        {!isCurrent && !isGone && <Menu label={`More for version ${version.version}`} choices={choices} />}
+        {!isCurrent && !isDestroyed && (
+          <ActionMenu label={`More actions for version ${version.version}`} actions={actions} />
+        )}
       </div>
-      {opened === "value" && <ValueView {...{ vaultId }} secret={shown} version={version.version} isQuiet />}
-      {opened === "diff" && (
+      {openView === "value" && (
+        <ValueView {...{ vaultId }} secret={secretAtVersion} version={version.version} isSecondary />
+      )}
+      {openView === "diff" && (
         <VersionDiff {...{ vaultId, secret }} version={version.version} onClose={() => onOpen(undefined)} />
       )}
     </li>
   );
 }
 
-type DestroyVersionProps = Pick<HistoryProps, "vaultId" | "secret"> & {
+type DestroyVersionDialogProps = Pick<HistoryProps, "vaultId" | "secret"> & {
   readonly version: number;
   readonly onDestroyed: () => void;
   readonly onClose: () => void;
 };
 
-function DestroyVersion({ vaultId, secret, version, onDestroyed, onClose }: DestroyVersionProps) {
-  const doing = useDoing();
+function DestroyVersionDialog(props: DestroyVersionDialogProps) {
+  const { vaultId, secret, version, onDestroyed, onClose } = props;
+  const mutation = useMutation();
   const destroy = async (): Promise<void> => {
     const path = `${secretPath(vaultId, secret.id)}/versions/${version}`;
-    await ask(path, { method: "DELETE", revision: secret.revision });
+    await request(path, { method: "DELETE", revision: secret.revision });
     onDestroyed();
   };
   return (
-    <Confirm
+    <ConfirmDialog
       title={`Destroy version ${version}?`}
       action="Destroy"
-      doing={doing}
-      onConfirm={() => void doing.run(destroy)}
+      mutation={mutation}
+      onConfirm={() => void mutation.run(destroy)}
       onClose={onClose}
     >
-      The value of this version is erased at once, and nobody can bring it back. That it existed, who made it
-      and when stays in the history.
-    </Confirm>
+      The value of this version is erased immediately. This cannot be undone. The history keeps its entry.
+    </ConfirmDialog>
   );
 }

@@ -1,15 +1,15 @@
-import { Failed, Notice } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Notice } from "@hearth-and-keep/page-design";
 import type { ImportReport } from "@hearth-and-keep/vault-contract";
 import { type DragEvent, useId, useState } from "react";
-import { Dialog, DialogEnding } from "../../design/dialog.tsx";
-import { CheckField, SelectField, TextArea } from "../../design/field.tsx";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { queryOf, vaultPath } from "./api-paths.ts";
+import { Dialog, DialogActions } from "../../design/dialog.tsx";
+import { CheckboxField, SelectField, TextArea } from "../../design/field.tsx";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { formatQuery, vaultPath } from "./api-paths.ts";
 import { ImportPreview } from "./import-preview.tsx";
-import { isChangedMeanwhile, readVaultRevision } from "./save-secret.ts";
-import { useSight } from "./use-reveal-timer.ts";
-import { AwayField } from "./value-editor.tsx";
+import { isPreconditionFailed, readVaultRevision } from "./save-secret.ts";
+import { useRevealTimer } from "./use-reveal-timer.ts";
+import { HiddenField } from "./value-editor.tsx";
 
 export type ImportDialogProps = {
   readonly vaultId: string;
@@ -20,83 +20,83 @@ export type ImportDialogProps = {
 
 type Source = { readonly content: string; readonly format: "dotenv" | "json"; readonly overwrites: boolean };
 
-/** What would be done, and the revision of the vault that it holds for. */
+/** The result of a dry run, and the vault revision it applies to. */
 type Preview = { readonly report: ImportReport; readonly revision: number };
 
-/** First what would change is shown; only then it is done. */
+/** A dry run shows what would change; the import then requires that the vault has not changed since. */
 export function ImportDialog({ vaultId, folder, onDone, onClose }: ImportDialogProps) {
   const [source, setSource] = useState<Source>({ content: "", format: "dotenv", overwrites: true });
-  const [shown, setShown] = useState<Preview>();
-  const preview = shown?.report;
-  const { run, isBusy, problem } = useDoing();
+  const [preview, setPreview] = useState<Preview>();
+  const report = preview?.report;
+  const { run, isBusy, error } = useMutation();
   const send = (revision?: number): Promise<ImportReport> =>
     sendImport({ vaultId, folder, source, revision });
-  const look = async (): Promise<void> =>
-    setShown({ report: await send(), revision: await readVaultRevision(vaultId) });
-  const count = preview === undefined ? 0 : preview.created.length + preview.changed.length;
+  const loadPreview = async (): Promise<void> =>
+    setPreview({ report: await send(), revision: await readVaultRevision(vaultId) });
+  const count = report === undefined ? 0 : report.created.length + report.changed.length;
   return (
-    <Dialog title="Import" isWide onClose={onClose} staysOnOutsidePress>
-      <p className="quiet">
-        Into <span className="fixed breaks">{folder}</span>
+    <Dialog title="Import secrets" isWide onClose={onClose} staysOpenOnOutsidePress>
+      <p className="muted">
+        Into <span className="mono break-words">{folder}</span>
       </p>
-      {preview === undefined ? (
+      {report === undefined ? (
         <SourceFields source={source} onChange={setSource} />
       ) : (
-        <ImportPreview report={preview} />
+        <ImportPreview report={report} />
       )}
-      {problem !== undefined && (
-        <Failed
+      {error !== undefined && (
+        <ErrorNotice
           text={
-            isChangedMeanwhile(problem)
-              ? "It changed in the meantime. Nothing was imported; go back and look at the preview again."
-              : problem.message
+            isPreconditionFailed(error)
+              ? "The vault changed since the preview. Nothing was imported. Go back and preview again."
+              : error.message
           }
         />
       )}
-      <DialogEnding>
-        {preview === undefined ? (
+      <DialogActions>
+        {report === undefined ? (
           <button
             type="button"
-            className="button main"
+            className="button primary"
             disabled={isBusy || source.content.trim() === ""}
-            onClick={() => void run(look)}
+            onClick={() => void run(loadPreview)}
           >
             Preview
           </button>
         ) : (
           <>
-            <button type="button" className="button" onClick={() => setShown(undefined)}>
+            <button type="button" className="button" onClick={() => setPreview(undefined)}>
               Back
             </button>
             <button
               type="button"
-              className="button main"
+              className="button primary"
               disabled={isBusy || count === 0}
-              onClick={() => void run(async () => onDone(await send(shown?.revision)))}
+              onClick={() => void run(async () => onDone(await send(preview?.revision)))}
             >
               {isBusy ? "Importing…" : `Import ${count} ${count === 1 ? "secret" : "secrets"}`}
             </button>
           </>
         )}
-      </DialogEnding>
+      </DialogActions>
     </Dialog>
   );
 }
 
-type Sending = Pick<ImportDialogProps, "vaultId" | "folder"> & {
+type ImportRequest = Pick<ImportDialogProps, "vaultId" | "folder"> & {
   readonly source: Source;
-  /** Of the vault that was looked at; a dry run without it. */
+  /** The vault revision of the preview; without it the import is a dry run. */
   readonly revision: number | undefined;
 };
 
-async function sendImport({ vaultId, folder, source, revision }: Sending): Promise<ImportReport> {
-  const query = queryOf({
+async function sendImport({ vaultId, folder, source, revision }: ImportRequest): Promise<ImportReport> {
+  const query = formatQuery({
     format: source.format,
     path: folder,
     mode: source.overwrites ? "overwrite" : "create",
     dry_run: revision === undefined ? "true" : "false",
   });
-  const { body } = await ask<ImportReport>(`${vaultPath(vaultId)}/import${query}`, {
+  const { body } = await request<ImportReport>(`${vaultPath(vaultId)}/import${query}`, {
     method: "POST",
     body: { content: source.content },
     ...(revision === undefined ? {} : { revision }),
@@ -108,33 +108,33 @@ type SourceFieldsProps = { readonly source: Source; readonly onChange: (source: 
 
 function SourceFields({ source, onChange }: SourceFieldsProps) {
   const id = useId();
-  const sight = useSight(true);
-  const take = async (file: File | undefined): Promise<void> => {
+  const timer = useRevealTimer(true);
+  const loadFile = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
     const content = await file.text();
-    sight.show();
-    onChange({ ...source, content, format: formatOf(content) });
+    timer.show();
+    onChange({ ...source, content, format: detectFormat(content) });
   };
   const drop = (event: DragEvent): void => {
     event.preventDefault();
-    void take(event.dataTransfer.files[0]);
+    void loadFile(event.dataTransfer.files[0]);
   };
   return (
     <div className="stack" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
-      {source.content !== "" && sight.secondsLeft === undefined ? (
-        <AwayField label="Content" onReturn={sight.show} />
+      {source.content !== "" && timer.secondsLeft === undefined ? (
+        <HiddenField label="Content" onShow={timer.show} />
       ) : (
         <TextArea
           label="Content"
-          hint="Paste it here, or drop a file on it"
+          hint="Paste the content or drop a file here"
           rows={8}
           value={source.content}
           placeholder={"DATABASE_URL=postgres://…\nAPI_KEY=…"}
           onChange={(event) => {
             const content = event.currentTarget.value;
-            sight.show();
+            timer.show();
             const isFirst = source.content === "";
-            onChange({ ...source, content, format: isFirst ? formatOf(content) : source.format });
+            onChange({ ...source, content, format: isFirst ? detectFormat(content) : source.format });
           }}
         />
       )}
@@ -144,29 +144,29 @@ function SourceFields({ source, onChange }: SourceFieldsProps) {
           id={id}
           type="file"
           className="input file"
-          onChange={(event) => void take(event.currentTarget.files?.[0])}
+          onChange={(event) => void loadFile(event.currentTarget.files?.[0])}
         />
       </div>
       <SelectField
         label="Format"
         value={source.format}
-        choices={[
+        options={[
           { value: "dotenv", label: ".env" },
           { value: "json", label: "JSON" },
         ]}
-        onChoose={(format) => onChange({ ...source, format: format === "json" ? "json" : "dotenv" })}
+        onChange={(format) => onChange({ ...source, format: format === "json" ? "json" : "dotenv" })}
       />
-      <CheckField
-        label="Give secrets that are there already a new version"
-        hint="Otherwise they are left as they are"
+      <CheckboxField
+        label="Overwrite existing secrets"
+        hint="Adds a new version. Otherwise existing secrets are skipped."
         isChecked={source.overwrites}
         onChange={(overwrites) => onChange({ ...source, overwrites })}
       />
-      <Notice>Nothing is saved before you have seen what would change.</Notice>
+      <Notice>The preview shows all changes before anything is saved.</Notice>
     </div>
   );
 }
 
-function formatOf(content: string): Source["format"] {
+function detectFormat(content: string): Source["format"] {
   return /^\s*[{[]/u.test(content) ? "json" : "dotenv";
 }

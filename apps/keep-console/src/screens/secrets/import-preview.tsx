@@ -1,24 +1,25 @@
 import { Notice } from "@hearth-and-keep/page-design";
 import type { ImportReport } from "@hearth-and-keep/vault-contract";
 
-const mostShown = 200;
+const maxShownPaths = 200;
 
-/** What an import would do: paths alone, no value. */
+/** Lists the affected paths, never values. */
 export function ImportPreview({ report }: { readonly report: ImportReport }) {
   const groups = [
-    { title: "New", paths: report.created, kind: "good" },
-    { title: "New version", paths: report.changed, kind: "warn" },
-    { title: "Same as now", paths: report.unchanged, kind: "" },
-    { title: "Left as they are", paths: report.skipped, kind: "" },
+    { title: "New", paths: report.created, kind: "success" },
+    { title: "Updated", paths: report.changed, kind: "warning" },
+    { title: "Unchanged", paths: report.unchanged, kind: "" },
+    { title: "Skipped", paths: report.skipped, kind: "" },
   ];
   return (
-    <div className="stack tight preview" role="region" aria-label="What changes" tabIndex={-1}>
+    <div className="stack tight preview" role="region" aria-label="Changes" tabIndex={-1}>
       {report.created.length + report.changed.length === 0 && (
-        <Notice>Nothing would change: everything is there already.</Notice>
+        <Notice>Nothing to import: all values are already up to date.</Notice>
       )}
       {report.repeated.length > 0 && (
-        <Notice kind="warn">
-          In the file more than once, the last one counts: {report.repeated.slice(0, mostShown).join(", ")}
+        <Notice kind="warning">
+          Defined more than once; the last definition is used:{" "}
+          {report.repeated.slice(0, maxShownPaths).join(", ")}
         </Notice>
       )}
       {groups
@@ -27,15 +28,17 @@ export function ImportPreview({ report }: { readonly report: ImportReport }) {
           <section key={title} className="stack tight">
             <h3 className="row">
               <span className={`badge ${kind}`}>{title}</span>
-              <span className="quiet small">{paths.length}</span>
+              <span className="muted small">{paths.length}</span>
             </h3>
-            <ul className="fixed small">
-              {paths.slice(0, mostShown).map((path) => (
-                <li key={path} className="breaks">
+            <ul className="mono small">
+              {paths.slice(0, maxShownPaths).map((path) => (
+                <li key={path} className="break-words">
                   {path}
                 </li>
               ))}
-              {paths.length > mostShown && <li className="quiet">and {paths.length - mostShown} more</li>}
+              {paths.length > maxShownPaths && (
+                <li className="muted">and {paths.length - maxShownPaths} more</li>
+              )}
             </ul>
           </section>
         ))}

@@ -2,30 +2,30 @@ import { Link } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { memo } from "react";
 import { FolderIcon, MoreIcon } from "../../design/icons.tsx";
-import { Moment } from "../../design/moment.tsx";
-import type { SayWho } from "./format-actor.ts";
+import { RelativeTime } from "../../design/relative-time.tsx";
+import type { FormatActor } from "./format-actor.ts";
 
-export type Entry =
+export type ListEntry =
   | { readonly kind: "folder"; readonly key: string; readonly path: string; readonly to: string }
   | { readonly kind: "secret"; readonly key: string; readonly secret: SecretMetadata; readonly to: string };
 
 export type ListRowProps = {
-  readonly entry: Entry;
+  readonly entry: ListEntry;
   readonly index: number;
   readonly top: number;
-  /** The one row that the Tab key comes to. */
+  /** The single row in the tab order (roving tabindex). */
   readonly isActive: boolean;
-  /** With its folder, where rows of several stand together. */
-  readonly hasPath: boolean;
-  readonly who: SayWho;
-  readonly onMenu: (entry: Entry, button: HTMLElement) => void;
+  /** Shows the full path, in lists that span folders. */
+  readonly showsPath: boolean;
+  readonly formatActor: FormatActor;
+  readonly onMenu: (entry: ListEntry, button: HTMLElement) => void;
   readonly onTag: (tag: string) => void;
 };
 
 export const ListRow = memo(function ListRow(props: ListRowProps) {
   const { entry, index, top, isActive, onMenu } = props;
   const tabIndex = isActive ? 0 : -1;
-  const name = nameOf(entry);
+  const name = entryName(entry);
   return (
     <div
       className="list-row"
@@ -36,22 +36,27 @@ export const ListRow = memo(function ListRow(props: ListRowProps) {
     >
       <div role="cell" className="list-name">
         {entry.kind === "folder" && <FolderIcon />}
-        <Link to={entry.to} tabIndex={tabIndex} className="one-line" title={name}>
-          {props.hasPath && entry.kind === "secret" ? <PathText secret={entry.secret} /> : name}
+        <Link to={entry.to} tabIndex={tabIndex} className="truncate" title={name}>
+          {props.showsPath && entry.kind === "secret" ? <PathText secret={entry.secret} /> : name}
         </Link>
       </div>
       {entry.kind === "secret" ? (
-        <SecretCells secret={entry.secret} who={props.who} onTag={props.onTag} tabIndex={tabIndex} />
+        <SecretCells
+          secret={entry.secret}
+          formatActor={props.formatActor}
+          onTag={props.onTag}
+          tabIndex={tabIndex}
+        />
       ) : (
-        <div role="cell" className="list-rest quiet">
+        <div role="cell" className="list-kind muted">
           Folder
         </div>
       )}
       <div role="cell" className="list-menu">
         <button
           type="button"
-          className="button bare square"
-          aria-label={`More for ${name}`}
+          className="button ghost square"
+          aria-label={`More actions for ${name}`}
           aria-haspopup="menu"
           tabIndex={tabIndex}
           onClick={(event) => onMenu(entry, event.currentTarget)}
@@ -63,32 +68,32 @@ export const ListRow = memo(function ListRow(props: ListRowProps) {
   );
 });
 
-export function nameOf(entry: Entry): string {
+export function entryName(entry: ListEntry): string {
   return entry.kind === "folder" ? (entry.path.split("/").at(-1) ?? entry.path) : entry.secret.name;
 }
 
 function PathText({ secret: { folder, name } }: { readonly secret: SecretMetadata }) {
   return (
     <>
-      <span className="quiet">{folder === "/" ? "/" : `${folder}/`}</span>
+      <span className="muted">{folder === "/" ? "/" : `${folder}/`}</span>
       {name}
     </>
   );
 }
 
-type SecretCellsProps = Pick<ListRowProps, "who" | "onTag"> & {
+type SecretCellsProps = Pick<ListRowProps, "formatActor" | "onTag"> & {
   readonly secret: SecretMetadata;
   readonly tabIndex: number;
 };
 
-const mostTags = 3;
+const maxShownTags = 3;
 
-function SecretCells({ secret, who, onTag, tabIndex }: SecretCellsProps) {
-  const [shown, hidden] = [secret.tags.slice(0, mostTags), secret.tags.slice(mostTags)];
+function SecretCells({ secret, formatActor, onTag, tabIndex }: SecretCellsProps) {
+  const [shown, hidden] = [secret.tags.slice(0, maxShownTags), secret.tags.slice(maxShownTags)];
   return (
     <>
       <div role="cell" className="list-version">
-        <span className="hidden-to-sight">version </span>
+        <span className="visually-hidden">version </span>
         <span aria-hidden="true">v</span>
         {secret.version}
       </div>
@@ -97,25 +102,25 @@ function SecretCells({ secret, who, onTag, tabIndex }: SecretCellsProps) {
           <button
             key={tag}
             type="button"
-            className="badge one-line"
+            className="badge truncate"
             tabIndex={tabIndex}
-            aria-label={`Show only the tag ${tag}`}
+            aria-label={`Filter by tag ${tag}`}
             onClick={() => onTag(tag)}
           >
-            <span className="one-line">{tag}</span>
+            <span className="truncate">{tag}</span>
           </button>
         ))}
         {hidden.length > 0 && (
-          <span className="quiet small" title={hidden.join(", ")}>
+          <span className="muted small" title={hidden.join(", ")}>
             +{hidden.length}
           </span>
         )}
       </div>
-      <div role="cell" className="list-when">
-        <Moment at={secret.deleted_at ?? secret.updated_at} />
+      <div role="cell" className="list-updated">
+        <RelativeTime at={secret.deleted_at ?? secret.updated_at} />
       </div>
-      <div role="cell" className="list-who one-line">
-        {who(secret.updated_by)}
+      <div role="cell" className="list-actor truncate">
+        {formatActor(secret.updated_by)}
       </div>
     </>
   );

@@ -1,38 +1,39 @@
-import { Failed } from "@hearth-and-keep/page-design";
+import { ErrorNotice } from "@hearth-and-keep/page-design";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { Dialog, DialogEnding } from "../../design/dialog.tsx";
+import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { isChangedMeanwhile } from "./save-secret.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { isPreconditionFailed } from "./save-secret.ts";
 
 export type NameDialogProps = {
   readonly title: string;
   readonly label: string;
   readonly hint?: ReactNode;
   readonly action: string;
-  readonly first?: string;
-  /** Said when what is there is not as it was taken to be. */
-  readonly refusal?: string;
-  /** Closes by itself when it is done. */
-  readonly onDone: (name: string) => Promise<void>;
+  readonly initialName?: string;
+  /** Shown when the request fails its precondition. */
+  readonly conflictMessage?: string;
+  /** The dialog closes when this resolves. */
+  readonly onSubmit: (name: string) => Promise<void>;
   readonly onClose: () => void;
 };
 
-const changedMeanwhile =
-  "It changed in the meantime. Close this, look at it again, and repeat it if you still want to.";
+const defaultConflictMessage =
+  "This changed in the meantime. Close the dialog, check the list and try again.";
 
-/** Asks for one name or path: of a new vault or folder, or of where something goes. */
+/** Asks for one name or path: of a new vault or folder, or the target of a move. */
 export function NameDialog(props: NameDialogProps) {
-  const { title, label, hint, action, first = "", refusal = changedMeanwhile, onDone, onClose } = props;
-  const [name, setName] = useState(first);
-  const { run, isBusy, problem } = useDoing();
+  const { title, label, hint, action, initialName = "", onSubmit, onClose } = props;
+  const [name, setName] = useState(initialName);
+  const { run, isBusy, error } = useMutation();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     void run(async () => {
-      await onDone(name.trim());
+      await onSubmit(name.trim());
       onClose();
     });
   };
+  const conflictMessage = props.conflictMessage ?? defaultConflictMessage;
   return (
     <Dialog title={title} onClose={onClose}>
       <form className="stack" onSubmit={submit}>
@@ -46,12 +47,14 @@ export function NameDialog(props: NameDialogProps) {
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        {problem !== undefined && <Failed text={isChangedMeanwhile(problem) ? refusal : problem.message} />}
-        <DialogEnding>
-          <button type="submit" className="button main" disabled={isBusy}>
+        {error !== undefined && (
+          <ErrorNotice text={isPreconditionFailed(error) ? conflictMessage : error.message} />
+        )}
+        <DialogActions>
+          <button type="submit" className="button primary" disabled={isBusy}>
             {action}
           </button>
-        </DialogEnding>
+        </DialogActions>
       </form>
     </Dialog>
   );

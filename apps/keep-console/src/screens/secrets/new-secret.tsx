@@ -1,39 +1,37 @@
-import { Failed } from "@hearth-and-keep/page-design";
+import { ErrorNotice } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
-import { Dialog, DialogEnding } from "../../design/dialog.tsx";
+import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { type Draft, emptyDraft, mistakeIn } from "./draft.ts";
-import { createSecret, isChangedMeanwhile } from "./save-secret.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { createSecret, isPreconditionFailed } from "./save-secret.ts";
+import { emptyDraft, type SecretDraft, validateDraft } from "./secret-draft.ts";
 import { joinPath } from "./secrets-location.ts";
 import { ValueEditor } from "./value-editor.tsx";
 
-export type NewSecretProps = {
+export type NewSecretDialogProps = {
   readonly vaultId: string;
   readonly folder: string;
-  readonly onMade: (secret: SecretMetadata) => void;
+  readonly onCreated: (secret: SecretMetadata) => void;
   readonly onClose: () => void;
 };
 
-export function NewSecret({ vaultId, folder, onMade, onClose }: NewSecretProps) {
+export function NewSecretDialog({ vaultId, folder, onCreated, onClose }: NewSecretDialogProps) {
   const [name, setName] = useState("");
-  const [draft, setDraft] = useState<Draft>(emptyDraft);
-  const [mistake, setMistake] = useState<string>();
-  const { run, isBusy, problem } = useDoing();
+  const [draft, setDraft] = useState<SecretDraft>(emptyDraft);
+  const [valueError, setValueError] = useState<string>();
+  const { run, isBusy, error } = useMutation();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const found = mistakeIn(draft, false);
-    setMistake(found);
+    const found = validateDraft(draft, false);
+    setValueError(found);
     if (found !== undefined) return;
-    void run(async () => onMade(await createSecret(vaultId, joinPath(folder, name.trim()), draft)));
+    void run(async () => onCreated(await createSecret(vaultId, joinPath(folder, name.trim()), draft)));
   };
   const hint =
-    folder === "/"
-      ? "A slash makes folders, as in prod/api/KEY"
-      : `Goes into ${folder}; a slash makes folders within it`;
+    folder === "/" ? "Slashes create folders, e.g. prod/api/KEY" : `In ${folder}. Slashes create subfolders.`;
   return (
-    <Dialog title="New secret" onClose={onClose} staysOnOutsidePress>
+    <Dialog title="New secret" onClose={onClose} staysOpenOnOutsidePress>
       <form className="stack" onSubmit={submit}>
         <TextField
           label="Name"
@@ -45,21 +43,21 @@ export function NewSecret({ vaultId, folder, onMade, onClose }: NewSecretProps) 
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        <ValueEditor draft={draft} mistake={mistake} hasValue={false} onChange={setDraft} />
-        {problem !== undefined && (
-          <Failed
+        <ValueEditor draft={draft} error={valueError} hasStoredValue={false} onChange={setDraft} />
+        {error !== undefined && (
+          <ErrorNotice
             text={
-              isChangedMeanwhile(problem)
-                ? `There is a secret called ${name.trim()} already. Choose another name, or open it and edit it.`
-                : problem.message
+              isPreconditionFailed(error)
+                ? `A secret named ${name.trim()} already exists. Choose another name or edit that secret.`
+                : error.message
             }
           />
         )}
-        <DialogEnding>
-          <button type="submit" className="button main" disabled={isBusy}>
+        <DialogActions>
+          <button type="submit" className="button primary" disabled={isBusy}>
             {isBusy ? "Saving…" : "Save"}
           </button>
-        </DialogEnding>
+        </DialogActions>
       </form>
     </Dialog>
   );

@@ -1,58 +1,69 @@
 import type { SecretMetadata, SecretValue, VaultDetail } from "@hearth-and-keep/vault-contract";
-import { ask, KeepProblem } from "../../vault-api/api-client.ts";
+import { ApiError, request } from "../../vault-api/api-client.ts";
 import { secretAtPath, secretPath, valuePath, vaultPath } from "./api-paths.ts";
-import { bodyOf, type Draft, isNewValue } from "./draft.ts";
+import { isValueChanged, type SecretDraft, toRequestBody } from "./secret-draft.ts";
 
-/** A secret as it is stored: what is known of it, and its value. */
-export type Stored = { readonly secret: SecretMetadata; readonly value: SecretValue };
+export type StoredSecret = { readonly secret: SecretMetadata; readonly value: SecretValue };
 
-/** Undefined when it is not there any more. */
-export async function readStored(vaultId: string, secretId: string): Promise<Stored | undefined> {
+/** Undefined when the secret no longer exists. */
+export async function readSecret(vaultId: string, secretId: string): Promise<StoredSecret | undefined> {
   try {
-    const { body: secret } = await ask<SecretMetadata>(secretPath(vaultId, secretId));
-    const { body: value } = await ask<SecretValue>(valuePath(vaultId, secretId));
+    const { body: secret } = await request<SecretMetadata>(secretPath(vaultId, secretId));
+    const { body: value } = await request<SecretValue>(valuePath(vaultId, secretId));
     return { secret, value };
-  } catch (problem) {
-    if (problem instanceof KeepProblem && problem.status === 404) return undefined;
-    throw problem;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "not_found") return undefined;
+    throw error;
   }
 }
 
-/** Of the whole vault: what a change of many things at once is made on. */
+/** The precondition of changes that affect many secrets at once. */
 export async function readVaultRevision(vaultId: string): Promise<number> {
-  return (await ask<VaultDetail>(vaultPath(vaultId))).body.revision;
+  return (await request<VaultDetail>(vaultPath(vaultId))).body.revision;
 }
 
-export type Saving = {
+export type SaveOptions = {
   readonly vaultId: string;
-  readonly draft: Draft;
-  /** What the draft was made of. */
-  readonly before: Stored;
+  readonly draft: SecretDraft;
+  /** What the draft is based on; its revision is the precondition. */
+  readonly stored: StoredSecret;
 };
 
-/** A new version, or the tags and the note alone when the value is the same. Refused when it is not as it was read. */
-export async function saveSecret({ vaultId, draft, before }: Saving): Promise<SecretMetadata> {
-  const { secret, value } = before;
-  const body = bodyOf(draft, value);
-  if (isNewValue(draft, value)) {
+/** Saves a new version, or only the tags and note when the value is unchanged. */
+export async function saveSecret({ vaultId, draft, stored }: SaveOptions): Promise<SecretMetadata> {
+  const { secret, value } = stored;
+  const body = toRequestBody(draft, value);
+  const { revision } = secret;
+  if (isValueChanged(draft, value)) {
     const path = secretAtPath(vaultId, secret.path);
-    return (await ask<SecretMetadata>(path, { method: "PUT", body, revision: secret.revision })).body;
+    return (await request<SecretMetadata>(path, { method: "PUT", body, revision })).body;
   }
-  const about = { tags: body.tags, note: body.note };
+  const metadata = { tags: body.tags, note: body.note };
   const path = secretPath(vaultId, secret.id);
-  return (await ask<SecretMetadata>(path, { method: "PATCH", body: about, revision: secret.revision })).body;
+  return (await request<SecretMetadata>(path, { method: "PATCH", body: metadata, revision })).body;
 }
 
-/** At a path where nothing is; refused when something is there. */
-export async function createSecret(vaultId: string, path: string, draft: Draft): Promise<SecretMetadata> {
-  const { body } = await ask<SecretMetadata>(secretAtPath(vaultId, path), {
+/** Fails its precondition when a secret already exists at the path. */
+export async function createSecret(
+  vaultId: string,
+  path: string,
+  draft: SecretDraft,
+): Promise<SecretMetadata> {
+  const { body } = await request<SecretMetadata>(secretAtPath(vaultId, path), {
     method: "PUT",
-    body: bodyOf(draft),
+    body: toRequestBody(draft),
     revision: "new",
   });
   return body;
 }
 
-export function isChangedMeanwhile(problem: unknown): boolean {
-  return problem instanceof KeepProblem && problem.status === 412;
+/** The message for a failed write of a version; names the console's remedy where the API's text cannot. */
+export function describeSaveError(error: ApiError): string {
+  return error.code === "versions_full"
+    ? "This secret has reached its maximum number of versions. Destroy an earlier version, or raise the limit in the vault settings."
+    : error.message;
+}
+
+export function isPreconditionFailed(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "precondition_failed";
 }

@@ -1,52 +1,52 @@
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
-import type { MenuChoice } from "../../design/menu.tsx";
-import { type RowWindow, useRowWindow } from "../../design/row-window.ts";
+import type { MenuAction } from "../../design/menu.tsx";
 import { SharedMenu } from "../../design/shared-menu.tsx";
-import type { SayWho } from "./format-actor.ts";
-import { type Entry, ListRow, nameOf } from "./list-row.tsx";
+import { useVisibleRows, type VisibleRows } from "../../design/use-visible-rows.ts";
+import type { FormatActor } from "./format-actor.ts";
+import { entryName, type ListEntry, ListRow } from "./list-row.tsx";
 
 export type SecretListProps = {
   readonly label: string;
-  readonly entries: readonly Entry[];
-  readonly isOld: boolean;
+  readonly entries: readonly ListEntry[];
+  readonly isStale: boolean;
   readonly hasMore: boolean;
-  readonly hasPaths: boolean;
+  readonly showsPaths: boolean;
   readonly isDeleted: boolean;
-  readonly who: SayWho;
+  readonly formatActor: FormatActor;
   readonly onMore: () => void;
   readonly onTag: (tag: string) => void;
-  readonly choicesFor: (entry: Entry) => readonly MenuChoice[];
+  readonly actionsFor: (entry: ListEntry) => readonly MenuAction[];
 };
 
-/** Rows before the end of what is there at which the next page is asked for. */
-const rowsAhead = 120;
+/** The next page is requested when this few rows remain below the rendered ones. */
+const prefetchRows = 120;
 
-/** Folders and secrets as rows. Only those in sight are drawn, so ten thousand are as quick as ten. */
+/** Folders and secrets as a virtualized table: only rows near the viewport are rendered. */
 export function SecretList(props: SecretListProps) {
   const { entries, hasMore, onMore } = props;
   const body = useRef<HTMLDivElement>(null);
-  const { first, end, rowHeight } = useRowWindow(body, entries.length);
-  const { active, onKeyDown, onFocus } = useArrows(
+  const { first, end, rowHeight } = useVisibleRows(body, entries.length);
+  const { active, onKeyDown, onFocus } = useArrowKeys(
     body,
     entries.length,
     Math.floor(window.innerHeight / rowHeight),
   );
-  const [opened, setOpened] = useState<{ readonly entry: Entry; readonly button: HTMLElement }>();
-  const openMenu = useCallback((entry: Entry, button: HTMLElement) => setOpened({ entry, button }), []);
+  const [openMenu, setOpenMenu] = useState<{ readonly entry: ListEntry; readonly button: HTMLElement }>();
+  const onMenu = useCallback((entry: ListEntry, button: HTMLElement) => setOpenMenu({ entry, button }), []);
   useEffect(() => {
-    if (hasMore && end + rowsAhead >= entries.length) onMore();
+    if (hasMore && end + prefetchRows >= entries.length) onMore();
   }, [hasMore, onMore, end, entries.length]);
-  const indexes = indexesToDraw({ first, end }, active);
+  const indexes = renderedIndexes({ first, end }, active);
   return (
     <>
       <div
-        className={props.isOld ? "card list old" : "card list"}
+        className={props.isStale ? "card list stale" : "card list"}
         role="table"
         aria-label={props.label}
         aria-rowcount={hasMore ? -1 : entries.length + 1}
-        aria-busy={props.isOld}
+        aria-busy={props.isStale}
       >
-        <ListHead isDeleted={props.isDeleted} />
+        <ListHeader isDeleted={props.isDeleted} />
         <div
           ref={body}
           className="list-body"
@@ -64,9 +64,9 @@ export function SecretList(props: SecretListProps) {
                 index={index}
                 top={index * rowHeight}
                 isActive={index === active}
-                hasPath={props.hasPaths}
-                who={props.who}
-                onMenu={openMenu}
+                showsPath={props.showsPaths}
+                formatActor={props.formatActor}
+                onMenu={onMenu}
                 onTag={props.onTag}
               />
             );
@@ -74,55 +74,58 @@ export function SecretList(props: SecretListProps) {
         </div>
       </div>
       <SharedMenu
-        anchor={opened?.button}
-        label={opened === undefined ? "" : `More for ${nameOf(opened.entry)}`}
-        choices={opened === undefined ? [] : props.choicesFor(opened.entry)}
-        onClose={() => setOpened(undefined)}
+        anchor={openMenu?.button}
+        label={openMenu === undefined ? "" : `More actions for ${entryName(openMenu.entry)}`}
+        actions={openMenu === undefined ? [] : props.actionsFor(openMenu.entry)}
+        onClose={() => setOpenMenu(undefined)}
       />
     </>
   );
 }
 
-/** Whoever has the focus keeps it, also out of sight. */
-function indexesToDraw({ first, end }: Pick<RowWindow, "first" | "end">, active: number): readonly number[] {
-  const inSight = Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset);
-  if (active < first) return [active, ...inSight];
-  return active >= end ? [...inSight, active] : inSight;
+/** Includes the active row even when it is scrolled away, so that it keeps the focus. */
+function renderedIndexes(
+  { first, end }: Pick<VisibleRows, "first" | "end">,
+  active: number,
+): readonly number[] {
+  const visible = Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset);
+  if (active < first) return [active, ...visible];
+  return active >= end ? [...visible, active] : visible;
 }
 
-function ListHead({ isDeleted }: { readonly isDeleted: boolean }) {
+function ListHeader({ isDeleted }: { readonly isDeleted: boolean }) {
   return (
     <div role="rowgroup">
-      <div className="list-head" role="row" aria-rowindex={1}>
+      <div className="list-header" role="row" aria-rowindex={1}>
         <div role="columnheader">Name</div>
         <div role="columnheader">Version</div>
         <div role="columnheader">Tags</div>
         <div role="columnheader">{isDeleted ? "Deleted" : "Updated"}</div>
         <div role="columnheader">By</div>
         <div role="columnheader">
-          <span className="hidden-to-sight">Actions</span>
+          <span className="visually-hidden">Actions</span>
         </div>
       </div>
     </div>
   );
 }
 
-/** The arrow keys go from row to row; the Tab key comes to one row and leaves again. */
-function useArrows(body: { readonly current: HTMLElement | null }, count: number, rowsOfScreen: number) {
-  const [chosen, setChosen] = useState(0);
-  const wantsFocus = useRef(false);
-  const active = Math.min(chosen, Math.max(0, count - 1));
+/** Roving tabindex: arrow keys move between rows, and Tab stops at one row only. */
+function useArrowKeys(body: { readonly current: HTMLElement | null }, count: number, rowsPerScreen: number) {
+  const [selected, setSelected] = useState(0);
+  const shouldFocus = useRef(false);
+  const active = Math.min(selected, Math.max(0, count - 1));
   useEffect(() => {
-    if (!wantsFocus.current) return;
-    wantsFocus.current = false;
+    if (!shouldFocus.current) return;
+    shouldFocus.current = false;
     body.current?.querySelector<HTMLElement>(`[data-index="${active}"] a`)?.focus();
   }, [active, body]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: 1,
       ArrowUp: -1,
-      PageDown: rowsOfScreen,
-      PageUp: -rowsOfScreen,
+      PageDown: rowsPerScreen,
+      PageUp: -rowsPerScreen,
       Home: -count,
       End: count,
     };
@@ -131,12 +134,12 @@ function useArrows(body: { readonly current: HTMLElement | null }, count: number
     event.preventDefault();
     const next = Math.min(Math.max(0, active + step), count - 1);
     if (next === active) return;
-    wantsFocus.current = true;
-    setChosen(next);
+    shouldFocus.current = true;
+    setSelected(next);
   };
   const onFocus = (event: { readonly target: Element }): void => {
     const index = event.target.closest("[data-index]")?.getAttribute("data-index");
-    if (typeof index === "string") setChosen(Number(index));
+    if (typeof index === "string") setSelected(Number(index));
   };
   return { active, onKeyDown, onFocus };
 }

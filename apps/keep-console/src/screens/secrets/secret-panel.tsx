@@ -1,46 +1,47 @@
-import { Failed, Loading, Notice } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Loading, Notice } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { Menu } from "../../design/menu.tsx";
-import { Moment } from "../../design/moment.tsx";
+import { ActionMenu } from "../../design/menu.tsx";
+import { RelativeTime } from "../../design/relative-time.tsx";
 import { SidePanel } from "../../design/side-panel.tsx";
-import { useAnswer } from "../../vault-api/use-query.ts";
+import { useQuery } from "../../vault-api/use-query.ts";
 import { secretPath } from "./api-paths.ts";
 import { EditSecret } from "./edit-secret.tsx";
-import type { SayWho } from "./format-actor.ts";
+import type { FormatActor } from "./format-actor.ts";
 import { History } from "./history.tsx";
-import type { SecretDeed } from "./secret-dialogs.tsx";
-import { saySize } from "./value-bytes.ts";
+import type { SecretDialog } from "./secret-dialogs.tsx";
+import { formatBytes } from "./value-bytes.ts";
+import { secretTypeLabels } from "./value-editor.tsx";
 import { ValueView } from "./value-view.tsx";
 
 export type SecretPanelProps = {
   readonly vaultId: string;
   readonly secretId: string;
-  /** As the list has it, to be shown at once. */
-  readonly known: SecretMetadata | undefined;
-  readonly who: SayWho;
-  /** With what it is now, when that is known. */
+  /** From the list, shown until the response arrives. */
+  readonly listed: SecretMetadata | undefined;
+  readonly formatActor: FormatActor;
+  /** Receives the secret as it is now, if known. */
   readonly onChanged: (secret?: SecretMetadata) => void;
-  readonly onDeed: (deed: SecretDeed) => void;
+  readonly onOpenDialog: (dialog: SecretDialog) => void;
   readonly onRestore: (secret: SecretMetadata) => void;
   readonly onClose: () => void;
 };
 
-/** Everything about one secret: its value, what belongs to it, and its history. */
+/** Value, details and history of one secret. */
 export function SecretPanel(props: SecretPanelProps) {
-  const { vaultId, secretId, known, onClose } = props;
-  const isDeleted = known?.deleted_at !== undefined;
-  const answer = useAnswer<SecretMetadata>(isDeleted ? undefined : secretPath(vaultId, secretId));
-  const read = answer.state === "there" ? answer.body : undefined;
-  const secret = read === undefined || (known?.revision ?? 0) > read.revision ? known : read;
-  if (isDeleted) return <DeletedPanel {...props} secret={known} />;
-  if (answer.state === "failed") {
-    const isGone = answer.problem.status === 404;
+  const { vaultId, secretId, listed, onClose } = props;
+  const isDeleted = listed?.deleted_at !== undefined;
+  const query = useQuery<SecretMetadata>(isDeleted ? undefined : secretPath(vaultId, secretId));
+  const loaded = query.state === "loaded" ? query.body : undefined;
+  const secret = loaded === undefined || (listed?.revision ?? 0) > loaded.revision ? listed : loaded;
+  if (isDeleted) return <DeletedPanel {...props} secret={listed} />;
+  if (query.state === "failed") {
+    const isMissing = query.error.code === "not_found";
     return (
       <SidePanel title="Secret" onClose={onClose}>
-        <Failed
-          text={isGone ? "This secret is not here. It may be in Recently deleted." : answer.problem.message}
-          onRetry={answer.reload}
+        <ErrorNotice
+          text={isMissing ? "Secret not found. It may be in Recently deleted." : query.error.message}
+          onRetry={query.reload}
         />
       </SidePanel>
     );
@@ -53,37 +54,36 @@ export function SecretPanel(props: SecretPanelProps) {
 }
 
 function DeletedPanel(props: SecretPanelProps & { readonly secret: SecretMetadata }) {
-  const { secret, who, onRestore, onDeed, onClose } = props;
+  const { secret, formatActor, onRestore, onOpenDialog, onClose } = props;
   return (
     <SidePanel title={secret.name} onClose={onClose}>
       <div className="stack">
-        <Notice kind="warn">
-          It is deleted, and no program can read it. Restore it to see its value; 30 days after it was deleted
-          it is erased.
+        <Notice kind="warning">
+          Deleted. Programs cannot read this secret. You can restore it for 30 days after its deletion.
         </Notice>
         <div className="row">
-          <button type="button" className="button main" onClick={() => onRestore(secret)}>
+          <button type="button" className="button primary" onClick={() => onRestore(secret)}>
             Restore
           </button>
-          <button type="button" className="button" onClick={() => onDeed({ kind: "purge", secret })}>
-            Delete for good…
+          <button type="button" className="button" onClick={() => onOpenDialog({ kind: "purge", secret })}>
+            Delete permanently…
           </button>
         </div>
-        <Facts secret={secret} who={who} />
+        <SecretDetails secret={secret} formatActor={formatActor} />
       </div>
     </SidePanel>
   );
 }
 
 function PanelContent(props: SecretPanelProps & { readonly secret: SecretMetadata }) {
-  const { vaultId, secret, who, onChanged, onDeed, onClose } = props;
+  const { vaultId, secret, formatActor, onChanged, onOpenDialog, onClose } = props;
   const [isEditing, setIsEditing] = useState(false);
   if (isEditing) {
     return (
       <EditSecret
         vaultId={vaultId}
         secretId={secret.id}
-        who={who}
+        formatActor={formatActor}
         onCancel={() => setIsEditing(false)}
         onSaved={(saved) => {
           setIsEditing(false);
@@ -96,45 +96,51 @@ function PanelContent(props: SecretPanelProps & { readonly secret: SecretMetadat
   return (
     <div className="stack">
       <section className="stack tight" aria-label="Value">
-        {/* Another version is another value: what is shown of the old one goes. */}
+        {/* Keyed by version: a new version discards the revealed value of the old one. */}
         <ValueView key={secret.version} vaultId={vaultId} secret={secret} />
       </section>
       <div className="row">
         <button type="button" className="button" onClick={() => setIsEditing(true)}>
           Edit
         </button>
-        <Menu
-          label={`More for ${secret.name}`}
-          choices={[
-            { label: "Move or rename…", onChoose: () => onDeed({ kind: "move", secret }) },
-            { label: "Delete…", onChoose: () => onDeed({ kind: "delete", secret }), isDangerous: true },
+        <ActionMenu
+          label={`More actions for ${secret.name}`}
+          actions={[
+            { label: "Move or rename…", onSelect: () => onOpenDialog({ kind: "move", secret }) },
+            { label: "Delete…", onSelect: () => onOpenDialog({ kind: "delete", secret }), isDangerous: true },
           ]}
         />
       </div>
-      <Facts secret={secret} who={who} />
+      <SecretDetails secret={secret} formatActor={formatActor} />
       <section className="stack tight" aria-label="History">
         <h2>History</h2>
-        <History key={secret.revision} {...{ vaultId, secret, who, onChanged }} />
+        <History key={secret.revision} {...{ vaultId, secret, formatActor, onChanged }} />
       </section>
     </div>
   );
 }
 
-function Facts({ secret, who }: { readonly secret: SecretMetadata; readonly who: SayWho }) {
+function SecretDetails({
+  secret,
+  formatActor,
+}: {
+  readonly secret: SecretMetadata;
+  readonly formatActor: FormatActor;
+}) {
   return (
-    <dl className="facts">
+    <dl className="properties">
       <dt>Path</dt>
-      <dd className="fixed breaks">{secret.path}</dd>
-      <dt>Kind</dt>
+      <dd className="mono break-words">{secret.path}</dd>
+      <dt>Type</dt>
       <dd>
-        {secret.type}, {saySize(secret.size)}
+        {secretTypeLabels[secret.type]}, {formatBytes(secret.size)}
       </dd>
       <dt>Tags</dt>
       <dd className="row">
         {secret.tags.length === 0
           ? "None"
           : secret.tags.map((tag) => (
-              <span key={tag} className="badge breaks">
+              <span key={tag} className="badge break-words">
                 {tag}
               </span>
             ))}
@@ -142,9 +148,13 @@ function Facts({ secret, who }: { readonly secret: SecretMetadata; readonly who:
       <dt>Note</dt>
       <dd>{secret.has_note ? "Shown with the value" : "None"}</dd>
       <dt>Updated</dt>
-      <dd className="breaks">
-        <Moment at={secret.updated_at} />, {who(secret.updated_by)}
+      <dd className="break-words">
+        <RelativeTime at={secret.updated_at} /> by {inSentence(formatActor(secret.updated_by))}
       </dd>
     </dl>
   );
+}
+
+function inSentence(actor: string): string {
+  return actor === "You" ? "you" : actor;
 }

@@ -1,30 +1,30 @@
-import { type Address, go, useAddress } from "@hearth-and-keep/page-design";
+import { navigate, type PageLocation, useLocation } from "@hearth-and-keep/page-design";
 import { useMemo } from "react";
 
-/** Where in the secrets somebody is; all of it stands in the address, so that it can be gone back to and shared. */
-export type SecretsPlace = {
-  /** Undefined before one is chosen. */
+/** The state of the secrets screen. All of it is in the URL, so that it survives navigation and can be shared. */
+export type SecretsLocation = {
+  /** Undefined until the default vault is known. */
   readonly vaultId: string | undefined;
   readonly folder: string;
-  /** Searched for in the whole vault; empty for none. */
-  readonly text: string;
+  /** Searches the whole vault; empty for no search. */
+  readonly search: string;
   readonly tag: string;
   readonly isDeleted: boolean;
   readonly secretId: string | undefined;
   readonly isExporting: boolean;
 };
 
-export function usePlace(): SecretsPlace {
-  const address = useAddress();
-  return useMemo(() => placeOf(address), [address]);
+export function useSecretsLocation(): SecretsLocation {
+  const location = useLocation();
+  return useMemo(() => parseLocation(location), [location]);
 }
 
-function placeOf({ path, query }: Address): SecretsPlace {
+function parseLocation({ path, query }: PageLocation): SecretsLocation {
   const vaultId = path.split("/")[2];
   return {
     vaultId: vaultId === "" ? undefined : vaultId,
     folder: query.get("folder") ?? "/",
-    text: query.get("q") ?? "",
+    search: query.get("q") ?? "",
     tag: query.get("tag") ?? "",
     isDeleted: query.get("state") === "deleted",
     secretId: query.get("secret") ?? undefined,
@@ -32,37 +32,41 @@ function placeOf({ path, query }: Address): SecretsPlace {
   };
 }
 
-export function addressOf(place: Partial<SecretsPlace> & Pick<SecretsPlace, "vaultId">): string {
-  const { vaultId, folder = "/", text = "", tag = "", isDeleted = false, secretId, isExporting } = place;
-  const parts = [
+export function hrefOf(location: Partial<SecretsLocation> & Pick<SecretsLocation, "vaultId">): string {
+  const { vaultId, folder = "/", search = "", tag = "", isDeleted = false, secretId, isExporting } = location;
+  const parameters = [
     ["folder", folder === "/" ? "" : folder],
-    ["q", text],
+    ["q", search],
     ["tag", tag],
     ["state", isDeleted ? "deleted" : ""],
     ["secret", secretId ?? ""],
     ["open", isExporting === true ? "export" : ""],
   ] as const;
-  const query = parts
+  const query = parameters
     .filter(([, value]) => value !== "")
-    .map(([name, value]) => `${name}=${encodePlainly(value)}`)
+    .map(([name, value]) => `${name}=${encodeStrictly(value)}`)
     .join("&");
   return `/secrets${vaultId === undefined ? "" : `/${vaultId}`}${query === "" ? "" : `?${query}`}`;
 }
 
-export function goTo(place: SecretsPlace, changes: Partial<SecretsPlace>, replaces = false): void {
-  go(addressOf({ ...place, ...changes }), { replaces });
+export function navigateTo(
+  location: SecretsLocation,
+  changes: Partial<SecretsLocation>,
+  replace = false,
+): void {
+  navigate(hrefOf({ ...location, ...changes }), { replace });
 }
 
-/** A sign-in comes back only to addresses whose every character means itself. */
-function encodePlainly(text: string): string {
+/** Percent-encodes more than `encodeURIComponent`: `return_to` of a sign-in accepts no other reserved characters. */
+function encodeStrictly(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll(
     /[!'()*]/gu,
-    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 }
 
-/** The folder and all that it is in, the outermost first; none for the root. */
-export function trailOf(folder: string): readonly { readonly path: string; readonly name: string }[] {
+/** The folder and its ancestors, outermost first; empty for the root. */
+export function parentFolders(folder: string): readonly { readonly path: string; readonly name: string }[] {
   const names = folder.split("/").filter((name) => name !== "");
   return names.map((name, index) => ({ name, path: `/${names.slice(0, index + 1).join("/")}` }));
 }

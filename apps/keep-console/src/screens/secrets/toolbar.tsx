@@ -1,23 +1,25 @@
 import { CloseIcon } from "@hearth-and-keep/page-design";
 import { type RefObject, useEffect, useId, useState } from "react";
 import { SearchIcon } from "../../design/icons.tsx";
-import { goTo, type SecretsPlace } from "./secrets-location.ts";
+import { navigateTo, type SecretsLocation } from "./secrets-location.ts";
 
 export type ToolbarProps = {
-  readonly place: SecretsPlace;
-  /** Of what is in sight, to choose from. */
+  readonly location: SecretsLocation;
+  /** Suggestions: the tags of the loaded secrets. */
   readonly tags: readonly string[];
   readonly search: RefObject<HTMLInputElement | null>;
 };
 
-/** Long enough for a second letter, short enough not to be felt. */
-const pauseMilliseconds = 60;
+/** Waits for the next keystroke of a fast typist without a noticeable delay. */
+const debounceMilliseconds = 60;
 
-/** Search over the whole vault, and the one tag that is shown. */
-export function Toolbar({ place, tags, search }: ToolbarProps) {
+/** Name search over the whole vault, and the tag filter. */
+export function Toolbar({ location, tags, search }: ToolbarProps) {
   const id = useId();
-  const [text, setText] = useLate(place.text, (next) => goTo(place, { text: next }, true));
-  const [tag, setTag] = useLate(place.tag, (next) => goTo(place, { tag: next }, true));
+  const [text, setText] = useDebounced(location.search, (next) =>
+    navigateTo(location, { search: next }, true),
+  );
+  const [tag, setTag] = useDebounced(location.tag, (next) => navigateTo(location, { tag: next }, true));
   return (
     <search className="toolbar">
       <div className="search">
@@ -26,7 +28,7 @@ export function Toolbar({ place, tags, search }: ToolbarProps) {
           ref={search}
           type="search"
           className="input"
-          aria-label="Search names in the whole vault"
+          aria-label="Search names in this vault"
           aria-keyshortcuts="/"
           placeholder="Search names"
           autoComplete="off"
@@ -40,7 +42,7 @@ export function Toolbar({ place, tags, search }: ToolbarProps) {
       <div className="tag-filter">
         <input
           className="input"
-          aria-label="Show only one tag"
+          aria-label="Filter by tag"
           placeholder="Tag"
           list={`${id}-tags`}
           autoComplete="off"
@@ -50,15 +52,15 @@ export function Toolbar({ place, tags, search }: ToolbarProps) {
           onChange={(event) => setTag(event.currentTarget.value)}
         />
         <datalist id={`${id}-tags`}>
-          {tags.map((each) => (
-            <option key={each} value={each} />
+          {tags.map((suggestion) => (
+            <option key={suggestion} value={suggestion} />
           ))}
         </datalist>
         {tag !== "" && (
           <button
             type="button"
-            className="button bare square"
-            aria-label="Show all tags"
+            className="button ghost square"
+            aria-label="Clear tag filter"
             onClick={() => setTag("")}
           >
             <CloseIcon />
@@ -69,18 +71,18 @@ export function Toolbar({ place, tags, search }: ToolbarProps) {
   );
 }
 
-/** Text that is written here at once, and goes on after a short pause. */
-function useLate(given: string, onSettled: (text: string) => void): [string, (text: string) => void] {
+/** Local text that updates at once and is passed on after a pause. */
+function useDebounced(given: string, onSettled: (text: string) => void): [string, (text: string) => void] {
   const [text, setText] = useState(given);
   const [last, setLast] = useState(given);
-  // Changed from elsewhere, or by what was written here and is the same.
+  // The value changed elsewhere; when it changed from here, it equals the text already.
   if (last !== given) {
     setLast(given);
     setText(given);
   }
   useEffect(() => {
     if (text === given) return undefined;
-    const timer = setTimeout(onSettled, pauseMilliseconds, text);
+    const timer = setTimeout(onSettled, debounceMilliseconds, text);
     return () => clearTimeout(timer);
   }, [text, given, onSettled]);
   return [text, setText];

@@ -1,45 +1,45 @@
 import { useCallback, useEffect, useState } from "react";
 
-export const secondsInSight = 30;
+export const revealSeconds = 30;
 
-export type Sight = {
-  /** Undefined while nothing is to be seen. */
+export type RevealTimer = {
+  /** Undefined while hidden. */
   readonly secondsLeft: number | undefined;
-  /** From now on for the whole time; again to begin it anew. */
+  /** Starts the full time, also when it is already running. */
   readonly show: () => void;
   readonly hide: () => void;
 };
 
 /**
- * How long a value stays to be seen: 30 seconds, and never in a tab that is not looked at. What is out of sight is out of
- * the page as well; who calls draws nothing of it then.
+ * Limits how long a value is shown: 30 seconds, and only while the tab is visible. While `secondsLeft` is undefined the
+ * caller must not render the value at all.
  */
-export function useSight(isShownAtFirst = false): Sight {
-  const [until, setUntil] = useState(isShownAtFirst ? Date.now() + secondsInSight * 1000 : 0);
+export function useRevealTimer(startsShown = false): RevealTimer {
+  const [until, setUntil] = useState(startsShown ? Date.now() + revealSeconds * 1000 : 0);
   const [now, setNow] = useState(Date.now());
   const hide = useCallback(() => setUntil(0), []);
   const show = useCallback(() => {
     setNow(Date.now());
-    setUntil(Date.now() + secondsInSight * 1000);
+    setUntil(Date.now() + revealSeconds * 1000);
   }, []);
   useEffect(() => {
     if (until === 0) return undefined;
-    const timer = setInterval(() => {
+    const interval = setInterval(() => {
       setNow(Date.now());
       if (Date.now() >= until) setUntil(0);
     }, 250);
-    const look = (): void => {
+    const onVisibilityChange = (): void => {
       if (document.hidden) setUntil(0);
     };
-    document.addEventListener("visibilitychange", look);
+    document.addEventListener("visibilitychange", onVisibilityChange);
     return () => {
-      clearInterval(timer);
-      document.removeEventListener("visibilitychange", look);
+      clearInterval(interval);
+      document.removeEventListener("visibilitychange", onVisibilityChange);
     };
   }, [until]);
   const secondsLeft = until > now ? Math.ceil((until - now) / 1000) : undefined;
   return {
-    secondsLeft: secondsLeft === undefined ? undefined : Math.min(secondsLeft, secondsInSight),
+    secondsLeft: secondsLeft === undefined ? undefined : Math.min(secondsLeft, revealSeconds),
     show,
     hide,
   };

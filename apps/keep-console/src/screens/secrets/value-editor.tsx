@@ -1,86 +1,90 @@
 import { useId } from "react";
 import { SelectField, TextArea, TextField } from "../../design/field.tsx";
-import { type Draft, isOfBytes, type SecretType } from "./draft.ts";
-import { useSight } from "./use-reveal-timer.ts";
-import { readAsBase64, saySize } from "./value-bytes.ts";
+import { isBinary, type SecretDraft, type SecretType } from "./secret-draft.ts";
+import { useRevealTimer } from "./use-reveal-timer.ts";
+import { formatBytes, readAsBase64 } from "./value-bytes.ts";
 
-const types: readonly { readonly value: SecretType; readonly label: string }[] = [
-  { value: "text", label: "Text" },
-  { value: "json", label: "JSON" },
-  { value: "binary", label: "Bytes, up to 64 KiB" },
-  { value: "file", label: "File, up to 1 MiB" },
+export const secretTypeLabels: Readonly<Record<SecretType, string>> = {
+  text: "Text",
+  json: "JSON",
+  binary: "Binary",
+  file: "File",
+};
+
+const typeOptions: readonly { readonly value: SecretType; readonly label: string }[] = [
+  { value: "text", label: secretTypeLabels.text },
+  { value: "json", label: secretTypeLabels.json },
+  { value: "binary", label: `${secretTypeLabels.binary} (up to 64 KiB)` },
+  { value: "file", label: `${secretTypeLabels.file} (up to 1 MiB)` },
 ];
 
 export type ValueEditorProps = {
-  readonly draft: Draft;
-  readonly mistake: string | undefined;
-  /** What is there stays when no file is chosen. */
-  readonly hasValue: boolean;
-  readonly onChange: (draft: Draft) => void;
+  readonly draft: SecretDraft;
+  readonly error: string | undefined;
+  /** Whether leaving the file field empty keeps stored bytes. */
+  readonly hasStoredValue: boolean;
+  readonly onChange: (draft: SecretDraft) => void;
 };
 
-/**
- * The fields of a value and what belongs to it. Value and note leave the page when nobody has written for a while; what
- * was written stays, and can be shown again.
- */
+/** The fields of a secret except its name. After 30 idle seconds value and note are hidden; the draft keeps them. */
 export function ValueEditor(props: ValueEditorProps) {
   const { draft, onChange } = props;
-  const sight = useSight(true);
-  const write = (next: Draft): void => {
-    sight.show();
+  const timer = useRevealTimer(true);
+  const changeRevealed = (next: SecretDraft): void => {
+    timer.show();
     onChange(next);
   };
-  const isSeen = sight.secondsLeft !== undefined;
+  const isRevealed = timer.secondsLeft !== undefined;
   return (
     <>
-      {isSeen ? (
-        <ValueField {...props} onChange={write} />
+      {isRevealed ? (
+        <ValueField {...props} onChange={changeRevealed} />
       ) : (
-        <AwayField label="Value and note" onReturn={sight.show} />
+        <HiddenField label="Value and note" onShow={timer.show} />
       )}
       <SelectField
-        label="Kind"
+        label="Type"
         value={draft.type}
-        choices={types}
-        onChoose={(chosen) =>
-          onChange({ ...draft, type: types.find(({ value }) => value === chosen)?.value ?? "text" })
+        options={typeOptions}
+        onChange={(selected) =>
+          onChange({ ...draft, type: typeOptions.find(({ value }) => value === selected)?.value ?? "text" })
         }
       />
       <TextField
         label="Tags"
-        hint="With commas between them"
+        hint="Comma-separated"
         value={draft.tags}
         maxLength={2200}
         autoComplete="off"
         onChange={(event) => onChange({ ...draft, tags: event.currentTarget.value })}
       />
-      {isSeen && (
+      {isRevealed && (
         <TextArea
           label="Note"
-          hint="Sealed like the value, and shown only with it"
+          hint="Encrypted; shown only when the value is revealed"
           value={draft.note}
           rows={2}
           maxLength={4096}
-          onChange={(event) => write({ ...draft, note: event.currentTarget.value })}
+          onChange={(event) => changeRevealed({ ...draft, note: event.currentTarget.value })}
         />
       )}
     </>
   );
 }
 
-type AwayFieldProps = { readonly label: string; readonly onReturn: () => void };
+type HiddenFieldProps = { readonly label: string; readonly onShow: () => void };
 
-/** What is full of values leaves the page when nobody has written for a while. */
-export function AwayField({ label, onReturn }: AwayFieldProps) {
+/** Replaces a field with a secret value while the reveal timer is not running. */
+export function HiddenField({ label, onShow }: HiddenFieldProps) {
   return (
     <div className="field">
       <span className="label">{label}</span>
       <div className="value hidden-value">
-        <span className="quiet">Hidden while you were away. Nothing is lost.</span>
+        <span className="muted">Hidden due to inactivity. Your input is kept.</span>
       </div>
       <div>
-        <button type="button" className="button" onClick={onReturn}>
-          Go on editing
+        <button type="button" className="button" onClick={onShow}>
+          Continue editing
         </button>
       </div>
     </div>
@@ -88,13 +92,13 @@ export function AwayField({ label, onReturn }: AwayFieldProps) {
 }
 
 function ValueField(props: ValueEditorProps) {
-  const { draft, mistake, onChange } = props;
-  if (isOfBytes(draft.type)) return <FileChooser {...props} />;
+  const { draft, error, onChange } = props;
+  if (isBinary(draft.type)) return <FileField {...props} />;
   return (
     <TextArea
       label="Value"
       value={draft.text}
-      mistake={mistake}
+      error={error}
       rows={6}
       autoCapitalize="off"
       onChange={(event) => onChange({ ...draft, text: event.currentTarget.value })}
@@ -102,30 +106,32 @@ function ValueField(props: ValueEditorProps) {
   );
 }
 
-function FileChooser({ draft, mistake, hasValue, onChange }: ValueEditorProps) {
+function FileField({ draft, error, hasStoredValue, onChange }: ValueEditorProps) {
   const id = useId();
-  const choose = async (file: File | undefined): Promise<void> => {
+  const chooseFile = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
     onChange({ ...draft, file: { name: file.name, size: file.size, base64: await readAsBase64(file) } });
   };
-  const hint = hasValue ? "Leave it empty to keep the bytes that are there" : "Its bytes become the value";
+  const hint = hasStoredValue
+    ? "Leave empty to keep the stored value"
+    : "The file's content becomes the value";
   return (
     <div className="field">
-      <label htmlFor={id}>Choose a file</label>
+      <label htmlFor={id}>File</label>
       <span className="hint" id={`${id}-hint`}>
-        {draft.file === undefined ? hint : `${draft.file.name}, ${saySize(draft.file.size)}`}
+        {draft.file === undefined ? hint : `${draft.file.name}, ${formatBytes(draft.file.size)}`}
       </span>
       <input
         id={id}
         type="file"
         className="input file"
         aria-describedby={`${id}-hint`}
-        aria-invalid={mistake !== undefined}
-        onChange={(event) => void choose(event.currentTarget.files?.[0])}
+        aria-invalid={error !== undefined}
+        onChange={(event) => void chooseFile(event.currentTarget.files?.[0])}
       />
-      {mistake !== undefined && (
-        <span className="mistake" role="alert">
-          {mistake}
+      {error !== undefined && (
+        <span className="field-error" role="alert">
+          {error}
         </span>
       )}
     </div>

@@ -1,82 +1,84 @@
-import { CopyButton, Failed } from "@hearth-and-keep/page-design";
+import { CopyButton, ErrorNotice } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contract";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
 import { valuePath } from "./api-paths.ts";
-import { Countdown, useRevealed } from "./revealed.tsx";
-import { saveAsFile, saySize } from "./value-bytes.ts";
+import { Countdown, useRevealedValue } from "./revealed-value.tsx";
+import { isBinary } from "./secret-draft.ts";
+import { formatBytes, saveAsFile } from "./value-bytes.ts";
 
 export type ValueViewProps = {
   readonly vaultId: string;
   readonly secret: Pick<SecretMetadata, "id" | "name" | "type" | "size">;
-  /** The newest one when it is left out. */
+  /** Defaults to the current version. */
   readonly version?: number;
-  /** The one button of the screen that stands out is elsewhere, where several values can be revealed. */
-  readonly isQuiet?: boolean;
+  /** Renders Reveal as a secondary button, for further values on a screen that has a primary one. */
+  readonly isSecondary?: boolean;
 };
 
-const reference = /\$\{\/[^}]+\}/u;
+const referencePattern = /\$\{\/[^}]+\}/u;
 
-/** A value: hidden, until somebody asks to see it; copied without being shown. */
-export function ValueView({ vaultId, secret, version, isQuiet = false }: ValueViewProps) {
-  const which = version === undefined ? {} : { version };
-  const path = valuePath(vaultId, secret.id, which);
-  const { value, isLoading, problem, sight, reveal } = useRevealed();
-  const saving = useDoing();
-  const read = async (): Promise<SecretValue> => (await ask<SecretValue>(path)).body;
-  const failure = problem ?? saving.problem;
-  const isBytes = secret.type === "file" || secret.type === "binary";
+/** A value that is hidden until Reveal is pressed; Copy fetches it without showing it. */
+export function ValueView({ vaultId, secret, version, isSecondary = false }: ValueViewProps) {
+  const versionQuery = version === undefined ? {} : { version };
+  const path = valuePath(vaultId, secret.id, versionQuery);
+  const { value, isLoading, error, timer, reveal } = useRevealedValue();
+  const download = useMutation();
+  const readValue = async (): Promise<SecretValue> => (await request<SecretValue>(path)).body;
+  const failure = error ?? download.error;
   return (
     <div className="stack tight">
-      <Shown value={value} size={secret.size} />
+      <DisplayedValue value={value} size={secret.size} />
       <div className="row">
         {value === undefined ? (
           <button
             type="button"
-            className={isQuiet ? "button" : "button main"}
+            className={isSecondary ? "button" : "button primary"}
             disabled={isLoading}
             onClick={() => void reveal(path)}
           >
             {isLoading ? "Revealing…" : "Reveal"}
           </button>
         ) : (
-          <Countdown sight={sight} />
+          <Countdown timer={timer} />
         )}
-        <CopyButton text={async () => (await read()).value} label={`Copy the value of ${secret.name}`}>
+        <CopyButton text={async () => (await readValue()).value} label={`Copy value of ${secret.name}`}>
           Copy
         </CopyButton>
-        {isBytes && (
+        {isBinary(secret.type) && (
           <button
             type="button"
             className="button"
-            disabled={saving.isBusy}
-            onClick={() => void saving.run(async () => saveAsFile(secret.name, await read()))}
+            disabled={download.isBusy}
+            onClick={() => void download.run(async () => saveAsFile(secret.name, await readValue()))}
           >
             Download
           </button>
         )}
-        {value?.encoding === "utf8" && reference.test(value.value) && (
+        {value?.encoding === "utf8" && referencePattern.test(value.value) && (
           <button
             type="button"
             className="button"
-            onClick={() => void reveal(valuePath(vaultId, secret.id, { ...which, expand: "references" }))}
+            onClick={() =>
+              void reveal(valuePath(vaultId, secret.id, { ...versionQuery, expand: "references" }))
+            }
           >
             Expand references
           </button>
         )}
       </div>
-      {failure !== undefined && <Failed text={failure.message} onRetry={() => void reveal(path)} />}
+      {failure !== undefined && <ErrorNotice text={failure.message} onRetry={() => void reveal(path)} />}
     </div>
   );
 }
 
-function Shown({ value, size }: { readonly value: SecretValue | undefined; readonly size: number }) {
+function DisplayedValue({ value, size }: { readonly value: SecretValue | undefined; readonly size: number }) {
   if (value === undefined) {
     return (
       <div className="value hidden-value">
         <span aria-hidden="true">••••••••••••</span>
-        <span className="hidden-to-sight">The value is hidden.</span>
-        <span className="quiet small">{saySize(size)}</span>
+        <span className="visually-hidden">Value hidden.</span>
+        <span className="muted small">{formatBytes(size)}</span>
       </div>
     );
   }
@@ -87,7 +89,7 @@ function Shown({ value, size }: { readonly value: SecretValue | undefined; reado
       </pre>
       {value.note !== undefined && value.note !== "" && (
         <div className="note" data-value>
-          <span className="quiet small">Note</span>
+          <span className="muted small">Note</span>
           <p>{value.note}</p>
         </div>
       )}

@@ -1,15 +1,15 @@
-import { Failed, Loading } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Loading } from "@hearth-and-keep/page-design";
 import type { VaultDetail } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useEffect, useState } from "react";
-import { Confirm } from "../../design/confirm.tsx";
-import { Dialog, DialogEnding } from "../../design/dialog.tsx";
-import { CheckField, TextField } from "../../design/field.tsx";
+import { ConfirmDialog } from "../../design/confirm-dialog.tsx";
+import { Dialog, DialogActions } from "../../design/dialog.tsx";
+import { CheckboxField, TextField } from "../../design/field.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { changed } from "../../vault-api/use-query.ts";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { invalidate } from "../../vault-api/use-query.ts";
 import { vaultPath, vaultsPath } from "./api-paths.ts";
-import { isChangedMeanwhile } from "./save-secret.ts";
+import { isPreconditionFailed } from "./save-secret.ts";
 
 export type VaultSettingsProps = {
   readonly vaultId: string;
@@ -20,26 +20,26 @@ export type VaultSettingsProps = {
 export function VaultSettings({ vaultId, onDeleted, onClose }: VaultSettingsProps) {
   const [vault, setVault] = useState<VaultDetail>();
   const [isDeleting, setIsDeleting] = useState(false);
-  const { run, problem } = useDoing();
-  const read = (): void => {
-    void run(async () => setVault((await ask<VaultDetail>(vaultPath(vaultId))).body));
+  const { run, error } = useMutation();
+  const load = (): void => {
+    void run(async () => setVault((await request<VaultDetail>(vaultPath(vaultId))).body));
   };
-  useEffect(read, [run, vaultId]);
+  useEffect(load, [run, vaultId]);
   return (
-    <Dialog title="Settings of this vault" onClose={onClose}>
-      {problem !== undefined && <Failed text={problem.message} onRetry={read} />}
-      {vault === undefined && problem === undefined && <Loading lines={3} />}
+    <Dialog title="Vault settings" onClose={onClose}>
+      {error !== undefined && <ErrorNotice text={error.message} onRetry={load} />}
+      {vault === undefined && error === undefined && <Loading lines={3} />}
       {vault !== undefined && (
         <SettingsForm
           key={vault.revision}
           vault={vault}
-          onRead={read}
+          onReload={load}
           onClose={onClose}
           onDelete={() => setIsDeleting(true)}
         />
       )}
       {isDeleting && vault !== undefined && (
-        <DeleteVault vault={vault} onDeleted={onDeleted} onClose={() => setIsDeleting(false)} />
+        <DeleteVaultDialog vault={vault} onDeleted={onDeleted} onClose={() => setIsDeleting(false)} />
       )}
     </Dialog>
   );
@@ -47,24 +47,28 @@ export function VaultSettings({ vaultId, onDeleted, onClose }: VaultSettingsProp
 
 type SettingsFormProps = {
   readonly vault: VaultDetail;
-  readonly onRead: () => void;
+  readonly onReload: () => void;
   readonly onClose: () => void;
   readonly onDelete: () => void;
 };
 
-function SettingsForm({ vault, onRead, onClose, onDelete }: SettingsFormProps) {
+function SettingsForm({ vault, onReload, onClose, onDelete }: SettingsFormProps) {
   const [name, setName] = useState(vault.name);
-  const [isStrict, setIsStrict] = useState(vault.demands_preconditions);
-  const [most, setMost] = useState(String(vault.most_versions));
-  const { run, isBusy, problem } = useDoing();
-  const { tell } = useToasts();
+  const [requiresPreconditions, setRequiresPreconditions] = useState(vault.demands_preconditions);
+  const [maxVersions, setMaxVersions] = useState(String(vault.most_versions));
+  const { run, isBusy, error } = useMutation();
+  const { showToast } = useToasts();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     void run(async () => {
-      const body = { name: name.trim(), demands_preconditions: isStrict, most_versions: Number(most) };
-      await ask(vaultPath(vault.id), { method: "PATCH", body, revision: vault.revision });
-      changed(vaultsPath);
-      tell("The vault's settings are saved");
+      const body = {
+        name: name.trim(),
+        demands_preconditions: requiresPreconditions,
+        most_versions: Number(maxVersions),
+      };
+      await request(vaultPath(vault.id), { method: "PATCH", body, revision: vault.revision });
+      invalidate(vaultsPath);
+      showToast("Vault settings saved");
       onClose();
     });
   };
@@ -78,74 +82,82 @@ function SettingsForm({ vault, onRead, onClose, onDelete }: SettingsFormProps) {
         onChange={(event) => setName(event.currentTarget.value)}
       />
       <TextField
-        label="Versions kept of each secret"
-        hint="When a secret has that many, older ones must be destroyed before a new one is saved"
+        label="Maximum versions per secret"
+        hint="At the limit, a version must be destroyed before a new one can be saved."
         type="number"
         min={1}
         max={10_000}
         required
-        value={most}
-        onChange={(event) => setMost(event.currentTarget.value)}
+        value={maxVersions}
+        onChange={(event) => setMaxVersions(event.currentTarget.value)}
       />
-      <CheckField
-        label="Refuse writes that do not say what they replace"
-        hint="Programs must send If-Match or If-None-Match, so that none overwrites another's change unseen"
-        isChecked={isStrict}
-        onChange={setIsStrict}
+      <CheckboxField
+        label="Require If-Match on writes"
+        hint="Programs must send If-Match or If-None-Match, so that they cannot overwrite each other's changes."
+        isChecked={requiresPreconditions}
+        onChange={setRequiresPreconditions}
       />
-      {problem !== undefined && <SettingsProblem problem={problem} onRead={onRead} />}
-      {vault.kind === "personal" && <p className="quiet small">The personal vault cannot be deleted.</p>}
-      <DialogEnding>
-        {vault.kind !== "personal" && (
-          <button type="button" className="button" onClick={onDelete}>
-            Delete this vault…
-          </button>
-        )}
-        <button type="submit" className="button main" disabled={isBusy}>
+      {error !== undefined && <SettingsError error={error} onReload={onReload} />}
+      <DeleteSection isPersonal={vault.kind === "personal"} onDelete={onDelete} />
+      <DialogActions>
+        <button type="submit" className="button primary" disabled={isBusy}>
           Save
         </button>
-      </DialogEnding>
+      </DialogActions>
     </form>
   );
 }
 
-type SettingsProblemProps = { readonly problem: Error; readonly onRead: () => void };
+type DeleteSectionProps = { readonly isPersonal: boolean; readonly onDelete: () => void };
 
-function SettingsProblem({ problem, onRead }: SettingsProblemProps) {
-  if (!isChangedMeanwhile(problem)) return <Failed text={problem.message} />;
+function DeleteSection({ isPersonal, onDelete }: DeleteSectionProps) {
+  if (isPersonal) return <p className="muted small">Your personal vault cannot be deleted.</p>;
   return (
-    <Failed
-      text="It changed in the meantime. Try again reads it anew; then save once more."
-      onRetry={onRead}
+    <div>
+      <button type="button" className="button" onClick={onDelete}>
+        Delete vault…
+      </button>
+    </div>
+  );
+}
+
+type SettingsErrorProps = { readonly error: Error; readonly onReload: () => void };
+
+function SettingsError({ error, onReload }: SettingsErrorProps) {
+  if (!isPreconditionFailed(error)) return <ErrorNotice text={error.message} />;
+  return (
+    <ErrorNotice
+      text="The settings changed in the meantime. Try again to load them, then save."
+      onRetry={onReload}
     />
   );
 }
 
-type DeleteVaultProps = {
+type DeleteVaultDialogProps = {
   readonly vault: VaultDetail;
   readonly onDeleted: () => void;
   readonly onClose: () => void;
 };
 
-function DeleteVault({ vault, onDeleted, onClose }: DeleteVaultProps) {
-  const doing = useDoing();
-  const { tell } = useToasts();
-  const remove = async (): Promise<void> => {
-    await ask(vaultPath(vault.id), { method: "DELETE", revision: vault.revision });
-    changed(vaultsPath);
-    tell(`${vault.name} is deleted; it can be restored for 30 days`);
+function DeleteVaultDialog({ vault, onDeleted, onClose }: DeleteVaultDialogProps) {
+  const mutation = useMutation();
+  const { showToast } = useToasts();
+  const deleteVault = async (): Promise<void> => {
+    await request(vaultPath(vault.id), { method: "DELETE", revision: vault.revision });
+    invalidate(vaultsPath);
+    showToast(`${vault.name} deleted; you can restore it for 30 days`);
     onDeleted();
   };
   return (
-    <Confirm
+    <ConfirmDialog
       title={`Delete the vault ${vault.name}?`}
-      action="Delete the vault"
-      doing={doing}
-      onConfirm={() => void doing.run(remove)}
+      action="Delete vault"
+      mutation={mutation}
+      onConfirm={() => void mutation.run(deleteVault)}
       onClose={onClose}
     >
-      Programs can no longer read anything in it, from now on. It can be restored for 30 days; afterwards
-      everything in it is erased for good.
-    </Confirm>
+      Programs can no longer read its secrets. You can restore the vault for 30 days; then it is erased
+      permanently.
+    </ConfirmDialog>
   );
 }

@@ -1,8 +1,8 @@
-import { DoneIcon, go } from "@hearth-and-keep/page-design";
+import { DoneIcon, navigate } from "@hearth-and-keep/page-design";
 import type { Vault } from "@hearth-and-keep/vault-contract";
 import { DownIcon } from "../../design/icons.tsx";
-import { MenuAround, MenuItem } from "../../design/menu.tsx";
-import { addressOf } from "./secrets-location.ts";
+import { CustomMenu, MenuItem } from "../../design/menu.tsx";
+import { hrefOf } from "./secrets-location.ts";
 
 export type VaultSwitcherProps = {
   readonly vaults: readonly Vault[];
@@ -12,42 +12,42 @@ export type VaultSwitcherProps = {
   readonly onDeleted: () => void;
 };
 
-/** Which vault one is in, and the way to the others. */
+/** The current vault, a menu of the others, and vault management. */
 export function VaultSwitcher({ vaults, current, onNew, onSettings, onDeleted }: VaultSwitcherProps) {
   const trigger = (
     <>
-      <span className="one-line">{current.name}</span>
+      <span className="truncate">{current.name}</span>
       <DownIcon />
     </>
   );
   return (
-    <MenuAround
-      className="button bare vault-name"
+    <CustomMenu
+      className="button ghost vault-name"
       trigger={trigger}
       align="start"
       label={`Vault ${current.name}`}
     >
       {vaults.map(({ id, name }) => (
-        <MenuItem key={id} className="item" onClick={() => go(addressOf({ vaultId: id }))}>
-          <span className="one-line grow">{name}</span>
+        <MenuItem key={id} className="item" onClick={() => navigate(hrefOf({ vaultId: id }))}>
+          <span className="truncate grow">{name}</span>
           {id === current.id && (
             <>
-              <span className="hidden-to-sight">(you are here)</span>
+              <span className="visually-hidden">(current)</span>
               <DoneIcon />
             </>
           )}
         </MenuItem>
       ))}
-      <div className="menu-line" role="separator" />
+      <div className="menu-separator" role="separator" />
       <MenuItem className="item" onClick={onNew}>
         New vault…
       </MenuItem>
       <MenuItem className="item" onClick={onSettings}>
-        Settings of this vault…
+        Vault settings…
       </MenuItem>
       <MenuItem className="item" onClick={onDeleted}>
         Deleted vaults…
       </MenuItem>
-    </MenuAround>
+    </CustomMenu>
   );
 }

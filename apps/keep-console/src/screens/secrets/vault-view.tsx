@@ -1,16 +1,16 @@
-import { AddIcon, Failed, Loading } from "@hearth-and-keep/page-design";
+import { AddIcon, ErrorNotice, Loading } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Menu } from "../../design/menu.tsx";
-import { type Deed, Deeds } from "./dialogs.tsx";
-import { FolderTrail } from "./folder-trail.tsx";
-import { type SayWho, useWho } from "./format-actor.ts";
-import { NothingHere } from "./nothing-here.tsx";
+import { ActionMenu } from "../../design/menu.tsx";
+import { Breadcrumbs } from "./breadcrumbs.tsx";
+import { Dialogs, type OpenDialog } from "./dialogs.tsx";
+import { EmptyList } from "./empty-list.tsx";
+import { type FormatActor, useFormatActor } from "./format-actor.ts";
 import { SecretList } from "./secret-list.tsx";
 import { SecretPanel } from "./secret-panel.tsx";
-import { goTo, type SecretsPlace, usePlace } from "./secrets-location.ts";
+import { navigateTo, type SecretsLocation, useSecretsLocation } from "./secrets-location.ts";
 import { Toolbar } from "./toolbar.tsx";
-import { useChoices, useRestore } from "./use-choices.ts";
+import { useRestoreSecret, useRowActions } from "./use-row-actions.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { useVaultContents, type VaultContents } from "./vault-contents.ts";
 import { VaultSwitcher } from "./vault-switcher.tsx";
@@ -22,78 +22,81 @@ export type VaultViewProps = {
 };
 
 export function VaultView({ session, vault, vaults }: VaultViewProps) {
-  const place = usePlace();
-  const contents = useVaultContents(place);
-  const who = useWho();
-  const [deed, setDeed] = useState<Deed>();
+  const location = useSecretsLocation();
+  const contents = useVaultContents(location);
+  const formatActor = useFormatActor();
+  const [dialog, setDialog] = useState<OpenDialog>();
   const search = useRef<HTMLInputElement>(null);
   const shortcuts = useMemo(
-    () => ({ "/": () => search.current?.focus(), n: () => setDeed({ kind: "new-secret" }) }),
+    () => ({ "/": () => search.current?.focus(), n: () => setDialog({ kind: "new-secret" }) }),
     [],
   );
   useShortcuts(shortcuts);
-  const restore = useRestore({ place, contents });
-  const closePanel = (): void => goTo(place, { secretId: undefined });
-  const known = contents.secrets.items.find(({ id }) => id === place.secretId);
+  const restore = useRestoreSecret({ location, contents });
+  const closePanel = (): void => navigateTo(location, { secretId: undefined });
+  const listed = contents.secrets.items.find(({ id }) => id === location.secretId);
   return (
     <>
-      <VaultHead {...{ place, vault, vaults }} onDeed={setDeed} />
-      <Toolbar place={place} tags={contents.tags} search={search} />
-      <FolderTrail place={place} />
-      <Contents {...{ contents, vault, who }} onDeed={setDeed} />
-      {place.secretId !== undefined && (
+      <VaultHeader {...{ location, vault, vaults }} onOpenDialog={setDialog} />
+      <Toolbar location={location} tags={contents.tags} search={search} />
+      <Breadcrumbs location={location} />
+      <Contents {...{ contents, vault, formatActor }} onOpenDialog={setDialog} />
+      {location.secretId !== undefined && (
         <SecretPanel
-          key={place.secretId}
+          key={location.secretId}
           vaultId={vault.id}
-          secretId={place.secretId}
-          known={known}
-          who={who}
-          onChanged={contents.changed}
-          onDeed={setDeed}
+          secretId={location.secretId}
+          listed={listed}
+          formatActor={formatActor}
+          onChanged={contents.refresh}
+          onOpenDialog={setDialog}
           onRestore={restore}
           onClose={closePanel}
         />
       )}
-      <Deeds {...{ session, place, deed, contents }} vaultId={vault.id} onDeed={setDeed} />
+      <Dialogs {...{ session, location, dialog, contents }} vaultId={vault.id} onOpenDialog={setDialog} />
     </>
   );
 }
 
-type VaultHeadProps = Pick<VaultViewProps, "vault" | "vaults"> & {
-  readonly place: SecretsPlace;
-  readonly onDeed: (deed: Deed) => void;
+type VaultHeaderProps = Pick<VaultViewProps, "vault" | "vaults"> & {
+  readonly location: SecretsLocation;
+  readonly onOpenDialog: (dialog: OpenDialog) => void;
 };
 
-function VaultHead({ place, vault, vaults, onDeed }: VaultHeadProps) {
+function VaultHeader({ location, vault, vaults, onOpenDialog }: VaultHeaderProps) {
   return (
-    <div className="screen-head">
+    <div className="screen-header">
       <h1 className="vault-heading">
         <VaultSwitcher
           vaults={vaults}
           current={vault}
-          onNew={() => onDeed({ kind: "new-vault" })}
-          onSettings={() => onDeed({ kind: "vault-settings" })}
-          onDeleted={() => onDeed({ kind: "deleted-vaults" })}
+          onNew={() => onOpenDialog({ kind: "new-vault" })}
+          onSettings={() => onOpenDialog({ kind: "vault-settings" })}
+          onDeleted={() => onOpenDialog({ kind: "deleted-vaults" })}
         />
       </h1>
       <div className="row">
-        <Menu
-          label="More for this vault"
-          choices={[
-            { label: "New folder…", onChoose: () => onDeed({ kind: "new-folder", within: place.folder }) },
-            { label: "Import…", onChoose: () => onDeed({ kind: "import" }) },
-            { label: "Export…", onChoose: () => goTo(place, { isExporting: true }) },
+        <ActionMenu
+          label="More vault actions"
+          actions={[
+            {
+              label: "New folder…",
+              onSelect: () => onOpenDialog({ kind: "new-folder", parent: location.folder }),
+            },
+            { label: "Import…", onSelect: () => onOpenDialog({ kind: "import" }) },
+            { label: "Export…", onSelect: () => navigateTo(location, { isExporting: true }) },
             {
               label: "Recently deleted",
-              onChoose: () => goTo(place, { isDeleted: true, text: "", tag: "" }),
+              onSelect: () => navigateTo(location, { isDeleted: true, search: "", tag: "" }),
             },
           ]}
         />
         <button
           type="button"
-          className="button main"
+          className="button primary"
           aria-keyshortcuts="n"
-          onClick={() => onDeed({ kind: "new-secret" })}
+          onClick={() => onOpenDialog({ kind: "new-secret" })}
         >
           <AddIcon />
           New secret
@@ -106,64 +109,64 @@ function VaultHead({ place, vault, vaults, onDeed }: VaultHeadProps) {
 type ContentsProps = {
   readonly contents: VaultContents;
   readonly vault: Vault;
-  readonly who: SayWho;
-  readonly onDeed: (deed: Deed) => void;
+  readonly formatActor: FormatActor;
+  readonly onOpenDialog: (dialog: OpenDialog) => void;
 };
 
-function Contents({ contents, vault, who, onDeed }: ContentsProps) {
-  const place = usePlace();
+function Contents({ contents, vault, formatActor, onOpenDialog }: ContentsProps) {
+  const location = useSecretsLocation();
   const { secrets, entries } = contents;
-  const choicesFor = useChoices({ place, contents, onDeed });
-  const latest = useRef(place);
-  latest.current = place;
-  const onTag = useCallback((tag: string) => goTo(latest.current, { tag, text: "" }), []);
-  useFolderFocus(place.folder, !contents.isOld);
-  if (contents.state === "loading") return <Loading lines={8} label="Loading the secrets" />;
+  const actionsFor = useRowActions({ location, contents, onOpenDialog });
+  const latest = useRef(location);
+  latest.current = location;
+  const onTag = useCallback((tag: string) => navigateTo(latest.current, { tag, search: "" }), []);
+  useFolderFocus(location.folder, !contents.isStale);
+  if (contents.state === "loading") return <Loading lines={8} label="Loading secrets" />;
   if (contents.state === "failed") {
-    return <Failed text={sayFailed(secrets.problem?.message)} onRetry={() => contents.changed()} />;
+    return <ErrorNotice text={describeError(secrets.error?.message)} onRetry={() => contents.refresh()} />;
   }
-  const found = secrets.hasMore ? "More than" : "";
+  const qualifier = secrets.hasMore ? "More than" : "";
   return (
     <>
-      <p className="hidden-to-sight" role="status">
-        {contents.isOld ? "" : `${found} ${entries.length} ${entries.length === 1 ? "row" : "rows"}`}
+      <p className="visually-hidden" role="status">
+        {contents.isStale ? "" : `${qualifier} ${entries.length} ${entries.length === 1 ? "row" : "rows"}`}
       </p>
-      {secrets.problem !== undefined && (
-        <Failed text={sayFailed(secrets.problem.message)} onRetry={() => contents.changed()} />
+      {secrets.error !== undefined && (
+        <ErrorNotice text={describeError(secrets.error.message)} onRetry={() => contents.refresh()} />
       )}
       {entries.length === 0 ? (
-        <NothingHere place={place} onDeed={onDeed} />
+        <EmptyList location={location} onOpenDialog={onOpenDialog} />
       ) : (
         <SecretList
-          label={`Secrets of ${vault.name}`}
+          label={`Secrets in ${vault.name}`}
           entries={entries}
-          isOld={contents.isOld}
+          isStale={contents.isStale}
           hasMore={secrets.hasMore}
-          hasPaths={contents.hasPaths}
-          isDeleted={place.isDeleted}
-          who={who}
-          onMore={secrets.more}
+          showsPaths={contents.showsPaths}
+          isDeleted={location.isDeleted}
+          formatActor={formatActor}
+          onMore={secrets.loadMore}
           onTag={onTag}
-          choicesFor={choicesFor}
+          actionsFor={actionsFor}
         />
       )}
     </>
   );
 }
 
-function sayFailed(message: string | undefined): string {
-  return `${message ?? "The list could not be read"}. Nothing is lost; try again in a moment.`;
+function describeError(message: string | undefined): string {
+  return `${message ?? "Cannot load the list"}. Try again in a moment.`;
 }
 
-/** Who goes into a folder by the keyboard stands on its first row, at the top of the page. */
-function useFolderFocus(folder: string, isThere: boolean): void {
+/** After navigating into a folder, scrolls to the top and, for keyboard users, focuses the first row. */
+function useFolderFocus(folder: string, isLoaded: boolean): void {
   const last = useRef(folder);
   useEffect(() => {
-    if (!isThere || last.current === folder) return;
+    if (!isLoaded || last.current === folder) return;
     last.current = folder;
     window.scrollTo(0, 0);
     if (document.activeElement === document.body) {
       document.querySelector<HTMLElement>('[data-index="0"] a')?.focus({ preventScroll: true });
     }
-  }, [folder, isThere]);
+  }, [folder, isLoaded]);
 }

@@ -1,52 +1,51 @@
 import { CopyButton, Notice } from "@hearth-and-keep/page-design";
 import type { ApiToken } from "@hearth-and-keep/vault-contract";
 import { Dialog } from "../../design/dialog.tsx";
-import { broughtBy } from "./scopes.ts";
+import { impliedBy } from "./scopes.ts";
 
-/** The only thing on this page that has a token's value; whoever holds it lets it go when the dialog closes. */
+/** Holds the token's value; callers drop it when the dialog closes. */
 export type IssuedToken = ApiToken & { readonly value: string };
 
 export type IssuedTokenDialogProps = {
   readonly issued: IssuedToken;
-  /** Said of the value before it, when there is one. */
-  readonly oldValue?: string | undefined;
+  /** After a rotation: how long the old value keeps working. */
+  readonly oldValueNote?: string | undefined;
   readonly onDone: () => void;
 };
 
-export function IssuedTokenDialog({ issued, oldValue, onDone }: IssuedTokenDialogProps) {
-  const line = curlLine(issued);
+export function IssuedTokenDialog({ issued, oldValueNote, onDone }: IssuedTokenDialogProps) {
   return (
-    // Neither a press outside nor a stray Escape takes away what cannot be shown again.
-    <Dialog title="Copy your token now" isWide staysOnOutsidePress onClose={() => undefined}>
-      <Notice kind="warn">
-        This is the only time that you see it. Keep stores no more than a hash and cannot show it again. Put
-        it where your program finds it, and nowhere else.
+    // Neither Escape nor a press outside closes it: the value cannot be shown again.
+    <Dialog title="Copy your token now" isWide staysOpenOnOutsidePress onClose={() => undefined}>
+      <Notice kind="warning">
+        This is the only time the token is shown. Keep stores only a hash of it. Store it where your program
+        can read it.
       </Notice>
-      <Shown label={`Token “${issued.name}”`} text={issued.value} copyLabel="Copy the token" isMain />
-      {oldValue !== undefined && <p>{oldValue}</p>}
-      <Shown label="Try it in a terminal" text={line} copyLabel="Copy the curl line" />
-      <div className="ending">
+      <OneTimeValue label={`Token “${issued.name}”`} text={issued.value} copyLabel="Copy token" isPrimary />
+      {oldValueNote !== undefined && <p>{oldValueNote}</p>}
+      <OneTimeValue label="Try it in a terminal" text={curlCommand(issued)} copyLabel="Copy curl command" />
+      <div className="dialog-actions">
         <button type="button" className="button" onClick={onDone}>
-          I have stored it
+          Done
         </button>
       </div>
     </Dialog>
   );
 }
 
-type ShownProps = {
+type OneTimeValueProps = {
   readonly label: string;
   readonly text: string;
   readonly copyLabel: string;
-  readonly isMain?: boolean;
+  readonly isPrimary?: boolean;
 };
 
-function Shown({ label, text, copyLabel, isMain = false }: ShownProps) {
+function OneTimeValue({ label, text, copyLabel, isPrimary = false }: OneTimeValueProps) {
   return (
     <div className="stack tight">
-      <span className="one-line shown-label">{label}</span>
-      <div className={isMain ? "shown-once main" : "shown-once"}>
-        <code className="breaks">{text}</code>
+      <span className="truncate one-time-label">{label}</span>
+      <div className={isPrimary ? "one-time-value primary" : "one-time-value"}>
+        <code className="break-words">{text}</code>
         <CopyButton text={text} label={copyLabel}>
           Copy
         </CopyButton>
@@ -55,10 +54,10 @@ function Shown({ label, text, copyLabel, isMain = false }: ShownProps) {
   );
 }
 
-/** Asks for something that the token may see: its vaults, or itself when it sees none. */
-function curlLine({ value, scopes }: IssuedToken): string {
-  const seesVaults =
-    scopes.includes("vaults:read") || broughtBy("vaults:read", new Set(scopes)) !== undefined;
-  const path = seesVaults ? "/api/secrets/vaults" : "/api/secrets/tokens/self";
+/** Requests something the token can read: its vaults, or the token itself when it cannot list vaults. */
+function curlCommand({ value, scopes }: IssuedToken): string {
+  const canReadVaults =
+    scopes.includes("vaults:read") || impliedBy("vaults:read", new Set(scopes)) !== undefined;
+  const path = canReadVaults ? "/api/secrets/vaults" : "/api/secrets/tokens/self";
   return `curl -H "Authorization: Bearer ${value}" ${window.location.origin}${path}`;
 }

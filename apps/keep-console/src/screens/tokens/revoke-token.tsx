@@ -1,55 +1,55 @@
-import { Failed, Notice } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Notice } from "@hearth-and-keep/page-design";
 import type { ApiToken } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { Dialog, DialogEnding } from "../../design/dialog.tsx";
-import { ask, KeepProblem } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { changed } from "../../vault-api/use-query.ts";
+import { Dialog, DialogActions } from "../../design/dialog.tsx";
+import { ApiError, request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { invalidate } from "../../vault-api/use-query.ts";
 import type { TokenDialogProps } from "./rename-token.tsx";
 
-/** asked → everywhere, or asked → unproven → everywhere: proven is only what every server has confirmed. */
-type Outcome = "everywhere" | "unproven";
+/** undefined → confirmed, or undefined → unconfirmed → confirmed: confirmed once every server has acknowledged it. */
+type RevocationStatus = "confirmed" | "unconfirmed";
 
 export function RevokeToken({ token, onClose }: TokenDialogProps) {
-  const [outcome, setOutcome] = useState<Outcome>();
-  const { problem, isBusy, run } = useDoing();
-  const revoke = (): void => void run(async () => setOutcome(await revokeEverywhere(token.id)));
+  const [status, setStatus] = useState<RevocationStatus>();
+  const { error, isBusy, run } = useMutation();
+  const revoke = (): void => void run(async () => setStatus(await revokeEverywhere(token.id)));
   return (
-    <Dialog title={outcome === undefined ? `Revoke “${token.name}”?` : `“${token.name}”`} onClose={onClose}>
-      <div className="stack revoking" aria-live="polite">
-        {outcome === undefined && (
+    <Dialog title={status === undefined ? `Revoke “${token.name}”?` : `“${token.name}”`} onClose={onClose}>
+      <div className="stack revoke-status" aria-live="polite">
+        {status === undefined && (
           <p>
-            Programs that use it stop working at once, and tokens that were made with it are revoked too. This
-            cannot be undone.
+            Programs that use this token stop working immediately, and tokens created with it are revoked too.
+            This cannot be undone.
           </p>
         )}
-        {outcome === "everywhere" && (
-          <Notice kind="good">
-            <strong>Revoked everywhere.</strong> Every server has confirmed that it no longer accepts it.
+        {status === "confirmed" && (
+          <Notice kind="success">
+            <strong>Revoked on all servers.</strong> No server accepts this token anymore.
           </Notice>
         )}
-        {outcome === "unproven" && (
-          <Notice kind="warn">
-            <strong>Revoked, but not yet confirmed by every server.</strong> One that has not heard of it may
-            accept it for a few more seconds. Check again in a moment.
+        {status === "unconfirmed" && (
+          <Notice kind="warning">
+            <strong>Revoked, but not yet confirmed by every server.</strong> A server that has not responded
+            may accept the token for a few more seconds. Check again in a moment.
           </Notice>
         )}
-        {problem !== undefined && <Failed text={`It is not revoked. ${problem.message}`} />}
+        {error !== undefined && <ErrorNotice text={`The token is not revoked. ${error.message}`} />}
       </div>
-      {outcome === undefined ? (
-        <DialogEnding>
-          <button type="button" className="button bad" disabled={isBusy} onClick={revoke}>
-            {isBusy ? "Waiting for every server…" : "Revoke"}
+      {status === undefined ? (
+        <DialogActions>
+          <button type="button" className="button danger" disabled={isBusy} onClick={revoke}>
+            {isBusy ? "Revoking…" : "Revoke"}
           </button>
-        </DialogEnding>
+        </DialogActions>
       ) : (
-        <div className="ending">
-          {outcome === "unproven" && (
+        <div className="dialog-actions">
+          {status === "unconfirmed" && (
             <button type="button" className="button" disabled={isBusy} onClick={revoke}>
               Check again
             </button>
           )}
-          <button type="button" className="button main" onClick={onClose}>
+          <button type="button" className="button primary" onClick={onClose}>
             Close
           </button>
         </div>
@@ -58,17 +58,17 @@ export function RevokeToken({ token, onClose }: TokenDialogProps) {
   );
 }
 
-async function revokeEverywhere(id: string): Promise<Outcome> {
+async function revokeEverywhere(id: string): Promise<RevocationStatus> {
   try {
-    await ask(`/api/secrets/tokens/${id}?wait=all`, { method: "DELETE" });
-    return "everywhere";
-  } catch (problem) {
-    // The same answer tells of servers that are behind and of a database that is away: the token itself decides.
-    if (!(problem instanceof KeepProblem) || problem.status !== 503) throw problem;
-    const { body } = await ask<ApiToken>(`/api/secrets/tokens/${id}`).catch(() => ({ body: undefined }));
-    if (body === undefined || body.revoked_at === null) throw problem;
-    return "unproven";
+    await request(`/api/secrets/tokens/${id}?wait=all`, { method: "DELETE" });
+    return "confirmed";
+  } catch (error) {
+    // "unavailable" covers both servers that lag behind and an unreachable database, so the token itself is checked.
+    if (!(error instanceof ApiError) || error.code !== "unavailable") throw error;
+    const { body } = await request<ApiToken>(`/api/secrets/tokens/${id}`).catch(() => ({ body: undefined }));
+    if (body === undefined || body.revoked_at === null) throw error;
+    return "unconfirmed";
   } finally {
-    changed("/api/secrets/tokens");
+    invalidate("/api/secrets/tokens");
   }
 }

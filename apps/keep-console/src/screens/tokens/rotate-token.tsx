@@ -1,59 +1,59 @@
-import { Failed } from "@hearth-and-keep/page-design";
+import { ErrorNotice } from "@hearth-and-keep/page-design";
 import type { Session } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { Dialog, DialogEnding } from "../../design/dialog.tsx";
+import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { SelectField } from "../../design/field.tsx";
-import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { changed } from "../../vault-api/use-query.ts";
+import { requiresFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
+import { request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { invalidate } from "../../vault-api/use-query.ts";
 import type { IssuedToken } from "./issued-token.tsx";
 import type { TokenDialogProps } from "./rename-token.tsx";
 
-/** How long the old value holds, by its seconds. */
-const graces = new Map([
-  ["0", { label: "Not at all", afterwards: "The old value has stopped working." }],
-  ["3600", { label: "For 1 hour", afterwards: "The old value works for one more hour." }],
-  ["86400", { label: "For 1 day", afterwards: "The old value works for one more day." }],
+/** How long the old value stays valid, by seconds. */
+const gracePeriods = new Map([
+  ["0", { label: "None", note: "The old value no longer works." }],
+  ["3600", { label: "1 hour", note: "The old value works for one more hour." }],
+  ["86400", { label: "1 day", note: "The old value works for one more day." }],
 ]);
 
 export type RotateTokenProps = TokenDialogProps & {
   readonly session: Session;
-  readonly onIssued: (issued: IssuedToken, oldValue: string) => void;
+  readonly onIssued: (issued: IssuedToken, oldValueNote: string) => void;
 };
 
 export function RotateToken({ token, session, onClose, onIssued }: RotateTokenProps) {
-  const [grace, setGrace] = useState("3600");
-  const { problem, isBusy, run } = useDoing();
+  const [gracePeriod, setGracePeriod] = useState("3600");
+  const { error, isBusy, run } = useMutation();
   const rotate = (): void =>
     void run(async () => {
-      const { body } = await ask<IssuedToken>(`/api/secrets/tokens/${token.id}/rotate`, {
+      const { body } = await request<IssuedToken>(`/api/secrets/tokens/${token.id}/rotate`, {
         method: "POST",
-        body: { grace_seconds: Number(grace) },
+        body: { grace_seconds: Number(gracePeriod) },
       });
-      changed("/api/secrets/tokens");
-      onIssued(body, graces.get(grace)?.afterwards ?? "");
+      invalidate("/api/secrets/tokens");
+      onIssued(body, gracePeriods.get(gracePeriod)?.note ?? "");
     });
   return (
     <Dialog title={`Rotate “${token.name}”?`} onClose={onClose}>
-      <p>It gets a new value, shown once. Its name, and what it may do, stay as they are.</p>
+      <p>Creates a new value, shown once. Name, permissions and restrictions stay the same.</p>
       <SelectField
-        label="The old value goes on working"
-        hint="Time to put the new one in place. Choose “Not at all” when somebody may have seen it."
-        value={grace}
-        choices={[...graces].map(([value, { label }]) => ({ value, label }))}
-        onChoose={setGrace}
+        label="Grace period for the old value"
+        hint="Time to deploy the new value. Choose “None” if the old one may have leaked."
+        value={gracePeriod}
+        options={[...gracePeriods].map(([value, { label }]) => ({ value, label }))}
+        onChange={setGracePeriod}
       />
-      {needsFreshSignIn(problem) ? (
+      {requiresFreshSignIn(error) ? (
         <SignInAgain session={session} purpose="rotate a token" returnTo="/secrets/tokens" />
       ) : (
-        problem !== undefined && <Failed text={problem.message} />
+        error !== undefined && <ErrorNotice text={error.message} />
       )}
-      <DialogEnding>
-        <button type="button" className="button main" disabled={isBusy} onClick={rotate}>
+      <DialogActions>
+        <button type="button" className="button primary" disabled={isBusy} onClick={rotate}>
           Rotate
         </button>
-      </DialogEnding>
+      </DialogActions>
     </Dialog>
   );
 }

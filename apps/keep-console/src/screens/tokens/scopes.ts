@@ -2,130 +2,132 @@ import type { ApiToken } from "@hearth-and-keep/vault-contract";
 
 export type Scope = ApiToken["scopes"][number];
 
-export type ScopeWords = {
+export type ScopeDescription = {
   readonly scope: Scope;
   readonly title: string;
-  readonly sentence: string;
-  /** What the server gives along with it. */
-  readonly brings: readonly Scope[];
+  readonly description: string;
+  /** Scopes that the server grants along with this one. */
+  readonly implies: readonly Scope[];
 };
 
 export type ScopeGroup = {
   readonly title: string;
-  readonly sentence: string;
-  readonly scopes: readonly ScopeWords[];
+  readonly description: string;
+  readonly scopes: readonly ScopeDescription[];
 };
 
-/** Least first: what most programs need is at the top. */
+/** Ordered by privilege, lowest first. */
 export const scopeGroups: readonly ScopeGroup[] = [
   {
     title: "Read",
-    sentence: "Looks, and changes nothing.",
+    description: "Read-only.",
     scopes: [
       {
         scope: "secrets:read",
         title: "Read secrets",
-        sentence: "Read the values of secrets.",
-        brings: ["secrets:list"],
+        description: "Read secret values.",
+        implies: ["secrets:list"],
       },
       {
         scope: "secrets:list",
         title: "List secrets",
-        sentence: "See names, tags and versions, but no values.",
-        brings: ["vaults:read"],
+        description: "List names, tags and versions, without values.",
+        implies: ["vaults:read"],
       },
       {
         scope: "vaults:read",
-        title: "See vaults",
-        sentence: "See which vaults there are, and their settings.",
-        brings: [],
+        title: "List vaults",
+        description: "List vaults and their settings.",
+        implies: [],
       },
       {
         scope: "tokens:read",
-        title: "See tokens",
-        sentence: "See what tokens there are, never their values.",
-        brings: [],
+        title: "List tokens",
+        description: "List tokens, without their values.",
+        implies: [],
       },
       {
         scope: "audit:read",
-        title: "Read the audit log",
-        sentence: "See who did what and when, and export it.",
-        brings: [],
+        title: "Read audit logs",
+        description: "Read, verify and export audit logs.",
+        implies: [],
       },
     ],
   },
   {
-    title: "Change",
-    sentence: "Changes what can be changed back.",
+    title: "Write",
+    description: "Reversible changes.",
     scopes: [
       {
         scope: "secrets:write",
         title: "Write secrets",
-        sentence: "Make secrets, new versions and folders. It does not read values.",
-        brings: ["secrets:list"],
+        description: "Create secrets, versions and folders. Does not allow reading values.",
+        implies: ["secrets:list"],
       },
       {
         scope: "secrets:delete",
         title: "Delete secrets",
-        sentence: "Delete secrets. They can be restored for 30 days.",
-        brings: ["secrets:list"],
+        description: "Delete secrets, restorable for 30 days.",
+        implies: ["secrets:list"],
       },
       {
         scope: "vaults:write",
-        title: "Change vaults",
-        sentence: "Make vaults, rename them and change their settings.",
-        brings: ["vaults:read"],
+        title: "Manage vaults",
+        description: "Create and rename vaults, and change their settings.",
+        implies: ["vaults:read"],
       },
     ],
   },
   {
-    title: "Manage",
-    sentence: "For few programs. Each of these can do lasting harm in the wrong hands.",
+    title: "Administer",
+    description: "Few programs need these. A leaked token can do lasting damage.",
     scopes: [
       {
         scope: "tokens:write",
-        title: "Make tokens",
-        sentence: "Make, rotate and revoke tokens, none that can do more than this one.",
-        brings: ["tokens:read"],
+        title: "Manage tokens",
+        description: "Create, rotate and revoke tokens, limited to this token's own permissions.",
+        implies: ["tokens:read"],
       },
       {
         scope: "vaults:delete",
         title: "Delete vaults",
-        sentence: "Delete a vault with everything in it. It can be restored for 30 days.",
-        brings: ["vaults:read"],
+        description: "Delete vaults with all their secrets, restorable for 30 days.",
+        implies: ["vaults:read"],
       },
       {
         scope: "secrets:destroy",
-        title: "Destroy for good",
-        sentence: "Destroy versions, secrets and vaults at once. Nobody can bring them back.",
-        brings: ["secrets:list"],
+        title: "Delete permanently",
+        description: "Permanently delete versions, secrets and vaults. Cannot be undone.",
+        implies: ["secrets:list"],
       },
       {
         scope: "keys:rotate",
         title: "Rotate keys",
-        sentence: "Give a vault a new key and seal everything in it anew.",
-        brings: ["vaults:read"],
+        description: "Create a new vault key and re-encrypt the vault with it.",
+        implies: ["vaults:read"],
       },
     ],
   },
 ];
 
-const all = new Map(scopeGroups.flatMap(({ scopes }) => scopes).map((words) => [words.scope, words]));
+const scopesById = new Map(scopeGroups.flatMap(({ scopes }) => scopes).map((entry) => [entry.scope, entry]));
 
-export function titleOf(scope: Scope): string {
-  return all.get(scope)?.title ?? scope;
+export function scopeTitle(scope: Scope): string {
+  return scopesById.get(scope)?.title ?? scope;
 }
 
-/** Which of the chosen brings a scope along; undefined when none does. */
-export function broughtBy(scope: Scope, chosen: ReadonlySet<Scope>): Scope | undefined {
-  return [...chosen].find((other) => other !== scope && brings(other, scope));
+/** The chosen scope that implies this one, if any. */
+export function impliedBy(scope: Scope, chosen: ReadonlySet<Scope>): Scope | undefined {
+  return [...chosen].find((other) => other !== scope && implies(other, scope));
 }
 
-/** The chosen ones without those that come along anyway. */
-export function least(chosen: ReadonlySet<Scope>): readonly Scope[] {
-  return [...all.keys()].filter((scope) => chosen.has(scope) && broughtBy(scope, chosen) === undefined);
+/** The chosen scopes without those that others imply. */
+export function minimalScopes(chosen: ReadonlySet<Scope>): readonly Scope[] {
+  return [...scopesById.keys()].filter(
+    (scope) => chosen.has(scope) && impliedBy(scope, chosen) === undefined,
+  );
 }
 
-function brings(scope: Scope, other: Scope): boolean {
-  return all.get(scope)?.brings.some((next) => next === other || brings(next, other)) ?? false;
+function implies(scope: Scope, other: Scope): boolean {
+  return scopesById.get(scope)?.implies.some((next) => next === other || implies(next, other)) ?? false;
 }

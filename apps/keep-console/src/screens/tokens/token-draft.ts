@@ -1,24 +1,24 @@
 import type { NewToken } from "@hearth-and-keep/vault-contract";
-import { addressMistake, linesOf, patternMistake } from "./limits.ts";
-import { least, type Scope } from "./scopes.ts";
+import { minimalScopes, type Scope } from "./scopes.ts";
+import { parseLines, validateAddress, validatePathPattern } from "./validate-restrictions.ts";
 
-/** What stands in the form for a new token. None of it is secret: the value is made by the server. */
+/** Form content of a new token. None of it is secret: the server generates the value. */
 export type TokenDraft = {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly vaults: "all" | readonly string[];
-  /** One in a line. */
+  /** One per line. */
   readonly paths: string;
   readonly addresses: string;
   readonly expiry: Expiry;
-  /** For the expiry `date`, as a date field writes it. */
+  /** For the expiry `date`: the value of a date input. */
   readonly date: string;
 };
 
 export type Expiry = "7" | "30" | "90" | "365" | "date" | "never";
 
-/** Least privilege is where one starts. */
-export const firstDraft: TokenDraft = {
+/** Starts with the least privilege. */
+export const initialDraft: TokenDraft = {
   name: "",
   scopes: ["secrets:read"],
   vaults: "all",
@@ -28,65 +28,63 @@ export const firstDraft: TokenDraft = {
   date: "",
 };
 
-export type DraftMistakes = Partial<
+export type DraftErrors = Partial<
   Record<"name" | "scopes" | "vaults" | "paths" | "addresses" | "date", string>
 >;
 
-export function mistakesIn(draft: TokenDraft, now = Date.now()): DraftMistakes {
+export function validateDraft(draft: TokenDraft, now = Date.now()): DraftErrors {
   return {
-    ...(draft.name.trim() === "" ? { name: "Give it a name that says what uses it" } : {}),
-    ...(draft.scopes.length === 0 ? { scopes: "Choose at least one thing that it may do" } : {}),
-    ...(draft.vaults !== "all" && draft.vaults.length === 0
-      ? { vaults: "Choose at least one vault, or all vaults" }
-      : {}),
-    ...found("paths", linesOf(draft.paths), patternMistake),
-    ...found("addresses", linesOf(draft.addresses), addressMistake),
+    ...(draft.name.trim() === "" ? { name: "Enter a name that says what uses the token" } : {}),
+    ...(draft.scopes.length === 0 ? { scopes: "Select at least one permission" } : {}),
+    ...(draft.vaults !== "all" && draft.vaults.length === 0 ? { vaults: "Select at least one vault" } : {}),
+    ...firstError("paths", parseLines(draft.paths), validatePathPattern),
+    ...firstError("addresses", parseLines(draft.addresses), validateAddress),
     ...(draft.expiry === "date" && !(Date.parse(draft.date) > now)
-      ? { date: "Choose a day that is still to come" }
+      ? { date: "Choose a date in the future" }
       : {}),
   };
 }
 
-/** The first one is enough to know what to do. */
-function found(
-  place: "paths" | "addresses",
+/** Reports only the first invalid line. */
+function firstError(
+  field: "paths" | "addresses",
   lines: readonly string[],
-  mistakeOf: (line: string) => string | undefined,
-): DraftMistakes {
-  const [mistake] = lines.flatMap((line) => mistakeOf(line) ?? []);
-  return mistake === undefined ? {} : { [place]: mistake };
+  validate: (line: string) => string | undefined,
+): DraftErrors {
+  const [error] = lines.flatMap((line) => validate(line) ?? []);
+  return error === undefined ? {} : { [field]: error };
 }
 
-export function expiryOf({ expiry, date }: TokenDraft, now = Date.now()): string | null {
+export function expirationDate({ expiry, date }: TokenDraft, now = Date.now()): string | null {
   if (expiry === "never") return null;
-  const days = 86_400_000;
-  const end = expiry === "date" ? Date.parse(`${date}T00:00:00Z`) : now + Number(expiry) * days;
+  const dayMilliseconds = 86_400_000;
+  const end = expiry === "date" ? Date.parse(`${date}T00:00:00Z`) : now + Number(expiry) * dayMilliseconds;
   return Number.isNaN(end) ? null : new Date(end).toISOString();
 }
 
-export function requestOf(draft: TokenDraft): NewToken {
-  const paths = linesOf(draft.paths);
-  const addresses = linesOf(draft.addresses);
+export function toNewToken(draft: TokenDraft): NewToken {
+  const paths = parseLines(draft.paths);
+  const addresses = parseLines(draft.addresses);
   return {
     name: draft.name.trim(),
-    scopes: [...least(new Set(draft.scopes))],
+    scopes: [...minimalScopes(new Set(draft.scopes))],
     vault_ids: draft.vaults === "all" ? null : [...draft.vaults],
     paths: paths.length === 0 ? null : [...paths],
     addresses: addresses.length === 0 ? null : [...addresses],
-    expires_at: expiryOf(draft),
+    expires_at: expirationDate(draft),
   };
 }
 
-const place = "token-draft";
+const storageKey = "token-draft";
 
-/** Over a sign-in, which leaves the page; taken once. */
-export function keepDraft(draft: TokenDraft): void {
-  window.sessionStorage.setItem(place, JSON.stringify(draft));
+/** Survives a sign-in, which leaves the page; `restoreDraft` removes it. */
+export function storeDraft(draft: TokenDraft): void {
+  window.sessionStorage.setItem(storageKey, JSON.stringify(draft));
 }
 
-export function takeDraft(): TokenDraft | undefined {
-  const text = window.sessionStorage.getItem(place);
-  window.sessionStorage.removeItem(place);
-  // Written by `keepDraft` of this very page.
+export function restoreDraft(): TokenDraft | undefined {
+  const text = window.sessionStorage.getItem(storageKey);
+  window.sessionStorage.removeItem(storageKey);
+  // Written by `storeDraft`.
   return text === null ? undefined : (JSON.parse(text) as TokenDraft);
 }

@@ -1,24 +1,24 @@
-import { Failed, Link } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Link } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useRef, useState } from "react";
 import { TextField } from "../../design/field.tsx";
-import { needsFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
-import { ask, type KeepProblem } from "../../vault-api/api-client.ts";
-import { useDoing } from "../../vault-api/use-mutation.ts";
-import { changed } from "../../vault-api/use-query.ts";
+import { requiresFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
+import { type ApiError, request } from "../../vault-api/api-client.ts";
+import { useMutation } from "../../vault-api/use-mutation.ts";
+import { invalidate } from "../../vault-api/use-query.ts";
 import type { IssuedToken } from "./issued-token.tsx";
-import { ScopeChoices } from "./scope-choices.tsx";
+import { ScopeFields } from "./scope-fields.tsx";
 import {
-  type DraftMistakes,
-  firstDraft,
-  keepDraft,
-  mistakesIn,
-  requestOf,
+  type DraftErrors,
+  initialDraft,
+  restoreDraft,
+  storeDraft,
   type TokenDraft,
-  takeDraft,
+  toNewToken,
+  validateDraft,
 } from "./token-draft.ts";
 import { TokenExpiry } from "./token-expiry.tsx";
-import { TokenLimits } from "./token-limits.tsx";
+import { TokenRestrictions } from "./token-restrictions.tsx";
 
 export type TokenFormProps = {
   readonly session: Session;
@@ -26,83 +26,83 @@ export type TokenFormProps = {
   readonly onIssued: (issued: IssuedToken) => void;
 };
 
-/** Everything about a new token but its value, which the server makes. */
+/** All properties of a new token; the server generates its value. */
 export function TokenForm({ session, vaults, onIssued }: TokenFormProps) {
-  const { draft, change, mistakes, problem, isBusy, submit } = useTokenDraft(onIssued);
+  const { draft, change, fieldErrors, error, isBusy, submit } = useTokenForm(onIssued);
   const form = useRef<HTMLFormElement>(null);
   const onSubmit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (!(await submit())) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   };
-  const isStale = needsFreshSignIn(problem);
+  const needsSignIn = requiresFreshSignIn(error);
   return (
     <div className="stack token-form">
       <form ref={form} className="stack" noValidate onSubmit={(event) => void onSubmit(event)}>
         <TextField
           label="Name"
-          hint="Say what uses it and where, such as “web shop, production”."
+          hint="What uses it and where, e.g. “web shop, production”"
           autoFocus
           autoComplete="off"
           maxLength={255}
           value={draft.name}
-          mistake={mistakes.name}
+          error={fieldErrors.name}
           onChange={(event) => change({ name: event.currentTarget.value })}
         />
-        <ScopeChoices
+        <ScopeFields
           chosen={draft.scopes}
-          mistake={mistakes.scopes}
+          error={fieldErrors.scopes}
           onChange={(scopes) => change({ scopes })}
         />
-        <TokenExpiry draft={draft} mistake={mistakes.date} onChange={change} />
-        <TokenLimits draft={draft} vaults={vaults} mistakes={mistakes} onChange={change} />
-        {problem !== undefined && !isStale && <Failed text={problem.message} />}
-        <div className="row token-form-ending">
+        <TokenExpiry draft={draft} error={fieldErrors.date} onChange={change} />
+        <TokenRestrictions draft={draft} vaults={vaults} errors={fieldErrors} onChange={change} />
+        {error !== undefined && !needsSignIn && <ErrorNotice text={error.message} />}
+        <div className="row form-actions">
           <Link className="button" to="/secrets/tokens">
             Cancel
           </Link>
-          <button type="submit" className={isStale ? "button" : "button main"} disabled={isBusy}>
-            {isBusy ? "Making it…" : "Make token"}
+          <button type="submit" className={needsSignIn ? "button" : "button primary"} disabled={isBusy}>
+            {isBusy ? "Creating…" : "Create token"}
           </button>
         </div>
       </form>
-      {isStale && (
+      {needsSignIn && (
         <SignInAgain
           session={session}
-          purpose="make a token"
+          purpose="create a token"
           returnTo="/secrets/tokens?new=token"
-          onLeave={() => keepDraft(draft)}
+          onLeave={() => storeDraft(draft)}
         />
       )}
     </div>
   );
 }
 
-type DraftInHand = {
+type TokenFormState = {
   readonly draft: TokenDraft;
   readonly change: (change: Partial<TokenDraft>) => void;
-  readonly mistakes: DraftMistakes;
-  readonly problem: KeepProblem | undefined;
+  readonly fieldErrors: DraftErrors;
+  readonly error: ApiError | undefined;
   readonly isBusy: boolean;
-  /** False when something is to be put right first. */
+  /** Resolves to false when the form has errors. */
   readonly submit: () => Promise<boolean>;
 };
 
-function useTokenDraft(onIssued: (issued: IssuedToken) => void): DraftInHand {
-  const [draft, setDraft] = useState<TokenDraft>(() => takeDraft() ?? firstDraft);
-  const [isTried, setTried] = useState(false);
-  const { problem, isBusy, run } = useDoing();
-  const found = mistakesIn(draft);
+function useTokenForm(onIssued: (issued: IssuedToken) => void): TokenFormState {
+  const [draft, setDraft] = useState<TokenDraft>(() => restoreDraft() ?? initialDraft);
+  const [isSubmitted, setIsSubmitted] = useState(false);
+  const { error, isBusy, run } = useMutation();
+  const allErrors = validateDraft(draft);
   const submit = async (): Promise<boolean> => {
-    setTried(true);
-    if (Object.keys(found).length > 0) {
-      // What is wrong is drawn before it is looked for.
+    setIsSubmitted(true);
+    if (Object.keys(allErrors).length > 0) {
+      // Lets React render the errors before the caller focuses the first one.
       await new Promise((resolve) => setTimeout(resolve));
       return false;
     }
     await run(async () => {
-      const body = requestOf(draft);
-      const issued = await ask<IssuedToken>("/api/secrets/tokens", { method: "POST", body });
-      changed("/api/secrets/tokens");
+      const body = toNewToken(draft);
+      const issued = await request<IssuedToken>("/api/secrets/tokens", { method: "POST", body });
+      invalidate("/api/secrets/tokens");
       onIssued(issued.body);
     });
     return true;
@@ -110,15 +110,15 @@ function useTokenDraft(onIssued: (issued: IssuedToken) => void): DraftInHand {
   return {
     draft,
     change: (change) => setDraft((before) => ({ ...before, ...change })),
-    // What is typed line by line is checked while it is typed, the rest when it is sent.
-    mistakes: isTried ? found : pick(found),
-    problem,
+    // Paths and addresses are validated while typing, the other fields on submit.
+    fieldErrors: isSubmitted ? allErrors : whileTyping(allErrors),
+    error,
     isBusy,
     submit,
   };
 }
 
-function pick({ paths, addresses }: DraftMistakes): DraftMistakes {
+function whileTyping({ paths, addresses }: DraftErrors): DraftErrors {
   return {
     ...(paths === undefined ? {} : { paths }),
     ...(addresses === undefined ? {} : { addresses }),

@@ -1,7 +1,7 @@
 import type { ApiToken, Vault } from "@hearth-and-keep/vault-contract";
-import { ExactMoment, sayAhead } from "../../design/exact-moment.tsx";
-import { Menu, type MenuChoice } from "../../design/menu.tsx";
-import { least, titleOf } from "./scopes.ts";
+import { ActionMenu, type MenuAction } from "../../design/menu.tsx";
+import { formatTimeUntil, Timestamp } from "../../design/timestamp.tsx";
+import { minimalScopes, scopeTitle } from "./scopes.ts";
 
 export type TokenAction = "rename" | "rotate" | "revoke";
 
@@ -17,63 +17,71 @@ export function TokenList({ tokens, vaults, onAct }: TokenListProps) {
       {tokens.map((token) => (
         <li key={token.id} className="token">
           <div className="token-name">
-            <strong className="breaks">{token.name}</strong>
-            <span className="quiet small">
-              <code>{token.fingerprint}</code>, made <ExactMoment at={token.created_at} />
-              {token.created_by.startsWith("token:") && " with a token"}
+            <strong className="break-words">{token.name}</strong>
+            <span className="muted small">
+              <code>{token.fingerprint}</code>, created <Timestamp at={token.created_at} />
+              {token.created_by.startsWith("token:") && " by a token"}
             </span>
           </div>
-          <Allowed token={token} vaults={vaults} />
-          <Life token={token} />
-          {onAct !== undefined && <Menu label={`More for ${token.name}`} choices={choicesOf(token, onAct)} />}
+          <TokenPermissions token={token} vaults={vaults} />
+          <TokenStatus token={token} />
+          {onAct !== undefined && (
+            <ActionMenu label={`More actions for ${token.name}`} actions={tokenActions(token, onAct)} />
+          )}
         </li>
       ))}
     </ul>
   );
 }
 
-function choicesOf(
+function tokenActions(
   token: ApiToken,
   onAct: (action: TokenAction, token: ApiToken) => void,
-): readonly MenuChoice[] {
+): readonly MenuAction[] {
   return [
-    { label: "Rename", onChoose: () => onAct("rename", token) },
-    { label: "Rotate", onChoose: () => onAct("rotate", token) },
-    { label: "Revoke", isDangerous: true, onChoose: () => onAct("revoke", token) },
+    { label: "Rename", onSelect: () => onAct("rename", token) },
+    { label: "Rotate", onSelect: () => onAct("rotate", token) },
+    { label: "Revoke", isDangerous: true, onSelect: () => onAct("revoke", token) },
   ];
 }
 
-function Allowed({ token, vaults }: { readonly token: ApiToken; readonly vaults: readonly Vault[] }) {
-  const nameOf = (id: string): string => vaults.find((vault) => vault.id === id)?.name ?? "a deleted vault";
+function TokenPermissions({
+  token,
+  vaults,
+}: {
+  readonly token: ApiToken;
+  readonly vaults: readonly Vault[];
+}) {
+  const nameOf = (id: string): string => vaults.find((vault) => vault.id === id)?.name ?? "Deleted vault";
   return (
-    <div className="token-allowed">
-      <Badges label="May" texts={least(new Set(token.scopes)).map(titleOf)} />
-      <Badges label="In" texts={(token.vault_ids ?? []).map(nameOf)} />
-      <Badges label="Paths" texts={token.paths ?? []} isFixed />
-      <Badges label="From" texts={token.addresses ?? []} isFixed />
+    <div className="token-permissions">
+      <Badges label="Scopes" texts={minimalScopes(new Set(token.scopes)).map(scopeTitle)} />
+      <Badges label="Vaults" texts={(token.vault_ids ?? []).map(nameOf)} />
+      <Badges label="Paths" texts={token.paths ?? []} isMono />
+      <Badges label="IPs" texts={token.addresses ?? []} isMono />
     </div>
   );
 }
 
-const mostBadges = 4;
+const maxBadges = 4;
 
 type BadgesProps = {
   readonly label: string;
   readonly texts: readonly string[];
-  readonly isFixed?: boolean;
+  readonly isMono?: boolean;
 };
 
-/** The first few by name, the rest by number. */
-function Badges({ label, texts, isFixed = false }: BadgesProps) {
+/** The first few as badges, the rest as a count. */
+function Badges({ label, texts, isMono = false }: BadgesProps) {
   if (texts.length === 0) return null;
-  const rest = texts.slice(mostBadges);
+  const rest = texts.slice(maxBadges);
   return (
     <div className="badges">
-      <span className="quiet small">{label}</span>
+      <span className="muted small">{label}</span>
       <ul>
-        {texts.slice(0, mostBadges).map((text, place) => (
-          <li key={`${place} ${text}`}>
-            <span className={isFixed ? "badge fixed" : "badge"} title={text}>
+        {texts.slice(0, maxBadges).map((text, index) => (
+          <li key={`${index} ${text}`}>
+            <span className={isMono ? "badge mono" : "badge"} title={text}>
               {text}
             </span>
           </li>
@@ -90,16 +98,16 @@ function Badges({ label, texts, isFixed = false }: BadgesProps) {
   );
 }
 
-function Life({ token }: { readonly token: ApiToken }) {
+function TokenStatus({ token }: { readonly token: ApiToken }) {
   return (
-    <div className="token-life small">
+    <div className="token-status small">
       {token.revoked_at === null ? <Expiry at={token.expires_at} /> : <Revoked token={token} />}
-      <span className="quiet breaks">
+      <span className="muted break-words">
         {token.last_used_at === null ? (
-          "Not used yet"
+          "Never used"
         ) : (
           <>
-            Used <ExactMoment at={token.last_used_at} />
+            Last used <Timestamp at={token.last_used_at} />
             {token.last_used_address !== null && ` from ${token.last_used_address}`}
           </>
         )}
@@ -111,36 +119,36 @@ function Life({ token }: { readonly token: ApiToken }) {
 const soonMilliseconds = 14 * 86_400_000;
 
 function Expiry({ at }: { readonly at: string | null }) {
-  if (at === null) return <span className="badge warn">Never expires</span>;
+  if (at === null) return <span className="badge warning">Never expires</span>;
   const left = Date.parse(at) - Date.now();
   if (left <= 0)
     return (
-      <span className="badge bad">
+      <span className="badge danger">
         Expired&nbsp;
-        <ExactMoment at={at} />
+        <Timestamp at={at} />
       </span>
     );
   if (left < soonMilliseconds)
-    return <span className="badge warn">Expires {sayAhead(new Date(at), new Date())}</span>;
+    return <span className="badge warning">Expires {formatTimeUntil(new Date(at), new Date())}</span>;
   return (
     <span>
-      Expires <ExactMoment at={at} />
+      Expires <Timestamp at={at} />
     </span>
   );
 }
 
 const reasons = {
   asked: "",
-  leaked: "it was found in the open",
+  leaked: "reported as leaked",
   "account-deleted": "the account was deleted",
-  "parent-revoked": "the token it was made with was revoked",
+  "parent-revoked": "the token that created it was revoked",
 } as const;
 
 function Revoked({ token }: { readonly token: ApiToken }) {
   const reason = token.revoke_reason === null ? "" : reasons[token.revoke_reason];
   return (
     <span>
-      Revoked {token.revoked_at !== null && <ExactMoment at={token.revoked_at} />}
+      Revoked {token.revoked_at !== null && <Timestamp at={token.revoked_at} />}
       {reason !== "" && `: ${reason}`}
     </span>
   );

@@ -1,15 +1,15 @@
 /**
  * @module
- * Secrets → Tokens: what programs sign in with. Tokens are made here with a name, scopes and limits, seen by
- * everything but their value, renamed, rotated and revoked. Promises that a value is on the page only while the dialog
- * that shows it once is open.
+ * Secrets → Tokens: access tokens for programs. Tokens are created with a name, scopes and restrictions, listed without
+ * their values, renamed, rotated and revoked. A token's value is in the document only while the dialog that shows it
+ * once is open.
  * Shown by `screens.tsx`.
  */
-import { AddIcon, Failed, go, Link, Loading, useAddress } from "@hearth-and-keep/page-design";
+import { AddIcon, ErrorNotice, Link, Loading, navigate, useLocation } from "@hearth-and-keep/page-design";
 import type { ApiToken, Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useRef, useState } from "react";
-import { Empty } from "../../design/empty.tsx";
-import { useAnswer } from "../../vault-api/use-query.ts";
+import { EmptyState } from "../../design/empty-state.tsx";
+import { useQuery } from "../../vault-api/use-query.ts";
 import { type IssuedToken, IssuedTokenDialog } from "./issued-token.tsx";
 import { RenameToken } from "./rename-token.tsx";
 import { RevokeToken } from "./revoke-token.tsx";
@@ -19,42 +19,42 @@ import { TokenForm } from "./token-form.tsx";
 import { type TokenAction, TokenList } from "./token-list.tsx";
 
 type TokenPage = { readonly items: readonly ApiToken[]; readonly next_cursor?: string };
-type Shown = { readonly issued: IssuedToken; readonly oldValue?: string };
+type ShownToken = { readonly issued: IssuedToken; readonly oldValueNote?: string };
 
 export default function TokensScreen({ session }: { readonly session: Session }) {
-  const { query } = useAddress();
-  const vaults = useAnswer<readonly Vault[]>("/api/secrets/vaults?limit=200");
-  const [shown, setShown] = useState<Shown>();
-  const head = useRef<HTMLHeadingElement>(null);
-  const known = vaults.state === "there" ? vaults.body : [];
-  const isMaking = query.has("new");
+  const { query } = useLocation();
+  const vaults = useQuery<readonly Vault[]>("/api/secrets/vaults?limit=200");
+  const [shown, setShown] = useState<ShownToken>();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const vaultList = vaults.state === "loaded" ? vaults.body : [];
+  const isCreating = query.has("new");
   return (
     <>
-      <div className="screen-head">
+      <div className="screen-header">
         <div>
-          <h1 ref={head} tabIndex={-1}>
-            {isMaking ? "New token" : "Tokens"}
+          <h1 ref={heading} tabIndex={-1}>
+            {isCreating ? "New token" : "Tokens"}
           </h1>
-          <p className="quiet">
-            {isMaking ? "A key of its own for one program." : "Keys for programs that use the API."}
+          <p className="muted">
+            {isCreating ? "An access token for one program." : "Access tokens for programs that use the API."}
           </p>
         </div>
-        {!isMaking && <NewTokenLink />}
+        {!isCreating && <NewTokenLink />}
       </div>
-      {isMaking ? (
+      {isCreating ? (
         <TokenForm
           session={session}
-          vaults={known}
+          vaults={vaultList}
           onIssued={(issued) => {
             setShown({ issued });
-            go("/secrets/tokens", { replaces: true });
+            navigate("/secrets/tokens", { replace: true });
           }}
         />
       ) : (
         <Tokens
           session={session}
-          vaults={known}
-          onIssued={(issued, oldValue) => setShown({ issued, oldValue })}
+          vaults={vaultList}
+          onIssued={(issued, oldValueNote) => setShown({ issued, oldValueNote })}
         />
       )}
       {shown !== undefined && (
@@ -62,8 +62,8 @@ export default function TokensScreen({ session }: { readonly session: Session })
           {...shown}
           onDone={() => {
             setShown(undefined);
-            // What opened it is gone, so the focus goes to where one is now.
-            setTimeout(() => head.current?.focus());
+            // The form that opened the dialog is gone, so the focus goes to the heading.
+            setTimeout(() => heading.current?.focus());
           }}
         />
       )}
@@ -73,7 +73,7 @@ export default function TokensScreen({ session }: { readonly session: Session })
 
 function NewTokenLink() {
   return (
-    <Link className="button main" to="/secrets/tokens?new=token">
+    <Link className="button primary" to="/secrets/tokens?new=token">
       <AddIcon />
       New token
     </Link>
@@ -83,40 +83,44 @@ function NewTokenLink() {
 type TokensProps = {
   readonly session: Session;
   readonly vaults: readonly Vault[];
-  readonly onIssued: (issued: IssuedToken, oldValue: string) => void;
+  readonly onIssued: (issued: IssuedToken, oldValueNote: string) => void;
 };
 
 function Tokens({ session, vaults, onIssued }: TokensProps) {
-  const live = useAnswer<TokenPage>("/api/secrets/tokens?limit=200");
-  const [asked, setAsked] = useState<{ readonly action: TokenAction; readonly token: ApiToken }>();
+  const active = useQuery<TokenPage>("/api/secrets/tokens?limit=200");
+  const [openDialog, setOpenDialog] = useState<{ readonly action: TokenAction; readonly token: ApiToken }>();
   const close = (): void => {
-    setAsked(undefined);
+    setOpenDialog(undefined);
     setTimeout(focusMain, focusMilliseconds);
   };
-  if (live.state === "loading") return <Loading label="Loading the tokens" />;
-  if (live.state === "failed") return <Failed text={live.problem.message} onRetry={live.reload} />;
-  const newest = live.body.items.toReversed();
+  if (active.state === "loading") return <Loading label="Loading tokens" />;
+  if (active.state === "failed") return <ErrorNotice text={active.error.message} onRetry={active.reload} />;
+  const newest = active.body.items.toReversed();
   return (
     <div className="stack">
       {newest.length === 0 ? (
-        <Empty title="No tokens yet">
-          A token lets one program use the API without you. Make one for each program, so that you can revoke
-          them one by one.
-        </Empty>
+        <EmptyState title="No tokens yet">
+          A token gives one program access to the API. Create one per program, so that you can revoke them
+          individually.
+        </EmptyState>
       ) : (
-        <TokenList tokens={newest} vaults={vaults} onAct={(action, token) => setAsked({ action, token })} />
+        <TokenList
+          tokens={newest}
+          vaults={vaults}
+          onAct={(action, token) => setOpenDialog({ action, token })}
+        />
       )}
       <RevokedTokens vaults={vaults} />
-      {asked?.action === "rename" && <RenameToken token={asked.token} onClose={close} />}
-      {asked?.action === "revoke" && <RevokeToken token={asked.token} onClose={close} />}
-      {asked?.action === "rotate" && (
+      {openDialog?.action === "rename" && <RenameToken token={openDialog.token} onClose={close} />}
+      {openDialog?.action === "revoke" && <RevokeToken token={openDialog.token} onClose={close} />}
+      {openDialog?.action === "rotate" && (
         <RotateToken
-          token={asked.token}
+          token={openDialog.token}
           session={session}
           onClose={close}
-          onIssued={(issued, oldValue) => {
+          onIssued={(issued, oldValueNote) => {
             close();
-            onIssued(issued, oldValue);
+            onIssued(issued, oldValueNote);
           }}
         />
       )}
@@ -124,10 +128,10 @@ function Tokens({ session, vaults, onIssued }: TokensProps) {
   );
 }
 
-/** After a dialog has given the focus back. */
+/** Runs after the dialog has restored the focus. */
 const focusMilliseconds = 100;
 
-/** A revoked token's row is gone, and with it the button that the focus would go back to. */
+/** The row of a revoked token is removed, including the button that had the focus before. */
 function focusMain(): void {
   if (document.activeElement === document.body) document.getElementById("main")?.focus();
 }

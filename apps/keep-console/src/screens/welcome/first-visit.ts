@@ -1,44 +1,44 @@
 import type { Account } from "@hearth-and-keep/vault-contract";
-import { ask } from "../../vault-api/api-client.ts";
+import { request } from "../../vault-api/api-client.ts";
 
-/** A plain flag: the first steps were offered in this browser. */
-const flag = "first-steps";
+/** Set when this browser has offered the first steps. */
+const storageKey = "first-steps";
 
 export function wereFirstStepsOffered(): boolean {
   try {
-    return window.localStorage.getItem(flag) !== null;
+    return window.localStorage.getItem(storageKey) !== null;
   } catch {
-    // A browser that keeps nothing would offer them every time.
+    // Without storage they would be offered on every visit.
     return true;
   }
 }
 
-export function rememberFirstSteps(): void {
+export function recordFirstStepsOffered(): void {
   try {
-    window.localStorage.setItem(flag, "offered");
+    window.localStorage.setItem(storageKey, "offered");
   } catch {
-    // Full or forbidden; then the account decides alone.
+    // Storage is full or blocked; then only the account state decides.
   }
 }
 
-export function forgetFirstSteps(): void {
+export function clearFirstStepsOffered(): void {
   try {
-    window.localStorage.removeItem(flag);
+    window.localStorage.removeItem(storageKey);
   } catch {
-    // Nothing was kept.
+    // Nothing was stored.
   }
 }
 
 /**
- * Whether this is the sign-in that made the account, and nothing was done with it yet. Signing out empties the
- * browser's storage, so the flag alone would offer them again.
+ * Whether this is the account's first sign-in and it has no secrets or tokens yet. The flag alone is not enough: signing
+ * out clears the browser's storage.
  */
-export async function isNewPerson(): Promise<boolean> {
+export async function isNewAccount(): Promise<boolean> {
   try {
-    const { identities, holds } = (await ask<Account>("/api/account")).body;
-    // Both moments are written when the account is made, and one of them at every later sign-in.
-    const isFirstTime = identities.every((identity) => identity.last_sign_in_at === identity.created_at);
-    return isFirstTime && holds.secrets === 0 && holds.tokens === 0;
+    const { identities, holds } = (await request<Account>("/api/account")).body;
+    // Equal when the account is created; every later sign-in updates only `last_sign_in_at`.
+    const isFirstSignIn = identities.every((identity) => identity.last_sign_in_at === identity.created_at);
+    return isFirstSignIn && holds.secrets === 0 && holds.tokens === 0;
   } catch {
     return false;
   }

@@ -4,32 +4,32 @@ import { type ReactNode, useEffect, useRef } from "react";
 export type StepProps = {
   readonly number: number;
   readonly title: string;
-  readonly state: "ahead" | "here" | "done";
-  /** Instead of its content once it is done. */
+  readonly state: "upcoming" | "current" | "done";
+  /** Replaces the content when the step is done. */
   readonly outcome?: ReactNode;
   readonly children: ReactNode;
 };
 
-/** One of the first steps; the focus comes along to the one that is next. */
+/** The heading takes the focus when the step becomes current. */
 export function Step({ number, title, state, outcome, children }: StepProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const last = useRef(state);
+  const previous = useRef(state);
   useEffect(() => {
-    if (last.current === "ahead" && state === "here") heading.current?.focus();
-    last.current = state;
+    if (previous.current === "upcoming" && state === "current") heading.current?.focus();
+    previous.current = state;
   }, [state]);
   return (
-    <li className={`card step ${state}`} {...(state === "here" ? { "aria-current": "step" } : {})}>
+    <li className={`card step ${state}`} {...(state === "current" ? { "aria-current": "step" } : {})}>
       <span className="step-number" aria-hidden="true">
         {state === "done" ? <DoneIcon /> : number}
       </span>
       <div className="stack step-content">
         <h2 ref={heading} tabIndex={-1}>
-          <span className="hidden-to-sight">Step {number}: </span>
+          <span className="visually-hidden">Step {number}: </span>
           {title}
-          {state === "done" && <span className="hidden-to-sight">, done</span>}
+          {state === "done" && <span className="visually-hidden">, done</span>}
         </h2>
-        {state === "here" && children}
+        {state === "current" && children}
         {state === "done" && outcome}
       </div>
     </li>

@@ -1,37 +1,37 @@
 /**
  * @module
- * The first minutes: a secret, a token for it, and the lines with which a program reads it. Offered once to whoever is
- * new (`lead-new-people.tsx`), and there for everybody. Promises that the token is kept by this page alone, and drawn
- * on it for 30 seconds at a time.
- * Shown by `screens.tsx`; `account/` forgets that it was offered.
+ * First steps: create a secret, create a token for it, and read the secret with a code sample. New accounts are
+ * redirected here once (`redirect-new-account.tsx`); later it is in the account menu. The token exists only in this
+ * component and is shown for 30 seconds at a time.
+ * Shown by `screens.tsx`; `account/` clears the flag that it was offered.
  */
-import { Failed, go, Link, Loading, useAddress } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Link, Loading, navigate, useLocation } from "@hearth-and-keep/page-design";
 import type { SecretMetadata, Session, Vault } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
-import { changed, useAnswer } from "../../vault-api/use-query.ts";
+import { invalidate, useQuery } from "../../vault-api/use-query.ts";
 import { secretPath, vaultPath, vaultsPath } from "../secrets/api-paths.ts";
 import type { IssuedToken } from "../tokens/issued-token.tsx";
-import { FirstLines } from "./first-lines.tsx";
-import { FirstSecret } from "./first-secret.tsx";
-import { FirstToken } from "./first-token.tsx";
+import { ReadStep } from "./read-step.tsx";
+import { SecretStep } from "./secret-step.tsx";
 import { Step } from "./step.tsx";
+import { TokenStep } from "./token-step.tsx";
 
 export default function WelcomeScreen({ session }: { readonly session: Session }) {
-  const vaults = useAnswer<readonly Vault[]>(`${vaultsPath}?limit=200`);
-  // The oldest is the personal one.
-  const [vault] = vaults.state === "there" ? vaults.body : [];
+  const vaults = useQuery<readonly Vault[]>(`${vaultsPath}?limit=200`);
+  // The oldest vault is the personal one.
+  const [vault] = vaults.state === "loaded" ? vaults.body : [];
   return (
     <div className="stack welcome">
-      <div className="screen-head">
+      <div className="screen-header">
         <div>
           <h1>First steps</h1>
-          <p className="quiet">In two minutes a program of yours reads a secret from here.</p>
+          <p className="muted">Read your first secret from code in two minutes.</p>
         </div>
         <Link className="button" to="/secrets">
           Skip for now
         </Link>
       </div>
-      {vaults.state === "failed" && <Failed text={vaults.problem.message} onRetry={vaults.reload} />}
+      {vaults.state === "failed" && <ErrorNotice text={vaults.error.message} onRetry={vaults.reload} />}
       {vault === undefined && vaults.state !== "failed" && <Loading lines={6} />}
       {vault !== undefined && <Steps session={session} vault={vault} />}
     </div>
@@ -40,69 +40,70 @@ export default function WelcomeScreen({ session }: { readonly session: Session }
 
 type StepsProps = { readonly session: Session; readonly vault: Vault };
 
-/** The secret is in the address, so that a new sign-in comes back to its step; the token is nowhere but here. */
+/** The secret id is in the URL, so that a fresh sign-in returns to the token step; the token is only in this state. */
 function Steps({ session, vault }: StepsProps) {
-  const secretId = useAddress().query.get("secret") ?? undefined;
-  const [made, setMade] = useState<SecretMetadata>();
+  const secretId = useLocation().query.get("secret") ?? undefined;
+  const [created, setCreated] = useState<SecretMetadata>();
   const [issued, setIssued] = useState<IssuedToken>();
-  const isKnown = made !== undefined && made.id === secretId;
-  const asked = useAnswer<SecretMetadata>(
-    secretId === undefined || isKnown ? undefined : secretPath(vault.id, secretId),
+  const isCreatedHere = created !== undefined && created.id === secretId;
+  const query = useQuery<SecretMetadata>(
+    secretId === undefined || isCreatedHere ? undefined : secretPath(vault.id, secretId),
   );
-  const secret = isKnown ? made : asked.state === "there" && secretId !== undefined ? asked.body : undefined;
-  const isMissing = secretId !== undefined && !isKnown && asked.state === "failed";
-  const take = (chosen: SecretMetadata): void => {
-    setMade(chosen);
-    changed(vaultPath(vault.id));
-    go(addressOf(chosen.id));
+  const loaded = query.state === "loaded" && secretId !== undefined ? query.body : undefined;
+  const secret = isCreatedHere ? created : loaded;
+  const isMissing = secretId !== undefined && !isCreatedHere && query.state === "failed";
+  const continueWith = (chosen: SecretMetadata): void => {
+    setCreated(chosen);
+    invalidate(vaultPath(vault.id));
+    navigate(stepHref(chosen.id));
   };
-  const here = secret === undefined ? 1 : issued === undefined ? 2 : 3;
+  const step = secret === undefined ? 1 : issued === undefined ? 2 : 3;
   return (
     <ol className="steps">
       <Step
         number={1}
         title="Add a secret"
-        state={here === 1 ? "here" : "done"}
+        state={step === 1 ? "current" : "done"}
         outcome={
-          <p className="quiet breaks">
+          <p className="muted break-words">
             {secret?.path} is stored in {vault.name}.
           </p>
         }
       >
-        {isMissing && <Failed text="That secret is not there any more. Add another one." />}
-        <FirstSecret vaultId={vault.id} onMade={take} />
+        {isMissing && <ErrorNotice text="That secret no longer exists. Add another one." />}
+        <SecretStep vaultId={vault.id} onCreated={continueWith} />
       </Step>
       <Step
         number={2}
-        title="Make a token for your program"
-        state={stateOf(2, here)}
+        title="Create a token for your program"
+        state={stepState(2, step)}
         outcome={
-          <p className="quiet breaks">
-            “{issued?.name}” reads secrets of {vault.name}, and no more.
+          <p className="muted break-words">
+            “{issued?.name}” can read secrets in {vault.name}, nothing else.
           </p>
         }
       >
-        <FirstToken
+        <TokenStep
           session={session}
           vault={vault}
-          address={addressOf(secret?.id ?? "")}
+          returnTo={stepHref(secret?.id ?? "")}
           onIssued={setIssued}
         />
       </Step>
-      <Step number={3} title="Read it from your program" state={stateOf(3, here)}>
+      <Step number={3} title="Read it from your program" state={stepState(3, step)}>
         {issued !== undefined && secret !== undefined && (
-          <FirstLines vaultId={vault.id} path={secret.path} issued={issued} />
+          <ReadStep vaultId={vault.id} path={secret.path} issued={issued} />
         )}
       </Step>
     </ol>
   );
 }
 
-function stateOf(number: number, here: number): "ahead" | "here" | "done" {
-  if (number === here) return "here";
-  return number < here ? "done" : "ahead";
+function stepState(step: number, current: number): "upcoming" | "current" | "done" {
+  if (step === current) return "current";
+  return step < current ? "done" : "upcoming";
 }
 
-function addressOf(secretId: string): string {
+function stepHref(secretId: string): string {
   return `/welcome?secret=${encodeURIComponent(secretId)}`;
 }

@@ -1,11 +1,11 @@
-import { type Objects, type Stage, secretPath } from "./fixture.ts";
+import { type AccessFixture, type Objects, secretPath } from "./fixture.ts";
 
 export type Example = {
   /** After the path, with its question mark. */
   readonly query?: string;
-  readonly body?: object | ((stage: Stage) => object);
+  readonly body?: object | ((stage: AccessFixture) => object);
   /** What must be so before the request can go well. */
-  readonly prepare?: (stage: Stage) => Promise<unknown>;
+  readonly prepare?: (stage: AccessFixture) => Promise<unknown>;
 };
 
 /** A request that would go well for somebody who may everything, for each row that needs more than its path. */
@@ -40,7 +40,7 @@ export function fillPath(path: string, objects: Objects): string {
   return path.replaceAll(/:(\w+)/gu, (_whole, name: string) => values[name] ?? name).replace("*", secretPath);
 }
 
-function asAdmin(method: string, path: string): (stage: Stage) => Promise<unknown> {
+function asAdmin(method: string, path: string): (stage: AccessFixture) => Promise<unknown> {
   return async ({ keep, own }) => {
     const address = `/api/secrets${fillPath(path, own.objects)}`;
     const response = await keep.ask(address, { method, token: own.admin });

@@ -6,9 +6,9 @@
  * Imported by tests only.
  */
 import { type Scope, scopes } from "../../authorization/scopes.ts";
-import { makeId } from "../../make-id.ts";
+import { generateId } from "../../generate-id.ts";
 import { hashText, makeSecretText } from "../../sign-in/random-tokens.ts";
-import type { Asked, TestKeep, TestPerson } from "../../test/start-test-keep.ts";
+import type { TestKeep, TestPerson, TestRequest } from "../../test/start-test-keep.ts";
 
 /** One of everything that a path can name. */
 export type Objects = {
@@ -29,7 +29,7 @@ export type Side = {
   readonly admin: string;
 };
 
-export type Stage = {
+export type AccessFixture = {
   readonly keep: TestKeep;
   readonly own: Side;
   readonly foreign: Side;
@@ -38,10 +38,10 @@ export type Stage = {
 export const secretPath = "app/key";
 
 export async function makeSide(keep: TestKeep): Promise<Side> {
-  const displayName = makeId();
+  const displayName = generateId();
   const person = await keep.addPerson(displayName);
   const { text: admin } = await keep.addToken(person, { scopes });
-  const ask = async (path: string, asked: Asked): Promise<{ readonly id: string }> => {
+  const ask = async (path: string, asked: TestRequest): Promise<{ readonly id: string }> => {
     const response = await keep.ask(`/api/secrets${path}`, { token: admin, ...asked });
     const body = await response.text();
     if (!response.ok) throw new Error(`Cannot set the stage: ${path} gave ${response.status} ${body}`);
@@ -73,14 +73,14 @@ export async function makeSide(keep: TestKeep): Promise<Side> {
 export function missingObjects(): Objects {
   const names = ["vault", "secret", "token", "session", "identity", "operation"] as const;
   // Every name above, and the one below.
-  return { ...Object.fromEntries(names.map((name) => [name, makeId()])), version: "99" } as Objects;
+  return { ...Object.fromEntries(names.map((name) => [name, generateId()])), version: "99" } as Objects;
 }
 
 type Session = { readonly id: string; readonly text: string };
 
 /** A person who signed in so long ago. */
 export async function addSession(keep: TestKeep, person: TestPerson, ago: string): Promise<Session> {
-  const id = makeId();
+  const id = generateId();
   const text = makeSecretText();
   await keep.database.inAccount(person.accountId, async (transaction) => {
     await transaction.query({
@@ -96,7 +96,7 @@ export async function addSession(keep: TestKeep, person: TestPerson, ago: string
 }
 
 async function addIdentity(keep: TestKeep, { accountId }: TestPerson): Promise<string> {
-  const id = makeId();
+  const id = generateId();
   await keep.database.inAccount(accountId, async (transaction) => {
     const values = [accountId, id, "https://second.test", id];
     await transaction.query({
@@ -112,7 +112,7 @@ async function addIdentity(keep: TestKeep, { accountId }: TestPerson): Promise<s
 }
 
 async function addOperation(keep: TestKeep, { accountId }: TestPerson, vaultId: string): Promise<string> {
-  const id = makeId();
+  const id = generateId();
   await keep.database.inAccount(accountId, (transaction) =>
     transaction.query({
       text: "INSERT INTO operation (account_id, id, kind, vault_id, state) VALUES ($1, $2, 'rotate-data-key', $3, 'done')",
@@ -125,7 +125,7 @@ async function addOperation(keep: TestKeep, { accountId }: TestPerson, vaultId: 
 /** What somebody sends along to say who they are. */
 export type Credentials = Readonly<Record<string, string>>;
 
-export type Principal = (stage: Stage) => Promise<Credentials>;
+export type Principal = (stage: AccessFixture) => Promise<Credentials>;
 
 const bearer = (text: string): Credentials => ({ authorization: `Bearer ${text}` });
 const cookie = (text: string, site = "same-origin"): Credentials => ({
@@ -138,7 +138,7 @@ const tokenOf =
   async ({ keep, own }) =>
     bearer((await keep.addToken(own.person, { scopes, ...grant })).text);
 
-async function revokedToken({ keep, own }: Stage): Promise<Credentials> {
+async function revokedToken({ keep, own }: AccessFixture): Promise<Credentials> {
   const { id, text } = await keep.addToken(own.person, { scopes });
   await keep.database.inAccount(own.person.accountId, (transaction) =>
     transaction.query({

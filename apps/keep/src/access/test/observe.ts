@@ -1,13 +1,13 @@
 import { scopes } from "../../authorization/scopes.ts";
 import { examples, fillPath } from "./example-requests.ts";
 import {
+  type AccessFixture,
   type Credentials,
   makeSide,
   missingObjects,
   type Objects,
   type Principal,
   principals,
-  type Stage,
   singleScope,
   strangersToAll,
 } from "./fixture.ts";
@@ -28,7 +28,7 @@ export type Observation = {
 export const columns = ["no credential", "scopes", ...Object.keys(principals)];
 
 /** Everybody tries one route. The stage is set anew whenever somebody changed it. */
-export async function observeRow(row: Row, theatre: { stage: Stage }): Promise<Observation> {
+export async function observeRow(row: Row, theatre: { stage: AccessFixture }): Promise<Observation> {
   const watch: Watch = { calls: 0, tellTales: [] };
   const cellOf = (principal: Principal) => observeCell(row, principal, { theatre, watch });
   const strangers = new Set<string>();
@@ -52,7 +52,7 @@ type Watch = { calls: number; readonly tellTales: string[] };
 async function observeCell(
   row: Row,
   principal: Principal,
-  { theatre, watch }: { readonly theatre: { stage: Stage }; readonly watch: Watch },
+  { theatre, watch }: { readonly theatre: { stage: AccessFixture }; readonly watch: Watch },
 ): Promise<string> {
   const credentials = await principal(theatre.stage);
   const others: Seen[] = [];
@@ -86,7 +86,7 @@ function firstDifference(one: Seen, other: Seen): string {
 }
 
 /** The same route with what belongs to somebody else, with what is not there, and with what cannot be. */
-function notOwn({ path }: Row, { own, foreign }: Stage): Readonly<Record<string, Objects>> {
+function notOwn({ path }: Row, { own, foreign }: AccessFixture): Readonly<Record<string, Objects>> {
   const names = [...path.matchAll(/:(?<name>\w+)/gu)].flatMap(({ groups }) => groups?.["name"] ?? []);
   const objects = names.filter((name) => name !== "provider");
   if (objects.length === 0) return {};
@@ -106,7 +106,7 @@ function notOwn({ path }: Row, { own, foreign }: Stage): Readonly<Record<string,
 async function call(
   row: Row,
   objects: Objects,
-  { stage, credentials }: { readonly stage: Stage; readonly credentials: Credentials },
+  { stage, credentials }: { readonly stage: AccessFixture; readonly credentials: Credentials },
 ): Promise<Seen> {
   const { query = "", body } = examples[`${row.method} ${row.path}`] ?? {};
   const response = await stage.keep.ask(fillPath(row.path, objects) + query, {

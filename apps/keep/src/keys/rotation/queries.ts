@@ -1,6 +1,6 @@
 import type { Database } from "../../database/open-database.ts";
 import type { Transaction } from "../../database/transaction.ts";
-import type { VaultPlace } from "../vault-keys.ts";
+import type { VaultRef } from "../vault-keys.ts";
 
 export type OperationRow = {
   readonly id: string;
@@ -17,7 +17,7 @@ const columns = "id, kind, vault_id, state, done_items, created_at, updated_at";
 /** Until the transaction ends nobody changes anything in the vault. */
 export async function lockVault(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
 ): Promise<"live" | "deleted" | undefined> {
   const [row] = await transaction.query<{ deleted_at: Date | null }>({
     text: "SELECT deleted_at FROM vault WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE",
@@ -30,7 +30,7 @@ export async function lockVault(
 /** Undefined when one is under way already. */
 export async function insertOperation(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   id: string,
 ): Promise<OperationRow | undefined> {
   const [row] = await transaction.query<OperationRow>({
@@ -53,7 +53,7 @@ export async function findOperation(
 }
 
 /** An operation in its vault. */
-export type OperationPlace = VaultPlace & { readonly id: string };
+export type OperationRef = VaultRef & { readonly id: string };
 
 /** Begun and never taken up, or taken up by a node that has been silent since. */
 const isWaiting =
@@ -61,9 +61,9 @@ const isWaiting =
 
 export async function listWaitingOperations(
   database: Pick<Database, "acrossAccounts">,
-): Promise<readonly OperationPlace[]> {
+): Promise<readonly OperationRef[]> {
   return database.acrossAccounts((transaction) =>
-    transaction.query<OperationPlace>({
+    transaction.query<OperationRef>({
       text: `SELECT account_id AS "accountId", vault_id AS "vaultId", id FROM operation WHERE state = 'running' LIMIT 100`,
     }),
   );
@@ -72,7 +72,7 @@ export async function listWaitingOperations(
 /** True for the one node that goes on with it. */
 export async function claimOperation(
   database: Pick<Database, "inAccount">,
-  { accountId, id }: OperationPlace,
+  { accountId, id }: OperationRef,
 ): Promise<boolean> {
   const rows = await database.inAccount(accountId, (transaction) =>
     transaction.query({
@@ -86,7 +86,7 @@ export async function claimOperation(
 /** Says that it goes on, and how far it came. */
 export async function noteProgress(
   transaction: Transaction,
-  { accountId, id }: OperationPlace,
+  { accountId, id }: OperationRef,
   items: number,
 ): Promise<void> {
   await transaction.query({
@@ -98,7 +98,7 @@ export async function noteProgress(
 
 export async function endOperation(
   transaction: Transaction,
-  { accountId, id }: OperationPlace,
+  { accountId, id }: OperationRef,
   state: "done" | "failed",
 ): Promise<void> {
   await transaction.query({
@@ -110,7 +110,7 @@ export async function endOperation(
 /** Secrets of which anything names another data key than this one, leaving out those that were found broken. */
 export async function listSecretsToReseal(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { active, broken }: { readonly active: number; readonly broken: readonly string[] },
 ): Promise<readonly string[]> {
   const rows = await transaction.query<{ id: string }>({
@@ -123,7 +123,7 @@ export async function listSecretsToReseal(
 /** Wrapped keys that no row names any longer; gone with this transaction. */
 export async function destroyRetiredKeys(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
 ): Promise<readonly number[]> {
   const rows = await transaction.query<{ version: number }>({
     text: "DELETE FROM vault_key AS key WHERE account_id = $1 AND vault_id = $2 AND status = 'retired' AND NOT EXISTS (SELECT FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version = key.version) AND NOT EXISTS (SELECT FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version = key.version) RETURNING version",

@@ -9,18 +9,18 @@ import type { AuditLog } from "../../audit/audit-log.ts";
 import type { Actor } from "../../authorization/actor.ts";
 import type { Database } from "../../database/open-database.ts";
 import { requestFailure } from "../../failures.ts";
-import { changeOnce, type Once } from "../../idempotency/change-once.ts";
-import { makeId } from "../../make-id.ts";
+import { generateId } from "../../generate-id.ts";
+import { type IdempotencyKey, runIdempotent } from "../../idempotency/run-idempotent.ts";
 import type { VaultKeys } from "../vault-keys.ts";
 import { insertOperation, lockVault, type OperationRow } from "./queries.ts";
 
-export type RotationParts = {
+export type RotationDependencies = {
   readonly database: Pick<Database, "inAccount">;
   readonly vaultKeys: Pick<VaultKeys, "rotate">;
   readonly audit: AuditLog;
 };
 
-export type AskedRotation = { readonly vaultId: string; readonly once: Once | undefined };
+export type RotationRequest = { readonly vaultId: string; readonly once: IdempotencyKey | undefined };
 
 export type Operation = {
   readonly id: string;
@@ -35,13 +35,13 @@ export type Operation = {
 /** From the commit on, everything new is sealed with the new key; the operation is what is left to do. */
 export async function rotateDataKey(
   actor: Actor,
-  { vaultId, once }: AskedRotation,
-  { database, vaultKeys, audit }: RotationParts,
+  { vaultId, once }: RotationRequest,
+  { database, vaultKeys, audit }: RotationDependencies,
 ): Promise<Operation> {
   const place = { accountId: actor.accountId, vaultId };
-  const { result } = await changeOnce(database, { actor, once }, async (transaction) => {
+  const { result } = await runIdempotent(database, { actor, idempotencyKey: once }, async (transaction) => {
     if ((await lockVault(transaction, place)) !== "live") throw requestFailure({ kind: "not-found" });
-    const operation = await insertOperation(transaction, place, makeId());
+    const operation = await insertOperation(transaction, place, generateId());
     if (operation === undefined) {
       throw requestFailure({
         kind: "conflict",

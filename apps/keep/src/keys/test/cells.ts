@@ -7,7 +7,7 @@
 import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { expect } from "vitest";
-import { resealSecret } from "../../secrets/reseal.ts";
+import { reencryptSecret } from "../../secrets/reencrypt-secret.ts";
 import { readAnswer } from "../../test/read-answer.ts";
 import type { TestKeep } from "../../test/start-test-keep.ts";
 import { readKeys } from "../key-encryption-key.ts";
@@ -133,7 +133,7 @@ async function continueCell(keep: TestKeep, cell: Cell): Promise<void> {
   await keep.database.inAccount(accountId, async (transaction) => {
     const to = await vaultKeys.rotate(transaction, place);
     for (const secretId of [cell.secret, cell.sibling, cell.deleted]) {
-      await resealSecret(transaction, { ...place, secretId }, { to, vaultKeys });
+      await reencryptSecret(transaction, { ...place, secretId }, { to, vaultKeys });
     }
     await destroyRetiredKeys(transaction, place);
   });

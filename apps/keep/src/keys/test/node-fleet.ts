@@ -26,11 +26,11 @@ export async function startFleet(
       command: process.execPath,
       arguments: [program, "serve", "--port", "0", "--metrics-port", "0"],
       environment: { KEEP_LOG_LEVEL: "warn", ...settings },
-      isReady: (output) => output.includes("Keep listens on"),
+      isReady: (output) => output.includes("Keep is listening on"),
       readyWithinSeconds: 120,
     });
     // Read now: what a process prints is kept for a while only.
-    const url = /Keep listens on (?<url>\S+)/u.exec(started.output())?.groups?.["url"] ?? "";
+    const url = /Keep is listening on (?<url>\S+)/u.exec(started.output())?.groups?.["url"] ?? "";
     return { ...started, url };
   };
   const nodes: (FleetNode | undefined)[] = await Promise.all(Array.from({ length: size }, start));

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { readDotenv, writeDotenv } from "./dotenv.ts";
 import type { FileContent, FileEntry } from "./file-entries.ts";
 
-describe("what a .env file says", () => {
+describe("parsing a .env file", () => {
   test.for<[rule: string, content: string, read: Record<string, string>]>([
-    ["a name, a sign and a value", "A=1\nB=two", { A: "1", B: "two" }],
-    ["export before the name means nothing", "export A=1\n  export\tB=2", { A: "1", B: "2" }],
-    ["blanks around the sign and after the value do not count", "A = 1 \nB=\t2\t", { A: "1", B: "2" }],
+    ["a name, an equals sign and a value", "A=1\nB=two", { A: "1", B: "two" }],
+    ["export before the name is ignored", "export A=1\n  export\tB=2", { A: "1", B: "2" }],
+    ["blanks around the equals sign and after the value are ignored", "A = 1 \nB=\t2\t", { A: "1", B: "2" }],
     [
       "a value may be empty, quoted or not",
       "A=\nB=''\nC=\"\"\nD= # none\nE=",
@@ -20,85 +20,89 @@ describe("what a .env file says", () => {
       },
     ],
     [
-      "single quotes take everything as it is",
+      "single quotes are literal",
       String.raw`A='a\nb $HOME "x" # no'`,
       {
         A: String.raw`a\nb $HOME "x" # no`,
       },
     ],
     [
-      "double quotes take escapes",
+      "double quotes process escapes",
       String.raw`A="a\nb\tc\rd\"e\\f\$g` + '\\`h"',
       {
         A: 'a\nb\tc\rd"e\\f$g`h',
       },
     ],
     [
-      "a backslash before anything else is a backslash",
+      "a backslash before any other character is literal",
       String.raw`A="a\b\'\x"`,
       {
         A: String.raw`a\b\'\x`,
       },
     ],
-    ["an escaped backslash does not escape what follows", String.raw`A="\\n"`, { A: String.raw`\n` }],
-    ["quoted values go over several lines", "A='1\n2'\nB=\"3\n#4\"\nC=5", { A: "1\n2", B: "3\n#4", C: "5" }],
+    ["an escaped backslash does not escape the next character", String.raw`A="\\n"`, { A: String.raw`\n` }],
+    ["quoted values span lines", "A='1\n2'\nB=\"3\n#4\"\nC=5", { A: "1\n2", B: "3\n#4", C: "5" }],
     ["nothing is expanded", `A=$HOME\nB="\${A}"\nC=$(id)`, { A: "$HOME", B: "${A}", C: "$(id)" }],
-    ["a comment has a blank before it", "# one\n  # two\nA=b#c # three\nB='d' # four", { A: "b#c", B: "d" }],
-    ["lines may end as they do elsewhere", "A=1\r\nB='2\r\n3'\r\n", { A: "1", B: "2\n3" }],
+    [
+      "a comment needs a preceding blank",
+      "# one\n  # two\nA=b#c # three\nB='d' # four",
+      { A: "b#c", B: "d" },
+    ],
+    ["CRLF line endings are normalized", "A=1\r\nB='2\r\n3'\r\n", { A: "1", B: "2\n3" }],
     ["a byte order mark is not part of the first name", "\uFEFFA=1", { A: "1" }],
     [
-      "quotes inside an unquoted value are part of it",
+      "quotes inside an unquoted value are literal",
       `A={"b":"c d"}\nB=it's`,
       {
         A: `{"b":"c d"}`,
         B: "it's",
       },
     ],
-    ["values hold any character", "A='ключ 🔑 \u2028'", { A: "ключ 🔑 \u2028" }],
-    ["an empty file says nothing", "", {}],
+    ["values may contain any character", "A='ключ 🔑 \u2028'", { A: "ключ 🔑 \u2028" }],
+    ["an empty file has no entries", "", {}],
   ])("%s", ([_rule, content, read]) => {
     expect(textsOf(readDotenv(content))).toEqual(read);
   });
 
-  test("of a name that stands there twice the last counts, and it is told", () => {
+  test("the last of repeated names counts, and the name is reported", () => {
     const content = readDotenv("A=1\nB=2\nA=3\nA=4");
     expect(textsOf(content)).toEqual({ A: "4", B: "2" });
     expect(content.repeated).toEqual([["A"]]);
   });
 
   test.for<[content: string, reason: string]>([
-    ["A=1\nhunter2", "line 2 begins with no NAME=, where NAME is a variable's name"],
-    ["A=1\n\n2B=hunter2", "line 3 begins with no NAME=, where NAME is a variable's name"],
-    ["A.B=hunter2", "line 1 begins with no NAME=, where NAME is a variable's name"],
-    ["export hunter2", "line 1 begins with no NAME=, where NAME is a variable's name"],
-    ["A: hunter2", "line 1 begins with no NAME=, where NAME is a variable's name"],
-    ["A=1\nB='hunter2\nC=3", "line 2 begins a quoted value that does not end"],
-    [`A="hunter2\\"`, "line 1 begins a quoted value that does not end"],
-    ["A='1\n2'hunter2", "line 2 has something after the closing quote"],
-    ["A='1'#hunter2", "line 1 has something after the closing quote"],
+    ["A=1\nhunter2", "line 2 does not start with NAME=, where NAME is a variable name"],
+    ["A=1\n\n2B=hunter2", "line 3 does not start with NAME=, where NAME is a variable name"],
+    ["A.B=hunter2", "line 1 does not start with NAME=, where NAME is a variable name"],
+    ["export hunter2", "line 1 does not start with NAME=, where NAME is a variable name"],
+    ["A: hunter2", "line 1 does not start with NAME=, where NAME is a variable name"],
+    ["A=1\nB='hunter2\nC=3", "line 2 starts a quoted value that is not closed"],
+    [`A="hunter2\\"`, "line 1 starts a quoted value that is not closed"],
+    ["A='1\n2'hunter2", "line 2 has text after the closing quote"],
+    ["A='1'#hunter2", "line 1 has text after the closing quote"],
     ["A=`hunter2`", "line 1 has a value in backticks; use single or double quotes"],
-    ["A=hunter2\0", "line 1 holds a null character"],
-    ["A=hunter2\uD800", "line 1 holds half of a character"],
-  ])("%j is refused by its line, without its value", ([content, reason]) => {
+    ["A=hunter2\0", "line 1 contains a null character"],
+    ["A=hunter2\uD800", "line 1 contains a lone surrogate"],
+  ])("the error for %j names the line and does not quote the value", ([content, reason]) => {
     expect(failureOf(() => readDotenv(content))).toEqual({
       kind: "request-invalid",
-      mistakes: [{ place: "content", reason }],
+      errors: [{ field: "content", reason }],
     });
   });
 
-  test("a long hostile file is read or refused at once", () => {
+  test("a long hostile file is parsed or rejected within two seconds", () => {
     const many = 100_000;
-    const begun = performance.now();
+    const startedAt = performance.now();
     readDotenv(`A=b${" ".repeat(many)}c`);
     readDotenv(`A="${"\\\\".repeat(many)}"`);
     failureOf(() => readDotenv(`A="${"\\".repeat(many + 1)}`));
     failureOf(() => readDotenv(`export${" ".repeat(many)}!`));
     failureOf(() => readDotenv(`A${" ".repeat(many)}!`));
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 });
 
-describe("what is written into a .env file", () => {
+describe("writing a .env file", () => {
   test.for<[value: string, line: string]>([
     ["", "A="],
     ["https://a.example:80/b?", "A='https://a.example:80/b?'"],
@@ -116,7 +120,7 @@ describe("what is written into a .env file", () => {
     expect(textsOf(readDotenv(written))).toEqual({ A: value });
   });
 
-  test("what has no place in it is refused by name, all of it at once", () => {
+  test("every secret that cannot be written is listed in one error", () => {
     const entries: readonly FileEntry[] = [
       entry(["GOOD"], "hunter2"),
       entry(["a.b"], "hunter2"),
@@ -128,13 +132,13 @@ describe("what is written into a .env file", () => {
     ];
     expect(failureOf(() => writeDotenv(entries))).toEqual({
       kind: "request-invalid",
-      mistakes: [
-        { place: "/a.b", reason: "is not the name of a variable" },
-        { place: "/x/2", reason: "is not the name of a variable" },
-        { place: "/x/GOOD", reason: expect.stringContaining("has the name of another secret") },
-        { place: "/BINARY", reason: "is not text; export it as JSON" },
-        { place: "/BROKEN", reason: "is not text; export it as JSON" },
-        { place: "/NULL", reason: "holds a null character; export it as JSON" },
+      errors: [
+        { field: "/a.b", reason: "is not a valid variable name" },
+        { field: "/x/2", reason: "is not a valid variable name" },
+        { field: "/x/GOOD", reason: expect.stringContaining("has the same name as another secret") },
+        { field: "/BINARY", reason: "is not text; export it as JSON" },
+        { field: "/BROKEN", reason: "is not text; export it as JSON" },
+        { field: "/NULL", reason: "contains a null character; export it as JSON" },
       ],
     });
     expect(writeDotenv(entries.slice(0, 1))).toBe("GOOD=hunter2\n");
@@ -152,9 +156,9 @@ function textsOf({ entries }: FileContent): Record<string, string> {
 function failureOf(work: () => unknown): unknown {
   try {
     work();
-  } catch (problem) {
-    if (problem instanceof FailureError) return problem.failure;
-    throw problem;
+  } catch (error) {
+    if (error instanceof FailureError) return error.failure;
+    throw error;
   }
   return undefined;
 }

@@ -1,11 +1,11 @@
-import { asText, type FileContent, type FileEntry, keepLast, refuseFile } from "./file-entries.ts";
+import { decodeUtf8, type FileContent, type FileEntry, invalidFile, keepLast } from "./file-entries.ts";
 
 /**
- * `.env` files, in the grammar of docs/exchange-formats.md: what dotenv, docker compose and sh agree on, read strictly
- * where they do not. Nothing is expanded.
+ * Parses a `.env` file by the grammar in docs/keep/exchange-formats.md: what dotenv, docker compose and sh agree on, and
+ * strict where they do not. Nothing is expanded.
  */
 export function readDotenv(content: string): FileContent {
-  // As dotenv does: a carriage return that matters is written \r in double quotes.
+  // As in dotenv, line endings are normalized; a significant carriage return is written as \r in double quotes.
   const text = content.replace(/^\uFEFF/u, "").replaceAll(/\r\n?/gu, "\n");
   const entries: FileEntry[] = [];
   let at = 0;
@@ -23,24 +23,24 @@ export function readDotenv(content: string): FileContent {
   return keepLast(entries);
 }
 
-/** Throws with the name of everything that has no place in such a file. */
+/** Throws with the path of every secret that a `.env` file cannot represent. */
 export function writeDotenv(entries: readonly FileEntry[]): string {
   const seen = new Set<string>();
-  const mistakes: { place: string; reason: string }[] = [];
+  const errors: { field: string; reason: string }[] = [];
   const lines = entries.map(({ segments, type, bytes }) => {
     const name = segments.at(-1) ?? "";
-    const text = type === "text" || type === "json" ? asText(bytes) : undefined;
-    const reason = whyNotWritten(name, text, seen);
-    if (reason !== undefined) mistakes.push({ place: `/${segments.join("/")}`, reason });
+    const text = type === "text" || type === "json" ? decodeUtf8(bytes) : undefined;
+    const reason = exportError(name, text, seen);
+    if (reason !== undefined) errors.push({ field: `/${segments.join("/")}`, reason });
     seen.add(name);
     return `${name}=${quote(text ?? "")}\n`;
   });
-  if (mistakes.length > 0) throw refuseFile(mistakes);
+  if (errors.length > 0) throw invalidFile(errors);
   return lines.join("");
 }
 
 const blankLine = /[ \t]*(?:#[^\n]*)?(?:\n|$)/uy;
-const nameAndSign = /[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/uy;
+const nameAndEquals = /[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/uy;
 const environmentName = /^[A-Za-z_][A-Za-z0-9_]*$/u;
 const restOfLine = /[^\n]*/uy;
 
@@ -50,31 +50,32 @@ function skipBlankLine(text: string, at: number): number | undefined {
 }
 
 function readName(text: string, at: number): { readonly name: string; readonly valueAt: number } {
-  nameAndSign.lastIndex = at;
-  const name = nameAndSign.exec(text)?.groups?.["name"];
-  if (name === undefined) throw refuseLine(text, at, "begins with no NAME=, where NAME is a variable's name");
-  return { name, valueAt: nameAndSign.lastIndex };
+  nameAndEquals.lastIndex = at;
+  const name = nameAndEquals.exec(text)?.groups?.["name"];
+  if (name === undefined)
+    throw invalidLine(text, at, "does not start with NAME=, where NAME is a variable name");
+  return { name, valueAt: nameAndEquals.lastIndex };
 }
 
-type Read = { readonly value: string; readonly end: number };
+type ParsedValue = { readonly value: string; readonly end: number };
 
-function readValue(text: string, at: number): Read {
+function readValue(text: string, at: number): ParsedValue {
   const first = text[at];
-  if (first === "`") throw refuseLine(text, at, "has a value in backticks; use single or double quotes");
+  if (first === "`") throw invalidLine(text, at, "has a value in backticks; use single or double quotes");
   const { value, end } =
     first === "'" || first === '"' ? readQuoted(text, at, first) : readUnquoted(text, at);
-  if (value.includes("\0")) throw refuseLine(text, at, "holds a null character");
-  if (!value.isWellFormed()) throw refuseLine(text, at, "holds half of a character");
+  if (value.includes("\0")) throw invalidLine(text, at, "contains a null character");
+  if (!value.isWellFormed()) throw invalidLine(text, at, "contains a lone surrogate");
   return { value, end };
 }
 
-function readQuoted(text: string, at: number, mark: "'" | '"'): Read {
-  const close = mark === "'" ? text.indexOf("'", at + 1) : closingDoubleQuote(text, at + 1);
-  if (close === -1) throw refuseLine(text, at, "begins a quoted value that does not end");
+function readQuoted(text: string, at: number, quoteCharacter: "'" | '"'): ParsedValue {
+  const close = quoteCharacter === "'" ? text.indexOf("'", at + 1) : closingDoubleQuote(text, at + 1);
+  if (close === -1) throw invalidLine(text, at, "starts a quoted value that is not closed");
   const end = skipCommentAfterQuote(text, close + 1);
-  if (end === undefined) throw refuseLine(text, close, "has something after the closing quote");
+  if (end === undefined) throw invalidLine(text, close, "has text after the closing quote");
   const inside = text.slice(at + 1, close);
-  return { value: mark === "'" ? inside : unescape(inside), end };
+  return { value: quoteCharacter === "'" ? inside : unescape(inside), end };
 }
 
 function closingDoubleQuote(text: string, from: number): number {
@@ -86,14 +87,14 @@ function closingDoubleQuote(text: string, from: number): number {
 }
 
 function skipCommentAfterQuote(text: string, at: number): number | undefined {
-  // A comment that touches the quote would be part of the value in sh.
+  // In sh, a # directly after the quote is part of the value, not a comment.
   return text[at] === "#" ? undefined : skipBlankLine(text, at);
 }
 
-function readUnquoted(text: string, at: number): Read {
+function readUnquoted(text: string, at: number): ParsedValue {
   restOfLine.lastIndex = at;
   const line = restOfLine.exec(text)?.[0] ?? "";
-  // A mark in the middle of a word is part of it, as in sh: a comment has a blank before it, or begins the value.
+  // As in sh, a # starts a comment only at the start of the value or after a blank.
   const comment = /(?:^|[ \t])#/u.exec(line)?.index ?? line.length;
   return { value: trimEnd(line.slice(0, comment)), end: restOfLine.lastIndex + 1 };
 }
@@ -108,36 +109,36 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ["n", "\n"],
   ["r", "\r"],
   ["t", "\t"],
-  ...['"', "\\", "$", "`"].map((mark): [string, string] => [mark, mark]),
+  ...['"', "\\", "$", "`"].map((character): [string, string] => [character, character]),
 ]);
 
-/** A backslash before anything else stands for itself. */
+/** A backslash before any other character is literal. */
 function unescape(inside: string): string {
-  return inside.replaceAll(/\\(?<mark>[\s\S])/gu, (whole, mark: string) => escapes.get(mark) ?? whole);
+  return inside.replaceAll(
+    /\\(?<character>[\s\S])/gu,
+    (whole, character: string) => escapes.get(character) ?? whole,
+  );
 }
 
-function whyNotWritten(
-  name: string,
-  text: string | undefined,
-  seen: ReadonlySet<string>,
-): string | undefined {
-  if (!environmentName.test(name)) return "is not the name of a variable";
-  if (seen.has(name)) return "has the name of another secret of this export; narrow it to one folder";
+function exportError(name: string, text: string | undefined, seen: ReadonlySet<string>): string | undefined {
+  if (!environmentName.test(name)) return "is not a valid variable name";
+  if (seen.has(name))
+    return "has the same name as another secret in this export; export one folder at a time";
   if (text === undefined) return "is not text; export it as JSON";
-  return text.includes("\0") ? "holds a null character; export it as JSON" : undefined;
+  return text.includes("\0") ? "contains a null character; export it as JSON" : undefined;
 }
 
 /**
- * Plain where every reader takes it plainly; single quotes, in which nothing means anything, wherever they can be used.
- * A backslash at the end would hide the closing single quote from docker compose.
+ * Unquoted where every reader agrees, otherwise in single quotes, which have no escapes. Double quotes are used only when
+ * needed; a trailing backslash would escape the closing single quote in docker compose.
  */
 function quote(text: string): string {
   if (/^[A-Za-z0-9_.,:/@%+=-]*$/u.test(text)) return text;
   if (!/['\r]|\\$/u.test(text)) return `'${text}'`;
-  return `"${text.replaceAll(/[\\"$`]/gu, (mark) => `\\${mark}`).replaceAll("\r", "\\r")}"`;
+  return `"${text.replaceAll(/[\\"$`]/gu, (character) => `\\${character}`).replaceAll("\r", "\\r")}"`;
 }
 
-function refuseLine(text: string, at: number, reason: string): Error {
+function invalidLine(text: string, at: number, reason: string): Error {
   const line = text.slice(0, at).split("\n").length;
-  return refuseFile([{ place: "content", reason: `line ${line} ${reason}` }]);
+  return invalidFile([{ field: "content", reason: `line ${line} ${reason}` }]);
 }

@@ -1,33 +1,33 @@
 import type { Actor } from "../../authorization/actor.ts";
-import { reachesPath, reachesVault } from "../../authorization/grant.ts";
+import { allowsPath, allowsVault } from "../../authorization/grant.ts";
 import { readValueByPath } from "../queries.ts";
-import { type OpenedValue, openVersions, type ReadParts } from "../read-value.ts";
+import { type DecryptedValue, decryptVersions, type ReadDependencies } from "../read-value.ts";
 import { parseSecretPath, type SecretPath } from "../secret-path.ts";
-import { asText } from "./file-entries.ts";
-import { createExpander, type SecretPlace } from "./references.ts";
+import { decodeUtf8 } from "./file-entries.ts";
+import { createExpander, type ReferenceTarget } from "./references.ts";
 
 /**
- * Values of one vault with the references in their texts replaced. Whatever was read on the way is recorded in its own
- * vault when this settles; of the values themselves the caller keeps the record.
+ * Replaces the references in text values of one vault. Values read through references are recorded in their own vaults
+ * before this returns; the caller records the read of the given values.
  */
 export async function expandReferences(
   actor: Actor,
-  { vaultId, values }: { readonly vaultId: string; readonly values: readonly OpenedValue[] },
-  parts: ReadParts,
-): Promise<readonly OpenedValue[]> {
-  const given = new Map(values.map((value) => [value.path, value]));
-  const read = new Map<string, OpenedValue[]>();
-  const expand = createExpander(vaultId, async (place) => {
-    const known = place.vaultId === vaultId ? given.get(place.path) : undefined;
-    if (known !== undefined) return { type: known.type, bytes: known.value };
-    const opened = await readReferred(actor, place, parts);
-    if (opened === undefined) return undefined;
-    read.set(place.vaultId, [...(read.get(place.vaultId) ?? []), opened]);
-    return { type: opened.type, bytes: opened.value };
+  { vaultId, values }: { readonly vaultId: string; readonly values: readonly DecryptedValue[] },
+  dependencies: ReadDependencies,
+): Promise<readonly DecryptedValue[]> {
+  const valuesByPath = new Map(values.map((value) => [value.path, value]));
+  const read = new Map<string, DecryptedValue[]>();
+  const expand = createExpander(vaultId, async (target) => {
+    const value = target.vaultId === vaultId ? valuesByPath.get(target.path) : undefined;
+    if (value !== undefined) return { type: value.type, bytes: value.value };
+    const decrypted = await readReferenced(actor, target, dependencies);
+    if (decrypted === undefined) return undefined;
+    read.set(target.vaultId, [...(read.get(target.vaultId) ?? []), decrypted]);
+    return { type: decrypted.type, bytes: decrypted.value };
   });
-  const expanded: OpenedValue[] = [];
+  const expanded: DecryptedValue[] = [];
   for (const value of values) {
-    const text = value.type === "text" ? asText(value.value) : undefined;
+    const text = value.type === "text" ? decodeUtf8(value.value) : undefined;
     expanded.push(
       text === undefined
         ? value
@@ -36,39 +36,39 @@ export async function expandReferences(
   }
   await Promise.all(
     [...read].map(([chain, secrets]) =>
-      parts.audit.recordRead(actor.accountId, {
+      dependencies.audit.recordRead(actor.accountId, {
         chain,
         by: actor,
-        event: { type: "values-read", secrets: secrets.map(nameVersion), path: "/" },
+        event: { type: "values-read", secrets: secrets.map(formatVersion), path: "/" },
       }),
     ),
   );
   return expanded;
 }
 
-/** As a record names one of many. */
-export function nameVersion({ id, version }: Pick<OpenedValue, "id" | "version">): string {
+/** The form used in audit records. */
+export function formatVersion({ id, version }: Pick<DecryptedValue, "id" | "version">): string {
   return `${id}@${version}`;
 }
 
-/** What is not there and what the actor does not reach look the same. */
-async function readReferred(
+/** Undefined both for a missing secret and for one that the actor may not read. */
+async function readReferenced(
   actor: Actor,
-  { vaultId, path }: SecretPlace,
-  parts: ReadParts,
-): Promise<OpenedValue | undefined> {
-  const place = { accountId: actor.accountId, vaultId };
+  { vaultId, path }: ReferenceTarget,
+  dependencies: ReadDependencies,
+): Promise<DecryptedValue | undefined> {
+  const vaultRef = { accountId: actor.accountId, vaultId };
   const parsed = parsePath(path);
-  if (parsed === undefined || !reachesVault(actor.grant, vaultId) || !reachesPath(actor.grant, parsed.path)) {
+  if (parsed === undefined || !allowsVault(actor.grant, vaultId) || !allowsPath(actor.grant, parsed.path)) {
     return undefined;
   }
-  const row = await readValueByPath(parts.database, place, parsed);
+  const row = await readValueByPath(dependencies.database, vaultRef, parsed);
   if (row === undefined) return undefined;
-  const [opened] = await openVersions(place, [row], { ...parts, by: actor });
-  return opened;
+  const [decrypted] = await decryptVersions(vaultRef, [row], { ...dependencies, by: actor });
+  return decrypted;
 }
 
-/** A path that no secret can have names nothing. */
+/** Undefined for an invalid path. */
 function parsePath(path: string): SecretPath | undefined {
   try {
     return parseSecretPath(path);

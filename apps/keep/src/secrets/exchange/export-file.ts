@@ -1,5 +1,6 @@
 import type { Actor } from "../../authorization/actor.ts";
-import type { OpenedValue, ReadParts } from "../read-value.ts";
+import { splitPath } from "../../authorization/path-patterns.ts";
+import type { DecryptedValue, ReadDependencies } from "../read-value.ts";
 import { writeDotenv } from "./dotenv.ts";
 import type { FileEntry } from "./file-entries.ts";
 import { writeJsonFile } from "./json-file.ts";
@@ -13,21 +14,21 @@ export type ExportedFile = {
   readonly content: string;
 };
 
-/** A folder's values as one file. That they were exported is recorded before it is given. */
+/** Exports a folder's values as one file; the export is recorded before the file is returned. */
 export async function exportFile(
   actor: Actor,
   { selection, format }: { readonly selection: Selection; readonly format: FileFormat },
-  parts: ReadParts,
+  dependencies: ReadDependencies,
 ): Promise<ExportedFile> {
-  const { revision } = await readSelectionState(actor, selection, parts);
-  const values = await readSelected(actor, { selection, event: "values-exported" }, parts);
+  const { revision } = await readSelectionState(actor, selection, dependencies);
+  const values = await readSelected(actor, { selection, event: "values-exported" }, dependencies);
   const entries = values.map((value) => entryOf(value, selection.folder));
   const content = format === "dotenv" ? writeDotenv(entries) : writeJsonFile(entries);
   return { revision, items: values.length, content };
 }
 
-/** Where it is below the folder. */
-function entryOf({ path, type, value }: OpenedValue, folder: string): FileEntry {
+/** The path relative to the exported folder. */
+function entryOf({ path, type, value }: DecryptedValue, folder: string): FileEntry {
   const below = folder === "/" ? path : path.slice(folder.length);
-  return { segments: below.split("/").slice(1), type, bytes: value };
+  return { segments: splitPath(below), type, bytes: value };
 }

@@ -1,30 +1,30 @@
 import type { Actor } from "../../authorization/actor.ts";
-import { refuseUnlessMet } from "../../conditions.ts";
-import type { AskedChange, ChangeParts, VaultChange } from "../../vaults/change-vault.ts";
+import { assertPreconditions } from "../../preconditions.ts";
+import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
 import { changeSecrets } from "../change-secret.ts";
-import { refuseUnlessReached } from "../path-access.ts";
-import { findListed, readValueById } from "../queries.ts";
-import { openVersions } from "../read-value.ts";
+import { assertPathAllowed } from "../path-access.ts";
+import { findSecretMetadata, readValueById } from "../queries.ts";
+import { decryptVersions } from "../read-value.ts";
 import { joinPath, parseSecretPath, type SecretPath } from "../secret-path.ts";
-import { refuseUnfit } from "../value-content.ts";
-import { refuseOneTooMany, writeInto } from "../write-secret.ts";
+import { assertValidValue } from "../value-content.ts";
+import { assertSecretQuota, writeSecretInChange } from "../write-secret.ts";
 import { readDotenv } from "./dotenv.ts";
-import { nameVersion } from "./expand-references.ts";
+import { formatVersion } from "./expand-references.ts";
 import type { FileFormat } from "./export-file.ts";
-import { type FileEntry, refuseFile } from "./file-entries.ts";
+import { type FileEntry, invalidFile } from "./file-entries.ts";
 import { readJsonFile } from "./json-file.ts";
-import { readWithin } from "./queries.ts";
+import { readInTransaction } from "./queries.ts";
 
-export type WantedImport = {
+export type ImportRequest = {
   readonly format: FileFormat;
   readonly content: string;
   readonly folder: string;
-  /** What becomes of what is there already. */
+  /** What to do with existing secrets: skip or overwrite them. */
   readonly mode: "create" | "overwrite";
   readonly isDryRun: boolean;
 };
 
-/** Paths of what the file says; no value is in it. */
+/** The paths of the file's secrets by outcome, without values. */
 export type ImportOutcome = {
   readonly revision: number;
   readonly created: string[];
@@ -34,92 +34,98 @@ export type ImportOutcome = {
   readonly repeated: string[];
 };
 
-const mostEntries = 1000;
+const maxEntries = 1000;
 
 /**
- * All of the file or nothing of it. A dry run does the same and takes it back, so that whatever would be refused is
- * refused, and what is told is what would be done.
+ * Imports the whole file or nothing. A dry run does the same and rolls back, so that it fails and reports exactly as the
+ * import would.
  */
 export async function importFile(
-  { conditions, ...asked }: AskedChange,
-  wanted: WantedImport,
-  parts: ChangeParts,
+  { preconditions, ...request }: ChangeRequest,
+  file: ImportRequest,
+  dependencies: ChangeDependencies,
 ): Promise<ImportOutcome> {
-  const { actor } = asked;
-  const plan = readPlan(actor, wanted);
-  const takeBack = new Error("A dry run ends here");
-  let shown: Imported | undefined;
+  const { actor } = request;
+  const plan = createPlan(actor, file);
+  const rollback = new Error("Dry run: rolling back");
+  let dryRun: ImportResult | undefined;
   try {
-    const { result } = await changeSecrets(asked, parts, async (change) => {
-      refuseUnlessMet(conditions, {
+    const { result } = await changeSecrets(request, dependencies, async (change) => {
+      assertPreconditions(preconditions, {
         revision: change.vault.revision - 1,
-        isDemanded: change.vault.demands_preconditions && !wanted.isDryRun,
+        isRequired: change.vault.demands_preconditions && !file.isDryRun,
       });
-      const imported = await importInto(change, { plan, wanted, actor, parts });
-      if (wanted.isDryRun) {
-        shown = imported;
-        throw takeBack;
+      const imported = await applyPlan(change, { plan, file, actor, dependencies });
+      if (file.isDryRun) {
+        dryRun = imported;
+        throw rollback;
       }
-      await record(change, imported, wanted.folder);
+      await recordImport(change, imported, file.folder);
       return imported.outcome;
     });
     return result;
-  } catch (problem) {
-    if (problem !== takeBack || shown === undefined) throw problem;
-    await recordShown(asked, { shown, folder: wanted.folder }, parts);
-    return shown.outcome;
+  } catch (error) {
+    if (error !== rollback || dryRun === undefined) throw error;
+    await recordDryRun(request, { dryRun, folder: file.folder }, dependencies);
+    return dryRun.outcome;
   }
 }
 
-type Planned = { readonly path: SecretPath; readonly entry: FileEntry };
-type Plan = { readonly planned: readonly Planned[]; readonly repeated: string[] };
+type PlannedEntry = { readonly path: SecretPath; readonly entry: FileEntry };
+type ImportPlan = { readonly planned: readonly PlannedEntry[]; readonly repeated: string[] };
 
-/** Everything that can be refused without a look at the vault. */
-function readPlan({ grant }: Actor, { format, content, folder }: WantedImport): Plan {
+/** Parses the file and checks everything that does not depend on the vault. */
+function createPlan({ grant }: Actor, { format, content, folder }: ImportRequest): ImportPlan {
   const { entries, repeated } = format === "dotenv" ? readDotenv(content) : readJsonFile(content);
-  if (entries.length > mostEntries) {
-    throw refuseFile([
-      { place: "content", reason: `has ${entries.length} secrets, more than ${mostEntries}; split it` },
+  if (entries.length > maxEntries) {
+    throw invalidFile([
+      {
+        field: "content",
+        reason: `has ${entries.length} secrets, more than the limit of ${maxEntries}; split it`,
+      },
     ]);
   }
   const pathOf = (segments: readonly string[]): string => joinPath(folder, segments.join("/"));
   const planned = entries.map((entry) => {
-    const place = `content.${pathOf(entry.segments)}`.slice(0, 1024);
-    const path = parseSecretPath(pathOf(entry.segments), place);
-    refuseUnlessReached(grant, path.path);
-    refuseUnfit(entry.bytes, entry.type, place);
+    const field = `content.${pathOf(entry.segments)}`.slice(0, 1024);
+    const path = parseSecretPath(pathOf(entry.segments), field);
+    assertPathAllowed(grant, path.path);
+    assertValidValue(entry.bytes, entry.type, field);
     return { path, entry };
   });
   return { planned, repeated: repeated.map(pathOf) };
 }
 
-type Importing = {
-  readonly plan: Plan;
-  readonly wanted: WantedImport;
+type ImportContext = {
+  readonly plan: ImportPlan;
+  readonly file: ImportRequest;
   readonly actor: Actor;
-  readonly parts: ChangeParts;
+  readonly dependencies: ChangeDependencies;
 };
 
-type Imported = {
+type ImportResult = {
   readonly outcome: ImportOutcome;
-  /** Versions that were opened to see whether they are the same: whoever is told so has read them. */
+  /**
+   * Versions that were decrypted for the comparison. Reporting "unchanged" reveals a value, so each counts as a read.
+   */
   readonly compared: readonly string[];
 };
 
-async function importInto(change: VaultChange, importing: Importing): Promise<Imported> {
-  // All of them before the first is written: a broken one is reported on the chain that a write locks.
-  const decided = await forEachOf(importing.plan.planned, async (planned) => ({
+async function applyPlan(change: VaultChange, context: ImportContext): Promise<ImportResult> {
+  // Decides for all entries before the first write: an integrity error is recorded on the audit chain, which a write
+  // locks.
+  const decided = await mapConcurrently(context.plan.planned, async (planned) => ({
     ...planned,
-    ...(await decide(change, planned, importing)),
+    ...(await decide(change, planned, context)),
   }));
-  const pathsOf = (fate: Decision["fate"]) =>
-    decided.filter((decision) => decision.fate === fate).map(({ path }) => path.path);
+  const pathsOf = (action: EntryDecision["action"]) =>
+    decided.filter((decision) => decision.action === action).map(({ path }) => path.path);
   const created = pathsOf("created");
-  // Those that are written at the same time do not see each other.
-  await refuseOneTooMany(change, created.length);
-  const toWrite = decided.filter(({ fate }) => fate === "created" || fate === "changed");
-  const written = await forEachOf(toWrite, ({ path, entry }) =>
-    writeInto(change, { path, value: entry.bytes, type: entry.type }),
+  // Checked for all of them up front, because concurrent writes do not see each other.
+  await assertSecretQuota(change, created.length);
+  const toWrite = decided.filter(({ action }) => action === "created" || action === "changed");
+  const written = await mapConcurrently(toWrite, ({ path, entry }) =>
+    writeSecretInChange(change, { path, value: entry.bytes, type: entry.type }),
   );
   return {
     outcome: {
@@ -128,71 +134,75 @@ async function importInto(change: VaultChange, importing: Importing): Promise<Im
       changed: pathsOf("changed"),
       unchanged: pathsOf("unchanged"),
       skipped: pathsOf("skipped"),
-      repeated: importing.plan.repeated,
+      repeated: context.plan.repeated,
     },
     compared: decided.flatMap(({ compared }) => compared ?? []),
   };
 }
 
-const mostAtOnce = 32;
+const maxConcurrent = 32;
 
 /**
- * Several at once, so that their statements travel together. Waits for all of them before it throws: none may go on
- * when the transaction is over.
+ * Runs several at once, so that their statements are pipelined. Waits for all of them before throwing: none may run on
+ * after the transaction has ended.
  */
-async function forEachOf<Item, Result>(
+async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
-  const problems: unknown[] = [];
-  for (let begin = 0; begin < items.length && problems.length === 0; begin += mostAtOnce) {
-    const chunk = items.slice(begin, begin + mostAtOnce);
+  const errors: unknown[] = [];
+  for (let begin = 0; begin < items.length && errors.length === 0; begin += maxConcurrent) {
+    const chunk = items.slice(begin, begin + maxConcurrent);
     await Promise.allSettled(
       chunk
         .map(async (item, index) => {
           results[begin + index] = await work(item);
         })
-        .map((done) => done.catch((problem: unknown) => problems.push(problem))),
+        .map((done) => done.catch((error: unknown) => errors.push(error))),
     );
   }
-  // The first in time is why: once the database has refused one statement, it refuses those after it.
-  if (problems.length > 0) throw problems[0];
+  // The first error is the cause: after it, the database rejects the transaction's other statements.
+  if (errors.length > 0) throw errors[0];
   return results;
 }
 
-type Decision = {
-  readonly fate: "created" | "changed" | "unchanged" | "skipped";
+type EntryDecision = {
+  readonly action: "created" | "changed" | "unchanged" | "skipped";
   readonly compared?: string;
 };
 
-/** Who may not read is not told whether a value is the same either: for them it is always another. */
+/** Without `secrets:read` every existing secret counts as changed, so that the report does not reveal equal values. */
 async function decide(
-  { transaction, place }: VaultChange,
-  { path, entry }: Planned,
-  { wanted, actor, parts }: Importing,
-): Promise<Decision> {
-  const database = readWithin(transaction);
-  const there = await findListed(database, place, path);
-  if (there === undefined) return { fate: "created" };
-  if (wanted.mode === "create") return { fate: "skipped" };
-  // A .env file knows no types: text that a secret of type json has is what it has.
-  const isSameType = there.type === entry.type || (wanted.format === "dotenv" && there.type === "json");
-  if (!actor.grant.scopes.has("secrets:read") || !isSameType || there.size !== entry.bytes.length) {
-    return { fate: "changed" };
+  { transaction, vaultRef }: VaultChange,
+  { path, entry }: PlannedEntry,
+  { file, actor, dependencies }: ImportContext,
+): Promise<EntryDecision> {
+  const database = readInTransaction(transaction);
+  const existing = await findSecretMetadata(database, vaultRef, path);
+  if (existing === undefined) return { action: "created" };
+  if (file.mode === "create") return { action: "skipped" };
+  // A .env file has no types, so its text may equal the text of a json secret.
+  const isSameType = existing.type === entry.type || (file.format === "dotenv" && existing.type === "json");
+  if (!actor.grant.scopes.has("secrets:read") || !isSameType || existing.size !== entry.bytes.length) {
+    return { action: "changed" };
   }
-  const row = await readValueById(database, place, { id: there.id, version: null });
-  const [opened] = await openVersions(place, row === undefined ? [] : [row], {
-    ...parts,
+  const row = await readValueById(database, vaultRef, { id: existing.id, version: null });
+  const [current] = await decryptVersions(vaultRef, row === undefined ? [] : [row], {
+    ...dependencies,
     database,
     by: actor,
   });
-  if (opened === undefined) return { fate: "changed" };
-  const fate = opened.value.equals(entry.bytes) ? "unchanged" : "changed";
-  return { fate, compared: nameVersion(opened) };
+  if (current === undefined) return { action: "changed" };
+  const action = current.value.equals(entry.bytes) ? "unchanged" : "changed";
+  return { action, compared: formatVersion(current) };
 }
 
-async function record(change: VaultChange, { outcome, compared }: Imported, folder: string): Promise<void> {
+async function recordImport(
+  change: VaultChange,
+  { outcome, compared }: ImportResult,
+  folder: string,
+): Promise<void> {
   if (compared.length > 0) {
     await change.record({ type: "values-read", secrets: compared, path: folder });
   }
@@ -200,15 +210,15 @@ async function record(change: VaultChange, { outcome, compared }: Imported, fold
   await change.record({ type: "values-imported", written, path: folder });
 }
 
-async function recordShown(
-  { actor, vaultId }: Pick<AskedChange, "actor" | "vaultId">,
-  { shown, folder }: { readonly shown: Imported; readonly folder: string },
-  { audit }: ChangeParts,
+async function recordDryRun(
+  { actor, vaultId }: Pick<ChangeRequest, "actor" | "vaultId">,
+  { dryRun, folder }: { readonly dryRun: ImportResult; readonly folder: string },
+  { audit }: ChangeDependencies,
 ): Promise<void> {
-  if (shown.compared.length === 0) return;
+  if (dryRun.compared.length === 0) return;
   await audit.recordRead(actor.accountId, {
     chain: vaultId,
     by: actor,
-    event: { type: "values-read", secrets: shown.compared, path: folder },
+    event: { type: "values-read", secrets: dryRun.compared, path: folder },
   });
 }

@@ -4,8 +4,8 @@ import type { SecretType } from "../queries.ts";
 import type { FileEntry } from "./file-entries.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 
-describe("what a JSON file says", () => {
-  test("strings are texts, objects are folders, everything else is JSON as it was written", () => {
+describe("parsing a JSON file", () => {
+  test("strings become text, objects become folders, everything else keeps its JSON source", () => {
     const content = `{
       "A": "b", "": {}, "empty": "", "f": { "g": { "N": 1.50, "big": 12345678901234567890 }, "L": [1,  {"a": "]\\""}] },
       "yes": true, "none": null, "unicode": "\\u043a\\ud83d\\udd11"
@@ -22,7 +22,7 @@ describe("what a JSON file says", () => {
     ]);
   });
 
-  test("names that mean something to JavaScript are names", () => {
+  test("names special to JavaScript are ordinary names", () => {
     const content = `{"__proto__": "a", "constructor": {"prototype": "b", "__proto__": "c"}, "toString": 1}`;
     expect(read(content)).toEqual([
       "/__proto__ text a",
@@ -33,7 +33,7 @@ describe("what a JSON file says", () => {
     expect(Object.hasOwn(Object.prototype, "prototype")).toBe(false);
   });
 
-  test("an object with a $type is a secret, with the folder of the same name in its members", () => {
+  test("an object with a $type is a secret, and its members are the folder of the same name", () => {
     const content = `{"a": {"$type": "json", "value": "{\\"x\\": 1}"}, "b": {"$type": "file", "base64": "AP8="},
       "c": {"$type": "text", "value": "d", "members": {"$type": {"$type": "text", "value": "text"}, "value": "e"}}}`;
     expect(read(content)).toEqual([
@@ -45,62 +45,62 @@ describe("what a JSON file says", () => {
     ]);
   });
 
-  test("of a name that stands there twice the last counts, and it is told", () => {
+  test("the last of repeated names counts, and the name is reported", () => {
     const { entries, repeated } = readJsonFile('{"a": "1", "f": {"b": "2"}, "a": "3", "f": {"b": "4"}}');
     expect(entries.map(({ bytes }) => bytes.toString())).toEqual(["3", "4"]);
     expect(repeated).toEqual([["a"], ["f", "b"]]);
   });
 
-  test.for<[content: string, place: string, reason: string]>([
-    ["hunter2", "content", "is not JSON"],
-    ['{\n"a": "hunter2",\n}', "content", "line 3 is not JSON"],
-    ['["hunter2"]', "content", "is not an object of secrets by their names"],
-    ['{"$type": "text", "value": "hunter2"}', "content", "is not an object of secrets by their names"],
-    ['{"a/b": "hunter2"}', "content./a/b", "is not the name of a secret or folder"],
-    ['{"f": {"": "hunter2"}}', "content./f/", "is not the name of a secret or folder"],
-    ['{"a": "hunter2\\ud800"}', "content./a", "holds half of a character"],
+  test.for<[content: string, field: string, reason: string]>([
+    ["hunter2", "content", "is not valid JSON"],
+    ['{\n"a": "hunter2",\n}', "content", "line 3 is not valid JSON"],
+    ['["hunter2"]', "content", "must be an object that maps names to secrets"],
+    ['{"$type": "text", "value": "hunter2"}', "content", "must be an object that maps names to secrets"],
+    ['{"a/b": "hunter2"}', "content./a/b", "is not a valid name for a secret or folder"],
+    ['{"f": {"": "hunter2"}}', "content./f/", "is not a valid name for a secret or folder"],
+    ['{"a": "hunter2\\ud800"}', "content./a", "contains a lone surrogate"],
     [
       '{"a": {"$type": "word", "value": "hunter2"}}',
       "content./a",
-      "has a $type, and is not {$type, value or base64, members}",
+      "has a $type, so it must have exactly the members $type, value or base64, and optionally members",
     ],
     [
       '{"a": {"$type": "text", "value": "hunter2", "more": 1}}',
       "content./a",
-      "has a $type, and is not {$type, value or base64, members}",
+      "has a $type, so it must have exactly the members $type, value or base64, and optionally members",
     ],
     [
       '{"a": {"$type": "text", "value": "hunter2", "base64": ""}}',
       "content./a",
-      "has a $type, and is not {$type, value or base64, members}",
+      "has a $type, so it must have exactly the members $type, value or base64, and optionally members",
     ],
     ['{"a": {"$type": "text", "value": 1}}', "content./a", "has a value that is not a string"],
-    ['{"a": {"$type": "file", "base64": "hunter2"}}', "content./a", "is not base64"],
+    ['{"a": {"$type": "file", "base64": "hunter2"}}', "content./a", "is not valid base64"],
     [
       '{"a": {"$type": "text", "value": "", "members": "hunter2"}}',
       "content./a",
-      "has members that are no object of secrets",
+      "has members that are not an object of secrets",
     ],
-    ['{"a":'.repeat(50) + "1" + "}".repeat(50), "content", "has folders more than 16 deep"],
-  ])("%j is refused by its place, without its value", ([content, place, reason]) => {
+    ['{"a":'.repeat(50) + "1" + "}".repeat(50), "content", "has folders nested more than 16 deep"],
+  ])("the error for %j names the path and does not quote the value", ([content, field, reason]) => {
     expect(failureOf(() => readJsonFile(content))).toEqual({
       kind: "request-invalid",
-      mistakes: [{ place, reason }],
+      errors: [{ field, reason }],
     });
   });
 
-  test("deep lists and long texts are read at once", () => {
+  test("deep lists and long texts are parsed within two seconds", () => {
     const deep = 200_000;
-    const begun = performance.now();
+    const startedAt = performance.now();
     const [entry] = readJsonFile(`{"a": ${"[".repeat(deep)}${"]".repeat(deep)}}`).entries;
     expect(entry?.bytes.length).toBe(2 * deep);
     readJsonFile(`{"a": "${"\\\\".repeat(deep)}"}`);
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 });
 
-describe("what is written into a JSON file", () => {
-  test("what reads back by itself is written plainly, the rest with its type", () => {
+describe("writing a JSON file", () => {
+  test("a secret is written plainly if it reads back the same, otherwise with its type", () => {
     const entries = [
       secret("A", "text", 'quoted "b"\n'),
       secret("f/N", "json", "1.50"),
@@ -134,7 +134,7 @@ describe("what is written into a JSON file", () => {
     expect(byPath(readJsonFile(written).entries)).toEqual(byPath(entries));
   });
 
-  test("bytes that are no text, and text that is no JSON, come back as they are", () => {
+  test("invalid UTF-8 and invalid JSON round-trip", () => {
     const entries: readonly FileEntry[] = [
       { segments: ["a"], type: "text", bytes: Buffer.of(0xff, 0xfe) },
       { segments: ["b"], type: "json", bytes: Buffer.from("not JSON") },
@@ -142,7 +142,7 @@ describe("what is written into a JSON file", () => {
     expect(readJsonFile(writeJsonFile(entries)).entries).toEqual(entries);
   });
 
-  test("nothing is an empty object", () => {
+  test("no secrets are an empty object", () => {
     expect(writeJsonFile([])).toBe("{}\n");
     expect(readJsonFile("{}").entries).toEqual([]);
   });
@@ -165,9 +165,9 @@ function byPath(entries: readonly FileEntry[]): ReadonlyMap<string, FileEntry> {
 function failureOf(work: () => unknown): unknown {
   try {
     work();
-  } catch (problem) {
-    if (problem instanceof FailureError) return problem.failure;
-    throw problem;
+  } catch (error) {
+    if (error instanceof FailureError) return error.failure;
+    throw error;
   }
   return undefined;
 }

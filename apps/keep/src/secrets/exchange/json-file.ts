@@ -1,17 +1,17 @@
 import { requestFailure } from "../../failures.ts";
 import type { SecretType } from "../queries.ts";
 import { isJson } from "../value-content.ts";
-import { asText, type FileContent, type FileEntry, keepLast, refuseFile } from "./file-entries.ts";
+import { decodeUtf8, type FileContent, type FileEntry, invalidFile, keepLast } from "./file-entries.ts";
 import { type JsonMember, type JsonNode, scanJson, TooDeep } from "./json-members.ts";
 
 /**
- * JSON files: an object is a folder, a string a text, any other value a secret of type json. What cannot be told apart
- * that way is an object with a string as its `$type`, and `value` or `base64`; `members` is a folder of the same name.
+ * Parses a JSON file: an object is a folder, a string is a text secret, any other value is a json secret. Anything else
+ * is an object with a string `$type` and `value` or `base64`; its `members` are a folder with the same name.
  */
 export function readJsonFile(content: string): FileContent {
   const node = parse(content.replace(/^\uFEFF/u, ""));
   if (node.kind !== "object" || typeOf(node.members) !== undefined) {
-    throw refuseFile([{ place: "content", reason: "is not an object of secrets by their names" }]);
+    throw invalidFile([{ field: "content", reason: "must be an object that maps names to secrets" }]);
   }
   return keepLast(readFolder(node.members, []));
 }
@@ -28,23 +28,23 @@ export function writeJsonFile(entries: readonly FileEntry[]): string {
   return `${writeFolder(root, "")}\n`;
 }
 
-/** Folders that a secret may be in. */
-const mostDepth = 16;
+/** The folder depth of a secret. */
+const maxDepth = 16;
 
 function parse(text: string): JsonNode {
   try {
     JSON.parse(text);
-    // Each folder may stand inside the form with a type, and the file itself is one more.
-    return scanJson(text, 2 * (mostDepth + 1));
-  } catch (problem) {
-    if (problem instanceof TooDeep) {
-      throw refuseFile([{ place: "content", reason: `has folders more than ${mostDepth} deep` }]);
+    // Each folder may be wrapped in an object with a $type, and the file itself is one more level.
+    return scanJson(text, 2 * (maxDepth + 1));
+  } catch (error) {
+    if (error instanceof TooDeep) {
+      throw invalidFile([{ field: "content", reason: `has folders nested more than ${maxDepth} deep` }]);
     }
-    if (!(problem instanceof SyntaxError)) throw problem;
-    // The parser's own words quote the text.
-    const line = /\(line (?<line>\d+) column/u.exec(problem.message)?.groups?.["line"];
-    const reason = line === undefined ? "is not JSON" : `line ${line} is not JSON`;
-    throw requestFailure({ kind: "request-invalid", mistakes: [{ place: "content", reason }] });
+    if (!(error instanceof SyntaxError)) throw error;
+    // The parser's message quotes the file, which contains secrets, so only the line number is used.
+    const line = /\(line (?<line>\d+) column/u.exec(error.message)?.groups?.["line"];
+    const reason = line === undefined ? "is not valid JSON" : `line ${line} is not valid JSON`;
+    throw requestFailure({ kind: "request-invalid", errors: [{ field: "content", reason }] });
   }
 }
 
@@ -53,8 +53,9 @@ function readFolder(members: readonly JsonMember[], folder: readonly string[]): 
 }
 
 function readNode(node: JsonNode, segments: readonly string[]): readonly FileEntry[] {
-  // Two names in one would be another place.
-  if (/^$|\//u.test(segments.at(-1) ?? "")) throw refuseAt(segments, "is not the name of a secret or folder");
+  // A slash in a name would address a different path.
+  if (/^$|\//u.test(segments.at(-1) ?? ""))
+    throw invalidAt(segments, "is not a valid name for a secret or folder");
   if (node.kind === "other") {
     return [{ segments, type: "json", bytes: Buffer.from(node.source, "utf8") }];
   }
@@ -82,10 +83,13 @@ function readTyped(
   const inner = byName.get("members");
   const known = [value, base64, inner].filter((node) => node !== undefined).length + 1;
   if (type === undefined || known !== byName.size || (value === undefined) === (base64 === undefined)) {
-    throw refuseAt(segments, "has a $type, and is not {$type, value or base64, members}");
+    throw invalidAt(
+      segments,
+      "has a $type, so it must have exactly the members $type, value or base64, and optionally members",
+    );
   }
   if (inner !== undefined && (inner.kind !== "object" || typeOf(inner.members) !== undefined)) {
-    throw refuseAt(segments, "has members that are no object of secrets");
+    throw invalidAt(segments, "has members that are not an object of secrets");
   }
   const bytes =
     value === undefined ? decodeBase64(base64, segments) : encodeText(textOf(value, segments), segments);
@@ -93,25 +97,25 @@ function readTyped(
 }
 
 function textOf(node: JsonNode, segments: readonly string[]): string {
-  if (node.kind !== "text") throw refuseAt(segments, "has a value that is not a string");
+  if (node.kind !== "text") throw invalidAt(segments, "has a value that is not a string");
   return node.text;
 }
 
 function encodeText(text: string, segments: readonly string[]): Buffer {
-  if (!text.isWellFormed()) throw refuseAt(segments, "holds half of a character");
+  if (!text.isWellFormed()) throw invalidAt(segments, "contains a lone surrogate");
   return Buffer.from(text, "utf8");
 }
 
 function decodeBase64(node: JsonNode | undefined, segments: readonly string[]): Buffer {
   const text = node?.kind === "text" ? node.text : "-";
   const bytes = Buffer.from(text, "base64");
-  // What does not come back as it was is no base64.
-  if (bytes.toString("base64") !== text) throw refuseAt(segments, "is not base64");
+  // Node's decoder skips invalid characters, so they are detected by encoding again.
+  if (bytes.toString("base64") !== text) throw invalidAt(segments, "is not valid base64");
   return bytes;
 }
 
-function refuseAt(segments: readonly string[], reason: string): Error {
-  return refuseFile([{ place: `content./${segments.join("/")}`.slice(0, 1024), reason }]);
+function invalidAt(segments: readonly string[], reason: string): Error {
+  return invalidFile([{ field: `content./${segments.join("/")}`.slice(0, 1024), reason }]);
 }
 
 type Folder = Map<string, TreeNode>;
@@ -120,9 +124,9 @@ type TreeNode = { entry?: FileEntry; readonly members: Folder };
 function nodeIn(folder: Folder, name: string): TreeNode {
   const known = folder.get(name);
   if (known !== undefined) return known;
-  const made: TreeNode = { members: new Map() };
-  folder.set(name, made);
-  return made;
+  const created: TreeNode = { members: new Map() };
+  folder.set(name, created);
+  return created;
 }
 
 function writeFolder(folder: Folder, indent: string): string {
@@ -136,7 +140,7 @@ function writeFolder(folder: Folder, indent: string): string {
 
 function writeNode({ entry, members }: TreeNode, indent: string): string {
   if (entry === undefined) return writeFolder(members, indent);
-  const text = entry.type === "text" || entry.type === "json" ? asText(entry.bytes) : undefined;
+  const text = entry.type === "text" || entry.type === "json" ? decodeUtf8(entry.bytes) : undefined;
   if (members.size === 0 && text !== undefined && isPlain(entry, text)) {
     return entry.type === "json" ? text : JSON.stringify(text);
   }
@@ -150,9 +154,9 @@ function writeNode({ entry, members }: TreeNode, indent: string): string {
   return `{ ${fields.join(", ")} }`;
 }
 
-/** Whether it reads back as what it is without a word about its type. */
+/** Whether the entry can be written without a `$type` and reads back the same. */
 function isPlain({ segments, type }: FileEntry, text: string): boolean {
-  // As a plain string it would make its folder look like a secret.
+  // A plain string named $type would turn its folder into a typed secret.
   if (type === "text") return segments.at(-1) !== "$type";
   return /^[^{"\s]/u.test(text) && !/\s$/u.test(text) && isJson(text);
 }

@@ -1,4 +1,4 @@
-/** A value of a JSON text that was parsed before: text, an object's members in their order, or the rest as it stands. */
+/** A JSON value: a string, an object's members in order, or the source text of anything else. */
 export type JsonNode =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "object"; readonly members: readonly JsonMember[] }
@@ -16,11 +16,11 @@ const blanks = /[ \t\n\r]*/uy;
 const untilEndOfPlainValue = /[^,\]} \t\n\r]*/uy;
 
 /**
- * Reads a text that `JSON.parse` accepts, and keeps what that loses: members of the same name, names such as
- * `__proto__`, and how numbers are written.
+ * Scans a text that `JSON.parse` has accepted and keeps what it loses: duplicate members, names such as `__proto__`, and
+ * the spelling of numbers.
  */
-export function scanJson(text: string, mostDepth: number): JsonNode {
-  return scanNode({ text, at: 0 }, mostDepth);
+export function scanJson(text: string, maxDepth: number): JsonNode {
+  return scanNode({ text, at: 0 }, maxDepth);
 }
 
 function scanNode(cursor: Cursor, depthLeft: number): JsonNode {
@@ -60,7 +60,7 @@ function scanMembers(cursor: Cursor, depthLeft: number): readonly JsonMember[] {
 function scanString(cursor: Cursor): string {
   const begin = cursor.at;
   skipString(cursor);
-  // A string literal of JSON gives a string.
+  // A JSON string literal always parses to a string.
   return JSON.parse(cursor.text.slice(begin, cursor.at)) as string;
 }
 
@@ -73,13 +73,13 @@ function skipString(cursor: Cursor): void {
 function skipList(cursor: Cursor): void {
   let depth = 0;
   do {
-    const mark = cursor.text[cursor.at];
-    if (mark === '"') {
+    const character = cursor.text[cursor.at];
+    if (character === '"') {
       skipString(cursor);
       continue;
     }
-    if (mark === "[" || mark === "{") depth += 1;
-    if (mark === "]" || mark === "}") depth -= 1;
+    if (character === "[" || character === "{") depth += 1;
+    if (character === "]" || character === "}") depth -= 1;
     cursor.at += 1;
   } while (depth > 0);
 }

@@ -1,16 +1,16 @@
 import type { Database } from "../../database/open-database.ts";
 import { enterFirst, type Statement, type Transaction } from "../../database/transaction.ts";
 
-/** Reads inside a transaction by the statements that otherwise are one of their own. */
-export function readWithin(transaction: Transaction): Pick<Database, "askInAccount"> {
+/** Runs the standalone account queries inside a transaction. */
+export function readInTransaction(transaction: Transaction): Pick<Database, "askInAccount"> {
   return {
     askInAccount: <Row extends object>(accountId: string, statement: Statement) =>
       transaction.query<Row>(enterFirst(accountId, statement)),
   };
 }
 
-/** Every live vault and its revision; null takes all. What is the same twice has not changed in between. */
-export async function listRevisions(
+/** Revisions of the live vaults with these ids; null means all. Equal revisions mean unchanged vaults. */
+export async function listVaultRevisions(
   database: Pick<Database, "askInAccount">,
   accountId: string,
   ids: readonly string[] | null,

@@ -1,34 +1,34 @@
 import { requestFailure } from "../../failures.ts";
 import type { SecretType } from "../queries.ts";
-import { asText } from "./file-entries.ts";
+import { decodeUtf8 } from "./file-entries.ts";
 
-/** Where a secret is: its vault, and its folder and name in one. */
-export type SecretPlace = { readonly vaultId: string; readonly path: string };
+/** The vault and the path (folder and name joined) that a reference points to. */
+export type ReferenceTarget = { readonly vaultId: string; readonly path: string };
 
 type Fetched = { readonly type: SecretType; readonly bytes: Buffer };
 
-/** Undefined for what is not there, as far as the caller is concerned. */
-export type FetchSecret = (place: SecretPlace) => Promise<Fetched | undefined>;
+/** Undefined when the secret does not exist or the caller may not read it. */
+export type FetchSecret = (target: ReferenceTarget) => Promise<Fetched | undefined>;
 
-/** The text at a place, with its references replaced by what they stand for. */
-export type Expand = (place: SecretPlace, text: string) => Promise<string>;
+/** Replaces the references in a secret's text; `target` is that secret, for detecting cycles. */
+export type Expand = (target: ReferenceTarget, text: string) => Promise<string>;
 
-const mostDepth = 8;
-const mostFetched = 200;
-const mostBytes = 64 * 1024;
+const maxDepth = 8;
+const maxFetched = 200;
+const maxBytes = 64 * 1024;
 
 /**
- * `${/folder/NAME}` stands for that secret of the same vault, `${vault-id:/folder/NAME}` for one of another; `$${` is
- * `${`. Read from left to right; whatever else has a dollar sign in it is left alone.
+ * `${/folder/NAME}` refers to a secret of the same vault, `${vault-id:/folder/NAME}` to one of another vault; `$${`
+ * escapes `${`. Other dollar signs are left alone.
  */
 const reference =
   /\$\$\{|\$\{(?:(?<vaultId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):)?(?<path>\/[^{}\p{Cc}]{1,2400})\}/gu;
 
-/** For one request: what several values refer to is fetched once, and all of them share one budget. */
+/** One expander per request: each referenced secret is fetched once, and all values share one fetch limit. */
 export function createExpander(homeVaultId: string, fetchSecret: FetchSecret): Expand {
-  const expansion: Expansion = { homeVaultId, fetchSecret, known: new Map(), fetched: 0 };
-  return async (place, text) => {
-    const { text: expanded } = await expand(expansion, text, [{ ...place, written: place.path }]);
+  const expansion: Expansion = { homeVaultId, fetchSecret, cache: new Map(), fetched: 0 };
+  return async (target, text) => {
+    const { text: expanded } = await expand(expansion, text, [{ ...target, source: target.path }]);
     return expanded;
   };
 }
@@ -36,20 +36,20 @@ export function createExpander(homeVaultId: string, fetchSecret: FetchSecret): E
 type Expansion = {
   readonly homeVaultId: string;
   readonly fetchSecret: FetchSecret;
-  readonly known: Map<string, Expanded>;
+  readonly cache: Map<string, Expanded>;
   fetched: number;
 };
 
-/** The places that lead to a text, the one that was asked for first; each with how it was written. */
-type Trail = readonly Step[];
-type Step = SecretPlace & { readonly written: string };
+/** The chain of references to a text, starting at the requested value; each with its source text. */
+type ReferenceChain = readonly ReferenceStep[];
+type ReferenceStep = ReferenceTarget & { readonly source: string };
 
-/** The height is how many references lead on from it, at most. */
+/** `height` is the length of the longest chain of references below it. */
 type Expanded = { readonly text: string; readonly height: number };
 
-async function expand(expansion: Expansion, text: string, trail: Trail): Promise<Expanded> {
-  const { vaultId = "", path: ownPath = "" } = trail.at(-1) ?? {};
-  const result = startResult(ownPath);
+async function expand(expansion: Expansion, text: string, chain: ReferenceChain): Promise<Expanded> {
+  const { vaultId = "", path: ownPath = "" } = chain.at(-1) ?? {};
+  const result = createTextBuilder(ownPath);
   let height = 0;
   let end = 0;
   for (const match of text.matchAll(reference)) {
@@ -60,69 +60,69 @@ async function expand(expansion: Expansion, text: string, trail: Trail): Promise
       result.add("${");
       continue;
     }
-    const step = { vaultId: match.groups?.["vaultId"] ?? vaultId, path, written: match[0] };
-    const inner = await follow(expansion, step, trail);
+    const step = { vaultId: match.groups?.["vaultId"] ?? vaultId, path, source: match[0] };
+    const inner = await follow(expansion, step, chain);
     height = Math.max(height, inner.height + 1);
-    // Also when the rest of the chain was known from another value: what is refused does not depend on the order.
-    if (trail.length - 1 + height > mostDepth) throw refuseDepth(step);
+    // Checked for cached results too, so that the outcome does not depend on the order of the values.
+    if (chain.length - 1 + height > maxDepth) throw tooDeep(step);
     result.add(inner.text);
   }
   result.add(text.slice(end));
   return { text: result.text(), height };
 }
 
-async function follow(expansion: Expansion, step: Step, trail: Trail): Promise<Expanded> {
-  const name = nameOf(expansion, step);
-  const names = trail.map((place) => nameOf(expansion, place));
+async function follow(expansion: Expansion, step: ReferenceStep, chain: ReferenceChain): Promise<Expanded> {
+  const name = formatTarget(expansion, step);
+  const names = chain.map((target) => formatTarget(expansion, target));
   if (names.includes(name)) {
     throw requestFailure({
       kind: "reference-cycle",
       references: [...names.slice(names.indexOf(name)), name],
     });
   }
-  const before = expansion.known.get(name);
+  const before = expansion.cache.get(name);
   if (before !== undefined) return before;
-  if (trail.length > mostDepth) throw refuseDepth(step);
+  if (chain.length > maxDepth) throw tooDeep(step);
   expansion.fetched += 1;
-  if (expansion.fetched > mostFetched) {
-    throw refuse(step.written, `is one of more than ${mostFetched} references in one request`);
+  if (expansion.fetched > maxFetched) {
+    throw invalidReference(step.source, `exceeds the limit of ${maxFetched} references in one request`);
   }
   const secret = await expansion.fetchSecret(step);
   const text = secret === undefined ? undefined : readableText(secret);
-  if (text === undefined) throw requestFailure({ kind: "reference-missing", reference: step.written });
+  if (text === undefined) throw requestFailure({ kind: "reference-missing", reference: step.source });
   const expanded =
-    secret?.type === "text" ? await expand(expansion, text, [...trail, step]) : { text, height: 0 };
-  expansion.known.set(name, expanded);
+    secret?.type === "text" ? await expand(expansion, text, [...chain, step]) : { text, height: 0 };
+  expansion.cache.set(name, expanded);
   return expanded;
 }
 
-/** As it is told to the caller: a place of the vault that was asked needs no vault's id. */
-function nameOf({ homeVaultId }: Expansion, { vaultId, path }: SecretPlace): string {
+/** The form shown in errors: targets in the requested vault need no vault id. */
+function formatTarget({ homeVaultId }: Expansion, { vaultId, path }: ReferenceTarget): string {
   return vaultId === homeVaultId ? path : `${vaultId}:${path}`;
 }
 
 function readableText({ type, bytes }: Fetched): string | undefined {
-  return type === "text" || type === "json" ? asText(bytes) : undefined;
+  return type === "text" || type === "json" ? decodeUtf8(bytes) : undefined;
 }
 
-/** Counted while it grows, so that ten thousand references to a long text are never put together. */
-function startResult(path: string) {
-  const pieces: string[] = [];
+/** Checks the size while appending, so that many references to a long text are never materialized. */
+function createTextBuilder(path: string) {
+  const chunks: string[] = [];
   let bytes = 0;
   return {
-    add(piece: string): void {
-      bytes += Buffer.byteLength(piece);
-      if (bytes > mostBytes) throw refuse(path, `is longer than ${mostBytes} bytes with its references`);
-      pieces.push(piece);
+    add(chunk: string): void {
+      bytes += Buffer.byteLength(chunk);
+      if (bytes > maxBytes) throw invalidReference(path, `is longer than ${maxBytes} bytes after expansion`);
+      chunks.push(chunk);
     },
-    text: () => pieces.join(""),
+    text: () => chunks.join(""),
   };
 }
 
-function refuseDepth({ written }: Step): Error {
-  return refuse(written, `leads more than ${mostDepth} references deep`);
+function tooDeep({ source }: ReferenceStep): Error {
+  return invalidReference(source, `is nested more than ${maxDepth} references deep`);
 }
 
-function refuse(place: string, reason: string): Error {
-  return requestFailure({ kind: "request-invalid", mistakes: [{ place: place.slice(0, 1024), reason }] });
+function invalidReference(field: string, reason: string): Error {
+  return requestFailure({ kind: "request-invalid", errors: [{ field: field.slice(0, 1024), reason }] });
 }

@@ -1,126 +1,132 @@
 /**
  * @module
- * Folders of a vault: where secrets lie. A folder has no id and no right of its own; it is there once it was made or
- * something was put into it. Promises that a move keeps every secret's id, versions and values.
- * Imported by `routes.ts`; the rows are made by whoever puts a secret somewhere.
+ * Folders of a vault. A folder has no id and no permissions of its own; it exists once it was created or a secret was
+ * written into it. Guarantees that a move keeps every secret's id, versions and values.
+ * Imported by `routes.ts`; writing a secret creates its folders through `queries.ts`.
  */
-import { refuseUnlessMet } from "../../conditions.ts";
-import { requestFailure } from "../../failures.ts";
-import type { Changed } from "../../idempotency/change-once.ts";
-import { vaultTarget } from "../../vaults/change-settings.ts";
-import type { AskedChange, ChangeParts, VaultChange } from "../../vaults/change-vault.ts";
-import { changeSecrets, storeSecret, takeSecrets } from "../change-secret.ts";
-import { deleteInto } from "../delete-secret.ts";
-import { refuseUnlessFolderReached } from "../path-access.ts";
-import { type FoundSecret, findSecrets } from "../queries.ts";
-import { isInFolder, joinPath, locateSecret, parseFolder, type SecretPath } from "../secret-path.ts";
-import { findFolder, makeFolders, removeFolders, renameFolders } from "./queries.ts";
 
-export type MadeFolder = { readonly isNew: boolean; readonly folder: { path: string; created_at: string } };
+import { requestFailure } from "../../failures.ts";
+import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
+import { assertPreconditions } from "../../preconditions.ts";
+import { vaultPreconditionTarget } from "../../vaults/change-settings.ts";
+import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
+import { changeSecrets, loadSecrets, updateSecret } from "../change-secret.ts";
+import { deleteSecretInChange } from "../delete-secret.ts";
+import { assertFolderAllowed } from "../path-access.ts";
+import { findSecrets, type SecretForUpdate } from "../queries.ts";
+import { isInFolder, joinPath, parseFolder, type SecretPath, toSecretPath } from "../secret-path.ts";
+import { createFolders, deleteFolders, findFolder, renameFolders } from "./queries.ts";
+
+export type CreatedFolder = {
+  readonly isNew: boolean;
+  readonly folder: { path: string; created_at: string };
+};
 export type FolderOutcome = { readonly secrets: number; readonly revision: number };
 
-/** One that is there already stays as it is. */
+/** An existing folder is left unchanged. */
 export function createFolder(
-  { conditions, ...asked }: AskedChange,
+  { preconditions, ...request }: ChangeRequest,
   path: string,
-  parts: ChangeParts,
-): Promise<Changed<MadeFolder>> {
-  refuseUnlessFolderReached(asked.actor.grant, path);
-  return changeSecrets(asked, parts, async (change) => {
-    const { transaction, place, vault } = change;
-    const known = await findFolder(transaction, place, path);
-    refuseUnlessMet(conditions, {
-      revision: known === undefined ? undefined : vault.revision - 1,
-      isDemanded: vault.demands_preconditions,
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<CreatedFolder>> {
+  assertFolderAllowed(request.actor.grant, path);
+  return changeSecrets(request, dependencies, async (change) => {
+    const { transaction, vaultRef, vault } = change;
+    const existing = await findFolder(transaction, vaultRef, path);
+    assertPreconditions(preconditions, {
+      revision: existing === undefined ? undefined : vault.revision - 1,
+      isRequired: vault.demands_preconditions,
     });
-    const made = await makeFolders(transaction, place, path);
-    const folder = known ?? made.find((each) => each.path === path);
-    if (folder === undefined) throw requestFailure({ kind: "conflict", reason: "The root is always there" });
-    if (known === undefined) await change.record({ type: "folder-created", path });
-    return { isNew: known === undefined, folder: { path, created_at: folder.created_at.toISOString() } };
+    const created = await createFolders(transaction, vaultRef, path);
+    const folder = existing ?? created.find((each) => each.path === path);
+    if (folder === undefined)
+      throw requestFailure({ kind: "conflict", reason: "The root folder always exists" });
+    if (existing === undefined) await change.record({ type: "folder-created", path });
+    return { isNew: existing === undefined, folder: { path, created_at: folder.created_at.toISOString() } };
   });
 }
 
-/** With everything in it, when that is asked for; the secrets wait for their end as any deleted secret does. */
+/** With `recursive`, soft-deletes the folder's secrets too. */
 export function deleteFolder(
-  { conditions, ...asked }: AskedChange,
+  { preconditions, ...request }: ChangeRequest,
   { path, recursive }: { readonly path: string; readonly recursive: boolean },
-  parts: ChangeParts,
-): Promise<Changed<FolderOutcome>> {
-  refuseUnlessFolderReached(asked.actor.grant, path);
-  refuseRoot(path);
-  return changeSecrets(asked, parts, async (change) => {
-    refuseUnlessMet(conditions, vaultTarget(change));
-    const secrets = await takeSecrets(change, { within: path });
-    const removed = await removeFolders(change.transaction, change.place, path);
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<FolderOutcome>> {
+  assertFolderAllowed(request.actor.grant, path);
+  assertNotRoot(path);
+  return changeSecrets(request, dependencies, async (change) => {
+    assertPreconditions(preconditions, vaultPreconditionTarget(change));
+    const secrets = await loadSecrets(change, { within: path });
+    const removed = await deleteFolders(change.transaction, change.vaultRef, path);
     if (secrets.length === 0 && removed === 0) throw requestFailure({ kind: "not-found" });
     if (!recursive && (secrets.length > 0 || removed > 1)) {
       throw requestFailure({ kind: "conflict", reason: "The folder is not empty" });
     }
-    for (const secret of secrets) await deleteInto(change, secret);
+    for (const secret of secrets) await deleteSecretInChange(change, secret);
     await change.record({ type: "folder-deleted", path });
     return { secrets: secrets.length, revision: change.latestRevision() };
   });
 }
 
-/** Everything in one folder into another, which may be there already; no secret may be in the way. */
+/** Moves the contents into the target, which may exist; throws when a secret is already at one of the new paths. */
 export function moveFolder(
-  { conditions, ...asked }: AskedChange,
+  { preconditions, ...request }: ChangeRequest,
   { from, to }: { readonly from: string; readonly to: string },
-  parts: ChangeParts,
-): Promise<Changed<FolderOutcome>> {
-  for (const folder of [from, to]) refuseUnlessFolderReached(asked.actor.grant, folder);
-  refuseRoot(from);
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<FolderOutcome>> {
+  for (const folder of [from, to]) assertFolderAllowed(request.actor.grant, folder);
+  assertNotRoot(from);
   if (isInFolder(from, to)) {
     throw requestFailure({ kind: "conflict", reason: "A folder cannot be moved into itself" });
   }
-  return changeSecrets(asked, parts, async (change) => {
-    refuseUnlessMet(conditions, vaultTarget(change));
-    const moves = planMoves(await takeSecrets(change, { within: from }), { from, to });
-    await refuseAnyTaken(change, { to, moves });
-    const renamed = await renameFolders(change.transaction, change.place, { from, to });
+  return changeSecrets(request, dependencies, async (change) => {
+    assertPreconditions(preconditions, vaultPreconditionTarget(change));
+    const moves = planMoves(await loadSecrets(change, { within: from }), { from, to });
+    await assertPathsFree(change, { to, moves });
+    const renamed = await renameFolders(change.transaction, change.vaultRef, { from, to });
     if (moves.length === 0 && renamed === 0) throw requestFailure({ kind: "not-found" });
-    await makeFolders(change.transaction, change.place, to);
-    for (const { secret, path } of moves) await moveOne(change, secret, path);
+    await createFolders(change.transaction, change.vaultRef, to);
+    for (const { secret, path } of moves) await moveSecret(change, secret, path);
     await change.record({ type: "folder-moved", path: from, to });
     return { secrets: moves.length, revision: change.latestRevision() };
   });
 }
 
-type Move = { readonly secret: FoundSecret; readonly path: SecretPath };
+type Move = { readonly secret: SecretForUpdate; readonly path: SecretPath };
 
-/** Those nearer to the root first: one that moves up may take the place that another leaves. */
+/** Shallowest first: a secret that moves up may take a path that another secret leaves. */
 function planMoves(
-  secrets: readonly FoundSecret[],
+  secrets: readonly SecretForUpdate[],
   { from, to }: { readonly from: string; readonly to: string },
 ): readonly Move[] {
   return secrets
     .toSorted((one, other) => one.folder.length - other.folder.length)
     .map((secret) => {
       const rest = secret.folder.slice(from.length);
-      return { secret, path: locateSecret(parseFolder(to === "/" ? rest : to + rest, "to"), secret.name) };
+      return { secret, path: toSecretPath(parseFolder(to === "/" ? rest : to + rest, "to"), secret.name) };
     });
 }
 
-async function refuseAnyTaken(
-  { transaction, place }: VaultChange,
+async function assertPathsFree(
+  { transaction, vaultRef }: VaultChange,
   { to, moves }: { readonly to: string; readonly moves: readonly Move[] },
 ): Promise<void> {
-  const leaving = new Set(moves.map(({ secret }) => secret.id));
-  const there = await findSecrets(transaction, place, { within: to });
+  const moving = new Set(moves.map(({ secret }) => secret.id));
+  const atTarget = await findSecrets(transaction, vaultRef, { within: to });
   const taken = new Set(
-    there.filter(({ id }) => !leaving.has(id)).map(({ folder, name }) => joinPath(folder, name)),
+    atTarget.filter(({ id }) => !moving.has(id)).map(({ folder, name }) => joinPath(folder, name)),
   );
-  const inTheWay = moves.find(({ path }) => taken.has(path.path));
-  if (inTheWay === undefined) return;
-  throw requestFailure({ kind: "conflict", reason: `There is a secret at "${inTheWay.path.path}"` });
+  const conflict = moves.find(({ path }) => taken.has(path.path));
+  if (conflict === undefined) return;
+  throw requestFailure({ kind: "conflict", reason: `A secret already exists at ${conflict.path.path}` });
 }
 
-async function moveOne(change: VaultChange, secret: FoundSecret, path: SecretPath): Promise<void> {
-  const { id, revision } = await storeSecret(change, secret, { folder: path.folder, name: path.name });
+async function moveSecret(change: VaultChange, secret: SecretForUpdate, path: SecretPath): Promise<void> {
+  const { id, revision } = await updateSecret(change, secret, { folder: path.folder, name: path.name });
   await change.record({ type: "secret-changed", secret: id, path: path.path }, { id, revision });
 }
 
-function refuseRoot(path: string): void {
-  if (path === "/") throw requestFailure({ kind: "conflict", reason: "The root stays where it is" });
+function assertNotRoot(path: string): void {
+  if (path === "/")
+    throw requestFailure({ kind: "conflict", reason: "The root folder cannot be moved or deleted" });
 }

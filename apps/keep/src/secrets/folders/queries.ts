@@ -1,27 +1,27 @@
 import type { Database } from "../../database/open-database.ts";
 import type { Transaction } from "../../database/transaction.ts";
-import type { VaultPlace } from "../../keys/vault-keys.ts";
-import { foldersUpTo } from "../secret-path.ts";
+import type { VaultRef } from "../../keys/vault-keys.ts";
+import { listAncestors } from "../secret-path.ts";
 
 export type FolderRow = { readonly path: string; readonly created_at: Date };
 
-/** A folder and all that it is in; gives those that were not there. */
-export async function makeFolders(
+/** Creates the folder and its missing parents; returns the created ones. */
+export async function createFolders(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   folder: string,
 ): Promise<readonly FolderRow[]> {
   if (folder === "/") return [];
   return transaction.query<FolderRow>({
-    name: "make-folders",
+    name: "create-folders",
     text: "INSERT INTO folder (account_id, vault_id, path) SELECT $1, $2, unnest($3::text[]) ON CONFLICT DO NOTHING RETURNING path, created_at",
-    values: [accountId, vaultId, foldersUpTo(folder)],
+    values: [accountId, vaultId, listAncestors(folder)],
   });
 }
 
 export async function findFolder(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   path: string,
 ): Promise<FolderRow | undefined> {
   const [row] = await transaction.query<FolderRow>({
@@ -32,7 +32,7 @@ export async function findFolder(
 }
 
 export type FolderSearch = {
-  /** What they are in. */
+  /** The parent folder. */
   readonly within: string;
   readonly recursive: boolean;
   readonly after: string | null;
@@ -41,7 +41,7 @@ export type FolderSearch = {
 
 export async function listFolders(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { within, recursive, after, limit }: FolderSearch,
 ): Promise<readonly FolderRow[]> {
   return database.askInAccount<FolderRow>(accountId, {
@@ -51,10 +51,10 @@ export async function listFolders(
   });
 }
 
-/** The folder and those within it. */
-export async function removeFolders(
+/** Deletes the folder and its subfolders. */
+export async function deleteFolders(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   folder: string,
 ): Promise<number> {
   const rows = await transaction.query({
@@ -64,10 +64,10 @@ export async function removeFolders(
   return rows.length;
 }
 
-/** The folder and those within it under another path, with the ages they have; gives how many there were. */
+/** Renames the folder and its subfolders, keeping their creation times; returns how many were renamed. */
 export async function renameFolders(
   transaction: Transaction,
-  { accountId, vaultId }: VaultPlace,
+  { accountId, vaultId }: VaultRef,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<number> {
   const moved = await transaction.query({

@@ -1,72 +1,61 @@
 /**
  * @module
- * Requests for one value: by the secret's id or by its path, as JSON or as the bytes themselves.
- * Promises nothing of its own; what leaves is what `read-value.ts` gives.
+ * Reads one value, by the secret's id or path, as JSON or as raw bytes. The checks, the decryption and the audit record
+ * are in `read-value.ts`.
  * Imported by `routes.ts`.
  */
-import { jsonAnswer, type WholeAnswer } from "@hearth-and-keep/http-service";
-import { type SecretValue, secretValue, valueByPathQuery, valueQuery } from "@hearth-and-keep/vault-contract";
-import { readId, readPlace } from "../../access/read-change.ts";
+import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { SecretValue, valueByPathQuery, valueQuery } from "@hearth-and-keep/vault-contract";
+import { readId, readVaultRef } from "../../access/read-change.ts";
 import { entityTagOf } from "../../access/read-conditions.ts";
-import type { KeepParts } from "../../dependencies.ts";
-import { type KeepCall, type KeepRoute, takes } from "../../route-row.ts";
+import type { KeepDependencies } from "../../dependencies.ts";
+import type { KeepRequest, QueryRequest } from "../../route-row.ts";
 import { expandReferences } from "../exchange/expand-references.ts";
-import { type OpenedValue, readValue, type WantedValue } from "../read-value.ts";
+import { type DecryptedValue, readValue, type ValueSelector } from "../read-value.ts";
 import { parseSecretPath } from "../secret-path.ts";
 import { encodeValue } from "../value-content.ts";
 
-const vault = "/api/secrets/vaults/:vault";
-
-export const valueRoutes: readonly KeepRoute[] = [
-  {
-    method: "GET",
-    path: `${vault}/secrets/:secret/value`,
-    access: "actor",
-    scope: "secrets:read",
-    summary: "The value of a secret, or of one of its versions",
-    answers: { 200: { json: secretValue } },
-    ...takes({ query: valueQuery }, (call, parts) => {
-      const version = call.query.version === undefined ? null : Number(call.query.version);
-      return answerValue(call, { id: readId(call.parameters["secret"]), version }, parts);
-    }),
-  },
-  {
-    method: "GET",
-    path: `${vault}/values/by-path/*`,
-    access: "actor",
-    scope: "secrets:read",
-    summary: "The value of the secret at a path",
-    answers: { 200: { json: secretValue } },
-    ...takes({ query: valueByPathQuery }, (call, parts) =>
-      answerValue(call, { path: parseSecretPath(call.parameters["*"] ?? "") }, parts),
-    ),
-  },
-];
-
-type ValueCall = KeepCall<unknown, { readonly expand?: "references" }>;
-
-async function answerValue(call: ValueCall, wanted: WantedValue, parts: KeepParts): Promise<WholeAnswer> {
-  const { vaultId } = readPlace(call);
-  const stored = await readValue(call.actor, { vaultId, wanted }, parts);
-  const expands = call.query.expand === "references";
-  const [opened = stored] = expands
-    ? await expandReferences(call.actor, { vaultId, values: [stored] }, parts)
-    : [];
-  const etag = entityTagOf(opened.revision);
-  if (wantsBytes(call.headers["accept"])) {
-    // A file that somebody stored is never a page of ours.
-    const headers = { "content-type": "application/octet-stream", "content-disposition": "attachment", etag };
-    return { status: 200, headers, body: opened.value };
-  }
-  const { headers, ...answer } = jsonAnswer(describeValue(opened));
-  return { ...answer, headers: { ...headers, etag } };
+export async function handleReadValue(
+  request: QueryRequest<typeof valueQuery>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const version = request.query.version === undefined ? null : Number(request.query.version);
+  return valueResponse(request, { id: readId(request.parameters["secret"]), version }, dependencies);
 }
 
-function describeValue({ id, path, version, type, value, note }: OpenedValue): SecretValue {
+export async function handleReadValueByPath(
+  request: QueryRequest<typeof valueByPathQuery>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  return valueResponse(request, { path: parseSecretPath(request.parameters["*"] ?? "") }, dependencies);
+}
+
+async function valueResponse(
+  request: KeepRequest<unknown, { readonly expand?: "references" }>,
+  selector: ValueSelector,
+  dependencies: KeepDependencies,
+): Promise<BufferedResponse> {
+  const { vaultId } = readVaultRef(request);
+  const stored = await readValue(request.actor, { vaultId, selector }, dependencies);
+  const [value = stored] =
+    request.query.expand === "references"
+      ? await expandReferences(request.actor, { vaultId, values: [stored] }, dependencies)
+      : [];
+  const etag = entityTagOf(value.revision);
+  if (acceptsBytes(request.headers["accept"])) {
+    // Sent as a download, so that a browser never renders a stored file in Keep's origin.
+    const headers = { "content-type": "application/octet-stream", "content-disposition": "attachment", etag };
+    return { status: 200, headers, body: value.value };
+  }
+  const { headers, ...response } = jsonResponse(describeValue(value));
+  return { ...response, headers: { ...headers, etag } };
+}
+
+function describeValue({ id, path, version, type, value, note }: DecryptedValue): SecretValue {
   return { id, path, version, type, ...encodeValue(value, type), ...(note === undefined ? {} : { note }) };
 }
 
-/** Asked for by name; whoever takes anything gets JSON. */
-function wantsBytes(accept: KeepCall["headers"][string]): boolean {
+/** Only when named first; a wildcard gets JSON. */
+function acceptsBytes(accept: KeepRequest["headers"][string]): boolean {
   return typeof accept === "string" && /^\s*application\/octet-stream\s*(?:;|,|$)/iu.test(accept);
 }

@@ -1,28 +1,28 @@
-import { openSealed } from "@hearth-and-keep/envelope-crypto";
-import { refuseUnlessMet } from "../../conditions.ts";
+import { decrypt } from "@hearth-and-keep/envelope-crypto";
 import { requestFailure } from "../../failures.ts";
-import type { Changed } from "../../idempotency/change-once.ts";
-import type { AskedChange, ChangeParts, VaultChange } from "../../vaults/change-vault.ts";
-import { valuePlace } from "../associated-data.ts";
-import { changeSecrets, storeSecret, takeSecret } from "../change-secret.ts";
+import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
+import { assertPreconditions } from "../../preconditions.ts";
+import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
+import { valueAssociatedData } from "../associated-data.ts";
+import { changeSecrets, loadSecret, updateSecret } from "../change-secret.ts";
 import { describeSecret, type SecretMetadata } from "../describe-secret.ts";
-import type { FoundSecret, SecretType } from "../queries.ts";
-import { inSecret, SecretBroken } from "../secret-mac.ts";
+import type { SecretForUpdate, SecretType } from "../queries.ts";
+import { SecretIntegrityError, wrapIntegrityError } from "../secret-mac.ts";
 import { joinPath } from "../secret-path.ts";
 import { addVersion } from "../write-secret.ts";
-import { destroyVersion, findVersion, type SealedVersion } from "./queries.ts";
+import { destroyVersion, type EncryptedVersion, findVersion } from "./queries.ts";
 
-export type WantedVersion = { readonly id: string; readonly version: number };
+export type VersionRef = { readonly id: string; readonly version: number };
 
-/** The value of an older version becomes that of a new one; the versions in between stay. */
+/** Adds a new version with the value of an older one; the versions in between stay. */
 export function restoreVersion(
-  asked: AskedChange,
-  { id, version }: WantedVersion,
-  parts: ChangeParts,
-): Promise<Changed<SecretMetadata>> {
-  return changeSecrets(asked, parts, async (change) => {
-    const { before, row } = await takeVersion(change, asked, { id, version });
-    const { value, type } = await openVersion(change, before, row);
+  request: ChangeRequest,
+  { id, version }: VersionRef,
+  dependencies: ChangeDependencies,
+): Promise<IdempotentResult<SecretMetadata>> {
+  return changeSecrets(request, dependencies, async (change) => {
+    const { before, row } = await loadVersion(change, request, { id, version });
+    const { value, type } = await decryptVersion(change, before, row);
     const stored = await addVersion(change, { before, secret: { value, type } });
     value.fill(0);
     await change.record(
@@ -38,23 +38,23 @@ export function restoreVersion(
   });
 }
 
-/** Takes the value away for good, and keeps that there was one. */
+/** Deletes the value permanently; the version stays in the list as destroyed. */
 export async function destroyOldVersion(
-  asked: AskedChange,
-  { id, version }: WantedVersion,
-  parts: ChangeParts,
+  request: ChangeRequest,
+  { id, version }: VersionRef,
+  dependencies: ChangeDependencies,
 ): Promise<void> {
-  await changeSecrets(asked, parts, async (change) => {
-    const { before } = await takeVersion(change, asked, { id, version });
+  await changeSecrets(request, dependencies, async (change) => {
+    const { before } = await loadVersion(change, request, { id, version });
     if (version === before.current_version) {
       throw requestFailure({
         kind: "conflict",
-        reason: "The current version cannot be destroyed: write a new one first, or delete the secret",
+        reason: "The current version cannot be destroyed; write a new version first, or delete the secret",
       });
     }
-    await destroyVersion(change.transaction, { ...change.place, secretId: id }, version);
+    await destroyVersion(change.transaction, { ...change.vaultRef, secretId: id }, version);
     const destroyed = [...before.destroyed_versions, version].toSorted((one, other) => one - other);
-    const stored = await storeSecret(change, before, { destroyed_versions: destroyed });
+    const stored = await updateSecret(change, before, { destroyed_versions: destroyed });
     await change.record(
       { type: "version-destroyed", secret: id, path: joinPath(before.folder, before.name), version },
       { id, revision: stored.revision },
@@ -63,31 +63,37 @@ export async function destroyOldVersion(
   });
 }
 
-async function takeVersion(
+async function loadVersion(
   change: VaultChange,
-  { actor, conditions }: Pick<AskedChange, "actor" | "conditions">,
-  { id, version }: WantedVersion,
-): Promise<{ readonly before: FoundSecret; readonly row: SealedVersion }> {
-  const before = await takeSecret(change, id, { actor, state: "live" });
+  { actor, preconditions }: Pick<ChangeRequest, "actor" | "preconditions">,
+  { id, version }: VersionRef,
+): Promise<{ readonly before: SecretForUpdate; readonly row: EncryptedVersion }> {
+  const before = await loadSecret(change, id, { actor, state: "live" });
   if (version > before.current_version || before.destroyed_versions.includes(version)) {
     throw requestFailure({ kind: "not-found" });
   }
-  refuseUnlessMet(conditions, {
+  assertPreconditions(preconditions, {
     revision: before.revision,
-    isDemanded: change.vault.demands_preconditions,
+    isRequired: change.vault.demands_preconditions,
   });
-  const row = await findVersion(change.transaction, { ...change.place, secretId: id }, version);
-  if (row === undefined) throw new SecretBroken(id);
+  const row = await findVersion(change.transaction, { ...change.vaultRef, secretId: id }, version);
+  if (row === undefined) throw new SecretIntegrityError(id);
   return { before, row };
 }
 
-async function openVersion(
+async function decryptVersion(
   change: VaultChange,
-  { id: secretId }: FoundSecret,
-  { version, type, key_version: keyVersion, sealed }: SealedVersion,
+  { id: secretId }: SecretForUpdate,
+  { version, type, key_version: keyVersion, sealed: ciphertext }: EncryptedVersion,
 ): Promise<{ readonly value: Buffer; readonly type: SecretType }> {
-  if (sealed === null) throw new SecretBroken(secretId);
-  const { key } = await change.keyOf(keyVersion);
-  const place = valuePlace({ vaultId: change.place.vaultId, secretId, version, keyVersion, type });
-  return { value: inSecret(secretId, () => openSealed(sealed, key, place)), type };
+  if (ciphertext === null) throw new SecretIntegrityError(secretId);
+  const { key } = await change.dataKey(keyVersion);
+  const associatedData = valueAssociatedData({
+    vaultId: change.vaultRef.vaultId,
+    secretId,
+    version,
+    keyVersion,
+    type,
+  });
+  return { value: wrapIntegrityError(secretId, () => decrypt(ciphertext, key, associatedData)), type };
 }

@@ -1,28 +1,28 @@
 import type { Database } from "../../database/open-database.ts";
 import type { Transaction } from "../../database/transaction.ts";
-import type { VaultPlace } from "../../keys/vault-keys.ts";
+import type { VaultRef } from "../../keys/vault-keys.ts";
 import type { SecretType } from "../queries.ts";
 
-export type SecretPlace = VaultPlace & { readonly secretId: string };
+export type SecretRef = VaultRef & { readonly secretId: string };
 
 export type NewVersion = {
   readonly version: number;
   readonly type: SecretType;
   readonly keyVersion: number;
-  readonly sealed: Buffer;
+  readonly ciphertext: Buffer;
   readonly size: number;
   readonly by: string;
 };
 
 export async function insertVersion(
   transaction: Transaction,
-  { accountId, vaultId, secretId }: SecretPlace,
-  { version, type, keyVersion, sealed, size, by }: NewVersion,
+  { accountId, vaultId, secretId }: SecretRef,
+  { version, type, keyVersion, ciphertext, size, by }: NewVersion,
 ): Promise<void> {
   await transaction.query({
     name: "insert-version",
     text: "INSERT INTO secret_version (account_id, vault_id, secret_id, version, type, key_version, sealed, size, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    values: [accountId, vaultId, secretId, version, type, keyVersion, sealed, size, by],
+    values: [accountId, vaultId, secretId, version, type, keyVersion, ciphertext, size, by],
   });
 }
 
@@ -35,10 +35,10 @@ export type VersionRow = {
   readonly destroyed_at: Date | null;
 };
 
-/** The newest first, a page after the one that ended with `before`. */
+/** Newest first; versions older than `before`. */
 export async function listVersions(
   database: Pick<Database, "askInAccount">,
-  { accountId, vaultId, secretId }: SecretPlace,
+  { accountId, vaultId, secretId }: SecretRef,
   page: { readonly before: number | null; readonly limit: number },
 ): Promise<readonly VersionRow[]> {
   return database.askInAccount<VersionRow>(accountId, {
@@ -48,7 +48,7 @@ export async function listVersions(
   });
 }
 
-export type SealedVersion = {
+export type EncryptedVersion = {
   readonly version: number;
   readonly type: SecretType;
   readonly key_version: number;
@@ -57,10 +57,10 @@ export type SealedVersion = {
 
 export async function findVersion(
   transaction: Transaction,
-  { accountId, vaultId, secretId }: SecretPlace,
+  { accountId, vaultId, secretId }: SecretRef,
   version: number,
-): Promise<SealedVersion | undefined> {
-  const [row] = await transaction.query<SealedVersion>({
+): Promise<EncryptedVersion | undefined> {
+  const [row] = await transaction.query<EncryptedVersion>({
     text: "SELECT version, type, key_version, sealed FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND secret_id = $3 AND version = $4",
     values: [accountId, vaultId, secretId, version],
   });
@@ -69,7 +69,7 @@ export async function findVersion(
 
 export async function destroyVersion(
   transaction: Transaction,
-  { accountId, vaultId, secretId }: SecretPlace,
+  { accountId, vaultId, secretId }: SecretRef,
   version: number,
 ): Promise<void> {
   await transaction.query({
@@ -78,10 +78,10 @@ export async function destroyVersion(
   });
 }
 
-/** Numbers of the versions that another key than this one seals. */
+/** Numbers of the versions that are encrypted with a different data key. */
 export async function listVersionsUnderOtherKeys(
   transaction: Transaction,
-  { accountId, vaultId, secretId }: SecretPlace,
+  { accountId, vaultId, secretId }: SecretRef,
   keyVersion: number,
 ): Promise<readonly number[]> {
   const rows = await transaction.query<{ version: number }>({
@@ -91,14 +91,14 @@ export async function listVersionsUnderOtherKeys(
   return rows.map(({ version }) => version);
 }
 
-/** A destroyed one has nothing to seal, but names a key as well. */
-export async function resealVersion(
+/** A destroyed version has no value, but its row names a data key too. */
+export async function updateVersionEncryption(
   transaction: Transaction,
-  { accountId, vaultId, secretId }: SecretPlace,
-  { version, keyVersion, sealed }: { version: number; keyVersion: number; sealed: Buffer | null },
+  { accountId, vaultId, secretId }: SecretRef,
+  { version, keyVersion, ciphertext }: { version: number; keyVersion: number; ciphertext: Buffer | null },
 ): Promise<void> {
   await transaction.query({
     text: "UPDATE secret_version SET key_version = $5, sealed = $6 WHERE account_id = $1 AND vault_id = $2 AND secret_id = $3 AND version = $4",
-    values: [accountId, vaultId, secretId, version, keyVersion, sealed],
+    values: [accountId, vaultId, secretId, version, keyVersion, ciphertext],
   });
 }

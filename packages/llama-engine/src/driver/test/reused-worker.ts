@@ -1,33 +1,33 @@
 /**
  * @module
- * What tests of the driver share: a worker that opens broken model files in native code, locked in and with
- * little memory, and is used again for the next file until it dies or falls silent.
- * Promises that a file costs at most its worker and a bounded wait. Imported by tests of the driver only.
+ * For driver tests: a sandboxed worker with little memory that opens malformed model files in native code and is reused
+ * until it crashes or hangs. A file costs at most its worker and a bounded wait.
+ * Imported by tests of the driver only.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { on, once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { foldersOfProgram, lookAtMachine, planWorkerLaunch } from "@hearth-and-keep/engine-host";
+import { findProgramFolders, inspectMachine, planWorkerLaunch } from "@hearth-and-keep/engine-host";
 
-/** Straight in native code, or as the binding does it, which reads the file by itself first. */
-type Way = "native" | "binding";
-export type Outcome = "opened" | "refused" | "died" | "hung";
+/** Directly in native code, or through the binding, which parses the file itself first. */
+type Method = "native" | "binding";
+export type Outcome = "opened" | "rejected" | "crashed" | "hung";
 
 export type ReusedWorker = AsyncDisposable & {
-  /** What comes of one file; after a death or a silence the next file gets a fresh worker. */
-  open(path: string, way: Way): Promise<Outcome>;
+  /** Opens one file; after a crash or a hang the next file gets a new worker. */
+  open(path: string, method: Method): Promise<Outcome>;
   countStarts(): number;
 };
 
-type Limits = { readonly silentMilliseconds: number; readonly mostBytes: number };
+type Limits = { readonly timeoutMilliseconds: number; readonly maxBytes: number };
 
-type Running = { readonly child: ChildProcess; readonly answers: AsyncIterator<readonly unknown[]> };
+type Running = { readonly child: ChildProcess; readonly messages: AsyncIterator<readonly unknown[]> };
 
 const program = fileURLToPath(new URL("../fixtures/vocabulary-worker.ts", import.meta.url));
-const machine = lookAtMachine();
-const longestStart = 30_000;
+const machine = inspectMachine();
+const startTimeoutMilliseconds = 30_000;
 
-/** Opens files of one folder, the only one of ours the worker sees. */
+/** Opens files of one folder, the only one that the worker can read. */
 export function reuseWorker(folder: string, limits: Limits): ReusedWorker {
   let running: Running | undefined;
   let starts = 0;
@@ -36,62 +36,64 @@ export function reuseWorker(folder: string, limits: Limits): ReusedWorker {
     if (running !== undefined) return running;
     starts += 1;
     running = start(folder, limits);
-    const first = await nextAnswer(running, longestStart);
-    if (first !== "ready") throw new Error(`Cannot start a worker: it answers ${JSON.stringify(first)}`);
+    const first = await nextMessage(running, startTimeoutMilliseconds);
+    if (first !== "ready")
+      throw new Error(`Cannot start a worker: its first message is ${JSON.stringify(first)}`);
     return running;
   }
 
-  async function end(): Promise<void> {
-    const ended = running;
+  async function close(): Promise<void> {
+    const closing = running;
     running = undefined;
-    if (ended !== undefined) await stop(ended.child);
+    if (closing !== undefined) await stop(closing.child);
   }
 
   return {
     countStarts: () => starts,
-    async open(path, way) {
+    async open(path, method) {
       const current = await worker();
-      current.child.send({ path, way });
-      const outcome = asOutcome(await nextAnswer(current, limits.silentMilliseconds));
-      if (outcome === "died" || outcome === "hung") await end();
+      current.child.send({ path, method });
+      const outcome = asOutcome(await nextMessage(current, limits.timeoutMilliseconds));
+      if (outcome === "crashed" || outcome === "hung") await close();
       return outcome;
     },
-    [Symbol.asyncDispose]: end,
+    [Symbol.asyncDispose]: close,
   };
 }
 
-function start(folder: string, { mostBytes }: Limits): Running {
+function start(folder: string, { maxBytes }: Limits): Running {
   const launch = planWorkerLaunch(
     {
       nodeProgram: process.execPath,
       workerProgram: program,
       modelFiles: [folder],
-      programFolders: foldersOfProgram(program),
-      memory: { limitBytes: mostBytes },
+      programFolders: findProgramFolders(program),
+      memory: { limitBytes: maxBytes },
     },
     machine,
   );
-  const child = spawn(launch.command, [...launch.words], {
+  const child = spawn(launch.command, [...launch.args], {
     serialization: "advanced",
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     env: launch.environment,
   });
-  return { child, answers: on(child, "message", { close: ["exit"] }) };
+  return { child, messages: on(child, "message", { close: ["exit"] }) };
 }
 
-async function nextAnswer({ answers }: Running, milliseconds: number): Promise<unknown> {
-  const silence = Promise.withResolvers<"hung">();
-  const timer = setTimeout(() => silence.resolve("hung"), milliseconds);
-  const answer = answers.next().then(({ done, value }) => (done === true ? "died" : value[0]));
-  return Promise.race([answer, silence.promise]).finally(() => clearTimeout(timer));
+async function nextMessage({ messages }: Running, milliseconds: number): Promise<unknown> {
+  const timeout = Promise.withResolvers<"hung">();
+  const timer = setTimeout(() => timeout.resolve("hung"), milliseconds);
+  const message = messages.next().then(({ done, value }) => (done === true ? "crashed" : value[0]));
+  return Promise.race([message, timeout.promise]).finally(() => clearTimeout(timer));
 }
 
-function asOutcome(answer: unknown): Outcome {
-  if (answer === "opened" || answer === "refused" || answer === "died" || answer === "hung") return answer;
-  throw new Error(`Cannot understand the worker's answer ${JSON.stringify(answer)}`);
+function asOutcome(message: unknown): Outcome {
+  if (message === "opened" || message === "rejected" || message === "crashed" || message === "hung")
+    return message;
+  throw new Error(`Unexpected message from the worker: ${JSON.stringify(message)}`);
 }
 
-/** Only this child, by its own id; the walls around the worker go with their parent. */
+/** Kills the launcher; bubblewrap ends the sandbox with its parent. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill("SIGKILL");

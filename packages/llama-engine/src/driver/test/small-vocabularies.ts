@@ -13,8 +13,8 @@ const byte = 6;
 const words = ["\u2581some", "\u2581test", "\u2581text", "\u2581here", "\u2581", "s", "t", "e"];
 const bytes = Array.from({ length: 256 }, (_, value) => `<0x${hex(value)}>`);
 
-/** A small sound file for every way llama.cpp reads a vocabulary; without tensors, which it does not open. */
-export function makeSmallVocabularies(): readonly SeedFile[] {
+/** A small valid file for every vocabulary type of llama.cpp; without tensors, which are not opened. */
+export function createSmallVocabularies(): readonly SeedFile[] {
   return [sentencePieces(), bytePairs(), wordPieces(), unigrams(), escapedTokens(), longestTokens()].map(
     (vocabulary) => ({ name: `vocabulary ${vocabulary.model}`, bytes: writeVocabulary(vocabulary) }),
   );
@@ -26,13 +26,13 @@ export function writeVocabulary({ model, tokens, types, more = [] }: Vocabulary)
   return writeModel({
     entries: [
       { key: "general.architecture", type: "string", value: "llama" },
-      ...Object.entries(dimensions).map(([name, value]) => whole(`llama.${name}`, value)),
+      ...Object.entries(dimensions).map(([name, value]) => integer(`llama.${name}`, value)),
       { key: "tokenizer.ggml.model", type: "string", value: model },
       list("tokenizer.ggml.tokens", "string", tokens),
       list("tokenizer.ggml.scores", "float32", scores),
       list("tokenizer.ggml.token_type", "int32", each),
-      whole("tokenizer.ggml.bos_token_id", 1),
-      whole("tokenizer.ggml.eos_token_id", 2),
+      integer("tokenizer.ggml.bos_token_id", 1),
+      integer("tokenizer.ggml.eos_token_id", 2),
       { key: "tokenizer.ggml.add_bos_token", type: "bool", value: true },
       { key: "tokenizer.chat_template", type: "string", value: "{{ messages[0].content }}" },
       ...more,
@@ -54,7 +54,7 @@ function sentencePieces(): Vocabulary {
   return { model: "llama", tokens: ["<unk>", "<s>", "</s>", ...bytes, ...words], types };
 }
 
-/** Bytes are written as characters, from U+0100 on where the byte has none of its own. */
+/** Bytes are written as characters, from U+0100 if the byte has no printable one. */
 function bytePairs(): Vocabulary {
   const letters = Array.from({ length: 256 }, (_, value) => String.fromCodePoint(256 + value));
   const printable = Array.from({ length: 94 }, (_, value) => String.fromCodePoint(33 + value));
@@ -75,11 +75,11 @@ function wordPieces(): Vocabulary {
   return {
     model: "bert",
     tokens: [...special, ...words],
-    more: [whole("tokenizer.ggml.unknown_token_id", 100), whole("tokenizer.ggml.seperator_token_id", 2)],
+    more: [integer("tokenizer.ggml.unknown_token_id", 100), integer("tokenizer.ggml.seperator_token_id", 2)],
   };
 }
 
-/** With a table of normalised characters: its length, 256 empty places of four bytes, one replacement. */
+/** With a table of normalized characters: its length, 256 empty entries of four bytes, one replacement. */
 function unigrams(): Vocabulary {
   const table = [0, 4, 0, 0, ...Array.from({ length: 1024 }, () => 0), 0x61, 0];
   const types = [control, control, 2, ...words.map(() => normal)];
@@ -89,7 +89,7 @@ function unigrams(): Vocabulary {
     types,
     more: [
       list("tokenizer.ggml.precompiled_charsmap", "uint8", table),
-      whole("tokenizer.ggml.unknown_token_id", 2),
+      integer("tokenizer.ggml.unknown_token_id", 2),
     ],
   };
 }
@@ -120,6 +120,6 @@ function list(
   return { key, type: "array", value: { of, values } };
 }
 
-function whole(key: string, value: number): Entry {
+function integer(key: string, value: number): Entry {
   return { key, type: "uint32", value };
 }

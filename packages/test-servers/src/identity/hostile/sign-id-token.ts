@@ -3,7 +3,7 @@ import type { SigningKey } from "../signing-keys.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-export type SigningParts = {
+export type SigningOptions = {
   /** The key the provider publishes. */
   readonly key: SigningKey;
   /** A key nobody has heard of. */
@@ -11,7 +11,7 @@ export type SigningParts = {
 };
 
 /** Turns claims into the ID token that leaves the provider. */
-export type Signer = (claims: Claims, parts: SigningParts) => string;
+export type Signer = (claims: Claims, parts: SigningOptions) => string;
 
 export const signHonestly: Signer = (claims, { key }) => signWith(key, claims);
 

@@ -17,7 +17,7 @@ import { serveOnLoopback } from "../../loopback-server.ts";
 import { makeSigningKey } from "../signing-keys.ts";
 import { walkSignIn } from "../walk-sign-in.ts";
 import { type Behaviour, type Departure, departures } from "./forgeries.ts";
-import { type Claims, type SigningParts, signHonestly } from "./sign-id-token.ts";
+import { type Claims, type SigningOptions, signHonestly } from "./sign-id-token.ts";
 
 export type HostileAccount = {
   readonly subject: string;
@@ -58,7 +58,7 @@ export async function startHostileIdentityProvider(
 
 type Script = {
   readonly account: HostileAccount;
-  readonly signing: SigningParts;
+  readonly signing: SigningOptions;
   readonly currentDeparture: () => Departure;
 };
 

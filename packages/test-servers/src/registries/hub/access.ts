@@ -10,7 +10,7 @@ export type Refusal = {
   readonly message: string;
 };
 
-export type HubQuestion = {
+export type HubRequest = {
   readonly authorization: string | undefined;
   readonly name: string;
   readonly revision: string;
@@ -24,7 +24,7 @@ export type HubContents = {
 };
 
 /** The repository the caller may use for this, or why not; a hidden one looks like one that does not exist. */
-export function openRepository(question: HubQuestion, contents: HubContents): StoredRepository | Refusal {
+export function openRepository(question: HubRequest, contents: HubContents): StoredRepository | Refusal {
   const token = /^Bearer (.+)$/.exec(question.authorization ?? "")?.[1];
   if (
     question.authorization !== undefined &&

@@ -7,6 +7,8 @@
  */
 import { serveOnLoopback } from "../../loopback-server.ts";
 import type { HubGrants } from "./access.ts";
+import { startContentServer } from "./content-server.ts";
+import { type HubRepository, storeRepository } from "./repository.ts";
 import {
   answerBlob,
   answerCachedFile,
@@ -14,10 +16,8 @@ import {
   answerResolve,
   answerTree,
   type HubAnswer,
-  type HubParts,
-} from "./answers.ts";
-import { startContentServer } from "./content-server.ts";
-import { type HubRepository, storeRepository } from "./repository.ts";
+  type HubDependencies,
+} from "./responses.ts";
 import type { Exchange } from "./send-file.ts";
 
 export type ModelHubOptions = {
@@ -66,7 +66,7 @@ export async function startModelHub(
     }),
   );
   let contentUrl = content.url;
-  const parts: HubParts = {
+  const parts: HubDependencies = {
     contents: { repositories: new Map(stored.map((each) => [each.name, each])), grants },
     pageSize,
     linkTo: (sha256) => `${contentUrl}${content.signLink(sha256)}`,
@@ -103,7 +103,7 @@ const routes: readonly (readonly [pattern: RegExp, answer: HubAnswer])[] = [
   [new RegExp(`^/${name}/resolve/(?<revision>[^/]+)/(?<rest>.+)$`), answerResolve],
 ];
 
-function route({ request, response }: Exchange, parts: HubParts): Promise<void> | void {
+function route({ request, response }: Exchange, parts: HubDependencies): Promise<void> | void {
   const { pathname } = new URL(request.url ?? "/", "http://127.0.0.1");
   const path = decodeURIComponent(pathname);
   const isRead = request.method === "GET" || request.method === "HEAD";

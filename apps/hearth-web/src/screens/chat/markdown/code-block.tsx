@@ -1,64 +1,68 @@
 import { CopyButton } from "@hearth-and-keep/page-design";
 import { type ReactNode, useEffect, useState } from "react";
-import type { ColouredPiece } from "./highlight.ts";
-import { showTurning } from "./safe-text.ts";
+import type { HighlightedNode } from "./highlight.ts";
+import { revealBidiControls } from "./safe-text.ts";
 
 export type CodeBlockProps = {
   readonly code: string;
   readonly language: string;
-  /** While it is being written it has no colours. */
-  readonly isOpen: boolean;
+  /** Code that is still being streamed is not highlighted. */
+  readonly isStreaming?: boolean;
 };
 
-const mostColoured = 50_000;
+const maxHighlightedCharacters = 50_000;
 
-export function CodeBlock({ code, language, isOpen }: CodeBlockProps) {
+export function CodeBlock({ code, language, isStreaming = false }: CodeBlockProps) {
   const name = /^[\w#+.-]{1,40}/u.exec(language)?.[0] ?? "";
-  const pieces = usePieces(code, name, isOpen);
+  const nodes = useHighlighting(code, name, isStreaming);
   const label = name === "" ? "code" : name;
   return (
     <figure className="code">
       <figcaption>
         <span>{label}</span>
-        <CopyButton text={code} label={`Copy this ${label}`} isSmall>
+        <CopyButton text={code} label={`Copy ${label}`} isSmall>
           Copy
         </CopyButton>
       </figcaption>
-      {/* It scrolls, so the keyboard has to come there. */}
+      {/* A scrollable region must be focusable for keyboard users. */}
       <pre tabIndex={0} dir="ltr">
-        <code>{pieces === undefined ? showTurning(code) : pieces.map(draw)}</code>
+        <code>{nodes === undefined ? revealBidiControls(code) : nodes.map(renderNode)}</code>
       </pre>
     </figure>
   );
 }
 
-/** The colours come later, by a script of their own; until then, and for what nobody knows, the text stands alone. */
-function usePieces(code: string, language: string, isOpen: boolean): readonly ColouredPiece[] | undefined {
-  const [coloured, setColoured] = useState<{
-    readonly of: string;
-    readonly pieces: readonly ColouredPiece[];
+/** Undefined until the highlighter, a chunk of its own, is loaded, and for unknown languages. */
+function useHighlighting(
+  code: string,
+  language: string,
+  isStreaming: boolean,
+): readonly HighlightedNode[] | undefined {
+  const [highlighted, setHighlighted] = useState<{
+    readonly code: string;
+    readonly nodes: readonly HighlightedNode[];
   }>();
-  const isWanted = !isOpen && language !== "" && code.length <= mostColoured;
+  const isEnabled = !isStreaming && language !== "" && code.length <= maxHighlightedCharacters;
   useEffect(() => {
-    if (!isWanted) return undefined;
-    let isGone = false;
-    void import("./highlight.ts").then(({ colour }) => {
-      const pieces = colour(code, language);
-      if (!isGone && pieces !== undefined) setColoured({ of: code, pieces });
+    if (!isEnabled) return undefined;
+    let isUnmounted = false;
+    void import("./highlight.ts").then(({ highlight }) => {
+      const nodes = highlight(code, language);
+      if (!isUnmounted && nodes !== undefined) setHighlighted({ code, nodes });
       return undefined;
     });
     return () => {
-      isGone = true;
+      isUnmounted = true;
     };
-  }, [code, language, isWanted]);
-  return coloured?.of === code ? coloured.pieces : undefined;
+  }, [code, language, isEnabled]);
+  return highlighted?.code === code ? highlighted.nodes : undefined;
 }
 
-function draw(piece: ColouredPiece, place: number): ReactNode {
-  if (typeof piece === "string") return showTurning(piece);
+function renderNode(node: HighlightedNode, index: number): ReactNode {
+  if (typeof node === "string") return revealBidiControls(node);
   return (
-    <span key={place} className={`code-${piece.kind}`}>
-      {piece.pieces.map(draw)}
+    <span key={index} className={`code-${node.kind}`}>
+      {node.children.map(renderNode)}
     </span>
   );
 }

@@ -22,12 +22,12 @@ import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
-export type ColouredPiece = string | { readonly kind: Kind; readonly pieces: readonly ColouredPiece[] };
-/** As many colours as `design/` has. */
-type Kind = "word" | "name" | "text" | "number" | "note" | "plain";
+export type HighlightedNode = string | { readonly kind: Kind; readonly children: readonly HighlightedNode[] };
+/** The token classes that `design/` has colors for. */
+type Kind = "keyword" | "name" | "string" | "number" | "comment" | "plain";
 
-/** A tree as the highlighter builds it. */
-type Node = string | { readonly scope?: string; readonly children: readonly Node[] };
+/** A node of highlight.js' token tree. */
+type TreeNode = string | { readonly scope?: string; readonly children: readonly TreeNode[] };
 
 const languages = {
   bash,
@@ -55,26 +55,26 @@ const languages = {
 };
 for (const [name, language] of Object.entries(languages)) highlighter.registerLanguage(name, language);
 
-const kinds: readonly (readonly [RegExp, Kind])[] = [
-  [/^(?:keyword|built_in|literal|selector-tag|tag|name|meta|section)/u, "word"],
+const kindsByScope: readonly (readonly [RegExp, Kind])[] = [
+  [/^(?:keyword|built_in|literal|selector-tag|tag|name|meta|section)/u, "keyword"],
   [/^(?:title|attr|attribute|property|type|class|function|variable|params|selector|symbol|bullet)/u, "name"],
-  [/^(?:string|regexp|addition|link|code|quote|char|subst)/u, "text"],
+  [/^(?:string|regexp|addition|link|code|quote|char|subst)/u, "string"],
   [/^number/u, "number"],
-  [/^(?:comment|doctag|deletion)/u, "note"],
+  [/^(?:comment|doctag|deletion)/u, "comment"],
 ];
 
-/** Undefined for a language nobody here knows. */
-export function colour(code: string, language: string): readonly ColouredPiece[] | undefined {
+/** Undefined for an unknown language. */
+export function highlight(code: string, language: string): readonly HighlightedNode[] | undefined {
   if (highlighter.getLanguage(language) === undefined) return undefined;
   const { _emitter: emitter } = highlighter.highlight(code, { language, ignoreIllegals: true });
-  // The tree it makes its HTML of; with HTML there would be nothing for us to do but trust it.
-  const { rootNode } = emitter as unknown as { readonly rootNode: Exclude<Node, string> };
+  // The token tree behind the HTML output, so that no HTML of a library has to be trusted.
+  const { rootNode } = emitter as unknown as { readonly rootNode: Exclude<TreeNode, string> };
   return rootNode.children.map(convert);
 }
 
-function convert(node: Node): ColouredPiece {
+function convert(node: TreeNode): HighlightedNode {
   if (typeof node === "string") return node;
   const scope = node.scope ?? "";
-  const [, kind = "plain"] = kinds.find(([pattern]) => pattern.test(scope)) ?? [];
-  return { kind, pieces: node.children.map(convert) };
+  const [, kind = "plain"] = kindsByScope.find(([pattern]) => pattern.test(scope)) ?? [];
+  return { kind, children: node.children.map(convert) };
 }

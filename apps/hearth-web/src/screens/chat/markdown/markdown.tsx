@@ -1,64 +1,67 @@
 import type { MarkedToken, Token, Tokens } from "marked";
 import { memo, type ReactNode, useRef } from "react";
 import { CodeBlock } from "./code-block.tsx";
-import { type Blocks, readBlocks } from "./read-blocks.ts";
-import { readEntities } from "./read-entities.ts";
-import { cutLong, safeAddress, showTurning } from "./safe-text.ts";
+import { decodeEntities } from "./decode-entities.ts";
+import { type Blocks, parseBlocks } from "./parse-blocks.ts";
+import { revealBidiControls, safeUrl, truncateText } from "./safe-text.ts";
 
-/** `isGrowing` while more may come: then the last block is left without colours. */
-export function Markdown({
-  text,
-  isGrowing = false,
-}: {
+export type MarkdownProps = {
   readonly text: string;
-  readonly isGrowing?: boolean;
-}) {
-  const read = useRef<Blocks>(undefined);
-  read.current = readBlocks(text, read.current);
-  const { settled, open } = read.current;
+  /** More text may follow, so the code in open blocks is not highlighted yet. */
+  readonly isStreaming?: boolean;
+};
+
+export function Markdown({ text, isStreaming = false }: MarkdownProps) {
+  const blocks = useRef<Blocks>(undefined);
+  blocks.current = parseBlocks(text, blocks.current);
+  const { settled, open } = blocks.current;
   return (
     <div className="markdown" dir="auto">
-      {[...settled, ...open].map((token, place) => (
-        <Block key={place} token={token} isOpen={isGrowing && place >= settled.length} />
+      {[...settled, ...open].map((token, index) => (
+        <Block key={index} token={token} isStreaming={isStreaming && index >= settled.length} />
       ))}
     </div>
   );
 }
 
-const Block = memo(function Block({ token, isOpen }: { readonly token: Token; readonly isOpen: boolean }) {
-  return drawBlock(token, isOpen);
+type BlockProps = { readonly token: Token; readonly isStreaming?: boolean };
+
+const Block = memo(function Block({ token, isStreaming = false }: BlockProps) {
+  return renderBlock(token, isStreaming);
 });
 
-/** What reads Markdown gives, and the two kinds of our own. */
-type Known = MarkedToken | { readonly type: "plain"; readonly raw: string } | Group;
+/** The tokens of marked, and the two types that `parse-blocks.ts` adds. */
+type BlockToken = MarkedToken | { readonly type: "plain"; readonly raw: string } | Group;
 type Group = { readonly type: "group"; readonly raw: string; readonly tokens: Token[] };
 
-function drawBlock(token: Token, isOpen: boolean): ReactNode {
-  // No extension is set, so these are all there are.
-  const block = token as Known;
+function renderBlock(token: Token, isStreaming: boolean): ReactNode {
+  // marked runs without extensions, so there are no other types.
+  const block = token as BlockToken;
   switch (block.type) {
     case "code":
-      return <CodeBlock code={cutLong(block.text)} language={block.lang ?? ""} isOpen={isOpen} />;
+      return (
+        <CodeBlock code={truncateText(block.text)} language={block.lang ?? ""} isStreaming={isStreaming} />
+      );
     case "heading":
-      // Below the page's own heading; a model that skips levels would break their order for a screen reader.
-      return <h2 className={`depth-${block.depth}`}>{drawInlines(block.tokens)}</h2>;
+      // Always one level below the page's heading: skipped levels would break the outline for screen readers.
+      return <h2 className={`depth-${block.depth}`}>{renderInlines(block.tokens)}</h2>;
     case "list":
-      return drawList(block);
+      return renderList(block);
     case "table":
-      return drawTable(block);
+      return renderTable(block);
     case "blockquote":
-      return <blockquote>{drawBlocks(block.tokens)}</blockquote>;
+      return <blockquote>{renderBlocks(block.tokens)}</blockquote>;
     case "hr":
       return <hr />;
     case "paragraph":
-      return <p>{drawInlines(block.tokens)}</p>;
+      return <p>{renderInlines(block.tokens)}</p>;
     case "text":
-      return block.tokens === undefined ? sayRead(block.text) : drawInlines(block.tokens);
+      return block.tokens === undefined ? renderText(block.text) : renderInlines(block.tokens);
     case "html":
     case "plain":
-      return <p className="as-is">{say(cutLong(block.raw))}</p>;
+      return <p className="raw-text">{renderVerbatim(truncateText(block.raw))}</p>;
     case "group":
-      return drawBlocks(block.tokens);
+      return renderBlocks(block.tokens);
     case "space":
     case "def":
       return null;
@@ -76,35 +79,35 @@ function drawBlock(token: Token, isOpen: boolean): ReactNode {
   }
 }
 
-function drawBlocks(tokens: readonly Token[]): ReactNode {
-  return tokens.map((token, place) => <Block key={place} token={token} isOpen={false} />);
+function renderBlocks(tokens: readonly Token[]): ReactNode {
+  return tokens.map((token, index) => <Block key={index} token={token} />);
 }
 
-function drawList({ ordered, start, items }: Tokens.List): ReactNode {
-  const drawn = items.map((item, place) => (
-    <li key={place} className={item.task ? "task" : undefined}>
-      {drawBlocks(item.tokens)}
+function renderList({ ordered, start, items }: Tokens.List): ReactNode {
+  const rendered = items.map((item, index) => (
+    <li key={index} className={item.task ? "task" : undefined}>
+      {renderBlocks(item.tokens)}
     </li>
   ));
-  return ordered ? <ol start={start === "" ? 1 : start}>{drawn}</ol> : <ul>{drawn}</ul>;
+  return ordered ? <ol start={start === "" ? 1 : start}>{rendered}</ol> : <ul>{rendered}</ul>;
 }
 
-function drawTable({ header, rows }: Tokens.Table): ReactNode {
+function renderTable({ header, rows }: Tokens.Table): ReactNode {
   return (
     <section className="wide-table" aria-label="Table" tabIndex={0}>
       <table>
         <thead>
           <tr>
-            {header.map((cell, place) => (
-              <th key={place}>{drawInlines(cell.tokens)}</th>
+            {header.map((cell, index) => (
+              <th key={index}>{renderInlines(cell.tokens)}</th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, line) => (
-            <tr key={line}>
-              {row.map((cell, place) => (
-                <td key={place}>{drawInlines(cell.tokens)}</td>
+          {rows.map((row, rowIndex) => (
+            <tr key={rowIndex}>
+              {row.map((cell, index) => (
+                <td key={index}>{renderInlines(cell.tokens)}</td>
               ))}
             </tr>
           ))}
@@ -114,8 +117,8 @@ function drawTable({ header, rows }: Tokens.Table): ReactNode {
   );
 }
 
-function drawInlines(tokens: readonly Token[] | undefined): ReactNode {
-  return tokens?.map((token, place) => <Inline key={place} token={token} />);
+function renderInlines(tokens: readonly Token[] | undefined): ReactNode {
+  return tokens?.map((token, index) => <Inline key={index} token={token} />);
 }
 
 function Inline({ token }: { readonly token: Token }): ReactNode {
@@ -123,26 +126,26 @@ function Inline({ token }: { readonly token: Token }): ReactNode {
   const inline = token as MarkedToken;
   switch (inline.type) {
     case "strong":
-      return <strong>{drawInlines(inline.tokens)}</strong>;
+      return <strong>{renderInlines(inline.tokens)}</strong>;
     case "em":
-      return <em>{drawInlines(inline.tokens)}</em>;
+      return <em>{renderInlines(inline.tokens)}</em>;
     case "del":
-      return <del>{drawInlines(inline.tokens)}</del>;
+      return <del>{renderInlines(inline.tokens)}</del>;
     case "codespan":
-      return <code>{say(inline.text)}</code>;
+      return <code>{renderVerbatim(inline.text)}</code>;
     case "br":
       return <br />;
     case "link":
-      return drawLink(inline.href, drawInlines(inline.tokens), inline.raw);
+      return renderLink(inline.href, renderInlines(inline.tokens), inline.raw);
     case "image":
-      // Loading it would tell another machine who reads this.
-      return drawLink(inline.href, sayRead(`Image: ${inline.text || inline.href}`), inline.raw);
+      // A link, because loading the image would reveal the reader to its server.
+      return renderLink(inline.href, renderText(`Image: ${inline.text || inline.href}`), inline.raw);
     case "checkbox":
       return inline.checked ? "☑ " : "☐ ";
     case "text":
-      return inline.tokens === undefined ? sayRead(inline.text) : drawInlines(inline.tokens);
+      return inline.tokens === undefined ? renderText(inline.text) : renderInlines(inline.tokens);
     case "escape":
-      return say(inline.text);
+      return renderVerbatim(inline.text);
     case "blockquote":
     case "code":
     case "def":
@@ -154,26 +157,26 @@ function Inline({ token }: { readonly token: Token }): ReactNode {
     case "paragraph":
     case "space":
     case "table":
-      return say(inline.raw);
+      return renderVerbatim(inline.raw);
   }
 }
 
-function drawLink(href: string, words: ReactNode, raw: string): ReactNode {
-  // Read first: an address is judged as the browser will understand it.
-  const address = safeAddress(readEntities(href));
-  if (address === undefined) return say(raw);
+function renderLink(href: string, content: ReactNode, raw: string): ReactNode {
+  // Decoded first, so that the check sees the URL that the browser will open.
+  const address = safeUrl(decodeEntities(href));
+  if (address === undefined) return renderVerbatim(raw);
   return (
     <a href={address} target="_blank" rel="noreferrer noopener">
-      {words}
+      {content}
     </a>
   );
 }
 
-/** For prose; code is said as it was written. */
-function sayRead(text: string): string {
-  return say(readEntities(text));
+/** Prose contains character references; code is shown as written. */
+function renderText(text: string): string {
+  return renderVerbatim(decodeEntities(text));
 }
 
-function say(text: string): string {
-  return showTurning(text);
+function renderVerbatim(text: string): string {
+  return revealBidiControls(text);
 }

@@ -1,20 +1,23 @@
-const turning = /[\u202A-\u202E\u2066-\u2069]/gu;
-const mostShown = 200_000;
+const bidiControls = /[\u202A-\u202E\u2066-\u2069]/gu;
+const maxCharacters = 200_000;
 
-/** Characters that turn the direction of what follows can make text read as what it is not; they are named instead. */
-export function showTurning(text: string): string {
-  return text.replaceAll(turning, (mark) => `⟦U+${mark.charCodeAt(0).toString(16).toUpperCase()}⟧`);
+/** Shows bidirectional control characters by code point, because they can make text read as something else. */
+export function revealBidiControls(text: string): string {
+  return text.replaceAll(
+    bidiControls,
+    (control) => `⟦U+${control.charCodeAt(0).toString(16).toUpperCase()}⟧`,
+  );
 }
 
-/** What a page can draw at once; the rest is told in numbers and is there when the answer is copied. */
-export function cutLong(text: string): string {
-  if (text.length <= mostShown) return text;
-  const left = text.length - mostShown;
-  return `${text.slice(0, mostShown)}\n… and ${left.toLocaleString("en")} more characters: copy the answer to have them all`;
+/** Cuts text that is too long to draw. The copy button still copies all of it. */
+export function truncateText(text: string): string {
+  if (text.length <= maxCharacters) return text;
+  const rest = text.length - maxCharacters;
+  return `${text.slice(0, maxCharacters)}\n… ${rest.toLocaleString("en")} more characters; copy the response to get all of it`;
 }
 
-/** Links go to the web or to a mailbox, and nowhere else. */
-export function safeAddress(href: string): string | undefined {
+/** Undefined for URLs that are neither web nor mail addresses. */
+export function safeUrl(href: string): string | undefined {
   if (!URL.canParse(href)) return undefined;
   return ["http:", "https:", "mailto:"].includes(new URL(href).protocol) ? href : undefined;
 }

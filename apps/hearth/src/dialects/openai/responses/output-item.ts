@@ -1,8 +1,8 @@
 /**
  * @module
- * OpenAI's Responses interface: a request of items in, a response of items out, whole or as numbered events.
- * Promises exact places in every event and exactly one terminal event, also when the engine fails midway.
- * Imported by `dialects/openai/responses.ts`, and by `dialects/openai/schema.ts` for its schema.
+ * `POST /v1/responses`: input items in, output items out, complete or as numbered events. Every event carries the exact
+ * position of its item, and every stream has exactly one terminal event, even if the engine fails midway.
+ * Imported by `routes.ts`; `response-store.ts` also by `dependencies.ts` and `commands/serve.ts`.
  */
 import { randomBytes } from "node:crypto";
 import type { ToolName } from "./tool-names.ts";
@@ -26,17 +26,17 @@ type OutputText = {
 };
 type SummaryText = { readonly type: "summary_text"; readonly text: string };
 
-/** An event before it has its number. */
+/** An event without its sequence number. */
 export type UnnumberedEvent = { readonly type: string; readonly [field: string]: unknown };
 
-/** One item that is being written. Its events come in the order in which its functions are called. */
+/** An item that is still being generated. Call its functions in order: begin, write, end. */
 export type OpenItem = {
   readonly type: OutputItem["type"];
-  /** As it is now. */
+  /** The item as of now. */
   readonly snapshot: (status: ItemStatus) => OutputItem;
   readonly begin: () => readonly UnnumberedEvent[];
   readonly write: (text: string) => readonly UnnumberedEvent[];
-  /** All but the last event of an item, which is the same for every type. */
+  /** All final events but `output_item.done`, which is the same for every type. */
   readonly end: () => readonly UnnumberedEvent[];
 };
 
@@ -46,7 +46,7 @@ export function createId(prefix: "resp" | "msg" | "rs" | "fc"): string {
 
 export function openMessage(outputIndex: number): OpenItem {
   const id = createId("msg");
-  const place = { item_id: id, output_index: outputIndex, content_index: 0 };
+  const position = { item_id: id, output_index: outputIndex, content_index: 0 };
   let text = "";
   const part = (): OutputText => ({ type: "output_text", annotations: [], logprobs: [], text });
   return {
@@ -55,22 +55,22 @@ export function openMessage(outputIndex: number): OpenItem {
       const content = status === "in_progress" ? [] : [part()];
       return { id, type: "message", status, role: "assistant", content };
     },
-    begin: () => [{ type: "response.content_part.added", ...place, part: part() }],
+    begin: () => [{ type: "response.content_part.added", ...position, part: part() }],
     write: (delta) => {
       text += delta;
-      return [{ type: "response.output_text.delta", ...place, delta, logprobs: [] }];
+      return [{ type: "response.output_text.delta", ...position, delta, logprobs: [] }];
     },
     end: () => [
-      { type: "response.output_text.done", ...place, text, logprobs: [] },
-      { type: "response.content_part.done", ...place, part: part() },
+      { type: "response.output_text.done", ...position, text, logprobs: [] },
+      { type: "response.content_part.done", ...position, part: part() },
     ],
   };
 }
 
-/** Thoughts are given whole, in the one place where clients look for them. */
+/** The complete reasoning is sent as the summary, which is the only part that clients show. */
 export function openReasoning(outputIndex: number): OpenItem {
   const id = createId("rs");
-  const place = { item_id: id, output_index: outputIndex, summary_index: 0 };
+  const position = { item_id: id, output_index: outputIndex, summary_index: 0 };
   let text = "";
   const part = (): SummaryText => ({ type: "summary_text", text });
   return {
@@ -78,21 +78,21 @@ export function openReasoning(outputIndex: number): OpenItem {
     snapshot: (status) => {
       return { id, type: "reasoning", status, summary: status === "in_progress" ? [] : [part()] };
     },
-    begin: () => [{ type: "response.reasoning_summary_part.added", ...place, part: part() }],
+    begin: () => [{ type: "response.reasoning_summary_part.added", ...position, part: part() }],
     write: (delta) => {
       text += delta;
-      return [{ type: "response.reasoning_summary_text.delta", ...place, delta }];
+      return [{ type: "response.reasoning_summary_text.delta", ...position, delta }];
     },
     end: () => [
-      { type: "response.reasoning_summary_text.done", ...place, text },
-      { type: "response.reasoning_summary_part.done", ...place, part: part() },
+      { type: "response.reasoning_summary_text.done", ...position, text },
+      { type: "response.reasoning_summary_part.done", ...position, part: part() },
     ],
   };
 }
 
 export function openFunctionCall(outputIndex: number, callId: string, name: ToolName): OpenItem {
   const id = createId("fc");
-  const place = { item_id: id, output_index: outputIndex };
+  const position = { item_id: id, output_index: outputIndex };
   let text = "";
   return {
     type: "function_call",
@@ -100,8 +100,8 @@ export function openFunctionCall(outputIndex: number, callId: string, name: Tool
     begin: () => [],
     write: (delta) => {
       text += delta;
-      return [{ type: "response.function_call_arguments.delta", ...place, delta }];
+      return [{ type: "response.function_call_arguments.delta", ...position, delta }];
     },
-    end: () => [{ type: "response.function_call_arguments.done", ...place, ...name, arguments: text }],
+    end: () => [{ type: "response.function_call_arguments.done", ...position, ...name, arguments: text }],
   };
 }

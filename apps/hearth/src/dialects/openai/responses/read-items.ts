@@ -1,25 +1,25 @@
 import type { JsonObject, Message } from "@hearth-and-keep/engine";
-import type { ImageSource, ImagesByPlace } from "../../../images/read-images.ts";
-import { invalid } from "./invalid.ts";
+import { invalidField } from "../../../failures.ts";
+import type { ImageSource, ImagesByField } from "../../../images/read-images.ts";
 import { contentImageSources, readContent, readText } from "./read-content.ts";
 import type { InputItem } from "./schema.ts";
-import { shownNameOf } from "./tool-names.ts";
+import { modelToolName } from "./tool-names.ts";
 
-/** What a kept response brings along, and what the request itself says. */
-export type Items = { readonly earlier: readonly InputItem[]; readonly own: readonly InputItem[] };
+/** The items of the previous response, and those of the request itself. */
+export type Items = { readonly previous: readonly InputItem[]; readonly own: readonly InputItem[] };
 
 type AssistantMessage = Extract<Message, { role: "assistant" }>;
 
 /**
- * Items as messages. What a model said in one turn comes as several items, thoughts, texts and calls; templates know
- * it as one message, so neighbours of the assistant become one.
+ * Translates items to messages. One turn of a model is several items (reasoning, text, calls), but templates expect one
+ * message per turn, so consecutive assistant items are merged.
  */
-export function readItems({ earlier, own }: Items, images: ImagesByPlace): readonly Message[] {
-  const items = [...earlier, ...own];
+export function readItems({ previous, own }: Items, images: ImagesByField): readonly Message[] {
+  const items = [...previous, ...own];
   const callNames = new Map(items.flatMap((item) => (item.type === "function_call" ? [callName(item)] : [])));
   const messages: Message[] = [];
   for (const [index, item] of items.entries()) {
-    const message = readItem(item, placeOf(index, earlier), { callNames, images });
+    const message = readItem(item, fieldOf(index, previous), { callNames, images });
     const last = messages.at(-1);
     if (last?.role === "assistant" && message.role === "assistant")
       messages.splice(-1, 1, join(last, message));
@@ -28,49 +28,52 @@ export function readItems({ earlier, own }: Items, images: ImagesByPlace): reado
   return messages.map(withText);
 }
 
-/** Where the images of user's messages are, before any of them is read. */
-export function imageSources({ earlier, own }: Items): readonly ImageSource[] {
-  return [...earlier, ...own].flatMap(({ role, content }, index) =>
-    role === "user" ? contentImageSources(content, `${placeOf(index, earlier)}.content`) : [],
+/** Every image in the user messages. */
+export function imageSources({ previous, own }: Items): readonly ImageSource[] {
+  return [...previous, ...own].flatMap(({ role, content }, index) =>
+    role === "user" ? contentImageSources(content, `${fieldOf(index, previous)}.content`) : [],
   );
 }
 
-/** What came earlier stands before the beginning of what was sent. */
-function placeOf(index: number, earlier: Items["earlier"]): string {
-  return `input.${index - earlier.length}`;
+/** Items of the previous response come before `input.0`, at negative indexes. */
+function fieldOf(index: number, previous: Items["previous"]): string {
+  return `input.${index - previous.length}`;
 }
 
-type ItemParts = { readonly callNames: ReadonlyMap<string, string>; readonly images: ImagesByPlace };
+type ItemContext = { readonly callNames: ReadonlyMap<string, string>; readonly images: ImagesByField };
 
 function callName({ call_id: id, name, namespace }: InputItem): [string, string] {
-  const ofNamespace = typeof namespace === "string" ? { namespace } : {};
-  return [id ?? "", shownNameOf({ name: name ?? "", ...ofNamespace })];
+  const namespaced = typeof namespace === "string" ? { namespace } : {};
+  return [id ?? "", modelToolName({ name: name ?? "", ...namespaced })];
 }
 
-function readItem(item: InputItem, place: string, { callNames, images }: ItemParts): Message {
+function readItem(item: InputItem, field: string, { callNames, images }: ItemContext): Message {
   const { type } = item;
   switch (type ?? "message") {
     case "message":
-      return readMessage(item, place, images);
+      return readMessage(item, field, images);
     case "reasoning":
-      return { role: "assistant", content: null, reasoning: readThoughts(item, place) };
+      return { role: "assistant", content: null, reasoning: readReasoning(item, field) };
     case "function_call":
-      return readCall(item, place);
+      return readCall(item, field);
     case "function_call_output": {
-      const toolCallId = required(item.call_id, `${place}.call_id`);
+      const toolCallId = required(item.call_id, `${field}.call_id`);
       const toolName = callNames.get(toolCallId);
-      const content = readText(item.output, `${place}.output`);
+      const content = readText(item.output, `${field}.output`);
       return { role: "tool", content, toolCallId, ...(toolName === undefined ? {} : { toolName }) };
     }
     case "item_reference":
-      throw invalid(`${place}.type`, 'cannot be "item_reference": items are not kept, send them whole');
+      throw invalidField(
+        `${field}.type`,
+        'is "item_reference", which is not supported; send the complete item',
+      );
     default:
-      throw invalid(`${place}.type`, `names no item that can be read: "${type}"`);
+      throw invalidField(`${field}.type`, `is "${type}", which is not a supported item type`);
   }
 }
 
-function readMessage({ role, content }: InputItem, place: string, allImages: ImagesByPlace): Message {
-  const inside = `${place}.content`;
+function readMessage({ role, content }: InputItem, field: string, allImages: ImagesByField): Message {
+  const inside = `${field}.content`;
   switch (role ?? "") {
     case "user": {
       const { text, images } = readContent(content, inside, allImages);
@@ -82,40 +85,40 @@ function readMessage({ role, content }: InputItem, place: string, allImages: Ima
     case "developer":
       return { role: "system", content: readText(content, inside) };
     default:
-      throw invalid(`${place}.role`, 'must be "user", "assistant", "system" or "developer"');
+      throw invalidField(`${field}.role`, 'must be "user", "assistant", "system" or "developer"');
   }
 }
 
-/** The whole thinking when it is there, its summary otherwise. */
-function readThoughts({ content, summary }: InputItem, place: string): string {
-  const whole = readText(content, `${place}.content`);
-  return whole === "" ? readText(summary, `${place}.summary`) : whole;
+/** The complete reasoning if present, its summary otherwise. */
+function readReasoning({ content, summary }: InputItem, field: string): string {
+  const complete = readText(content, `${field}.content`);
+  return complete === "" ? readText(summary, `${field}.summary`) : complete;
 }
 
-function readCall(item: InputItem, place: string): Message {
-  const id = required(item.call_id, `${place}.call_id`);
-  required(item.name, `${place}.name`);
+function readCall(item: InputItem, field: string): Message {
+  const id = required(item.call_id, `${field}.call_id`);
+  required(item.name, `${field}.name`);
   const [, name] = callName(item);
   const call = { id, name, arguments: readArguments(item.arguments ?? "") };
   return { role: "assistant", content: null, toolCalls: [call] };
 }
 
-/** A call that a model wrote badly is shown to it as it was written, so that it tries again. */
+/** A malformed call is passed on verbatim, so that the model can correct it. */
 function readArguments(text: string): JsonObject {
   if (text.trim() === "") return {};
   try {
     const parsed: unknown = JSON.parse(text);
-    // An object that was parsed from JSON holds nothing but JSON.
+    // JSON.parse yields nothing but JSON values.
     if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as JsonObject;
   } catch {
-    // Told apart from an object below.
+    // Handled below, together with JSON that is not an object.
   }
   return { malformed: text };
 }
 
-function required(value: string | null | undefined, place: string): string {
+function required(value: string | null | undefined, field: string): string {
   if (typeof value === "string" && value !== "") return value;
-  throw invalid(place, "is missing");
+  throw invalidField(field, "is missing");
 }
 
 function join(first: AssistantMessage, second: AssistantMessage): AssistantMessage {
@@ -135,7 +138,7 @@ function joinTexts(first: string | null | undefined, second: string | null | und
   return texts.length === 0 ? null : texts.join("\n");
 }
 
-/** Only a turn of calls has no text. */
+/** Content is null only in messages with tool calls. */
 function withText(message: Message): Message {
   if (message.role !== "assistant" || message.content !== null || message.toolCalls !== undefined)
     return message;

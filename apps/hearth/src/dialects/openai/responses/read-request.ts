@@ -1,27 +1,27 @@
 import type { Conversation, Message, OutputConstraint } from "@hearth-and-keep/engine";
-import type { AnswerRequest } from "../../../generation/answer-request.ts";
-import type { ImagesByPlace } from "../../../images/read-images.ts";
+import { invalidField } from "../../../failures.ts";
+import type { GenerationRequest } from "../../../generation/request.ts";
+import type { ImagesByField } from "../../../images/read-images.ts";
 import type { ModelDescription } from "../../../models/metadata/describe-model.ts";
 import { readSettings } from "../read-settings.ts";
 import { nearestEffort } from "../reasoning-effort.ts";
-import { invalid } from "./invalid.ts";
 import { type Items, readItems } from "./read-items.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import { chooseTools } from "./tool-choice.ts";
 import type { ToolSet } from "./tool-names.ts";
 
-export type RequestParts = {
+export type ReadRequestOptions = {
   readonly model: ModelDescription;
   readonly items: Items;
   readonly toolSet: ToolSet;
   readonly cachePartition: string;
-  readonly images: ImagesByPlace;
+  readonly images: ImagesByField;
 };
 
-/** What was asked, in our words. */
-export function readRequest(body: ResponsesRequest, parts: RequestParts): AnswerRequest {
-  const { model, items, toolSet, cachePartition, images } = parts;
-  refuseUnsupported(body);
+/** Translates the body of a response request. */
+export function readRequest(body: ResponsesRequest, options: ReadRequestOptions): GenerationRequest {
+  const { model, items, toolSet, cachePartition, images } = options;
+  rejectUnsupported(body);
   const { toolChoice, tools } = chooseTools(body, toolSet.tools);
   const messages = withInstructions(readItems(items, images), body.instructions ?? "");
   const conversation = { messages, ...(tools.length === 0 ? {} : { tools }), ...readThinking(body, model) };
@@ -33,19 +33,20 @@ export function readRequest(body: ResponsesRequest, parts: RequestParts): Answer
     ...(constraint === undefined ? {} : { constraint }),
     ...readSettings({ ...body, max_completion_tokens: body.max_output_tokens ?? null }),
     cachePartition,
-    overflow: body.truncation === "auto" ? "drop-oldest" : "refuse",
+    overflow: body.truncation === "auto" ? "drop-oldest" : "reject",
   };
 }
 
-function refuseUnsupported({ background, conversation, prompt }: ResponsesRequest): void {
-  if (background === true) throw invalid("background", "cannot be true: responses are not kept running here");
-  for (const [place, value] of Object.entries({ conversation, prompt })) {
+function rejectUnsupported({ background, conversation, prompt }: ResponsesRequest): void {
+  if (background === true)
+    throw invalidField("background", "must be false; background responses are not supported");
+  for (const [field, value] of Object.entries({ conversation, prompt })) {
     if (value !== undefined && value !== null)
-      throw invalid(place, "names something this server does not hold");
+      throw invalidField(field, "is not supported; this server stores no conversations or prompts");
   }
 }
 
-/** Many templates know one system text at the very beginning, so those that stand there become one. */
+/** Many templates support a single system message at the beginning, so leading ones are merged. */
 function withInstructions(messages: readonly Message[], instructions: string): readonly Message[] {
   const firstOther = messages.findIndex(({ role }) => role !== "system");
   const leading = firstOther === -1 ? messages.length : firstOther;
@@ -57,12 +58,12 @@ function withInstructions(messages: readonly Message[], instructions: string): r
 
 type Thinking = Pick<Conversation, "thinking" | "templateVariables">;
 
-/** A model that cannot think is not asked to: agents send the same effort to all. */
+/** Ignored for models that cannot think, because agents send the same effort to every model. */
 function readThinking({ reasoning }: ResponsesRequest, { capabilities }: ModelDescription): Thinking {
   const effort = reasoning?.effort ?? undefined;
   if (effort === undefined || !capabilities.includes("thinking")) return {};
   const nearest = nearestEffort(effort);
-  // The one word of the schema that is no effort is "none".
+  // "none" is the only value of the schema that is not an effort level.
   if (nearest === undefined) return { thinking: false };
   return { thinking: true, templateVariables: { reasoning_effort: nearest } };
 }
@@ -72,6 +73,6 @@ function readFormat({ text }: ResponsesRequest): OutputConstraint | undefined {
   if (format?.type === "json_object") return { type: "json" };
   if (format?.type !== "json_schema") return undefined;
   if (format.schema === null || format.schema === undefined)
-    throw invalid("text.format.schema", "is missing");
+    throw invalidField("text.format.schema", "is missing");
   return { type: "json-schema", schema: format.schema };
 }

@@ -1,59 +1,59 @@
 import type { OutputItem } from "./output-item.ts";
 import type { InputItem } from "./schema.ts";
 
-/** What a person sets to have responses kept; told to callers who would continue one. */
-export const keepResponsesSetting = "--keep-responses";
+/** The flag that enables storing responses, named in errors. */
+export const storedResponsesFlag = "--max-stored-responses";
 
 export type ResponseLimits = {
-  /** For each key. */
-  readonly mostResponses: number;
-  readonly mostBytes: number;
+  /** Per API key. */
+  readonly maxResponses: number;
+  readonly maxBytes: number;
 };
 
-type Shelf = { readonly conversations: Map<string, string>; bytes: number };
+type Partition = { readonly conversations: Map<string, string>; bytes: number };
 
 /**
- * Conversations that callers continue by the id of their last response. Each key has its own room and sees only its
- * own; the one used longest ago leaves first. They are in memory alone and gone with the process.
+ * Conversations that clients continue with `previous_response_id`. Each API key has its own partition and sees only its
+ * own responses; the least recently used is evicted first. Everything is in memory and lost when the process exits.
  */
 export class ResponseStore {
   readonly #limits: ResponseLimits;
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #partitions = new Map<string, Partition>();
 
   constructor(limits: ResponseLimits) {
     this.#limits = limits;
   }
 
-  /** Every item up to and with the response's own output; undefined for an id that is not kept for this key. */
+  /** All items up to and including the response's output; undefined if this key has no such response. */
   find(keyName: string, responseId: string): readonly InputItem[] | undefined {
-    const conversations = this.#shelves.get(keyName)?.conversations;
+    const conversations = this.#partitions.get(keyName)?.conversations;
     const text = conversations?.get(responseId);
     if (conversations === undefined || text === undefined) return undefined;
     conversations.delete(responseId);
     conversations.set(responseId, text);
-    // Written by `keep`; what a model put out can be put in again.
+    // Written by `save`. Output items are valid input items.
     return JSON.parse(text) as readonly InputItem[];
   }
 
-  /** Kept as text: what is kept cannot change any more, and its size is known. */
-  keep(keyName: string, responseId: string, items: readonly (InputItem | OutputItem)[]): void {
+  /** Stored as JSON text, so that it is immutable and its size is known. */
+  save(keyName: string, responseId: string, items: readonly (InputItem | OutputItem)[]): void {
     const text = JSON.stringify(items);
     const bytes = Buffer.byteLength(text);
-    if (bytes > this.#limits.mostBytes) return;
-    const shelf = this.#shelves.get(keyName) ?? { conversations: new Map<string, string>(), bytes: 0 };
-    this.#shelves.set(keyName, shelf);
-    shelf.conversations.set(responseId, text);
-    shelf.bytes += bytes;
-    this.#makeRoom(shelf);
+    if (bytes > this.#limits.maxBytes) return;
+    const partition = this.#partitions.get(keyName) ?? { conversations: new Map<string, string>(), bytes: 0 };
+    this.#partitions.set(keyName, partition);
+    partition.conversations.set(responseId, text);
+    partition.bytes += bytes;
+    this.#evict(partition);
   }
 
-  #makeRoom(shelf: Shelf): void {
-    for (const [responseId, text] of shelf.conversations) {
+  #evict(partition: Partition): void {
+    for (const [responseId, text] of partition.conversations) {
       const isFull =
-        shelf.conversations.size > this.#limits.mostResponses || shelf.bytes > this.#limits.mostBytes;
+        partition.conversations.size > this.#limits.maxResponses || partition.bytes > this.#limits.maxBytes;
       if (!isFull) return;
-      shelf.conversations.delete(responseId);
-      shelf.bytes -= Buffer.byteLength(text);
+      partition.conversations.delete(responseId);
+      partition.bytes -= Buffer.byteLength(text);
     }
   }
 }

@@ -1,68 +1,67 @@
 import { type Static, type TSchema, Type } from "typebox";
 
-/** Texts have no limit of their own: the body's is reached first. */
-const longestText = 64 * 1024 * 1024;
-const longestName = 256;
+/** The limit on request bodies, so the body limit is always reached first. */
+const maxTextLength = 64 * 1024 * 1024;
+const maxNameLength = 256;
 
-const text = Type.String({ maxLength: longestText });
-const name = Type.String({ maxLength: longestName });
+const text = Type.String({ maxLength: maxTextLength });
+const name = Type.String({ maxLength: maxNameLength });
 
-// The richer branch of a union stands first: its complaint is the one that callers read.
-const orNothing = <Schema extends TSchema>(schema: Schema) =>
-  Type.Optional(Type.Union([schema, Type.Null()]));
+// The more specific branch of a union comes first, because its validation error is the one reported.
+const orNull = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
 
-// A JSON Schema belongs to its author; the engine refuses what it cannot follow.
+// A JSON Schema; the engine rejects unsupported keywords.
 const jsonSchema = Type.Record(name, Type.Unknown(), { maxProperties: 1000 });
 
 const part = Type.Object({
   type: name,
-  text: orNothing(text),
-  refusal: orNothing(text),
-  image_url: orNothing(text),
-  file_data: orNothing(text),
-  file_url: orNothing(text),
-  file_id: orNothing(name),
-  filename: orNothing(Type.String({ maxLength: 1024 })),
+  text: orNull(text),
+  refusal: orNull(text),
+  image_url: orNull(text),
+  file_data: orNull(text),
+  file_url: orNull(text),
+  file_id: orNull(name),
+  filename: orNull(Type.String({ maxLength: 1024 })),
 });
 
-const partsOrText = Type.Union([Type.Array(part, { maxItems: 4096 }), text]);
+const contentOrText = Type.Union([Type.Array(part, { maxItems: 4096 }), text]);
 
-/** Which of the fields an item needs depends on its type, which is checked when it is read. */
+/** The required fields depend on the type and are checked in read-items.ts. */
 const item = Type.Object({
-  type: orNothing(name),
-  id: orNothing(name),
-  role: orNothing(name),
-  content: orNothing(partsOrText),
-  call_id: orNothing(name),
-  name: orNothing(name),
-  namespace: orNothing(name),
-  arguments: orNothing(text),
-  output: orNothing(partsOrText),
-  summary: orNothing(Type.Array(part, { maxItems: 4096 })),
+  type: orNull(name),
+  id: orNull(name),
+  role: orNull(name),
+  content: orNull(contentOrText),
+  call_id: orNull(name),
+  name: orNull(name),
+  namespace: orNull(name),
+  arguments: orNull(text),
+  output: orNull(contentOrText),
+  summary: orNull(Type.Array(part, { maxItems: 4096 })),
 });
 
 const functionFields = {
   type: name,
-  name: orNothing(name),
-  description: orNothing(text),
-  parameters: orNothing(jsonSchema),
-  strict: orNothing(Type.Boolean()),
+  name: orNull(name),
+  description: orNull(text),
+  parameters: orNull(jsonSchema),
+  strict: orNull(Type.Boolean()),
 };
 
 const tool = Type.Object({
   ...functionFields,
-  /** Of a namespace. */
-  tools: orNothing(Type.Array(Type.Object(functionFields), { maxItems: 1024 })),
+  /** Only for the type `namespace`. */
+  tools: orNull(Type.Array(Type.Object(functionFields), { maxItems: 1024 })),
 });
 
 const toolChoice = Type.Union([
   Type.Object({
     type: name,
-    name: orNothing(name),
-    namespace: orNothing(name),
-    mode: orNothing(Type.Union([Type.Literal("auto"), Type.Literal("required")])),
-    tools: orNothing(
-      Type.Array(Type.Object({ type: name, name: orNothing(name), namespace: orNothing(name) }), {
+    name: orNull(name),
+    namespace: orNull(name),
+    mode: orNull(Type.Union([Type.Literal("auto"), Type.Literal("required")])),
+    tools: orNull(
+      Type.Array(Type.Object({ type: name, name: orNull(name), namespace: orNull(name) }), {
         maxItems: 1024,
       }),
     ),
@@ -74,9 +73,9 @@ const toolChoice = Type.Union([
 
 const textFormat = Type.Object({
   type: Type.Union([Type.Literal("text"), Type.Literal("json_object"), Type.Literal("json_schema")]),
-  name: orNothing(name),
-  schema: orNothing(jsonSchema),
-  strict: orNothing(Type.Boolean()),
+  name: orNull(name),
+  schema: orNull(jsonSchema),
+  strict: orNull(Type.Boolean()),
 });
 
 const effort = Type.Union([
@@ -91,22 +90,22 @@ const effort = Type.Union([
 
 const penalty = Type.Number({ minimum: -2, maximum: 2 });
 
-/** What OpenAI's interface does not have here, and callers of local models send all the same. */
+/** Not part of this OpenAI API, but sent by clients of local models. */
 const extraFields = {
-  frequency_penalty: orNothing(penalty),
-  presence_penalty: orNothing(penalty),
-  repeat_penalty: orNothing(Type.Number({ minimum: 0, maximum: 10 })),
-  top_k: orNothing(Type.Integer({ minimum: -1, maximum: 1_000_000 })),
-  min_p: orNothing(Type.Number({ minimum: 0, maximum: 1 })),
-  seed: orNothing(Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
-  stop: orNothing(
+  frequency_penalty: orNull(penalty),
+  presence_penalty: orNull(penalty),
+  repeat_penalty: orNull(Type.Number({ minimum: 0, maximum: 10 })),
+  top_k: orNull(Type.Integer({ minimum: -1, maximum: 1_000_000 })),
+  min_p: orNull(Type.Number({ minimum: 0, maximum: 1 })),
+  seed: orNull(Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
+  stop: orNull(
     Type.Union([
       Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 64 }),
       Type.String({ maxLength: 1024 }),
     ]),
   ),
-  options: orNothing(Type.Object({ num_ctx: orNothing(Type.Integer({ minimum: 0, maximum: 100_000_000 })) })),
-  keep_alive: orNothing(
+  options: orNull(Type.Object({ num_ctx: orNull(Type.Integer({ minimum: 0, maximum: 100_000_000 })) })),
+  keep_alive: orNull(
     Type.Union([
       Type.Number({ minimum: -1_000_000_000_000, maximum: 1_000_000_000_000 }),
       Type.String({ maxLength: 64 }),
@@ -118,23 +117,23 @@ const extraFields = {
 export const responsesRequest = Type.Object({
   model: Type.String({ maxLength: 1024 }),
   input: Type.Union([Type.Array(item, { minItems: 1, maxItems: 16_384 }), text]),
-  instructions: orNothing(text),
-  stream: orNothing(Type.Boolean()),
-  store: orNothing(Type.Boolean()),
-  previous_response_id: orNothing(name),
-  max_output_tokens: orNothing(Type.Integer({ minimum: 1, maximum: 100_000_000 })),
-  temperature: orNothing(Type.Number({ minimum: 0, maximum: 2 })),
-  top_p: orNothing(Type.Number({ minimum: 0, maximum: 1 })),
-  tools: orNothing(Type.Array(tool, { maxItems: 1024 })),
-  tool_choice: orNothing(toolChoice),
-  parallel_tool_calls: orNothing(Type.Boolean()),
-  text: orNothing(Type.Object({ format: orNothing(textFormat), verbosity: orNothing(name) })),
-  reasoning: orNothing(Type.Object({ effort: orNothing(effort), summary: orNothing(name) })),
-  truncation: orNothing(Type.Union([Type.Literal("auto"), Type.Literal("disabled")])),
-  metadata: orNothing(Type.Record(name, Type.String({ maxLength: 4096 }), { maxProperties: 64 })),
-  user: orNothing(Type.String({ maxLength: 1024 })),
-  background: orNothing(Type.Boolean()),
-  // Named only to be refused: nothing of theirs is held here.
+  instructions: orNull(text),
+  stream: orNull(Type.Boolean()),
+  store: orNull(Type.Boolean()),
+  previous_response_id: orNull(name),
+  max_output_tokens: orNull(Type.Integer({ minimum: 1, maximum: 100_000_000 })),
+  temperature: orNull(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: orNull(Type.Number({ minimum: 0, maximum: 1 })),
+  tools: orNull(Type.Array(tool, { maxItems: 1024 })),
+  tool_choice: orNull(toolChoice),
+  parallel_tool_calls: orNull(Type.Boolean()),
+  text: orNull(Type.Object({ format: orNull(textFormat), verbosity: orNull(name) })),
+  reasoning: orNull(Type.Object({ effort: orNull(effort), summary: orNull(name) })),
+  truncation: orNull(Type.Union([Type.Literal("auto"), Type.Literal("disabled")])),
+  metadata: orNull(Type.Record(name, Type.String({ maxLength: 4096 }), { maxProperties: 64 })),
+  user: orNull(Type.String({ maxLength: 1024 })),
+  background: orNull(Type.Boolean()),
+  // Declared only to be rejected when present.
   conversation: Type.Optional(Type.Unknown()),
   // As above.
   prompt: Type.Optional(Type.Unknown()),

@@ -1,19 +1,19 @@
 import type { Tool } from "@hearth-and-keep/engine";
+import { invalidField } from "../../../failures.ts";
 import type { ToolChoice } from "../../../generation/request.ts";
-import { invalid } from "./invalid.ts";
 import type { ResponsesRequest } from "./schema.ts";
-import { shownNameOf, type ToolName } from "./tool-names.ts";
+import { modelToolName, type ToolName } from "./tool-names.ts";
 
 export type ChosenTools = { readonly toolChoice: ToolChoice; readonly tools: readonly Tool[] };
 
-/** Which of the tools the model sees, and whether it must call one. */
+/** The tools that the model sees, and whether it must call one. */
 export function chooseTools(body: ResponsesRequest, tools: readonly Tool[]): ChosenTools {
-  const { toolChoice, tools: left } = readChoice(body.tool_choice ?? "auto", tools);
-  const mostCalls = body.parallel_tool_calls === false ? { mostCalls: 1 } : {};
-  if (toolChoice.type === "required" && left.length === 0) {
-    throw invalid("tool_choice", "demands a call, but the request offers no function");
+  const { toolChoice, tools: offered } = readChoice(body.tool_choice ?? "auto", tools);
+  const maxCalls = body.parallel_tool_calls === false ? { maxCalls: 1 } : {};
+  if (toolChoice.type === "required" && offered.length === 0) {
+    throw invalidField("tool_choice", "requires a tool call, but the request has no functions");
   }
-  return { toolChoice: { ...toolChoice, ...mostCalls }, tools: left };
+  return { toolChoice: { ...toolChoice, ...maxCalls }, tools: offered };
 }
 
 type Choice = NonNullable<ResponsesRequest["tool_choice"]>;
@@ -21,27 +21,30 @@ type Choice = NonNullable<ResponsesRequest["tool_choice"]>;
 function readChoice(choice: Choice, tools: readonly Tool[]): ChosenTools {
   if (typeof choice === "string") return { toolChoice: { type: choice }, tools };
   if (choice.type === "function") {
-    const toolName = nameIn(choice, tools, "tool_choice.name");
-    return { toolChoice: { type: "required", toolName, mostCalls: 1 }, tools };
+    const toolName = requireTool(choice, tools, "tool_choice.name");
+    return { toolChoice: { type: "required", toolName, maxCalls: 1 }, tools };
   }
   if (choice.type !== "allowed_tools") {
-    throw invalid("tool_choice.type", `names no kind of tool that is here: "${choice.type}"`);
+    throw invalidField(
+      "tool_choice.type",
+      `is "${choice.type}", which is not supported; use "function" or "allowed_tools"`,
+    );
   }
   const allowed = new Set(
     (choice.tools ?? [])
       .filter(({ type }) => type === "function")
-      .map((tool, index) => nameIn(tool, tools, `tool_choice.tools.${index}.name`)),
+      .map((tool, index) => requireTool(tool, tools, `tool_choice.tools.${index}.name`)),
   );
-  const left = tools.filter(({ name }) => allowed.has(name));
-  return { toolChoice: { type: choice.mode ?? "auto" }, tools: left };
+  const offered = tools.filter(({ name }) => allowed.has(name));
+  return { toolChoice: { type: choice.mode ?? "auto" }, tools: offered };
 }
 
 type Named = { readonly name?: string | null; readonly namespace?: string | null };
 
-function nameIn({ name, namespace }: Named, tools: readonly Tool[], place: string): string {
-  if (typeof name !== "string") throw invalid(place, "is missing");
-  const wanted: ToolName = { name, ...(typeof namespace === "string" ? { namespace } : {}) };
-  const shownName = shownNameOf(wanted);
-  if (tools.some((tool) => tool.name === shownName)) return shownName;
-  throw invalid(place, `names no function of the request: "${name}"`);
+function requireTool({ name, namespace }: Named, tools: readonly Tool[], field: string): string {
+  if (typeof name !== "string") throw invalidField(field, "is missing");
+  const toolName: ToolName = { name, ...(typeof namespace === "string" ? { namespace } : {}) };
+  const modelName = modelToolName(toolName);
+  if (tools.some((tool) => tool.name === modelName)) return modelName;
+  throw invalidField(field, `is "${name}", which is not in "tools"`);
 }

@@ -1,27 +1,27 @@
 import type { JsonObject, Tool } from "@hearth-and-keep/engine";
 import type { OfferedTool } from "./schema.ts";
 
-/** How a caller names a function; functions of one namespace have it in common. */
+/** A function as the client names it. */
 export type ToolName = { readonly name: string; readonly namespace?: string };
 
-/** The functions that a model can call. Models know no namespaces, so they see them as a part of the name. */
+/** The functions that the model may call. Models do not know namespaces, so they see them as a prefix of the name. */
 export type ToolSet = {
   readonly tools: readonly Tool[];
-  /** The caller's name of what a model called. */
-  readonly nameOf: (shownName: string) => ToolName;
+  /** The client's name for a function that the model called. */
+  readonly nameOf: (modelName: string) => ToolName;
 };
 
-/** Tools that run on somebody else's machines cannot be offered and are left out. */
+/** Hosted tools, e.g. OpenAI's web search, are left out. */
 export function readTools(offered: readonly OfferedTool[]): ToolSet {
   const named = offered.flatMap(expand);
   const names = new Map(named.map(({ name, tool }) => [tool.name, name]));
   return {
     tools: named.map(({ tool }) => tool),
-    nameOf: (shownName) => names.get(shownName) ?? { name: shownName },
+    nameOf: (modelName) => names.get(modelName) ?? { name: modelName },
   };
 }
 
-export function shownNameOf({ name, namespace }: ToolName): string {
+export function modelToolName({ name, namespace }: ToolName): string {
   if (namespace === undefined) return name;
   return namespace.endsWith("_") ? `${namespace}${name}` : `${namespace}__${name}`;
 }
@@ -41,11 +41,11 @@ function readFunction(tool: Omit<OfferedTool, "tools">, namespace?: string): rea
   const { name: plainName, description, parameters } = tool;
   if (typeof plainName !== "string") return [];
   const name = { name: plainName, ...(namespace === undefined ? {} : { namespace }) };
-  const shown = {
-    name: shownNameOf(name),
+  const offered = {
+    name: modelToolName(name),
     ...(typeof description === "string" ? { description } : {}),
-    // What was parsed from JSON holds nothing else.
+    // Part of the parsed JSON body.
     ...(parameters === null || parameters === undefined ? {} : { parameters: parameters as JsonObject }),
   };
-  return [{ name, tool: shown }];
+  return [{ name, tool: offered }];
 }

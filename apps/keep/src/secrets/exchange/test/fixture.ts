@@ -1,49 +1,49 @@
 /**
  * @module
- * Somebody with a vault and a token, and what tests of imports, exports and many values do with them.
+ * A person with a vault and a token, with helpers for imports, exports and bulk reads.
  * Imported by tests only.
  */
 import { expect } from "vitest";
-import type { Asked, TestKeep, TestPerson } from "../../../test/start-test-keep.ts";
+import type { TestKeep, TestPerson, TestRequest } from "../../../test/start-test-keep.ts";
 
-export const everything = ["vaults:write", "secrets:read", "secrets:write", "audit:read"] as const;
+export const exchangeScopes = ["vaults:write", "secrets:read", "secrets:write", "audit:read"] as const;
 
 type Json = Readonly<Record<string, unknown>>;
 
-export type Stage = {
+export type VaultFixture = {
   readonly person: TestPerson;
   readonly token: string;
-  /** Below the vault's own address; with a body it is a POST. */
-  ask(path: string, asked?: Asked): Promise<Response>;
+  /** The path is relative to the vault's URL; a request with a body is a POST. */
+  ask(path: string, asked?: TestRequest): Promise<Response>;
   importFile(content: string, query: string): Promise<Json>;
   exportFile(query: string): Promise<string>;
-  /** By their paths, as they stand in the answer. */
+  /** Values by path. */
   values(query: string, token?: string): Promise<Readonly<Record<string, string>>>;
-  /** What matters of a problem document. */
-  refusal(path: string, asked?: Asked): Promise<Json>;
-  /** What the audit log of the vault says, in its order. */
-  bodies(): Promise<readonly Json[]>;
-  events(): Promise<readonly unknown[]>;
+  /** The relevant fields of a problem document. */
+  problem(path: string, asked?: TestRequest): Promise<Json>;
+  /** Event bodies of the vault's audit log, oldest first. */
+  auditEvents(): Promise<readonly Json[]>;
+  auditTypes(): Promise<readonly unknown[]>;
 };
 
-export async function setStage(keep: TestKeep): Promise<Stage> {
+export async function createFixture(keep: TestKeep): Promise<VaultFixture> {
   const person = await keep.addPerson();
-  const { text: token } = await keep.addToken(person, { scopes: [...everything] });
-  return stageIn(keep, { person, token, vaultId: person.vaultId });
+  const { text: token } = await keep.addToken(person, { scopes: [...exchangeScopes] });
+  return fixtureFor(keep, { person, token, vaultId: person.vaultId });
 }
 
-/** The same person in another vault. */
-export async function setSecondStage(keep: TestKeep, { person, token }: Stage) {
-  const made = await keep.ask("/api/secrets/vaults", { method: "POST", token, body: { name: "Second" } });
-  // As its schema says.
-  const { id: vaultId } = (await made.json()) as { id: string };
-  return { vaultId, ...stageIn(keep, { person, token, vaultId }) };
+/** A fixture for a second vault of the same person. */
+export async function addSecondVault(keep: TestKeep, { person, token }: VaultFixture) {
+  const created = await keep.ask("/api/secrets/vaults", { method: "POST", token, body: { name: "Second" } });
+  // The response schema.
+  const { id: vaultId } = (await created.json()) as { id: string };
+  return { vaultId, ...fixtureFor(keep, { person, token, vaultId }) };
 }
 
-type Place = { readonly person: TestPerson; readonly token: string; readonly vaultId: string };
+type FixtureOptions = { readonly person: TestPerson; readonly token: string; readonly vaultId: string };
 
-function stageIn(keep: TestKeep, { person, token: ownToken, vaultId }: Place): Stage {
-  const ask = (path: string, asked: Asked = {}) =>
+function fixtureFor(keep: TestKeep, { person, token: ownToken, vaultId }: FixtureOptions): VaultFixture {
+  const ask = (path: string, asked: TestRequest = {}) =>
     keep.ask(`/api/secrets/vaults/${vaultId}/${path}`, {
       method: asked.body === undefined ? "GET" : "POST",
       token: ownToken,
@@ -60,18 +60,18 @@ function stageIn(keep: TestKeep, { person, token: ownToken, vaultId }: Place): S
     person,
     token: ownToken,
     ask,
-    bodies,
-    events: async () => (await bodies()).map(({ type }) => type),
+    auditEvents: bodies,
+    auditTypes: async () => (await bodies()).map(({ type }) => type),
     importFile: async (content, query) => succeed(await ask(`import?${query}`, { body: { content } })),
     exportFile: async (query) => String((await succeed(await ask(`export?${query}`)))["content"]),
     values: async (query, token = ownToken) => {
-      // As its schema says.
+      // The response schema.
       const { items } = (await succeed(await ask(`values?${query}`, { token }))) as {
         items: { path: string; value: string }[];
       };
       return Object.fromEntries(items.map(({ path, value }) => [path, value]));
     },
-    refusal: async (path, asked) => {
+    problem: async (path, asked) => {
       const response = await ask(path, asked);
       // A problem document.
       const { status, code, detail, errors } = (await response.json()) as Json;

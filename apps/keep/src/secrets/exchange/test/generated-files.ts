@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 
-/** A file, and what it says: by path below its folder, the type and the bytes in hex. */
+/** A file and its expected secrets: type and bytes in hex, by path relative to its folder. */
 export type GeneratedFile = {
   readonly format: "dotenv" | "json";
   readonly content: string;
-  readonly says: ReadonlyMap<string, string>;
+  readonly secrets: ReadonlyMap<string, string>;
 };
 
 const seed = 18;
 
-/** Always the same ones: half of them .env, half JSON. */
+/** Deterministic; half .env, half JSON. */
 export function generateFiles(count: number): readonly GeneratedFile[] {
   return [
     ...fc.sample(dotenvFile, { seed, numRuns: count / 2 }),
@@ -21,8 +21,8 @@ export function describeBytes(type: string, bytes: Buffer): string {
   return `${type} ${bytes.toString("hex")}`;
 }
 
-/** Everything that means something to one of the readers, and what has nothing to do with them. */
-const nasty = fc.constantFrom(
+/** Text with a meaning in at least one of the formats. */
+const specialText = fc.constantFrom(
   ...String.raw`'"\$#=!~*&;|<>(){}[]`.split(""),
   "`",
   " ",
@@ -39,8 +39,8 @@ const nasty = fc.constantFrom(
   "\uFEFF",
   "\u2028",
 );
-const piece = fc.oneof(
-  { weight: 3, arbitrary: nasty },
+const fragment = fc.oneof(
+  { weight: 3, arbitrary: specialText },
   { weight: 3, arbitrary: fc.string({ unit: "grapheme", maxLength: 8 }) },
   {
     weight: 1,
@@ -48,8 +48,8 @@ const piece = fc.oneof(
   },
 );
 const text = fc
-  .array(piece, { maxLength: 8 })
-  .map((pieces) => pieces.join(""))
+  .array(fragment, { maxLength: 8 })
+  .map((fragments) => fragments.join(""))
   .filter((value) => value.isWellFormed());
 const variableName = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{2,11}$/u);
 
@@ -66,21 +66,21 @@ const dotenvFile = fc
   .record({
     entries: fc.uniqueArray(dotenvEntry, { selector: ({ name }) => name, minLength: 1, maxLength: 5 }),
     lineEnd: fc.constantFrom("\n", "\r\n"),
-    mark: fc.constantFrom("", "\uFEFF"),
+    byteOrderMark: fc.constantFrom("", "\uFEFF"),
   })
-  .map(({ entries, lineEnd, mark }): GeneratedFile => {
+  .map(({ entries, lineEnd, byteOrderMark }): GeneratedFile => {
     const lines = entries.map(
       ({ name, value, style, before, sign, after }) =>
         `${before}${name}${sign}${write(value, style)}${after}\n`,
     );
     return {
       format: "dotenv",
-      content: mark + lines.join("").replaceAll("\n", lineEnd),
-      says: new Map(entries.map(({ name, value }) => [name, describeBytes("text", Buffer.from(value))])),
+      content: byteOrderMark + lines.join("").replaceAll("\n", lineEnd),
+      secrets: new Map(entries.map(({ name, value }) => [name, describeBytes("text", Buffer.from(value))])),
     };
   });
 
-/** As a person might, in the wanted style where the value can be written in it. */
+/** Writes the value in the given style if possible. */
 function write(value: string, style: string): string {
   const isPlain = !/[\r\n]|^[ \t'"`#]|[ \t]$|[ \t]#/u.test(value);
   if (style === "plain" && isPlain) return value;
@@ -156,20 +156,20 @@ const { folder } = fc.letrec<{ folder: readonly Node[]; node: Node }>((tie) => (
 }));
 
 const jsonFile = fc.tuple(folder, fc.constantFrom("", " ", "\n  ")).map(([members, space]): GeneratedFile => {
-  const says = new Map<string, string>();
-  return { format: "json", content: writeFolder(members, { path: "", space, says }), says };
+  const secrets = new Map<string, string>();
+  return { format: "json", content: writeFolder(members, { path: "", space, secrets }), secrets };
 });
 
-type Writing = { readonly path: string; readonly space: string; readonly says: Map<string, string> };
+type WriteOptions = { readonly path: string; readonly space: string; readonly secrets: Map<string, string> };
 
-function writeFolder(members: readonly Node[], { path, space, says }: Writing): string {
+function writeFolder(members: readonly Node[], { path, space, secrets }: WriteOptions): string {
   const written = members.map((node) => {
-    const place = path === "" ? node.key : `${path}/${node.key}`;
+    const secretPath = path === "" ? node.key : `${path}/${node.key}`;
     if ("members" in node) {
-      return `${JSON.stringify(node.key)}:${space}${writeFolder(node.members, { path: place, space, says })}`;
+      return `${JSON.stringify(node.key)}:${space}${writeFolder(node.members, { path: secretPath, space, secrets })}`;
     }
-    says.set(place, describeBytes(node.type, node.bytes));
-    // As a plain string it would say of what type its folder is.
+    secrets.set(secretPath, describeBytes(node.type, node.bytes));
+    // A plain string named $type would turn its folder into a typed secret.
     const value =
       node.key === "$type" && node.type === "text"
         ? typed("text", "value", node.bytes.toString())

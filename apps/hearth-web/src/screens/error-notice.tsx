@@ -1,0 +1,56 @@
+import { Notice } from "@hearth-and-keep/page-design";
+import { navigate } from "../router/router.tsx";
+import { formatSuggestion, type Suggestion } from "../server-api/suggestion.ts";
+import { startPull } from "../state/pulls.ts";
+
+export type RequestErrorNoticeProps = {
+  readonly error: { readonly message: string; readonly suggestion?: Suggestion | undefined };
+  readonly onRetry?: () => void;
+  /** False where the surrounding list controls its own scroll position. */
+  readonly scrollsIntoView?: boolean;
+};
+
+/** A failed request: the server's message, the next step, and a button for it where the page can do it itself. */
+export function RequestErrorNotice({ error, onRetry, scrollsIntoView = true }: RequestErrorNoticeProps) {
+  const { suggestion } = error;
+  const message = capitalize(error.message);
+  const model = suggestion?.action === "pull-model" ? suggestion.model : undefined;
+  return (
+    <Notice kind="error">
+      <div className="stack tight" ref={scrollsIntoView ? scrollIntoView : undefined}>
+        {suggestion === undefined ? <span>{message}</span> : <strong>{message}</strong>}
+        {suggestion !== undefined && <span>{formatSuggestion(suggestion)}</span>}
+        {(model !== undefined || onRetry !== undefined) && (
+          <div className="row">
+            {model !== undefined && (
+              <button type="button" className="button" onClick={() => pull(model)}>
+                Pull {model}
+              </button>
+            )}
+            {onRetry !== undefined && (
+              <button type="button" className="button" onClick={onRetry}>
+                Try again
+              </button>
+            )}
+          </div>
+        )}
+      </div>
+    </Notice>
+  );
+}
+
+/** Messages of the API start in lower case. */
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** On the Models screen, which shows the progress. */
+function pull(model: string): void {
+  void startPull(model);
+  navigate("models");
+}
+
+/** The button that caused the error may be far above the notice. */
+function scrollIntoView(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
+}

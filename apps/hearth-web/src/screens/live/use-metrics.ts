@@ -1,0 +1,66 @@
+import { useEffect, useState } from "react";
+import { type RequestError, request, requestText, toRequestError } from "../../server-api/api-client.ts";
+import { computePoint, type Point, parseMetrics, type Sample } from "./parse-metrics.ts";
+
+/** An entry of `/api/ps`. */
+export type RunningModel = {
+  readonly name: string;
+  readonly size: number;
+  readonly size_vram: number;
+  readonly context_length: number;
+  readonly expires_at: string;
+};
+
+export type MetricsState = {
+  readonly sample: Sample | undefined;
+  /** The last two minutes, oldest first. */
+  readonly points: readonly Point[];
+  readonly loaded: readonly RunningModel[];
+  readonly error: RequestError | undefined;
+};
+
+const intervalMilliseconds = 1000;
+const maxPoints = 120;
+const initialState: MetricsState = { sample: undefined, points: [], loaded: [], error: undefined };
+
+/** Polls the server once a second, except while the tab is hidden. */
+export function useMetrics(): MetricsState {
+  const [state, setState] = useState<MetricsState>(initialState);
+  useEffect(() => {
+    const controller = new AbortController();
+    void poll(controller.signal, setState);
+    return () => controller.abort();
+  }, []);
+  return state;
+}
+
+type Update = (state: MetricsState) => MetricsState;
+
+async function poll(signal: AbortSignal, apply: (update: Update) => void): Promise<void> {
+  while (!signal.aborted) {
+    if (!document.hidden) {
+      const update = await fetchMetrics(signal);
+      if (!signal.aborted) apply(update);
+    }
+    await new Promise((resolve) => setTimeout(resolve, intervalMilliseconds));
+  }
+}
+
+async function fetchMetrics(signal: AbortSignal): Promise<Update> {
+  try {
+    const [text, { models: loaded }] = await Promise.all([
+      requestText("/metrics", { signal }),
+      request<{ readonly models: readonly RunningModel[] }>("/api/ps", { signal }),
+    ]);
+    const sample = parseMetrics(text, Date.now() / 1000);
+    return ({ sample: previous, points }) => ({
+      sample,
+      loaded,
+      error: undefined,
+      points: previous === undefined ? points : [...points, computePoint(previous, sample)].slice(-maxPoints),
+    });
+  } catch (error) {
+    // The charts stay; the next poll may succeed.
+    return (state) => ({ ...state, error: toRequestError(error) });
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * @module
+ * Access control by API key, Host and Origin. One function checks the head of every request before its body is read,
+ * for all protocols alike; it never looks at the path.
+ * Imported by `server.ts` and by `commands/serve.ts`, which reads the settings.
+ */
+import type { RequestHead } from "@hearth-and-keep/http-service";
+import { requestFailure } from "../failures.ts";
+import { type AllowedSites, loopbackSites } from "./allowed-sites.ts";
+import { readCredentials } from "./credentials.ts";
+import { type AccessKey, findKey } from "./keys.ts";
+import { rejectAmbientCredentials } from "./reject-ambient-credentials.ts";
+import { rejectCrossSite } from "./reject-cross-site.ts";
+
+export type Access = {
+  /** Without keys anyone may call, and credentials that clients send anyway are ignored. */
+  readonly keys: readonly AccessKey[];
+  /** Lets keys share cached prompts. Response times then reveal to one key what another has sent. */
+  readonly isCacheShared?: boolean;
+  /** Loopback only by default. */
+  readonly sites?: AllowedSites;
+};
+
+/** The API key that sent a request; named "none" on a server without keys. */
+export type Actor = {
+  readonly keyName: string;
+  /** Prompts cached for one partition are never used for another. */
+  readonly cachePartition: string;
+};
+
+/** Throws a RequestFailure unless the request may proceed. */
+export function authenticate(head: RequestHead, access: Access): Actor {
+  rejectCrossSite(head, access.sites ?? loopbackSites);
+  if (access.keys.length > 0) rejectAmbientCredentials(head);
+  const actor = identify(head, access);
+  head.addLogFields({ keyName: actor.keyName });
+  return actor;
+}
+
+function identify({ headers }: RequestHead, { keys, isCacheShared = false }: Access): Actor {
+  if (keys.length === 0) return { keyName: "none", cachePartition: "" };
+  const [credential, ...others] = new Set(readCredentials(headers));
+  if (credential === undefined) throw requestFailure({ kind: "key-missing" });
+  if (others.length > 0) throw requestFailure({ kind: "keys-conflict" });
+  const key = findKey(keys, credential);
+  if (key === undefined) throw requestFailure({ kind: "key-invalid" });
+  return { keyName: key.name, cachePartition: isCacheShared ? "" : key.name };
+}

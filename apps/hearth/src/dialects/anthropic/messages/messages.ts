@@ -1,0 +1,45 @@
+/**
+ * @module
+ * `POST /v1/messages` and its token counts. A request becomes a conversation, and generation events become content
+ * blocks. A complete message is assembled from the same events as a stream, so both always agree.
+ * Imported by `routes.ts`.
+ */
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
+import { runGeneration } from "../../../generation/run-generation.ts";
+import { requestIdHeader } from "../errors.ts";
+import type { MessagesBody } from "../schema.ts";
+import { streamResponse } from "../stream-response.ts";
+import { readPrompt, readSampling, stopsOf } from "./read-request.ts";
+import { type MessageOptions, streamEvents } from "./stream-events.ts";
+import { writeResponse } from "./write-response.ts";
+
+/** Clients with this beta header know the stop reason of that name; others get `max_tokens`. */
+const fullContextBeta = "model-context-window-exceeded";
+
+export async function handleMessages(
+  request: HearthRequest<MessagesBody>,
+  dependencies: HearthDependencies,
+): Promise<HttpResponse> {
+  const { body } = request;
+  const prompt = await readPrompt(request, dependencies);
+  const generation = { ...prompt, sampling: readSampling(body), overflow: "reject" } as const;
+  const generated = runGeneration(generation, dependencies, request);
+  const events = streamEvents(generated, readOptions(request));
+  if (body.stream === true) return streamResponse(events, request);
+  const response = jsonResponse(await writeResponse(events));
+  return { ...response, headers: { ...response.headers, ...requestIdHeader(request) } };
+}
+
+function readOptions({ body, headers }: HearthRequest<MessagesBody>): MessageOptions {
+  const { thinking } = body;
+  const isRequested = thinking?.type === "enabled" || thinking?.type === "adaptive";
+  const requested = thinking?.display === "omitted" ? "empty" : "shown";
+  return {
+    model: body.model,
+    thinking: isRequested ? requested : "hidden",
+    maxTokens: body.max_tokens,
+    stops: stopsOf(body),
+    knowsFullContext: String(headers["anthropic-beta"] ?? "").includes(fullContextBeta),
+  };
+}

@@ -1,0 +1,122 @@
+import type { Message } from "@hearth-and-keep/engine";
+import type { ImagesByField } from "../../../images/read-images.ts";
+import type { CountTokensBody } from "../schema.ts";
+import { joinTexts, type ReadBlocks, readBlocks } from "./read-blocks.ts";
+
+export type ReadConversation = { readonly messages: readonly Message[]; readonly skippedBlocks: number };
+
+type WireMessage = CountTokensBody["messages"][number];
+
+/**
+ * Translates the messages of a request. Consecutive messages of one role become one turn, tool results come before the
+ * user's text of the same message, and system messages keep their role.
+ */
+export function readConversation(
+  { system, messages }: Pick<CountTokensBody, "system" | "messages">,
+  { chatTemplate, images }: { readonly chatTemplate: string | null; readonly images: ImagesByField },
+): ReadConversation {
+  const read = messages.map(({ role, content }, index) => ({
+    role,
+    blocks: readBlocks(content, { field: `messages.${index}.content`, images }),
+  }));
+  const toolNames = new Map(read.flatMap(({ blocks }) => blocks.toolCalls.map(({ id, name }) => [id, name])));
+  const turns = read.flatMap(({ role, blocks }) => toMessages(role, blocks, toolNames));
+  const first = readSystem(system);
+  const all: readonly Message[] = first === "" ? turns : [{ role: "system", content: first }, ...turns];
+  return {
+    messages: placeSystem(mergeTurns(all), chatTemplate),
+    skippedBlocks: read.reduce((sum, { blocks }) => sum + blocks.skipped, 0),
+  };
+}
+
+function toMessages(
+  role: WireMessage["role"],
+  blocks: ReadBlocks,
+  toolNames: ReadonlyMap<string, string>,
+): Message[] {
+  const { texts, images, toolResults } = blocks;
+  switch (role) {
+    case "system":
+      return [{ role, content: joinTexts(texts) }];
+    case "assistant":
+      return [assistantMessage(blocks)];
+    case "user": {
+      const results = toolResults.map(({ toolCallId, content }): Message => {
+        const toolName = toolNames.get(toolCallId);
+        return { role: "tool", content, toolCallId, ...(toolName === undefined ? {} : { toolName }) };
+      });
+      const spoken: Message = { role, content: joinTexts(texts), ...(images.length === 0 ? {} : { images }) };
+      const isEmpty = spoken.content === "" && images.length === 0;
+      // Drop a turn that is empty because all its blocks are unknown or results; keep one that the client sent empty.
+      return isEmpty && (results.length > 0 || blocks.skipped > 0) ? results : [...results, spoken];
+    }
+  }
+}
+
+/**
+ * Claude Code starts its system prompt with a billing line that changes every turn. It means nothing to the model, and
+ * a prompt with a different beginning each time would never hit the prompt cache.
+ */
+const billingHeader = /^x-anthropic-billing-header:(?:[^\S\n]*[\w-]+=[^;\n]*;)*\s*/u;
+
+function readSystem(system: CountTokensBody["system"]): string {
+  if (typeof system === "string") return system.replace(billingHeader, "");
+  return joinTexts((system ?? []).map(({ text }) => text.replace(billingHeader, "")));
+}
+
+/** Groups runs first and joins each once: joining pair by pair would be quadratic in the length of the history. */
+function mergeTurns(messages: readonly Message[]): readonly Message[] {
+  const runs: [Message, ...Message[]][] = [];
+  for (const message of messages) {
+    const last = runs.at(-1);
+    if (last !== undefined && message.role !== "tool" && last[0].role === message.role) last.push(message);
+    else runs.push([message]);
+  }
+  return runs.map((run) => (run.length === 1 ? run[0] : mergeRun(run)));
+}
+
+function mergeRun(run: readonly [Message, ...Message[]]): Message {
+  const [{ role }] = run;
+  if (role === "assistant") return mergeAssistant(run.filter((message) => message.role === "assistant"));
+  const content = joinTexts(run.map((message) => message.content ?? ""));
+  const images = run.flatMap((message) => (message.role === "user" ? (message.images ?? []) : []));
+  return role === "user"
+    ? { role, content, ...(images.length === 0 ? {} : { images }) }
+    : { role: "system", content };
+}
+
+type AssistantMessage = Extract<Message, { role: "assistant" }>;
+
+function mergeAssistant(run: readonly AssistantMessage[]): AssistantMessage {
+  return assistantMessage({
+    texts: run.map(({ content }) => content ?? ""),
+    thinking: run.map(({ reasoning = "" }) => reasoning),
+    toolCalls: run.flatMap(({ toolCalls = [] }) => toolCalls),
+  });
+}
+
+function assistantMessage({
+  texts,
+  thinking,
+  toolCalls,
+}: Pick<ReadBlocks, "texts" | "thinking" | "toolCalls">): AssistantMessage {
+  const content = texts.join("");
+  const reasoning = joinTexts(thinking);
+  return {
+    role: "assistant",
+    content: content === "" && toolCalls.length > 0 ? null : content,
+    ...(reasoning === "" ? {} : { reasoning }),
+    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+  };
+}
+
+/**
+ * System messages stay in place, so that the prompt before them is still in the cache. Templates that can raise an
+ * exception may reject system messages after the first, so for those they are merged at the beginning.
+ */
+function placeSystem(messages: readonly Message[], chatTemplate: string | null): readonly Message[] {
+  if (chatTemplate?.includes("raise_exception") !== true) return messages;
+  const texts = messages.flatMap((message) => (message.role === "system" ? [message.content] : []));
+  const turns = mergeTurns(messages.filter(({ role }) => role !== "system"));
+  return texts.length === 0 ? turns : [{ role: "system", content: joinTexts(texts) }, ...turns];
+}

@@ -1,0 +1,144 @@
+import type { Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/engine";
+import { invalidField } from "../../../failures.ts";
+import {
+  type ImageSource,
+  type ImagesByField,
+  imageAt,
+  parseImageSource,
+} from "../../../images/read-images.ts";
+import type { ModelDescription } from "../../../models/metadata/describe-model.ts";
+import { requireCapability } from "../resolve-model.ts";
+import type { WireMessage, WirePart } from "../schema.ts";
+
+type MessagesContext = {
+  readonly model: Pick<ModelDescription, "name" | "capabilities">;
+  readonly images: ImagesByField;
+};
+
+/** Each wire message becomes one message, however many content parts it has. */
+export function readMessages(messages: readonly WireMessage[], context: MessagesContext): readonly Message[] {
+  // A tool result names only its call; some templates need the tool's name.
+  const toolNames = new Map<string, string>();
+  return messages.map((message, index) => {
+    for (const call of message.tool_calls ?? []) toolNames.set(call.id ?? "", call.function.name);
+    return readMessage(message, { field: `messages.${index}`, toolNames, ...context });
+  });
+}
+
+/** Every image of a request. */
+export function imageSources(messages: readonly WireMessage[]): readonly ImageSource[] {
+  return messages.flatMap(({ content }, index) => {
+    const parts = typeof content === "string" ? [] : (content ?? []);
+    return parts.flatMap(({ type, image_url: image }, part) => {
+      if (type !== "image_url") return [];
+      const field = `messages.${index}.content.${part}.image_url`;
+      return [parseImageSource((typeof image === "string" ? image : image?.url) ?? "", field)];
+    });
+  });
+}
+
+type MessageContext = MessagesContext & {
+  readonly field: string;
+  readonly toolNames: ReadonlyMap<string, string>;
+};
+
+function readMessage(message: WireMessage, context: MessageContext): Message {
+  const { text, images } = readContent(message, context);
+  if (images.length > 0 && message.role !== "user") {
+    throw invalidField(
+      `${context.field}.content`,
+      "contains an image; images are supported in user messages only",
+    );
+  }
+  switch (message.role) {
+    case "system":
+    case "developer":
+      return { role: "system", content: text };
+    case "user":
+      return { role: "user", content: text, ...(images.length === 0 ? {} : { images }) };
+    case "assistant":
+      return readAssistant(message, text);
+    case "tool":
+    case "function":
+      return readToolResult(message, text, context.toolNames);
+    default:
+      throw invalidField(`${context.field}.role`, `is "${message.role}", which is not a supported role`);
+  }
+}
+
+type Content = { readonly text: string; readonly images: readonly Image[] };
+
+function readContent({ content }: WireMessage, context: MessageContext): Content {
+  if (typeof content === "string") return { text: content, images: [] };
+  const texts: string[] = [];
+  const images: Image[] = [];
+  for (const [index, part] of (content ?? []).entries()) {
+    const read = readPart(part, `${context.field}.content.${index}`, context);
+    if (typeof read === "string") texts.push(read);
+    else images.push(read);
+  }
+  return { text: texts.join("\n"), images };
+}
+
+function readPart(part: WirePart, field: string, { model, images }: MessagesContext): string | Image {
+  switch (part.type) {
+    case "text":
+      return part.text ?? "";
+    case "refusal":
+      return part.refusal ?? "";
+    case "image_url":
+      return imageAt(images, `${field}.image_url`);
+    case "input_audio":
+      requireCapability(model, model.name, "audio");
+      throw invalidField(`${field}.type`, 'is "input_audio", which is not supported yet');
+    default:
+      throw invalidField(`${field}.type`, `is "${part.type}", which is not a supported content type`);
+  }
+}
+
+function readAssistant(message: WireMessage, text: string): Message {
+  const toolCalls = (message.tool_calls ?? []).map(
+    ({ id, function: { name, arguments: written } }, index): ToolCall => ({
+      id: id ?? `call_${index}`,
+      name,
+      arguments: readArguments(written),
+    }),
+  );
+  const reasoning = message.reasoning_content ?? message.reasoning ?? message.thinking;
+  return {
+    role: "assistant",
+    content: text === "" && toolCalls.length > 0 ? null : text || (message.refusal ?? ""),
+    ...(typeof reasoning === "string" && reasoning !== "" ? { reasoning } : {}),
+    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+  };
+}
+
+/** The API allows any text here: agents send malformed calls back so that the model can correct them. */
+function readArguments(written: string | Readonly<Record<string, unknown>> | null | undefined): JsonObject {
+  if (written === undefined || written === null || written === "") return {};
+  // Part of the parsed JSON body.
+  if (typeof written !== "string") return written as JsonObject;
+  const parsed = parse(written);
+  const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
+  // JSON.parse yields nothing but JSON values.
+  return isObject ? (parsed as JsonObject) : { malformed: written };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readToolResult(message: WireMessage, text: string, toolNames: ReadonlyMap<string, string>): Message {
+  const id = message.tool_call_id ?? undefined;
+  const toolName = message.name ?? toolNames.get(id ?? "");
+  return {
+    role: "tool",
+    content: text,
+    ...(id === undefined ? {} : { toolCallId: id }),
+    ...(toolName === undefined ? {} : { toolName }),
+  };
+}

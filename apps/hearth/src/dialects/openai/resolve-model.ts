@@ -1,0 +1,26 @@
+import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
+import { requestFailure } from "../../failures.ts";
+import type { Capability } from "../../models/metadata/capabilities.ts";
+import type { ModelDescription } from "../../models/metadata/describe-model.ts";
+
+/** The model that a request names; rejects when it lacks the capability. */
+export async function resolveModel(
+  request: Pick<HearthRequest<{ readonly model: string }>, "body" | "addLogFields">,
+  { models }: Pick<HearthDependencies, "models">,
+  capability?: Capability,
+): Promise<ModelDescription> {
+  const { model: name } = request.body;
+  request.addLogFields({ model: name });
+  const model = await models.describe(name);
+  if (capability !== undefined) requireCapability(model, name, capability);
+  return model;
+}
+
+export function requireCapability(
+  { capabilities }: Pick<ModelDescription, "capabilities">,
+  name: string,
+  capability: Capability,
+): void {
+  if (capabilities.includes(capability)) return;
+  throw requestFailure({ kind: "capability-missing", model: name, capability });
+}

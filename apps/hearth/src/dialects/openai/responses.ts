@@ -1,1 +1,0 @@
-export { answerResponses } from "./responses/answer-responses.ts";

@@ -1,0 +1,186 @@
+import type { GenerationEvent, ToolCallFailure } from "../../../generation/events.ts";
+import type { WireFailure } from "../errors.ts";
+import {
+  type ItemStatus,
+  type OpenItem,
+  type OutputItem,
+  openFunctionCall,
+  openMessage,
+  openReasoning,
+  type UnnumberedEvent,
+} from "./output-item.ts";
+import type { ToolName } from "./tool-names.ts";
+import {
+  type ResponseFrame,
+  type ResponseObject,
+  type ResponseState,
+  writeResponse,
+} from "./write-response.ts";
+
+export type ResponseWriterOptions = {
+  readonly frame: ResponseFrame;
+  readonly nameOf: (modelName: string) => ToolName;
+};
+
+export type ResponseEvent = UnnumberedEvent & { readonly sequence_number: number };
+
+type EndEvent = Extract<GenerationEvent, { type: "generation-end" }>;
+type CallEvent = Extract<
+  GenerationEvent,
+  { type: "tool-call-start" | "tool-call-delta" | "tool-call-end" | "tool-call-fail" }
+>;
+
+/**
+ * Translates generation events into the events of one response:
+ * not started → created → in progress → items, one at a time → completed, incomplete or failed.
+ * An item stays open until output of another type arrives; text after a call becomes a new message.
+ */
+export class ResponseWriter {
+  readonly #options: ResponseWriterOptions;
+  #nextNumber = 0;
+  #open: OpenItem | undefined;
+  #startedCalls = 0;
+  readonly #written: OutputItem[] = [];
+  #response: ResponseObject | undefined;
+
+  constructor(options: ResponseWriterOptions) {
+    this.#options = options;
+  }
+
+  /** The response as of the last event. */
+  get response(): ResponseObject {
+    return this.#response ?? this.#describe({ status: "in_progress" });
+  }
+
+  write(event: GenerationEvent): readonly ResponseEvent[] {
+    // Nothing is sent before the engine starts, so that a failure until then has its own HTTP status.
+    if (event.type === "generation-start") return [];
+    return this.#number([...this.#begin(), ...this.#translate(event)]);
+  }
+
+  /** The error event comes last, because official clients throw on it and stop reading. */
+  fail({ status, error }: WireFailure): readonly ResponseEvent[] {
+    const { message, param, type } = error;
+    const code = error.code ?? (status < 500 ? "invalid_prompt" : "server_error");
+    const started = this.#begin();
+    const failed = this.#finish({ status: "failed", error: { code, message } });
+    return this.#number([
+      ...started,
+      failed,
+      { type: "error", code, message, param, error: { type, code, message, param } },
+    ]);
+  }
+
+  #begin(): readonly UnnumberedEvent[] {
+    if (this.#response !== undefined) return [];
+    const response = this.#describe({ status: "in_progress" });
+    this.#response = response;
+    return [
+      { type: "response.created", response },
+      { type: "response.in_progress", response },
+    ];
+  }
+
+  #translate(event: Exclude<GenerationEvent, { type: "generation-start" }>): readonly UnnumberedEvent[] {
+    switch (event.type) {
+      case "prompt-progress":
+        return [];
+      case "text-delta":
+        return event.text === "" ? [] : this.#write("message", event.text);
+      case "reasoning-delta":
+        return event.text === "" ? [] : this.#write("reasoning", event.text);
+      case "generation-end":
+        return this.#end(event);
+      case "tool-call-start":
+      case "tool-call-delta":
+      case "tool-call-end":
+      case "tool-call-fail":
+        return this.#translateCall(event);
+    }
+  }
+
+  #translateCall(event: CallEvent): readonly UnnumberedEvent[] {
+    switch (event.type) {
+      case "tool-call-start": {
+        this.#startedCalls = event.index + 1;
+        const closed = this.#close("completed");
+        const name = this.#options.nameOf(event.name);
+        return [...closed, ...this.#start(openFunctionCall(this.#written.length, event.id, name))];
+      }
+      case "tool-call-delta":
+        return this.#openCall()?.write(event.argumentsText) ?? [];
+      case "tool-call-end":
+        // Engines that parse tool calls themselves may end a call after later text has already closed it.
+        return this.#openCall() === undefined ? [] : this.#close("completed");
+      case "tool-call-fail":
+        return this.#failCall(event);
+    }
+  }
+
+  /** Malformed output that never became a call is text; truncated output is dropped. */
+  #failCall({ index, reason, text }: ToolCallFailure): readonly UnnumberedEvent[] {
+    if (this.#openCall() !== undefined) return this.#close("incomplete");
+    const isText = index >= this.#startedCalls && reason === "malformed" && text !== "";
+    return isText ? this.#write("message", text) : [];
+  }
+
+  #openCall(): OpenItem | undefined {
+    return this.#open?.type === "function_call" ? this.#open : undefined;
+  }
+
+  #write(type: "message" | "reasoning", text: string): readonly UnnumberedEvent[] {
+    const events: UnnumberedEvent[] = [];
+    if (this.#open?.type !== type) {
+      events.push(...this.#close("completed"));
+      const index = this.#written.length;
+      events.push(...this.#start(type === "message" ? openMessage(index) : openReasoning(index)));
+    }
+    return [...events, ...(this.#open?.write(text) ?? [])];
+  }
+
+  #start(item: OpenItem): readonly UnnumberedEvent[] {
+    this.#open = item;
+    const position = { output_index: this.#written.length };
+    const added = { type: "response.output_item.added", ...position, item: item.snapshot("in_progress") };
+    return [added, ...item.begin()];
+  }
+
+  #close(status: ItemStatus): readonly UnnumberedEvent[] {
+    const open = this.#open;
+    if (open === undefined) return [];
+    this.#open = undefined;
+    const added = status === "completed" ? defaultArguments(open) : [];
+    const item = open.snapshot(status);
+    const position = { output_index: this.#written.length };
+    this.#written.push(item);
+    return [...added, ...open.end(), { type: "response.output_item.done", ...position, item }];
+  }
+
+  #end({ reason, usage }: EndEvent): readonly UnnumberedEvent[] {
+    const status = reason === "length" ? "incomplete" : "completed";
+    // Clients expect a message even if the model generates nothing.
+    const isEmpty = this.#open === undefined && this.#written.length === 0;
+    const empty = isEmpty ? this.#start(openMessage(0)) : [];
+    return [...empty, ...this.#close(status), this.#finish({ status, usage })];
+  }
+
+  #finish(state: ResponseState): UnnumberedEvent {
+    this.#response = this.#describe(state);
+    return { type: `response.${state.status}`, response: this.#response };
+  }
+
+  #describe(state: ResponseState): ResponseObject {
+    const truncated = this.#open === undefined ? [] : [this.#open.snapshot("incomplete")];
+    return writeResponse(this.#options.frame, state, [...this.#written, ...truncated]);
+  }
+
+  #number(events: readonly UnnumberedEvent[]): readonly ResponseEvent[] {
+    return events.map((event) => ({ ...event, sequence_number: this.#nextNumber++ }));
+  }
+}
+
+/** Clients parse the arguments, so an empty string becomes an empty object. */
+function defaultArguments(open: OpenItem): readonly UnnumberedEvent[] {
+  const item = open.snapshot("in_progress");
+  return item.type === "function_call" && item.arguments === "" ? open.write("{}") : [];
+}

@@ -1,0 +1,111 @@
+import type { Conversation, Message } from "@hearth-and-keep/engine";
+import type { ModelDescription } from "../models/metadata/describe-model.ts";
+import { createLoadRequest, type Lease } from "../scheduling/load-request.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
+import type { GenerationEvent, OutputEvent } from "./events.ts";
+import { fitConversation } from "./fit-conversation.ts";
+import { generate } from "./generate.ts";
+import type { GenerationRequest } from "./request.ts";
+import { resolveSampling } from "./sampling.ts";
+
+type GenerationDependencies = {
+  readonly scheduler: Pick<Scheduler, "acquire">;
+  readonly metrics: { readonly countOutputChunk: () => void };
+};
+
+type LogFields = Readonly<Record<string, string | number>>;
+
+/** What generation needs of the HTTP request. */
+type ClientRequest = {
+  /** Aborts when the client disconnects. */
+  readonly signal: AbortSignal;
+  /** Adds fields to the request's log line. */
+  readonly addLogFields: (fields: LogFields) => void;
+};
+
+/**
+ * Handles a generation request of any API: acquires a lease on the model, fits the conversation into its context,
+ * generates, and releases the lease. Logs durations and token counts, never the text.
+ */
+export async function* runGeneration(
+  request: GenerationRequest,
+  { scheduler, metrics }: GenerationDependencies,
+  { signal, addLogFields }: ClientRequest,
+): AsyncGenerator<GenerationEvent> {
+  const startedAt = performance.now();
+  const resolved = resolveSampling(request.sampling, request.model.parameters.values);
+  using lease = await scheduler.acquire(createLoadRequest(request, "generate"), signal);
+  const { input, droppedMessages } = await fitInput(addModelMessages(request), lease, signal);
+  const { contextTokens, loadMilliseconds, queueMilliseconds } = lease;
+  addLogFields({
+    queueMilliseconds: Math.round(queueMilliseconds),
+    loadMilliseconds: Math.round(loadMilliseconds),
+    ...(droppedMessages === 0 ? {} : { droppedMessages }),
+  });
+  const { seed } = resolved.sampling;
+  yield {
+    type: "generation-start",
+    contextTokens,
+    loadMilliseconds,
+    queueMilliseconds,
+    droppedMessages,
+    seed,
+  };
+  let hasOutput = false;
+  for await (const event of generate(lease.engine, { ...request, ...resolved, input }, signal)) {
+    if (event.type === "generation-end") addLogFields(summarize(event));
+    else if (event.type !== "prompt-progress") {
+      metrics.countOutputChunk();
+      if (!hasOutput) addLogFields({ firstTokenMilliseconds: Math.round(performance.now() - startedAt) });
+      hasOutput = true;
+    }
+    yield event;
+  }
+}
+
+type FittedInput = Pick<GenerationRequest, "input"> & { readonly droppedMessages: number };
+
+async function fitInput(
+  { input, overflow }: GenerationRequest,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<FittedInput> {
+  if (input.type !== "conversation" || overflow === "reject") return { input, droppedMessages: 0 };
+  const { conversation, droppedMessages } = await fitConversation(lease, input.conversation, signal);
+  return { input: { ...input, conversation }, droppedMessages };
+}
+
+/** Adds the model's system message unless the request has its own, and the model's example messages. */
+export function addModelMessages<Request extends Pick<GenerationRequest, "model" | "input">>(
+  request: Request,
+): Request {
+  const { input, model } = request;
+  if (input.type !== "conversation") return request;
+  const conversation = prependMessages(input.conversation, model);
+  return { ...request, input: { ...input, conversation } };
+}
+
+function prependMessages(conversation: Conversation, { system, messages }: ModelDescription): Conversation {
+  const ownSystem = conversation.messages.filter(({ role }) => role === "system");
+  const rest = conversation.messages.filter(({ role }) => role !== "system");
+  const modelSystem: readonly Message[] =
+    system === null || ownSystem.length > 0 ? [] : [{ role: "system", content: system }];
+  if (modelSystem.length + messages.length === 0) return conversation;
+  return { ...conversation, messages: [...modelSystem, ...ownSystem, ...messages, ...rest] };
+}
+
+function summarize({
+  reason,
+  usage: { promptTokens, cachedTokens, outputTokens },
+  timings: { outputMilliseconds },
+}: Extract<OutputEvent, { type: "generation-end" }>): LogFields {
+  const perSecond =
+    outputMilliseconds > 0 ? Math.round((outputTokens / outputMilliseconds) * 10_000) / 10 : 0;
+  return {
+    promptTokens,
+    cachedTokens,
+    outputTokens,
+    ...(perSecond === 0 ? {} : { tokensPerSecond: perSecond }),
+    stopReason: reason,
+  };
+}

@@ -1,8 +1,0 @@
-/** JSON as Go's encoder writes it, so that the same layer has the same digest whichever program made it. */
-export function writeJson(value: unknown): Buffer {
-  return Buffer.from(`${JSON.stringify(value).replaceAll(/[<>&\u2028\u2029]/gu, escapeCharacter)}\n`, "utf8");
-}
-
-function escapeCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}

@@ -1,0 +1,327 @@
+import { execFile } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { recordFigure } from "@hearth-and-keep/figures";
+import {
+  type Fault,
+  makeTemporaryFolder,
+  startFaultProxy,
+  type TemporaryFolder,
+} from "@hearth-and-keep/test-servers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { digestOf } from "../store/digest.ts";
+import { type MalformedRegistry, manifestOf, startMalformedRegistry } from "../test/malformed-registry.ts";
+import {
+  bodyFaults,
+  type MalformedResponse,
+  malformFirst,
+  manifestFaults,
+  type PullOutcome,
+  requireToken,
+  weightsFaults,
+} from "../test/malformed-registry-responses.ts";
+import type { DiskOutcome } from "../test/pull-on-small-disk.ts";
+import { openPuller } from "../test/puller.ts";
+import { writeRandomModel } from "../test/seeded-registry.ts";
+import { readVerifiedStore, verifyBlobs } from "../test/verify-store.ts";
+import type { TransferProgress } from "./transfer.ts";
+
+/** Slightly more than two ranges. */
+const large = writeRandomModel(34_000_000);
+const small = writeRandomModel(4096);
+const maxSeconds = 60;
+/** Slightly larger than the model. */
+const diskBytes = 44_000_000;
+const ballastBytes = 30_000_000;
+const diskProgram = fileURLToPath(new URL("../test/pull-on-small-disk.ts", import.meta.url));
+const slow = { kind: "throttle", bytesPerSecond: 2_000_000 } as const;
+const neededCases = 100;
+
+type Registries = { readonly large: MalformedRegistry; readonly small: MalformedRegistry };
+let registries: Registries;
+let folder: TemporaryFolder;
+let stores = 0;
+const passed = { faults: 0, controls: 0 };
+
+beforeAll(async () => {
+  folder = await makeTemporaryFolder("faulty-registry");
+  registries = {
+    large: await startMalformedRegistry({ weights: large }),
+    small: await startMalformedRegistry({ weights: small }),
+  };
+});
+afterAll(async () => {
+  await registries.large[Symbol.asyncDispose]();
+  await registries.small[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+describe("a registry with malformed responses for the weights", () => {
+  const responses = Object.entries({ ...bodyFaults("weights"), ...weightsFaults });
+  test.each(responses)(
+    "%s",
+    async (_name, malformed) =>
+      expect(await tryPulls(registries.large, malformed)).toBe(malformed.isTransient === true ? 2 : 1),
+    maxSeconds * 3000,
+  );
+});
+
+describe("a registry with malformed manifests", () => {
+  const responses = Object.entries({
+    ...bodyFaults("manifest"),
+    ...manifestFaults(manifestOf({ weights: small })),
+  });
+  test.each(responses)(
+    "%s",
+    async (_name, malformed) =>
+      expect(await tryPulls(registries.small, malformed)).toBe(malformed.isTransient === true ? 2 : 1),
+    maxSeconds * 3000,
+  );
+});
+
+describe("a registry with malformed responses for the configuration", () => {
+  test.each(Object.entries(bodyFaults("config")))(
+    "%s",
+    async (_name, malformed) =>
+      expect(await tryPulls(registries.small, malformed)).toBe(malformed.isTransient === true ? 2 : 1),
+    maxSeconds * 3000,
+  );
+});
+
+describe("a registry with a malformed token server", () => {
+  test.each(Object.entries(bodyFaults("token")))(
+    "%s",
+    async (_name, malformed) =>
+      expect(await tryPulls(registries.small, malformed)).toBe(malformed.isTransient === true ? 2 : 1),
+    maxSeconds * 3000,
+  );
+});
+
+describe("a registry with inconsistent content", () => {
+  test("a manifest that does not match the digest in the name", async () => {
+    const { host } = registries.small;
+    const digest = digestOf(JSON.stringify(manifestOf({ weights: small })));
+    registries.small.setOverride(undefined);
+    await using puller = await openPuller(newStore());
+    expect(await puller.pull(`${host}/team/model@sha256:${"0".repeat(64)}`)).toBe("transfer-corrupted");
+    expect(await readVerifiedStore(lastStore())).toEqual({});
+    expect(await puller.pull(`${host}/team/model@${digest}`)).toBe("success");
+    expect(Object.values(await readVerifiedStore(lastStore()))).toEqual([digest]);
+    passed.faults += 1;
+    passed.controls += 1;
+  });
+
+  test.each([
+    [
+      "a configuration that is not JSON",
+      { weights: small, config: Buffer.from("<html>") },
+      "manifest-invalid",
+    ],
+    ["weights that are not a model", { weights: Buffer.alloc(5000, 7) }, "model-file-invalid"],
+  ])("%s", async (_name, model, outcome) => {
+    await using registry = await startMalformedRegistry(model);
+    await using puller = await openPuller(newStore());
+    expect(await puller.pull(`${registry.host}/team/model`)).toBe(outcome);
+    expect(await readVerifiedStore(lastStore())).toEqual({});
+    expect(await verifyBlobs(lastStore())).toBe(0);
+    registries.small.setOverride(undefined);
+    expect(await puller.pull(`${registries.small.host}/team/model`)).toBe("success");
+    passed.faults += 1;
+    passed.controls += 1;
+  });
+});
+
+/** Every fault of the proxy; the first bytes of a connection belong to the manifest. */
+const faults: readonly { readonly fault: Fault; readonly outcomes: readonly PullOutcome[] }[] = [
+  { fault: { kind: "refuse" }, outcomes: ["registry-unreachable"] },
+  { fault: { kind: "delay", milliseconds: 200 }, outcomes: ["success"] },
+  { fault: { kind: "throttle", bytesPerSecond: 20_000_000 }, outcomes: ["success"] },
+  { fault: { kind: "throttle", bytesPerSecond: 100 }, outcomes: ["registry-unreachable"] },
+  { fault: { kind: "stall", afterBytes: 0 }, outcomes: ["registry-unreachable"] },
+  { fault: { kind: "stall", afterBytes: 3_000_000, times: 3 }, outcomes: ["success"] },
+  { fault: { kind: "cut", afterBytes: 0, how: "reset" }, outcomes: ["registry-unreachable"] },
+  { fault: { kind: "cut", afterBytes: 0, how: "close" }, outcomes: ["registry-unreachable"] },
+  { fault: { kind: "cut", afterBytes: 5_000_000, how: "reset" }, outcomes: ["success"] },
+  { fault: { kind: "cut", afterBytes: 5_000_000, how: "close" }, outcomes: ["success"] },
+  { fault: { kind: "truncate", bodyBytes: 1_500_000 }, outcomes: ["success"] },
+  { fault: { kind: "truncate", bodyBytes: 1000 }, outcomes: ["registry-unreachable"] },
+  { fault: { kind: "flip-bit", bodyByte: 1_000_000 }, outcomes: ["transfer-corrupted"] },
+  { fault: { kind: "flip-bit", bodyByte: 1_000_000, times: 1 }, outcomes: ["success"] },
+  {
+    fault: { kind: "lie-about-length", addBytes: 1000 },
+    outcomes: ["registry-response-invalid", "registry-unreachable"],
+  },
+  {
+    fault: { kind: "lie-about-length", addBytes: -10 },
+    outcomes: ["registry-response-invalid", "registry-unreachable"],
+  },
+  { fault: { kind: "lie-about-length", addBytes: 1000, times: 1 }, outcomes: ["success"] },
+];
+
+describe("a connection that misbehaves", () => {
+  test.each(faults.map((each) => [JSON.stringify(each.fault), each] as const))(
+    "%s",
+    async (_name, { fault, outcomes }) => {
+      registries.large.setOverride(undefined);
+      await using proxy = await startFaultProxy({ target: registries.large.url, faults: [fault] });
+      const repair = (): Promise<void> => proxy.setFaults([]);
+      expect(await checkPull({ host: `127.0.0.1:${proxy.port}`, outcomes, repair })).toBe("consistent");
+    },
+    maxSeconds * 3000,
+  );
+});
+
+describe("several clients", () => {
+  test("two concurrent pulls of one digest share a download", async () => {
+    await using puller = await openPuller(newStore());
+    registries.large.setOverride(undefined);
+    const names = ["one", "two"].map((model) => `${registries.large.host}/team/${model}:latest`);
+    expect(await Promise.all(names.map((name) => puller.pull(name)))).toEqual(["success", "success"]);
+    expect(registries.large.counts().weightsBytes).toBe(large.length);
+    expect(Object.keys(await readVerifiedStore(lastStore()))).toEqual(names);
+    passed.faults += 1;
+    passed.controls += 1;
+  });
+
+  test("a disconnecting client does not affect the others; the download stops with the last client and can be resumed", async () => {
+    await using proxy = await startFaultProxy({ target: registries.large.url, faults: [slow] });
+    await using puller = await openPuller(newStore());
+    registries.large.setOverride(undefined);
+    const name = `127.0.0.1:${proxy.port}/team/model:latest`;
+    const [first, second] = [new AbortController(), new AbortController()];
+    const started = Promise.withResolvers<void>();
+    const one = puller.pull(name, { signal: first.signal }).catch(() => "aborted");
+    const other = puller
+      .pull(name, {
+        signal: second.signal,
+        onProgress: (progress) => resolveWhenStarted(progress, started.resolve),
+      })
+      .catch(() => "aborted");
+    await sleep(100);
+    first.abort();
+    expect(await one).toBe("aborted");
+    await started.promise;
+    second.abort();
+    expect(await other).toBe("aborted");
+    await sleep(300);
+    const sent = proxy.counts().bytesToClient;
+    await sleep(300);
+    expect(proxy.counts()).toMatchObject({ bytesToClient: sent });
+    expect(await readVerifiedStore(lastStore())).toEqual({});
+    await proxy.setFaults([]);
+    expect(await puller.pull(name)).toBe("success");
+    expect(proxy.counts().bytesToClient).toBeLessThan(large.length + 16 * 1024 * 1024);
+    expect(Object.keys(await readVerifiedStore(lastStore()))).toEqual([name]);
+    passed.faults += 2;
+    passed.controls += 2;
+  });
+});
+
+test("a full, filling or failing disk fails the pull and leaves the store consistent", async () => {
+  registries.large.setOverride(undefined);
+  const name = `${registries.large.host}/team/model:latest`;
+  const outcomes = await pullOnSmallDisk(name);
+  for (const { trial, outcome, names } of outcomes) {
+    expect(outcome, trial).toMatch(outcomeOnDisk[trial] ?? /never/u);
+    expect(names).toEqual(outcome === "success" ? [name] : []);
+  }
+  expect(new Set(outcomes.map(({ trial }) => trial)).size).toBe(Object.keys(outcomeOnDisk).length);
+  passed.faults += outcomes.length - 1;
+  passed.controls += outcomes.length - 1;
+});
+
+test("every fault has a control that succeeds", () => {
+  expect(passed.controls).toBe(passed.faults);
+  recordFigure({
+    claim: "store 3",
+    text: `${passed.faults} faults ended in success or in a clear error, and ${passed.controls} pulls after or without them succeeded`,
+    counted: { reached: Math.min(passed.faults, passed.controls), needed: neededCases },
+  });
+});
+
+/**
+ * Pulls while every response is malformed, then again into the same store with valid responses. If the fault is
+ * transient, does the same with only the first response malformed. Returns the number of faulty pulls.
+ */
+async function tryPulls(registry: MalformedRegistry, malformed: MalformedResponse): Promise<number> {
+  const valid = malformed.part === "token" ? requireToken : undefined;
+  registry.setOverride(malformFirst(malformed));
+  await checkPull({
+    host: registry.host,
+    outcomes: malformed.outcomes,
+    repair: () => registry.setOverride(valid),
+  });
+  if (malformed.isTransient !== true) return 1;
+  registry.setOverride(malformFirst(malformed, 1));
+  await checkPull({ host: registry.host, outcomes: ["success"], repair: () => registry.setOverride(valid) });
+  return 2;
+}
+
+type FaultyPull = {
+  readonly host: string;
+  readonly outcomes: readonly PullOutcome[];
+  readonly repair: () => void | Promise<void>;
+};
+
+async function checkPull({ host, outcomes, repair }: FaultyPull): Promise<"consistent"> {
+  const path = newStore();
+  const name = `${host}/team/model:latest`;
+  {
+    await using puller = await openPuller(path);
+    const startedAt = performance.now();
+    const outcome = await puller.pull(name);
+    expect(outcomes).toContain(outcome);
+    expect(performance.now() - startedAt).toBeLessThan(maxSeconds * 1000);
+    expect(Object.keys(await readVerifiedStore(path))).toEqual(outcome === "success" ? [name] : []);
+  }
+  passed.faults += 1;
+  await repair();
+  await using puller = await openPuller(path);
+  expect(await puller.pull(name)).toBe("success");
+  expect(Object.keys(await readVerifiedStore(path))).toEqual([name]);
+  passed.controls += 1;
+  return "consistent";
+}
+
+const outcomeOnDisk: Readonly<Record<string, RegExp>> = {
+  "a disk that is too small": /^store-full$/u,
+  "a disk that another program fills": /^store-full$/u,
+  "a disk that fails": /^(?:store-io-error|success)$/u,
+  "a disk with enough space": /^success$/u,
+};
+
+/** In a mount namespace of its own, so that nothing stays mounted however the test ends. */
+async function pullOnSmallDisk(name: string): Promise<readonly DiskOutcome[]> {
+  const disk = newStore();
+  await mkdir(disk);
+  const rights = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
+  const script = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"';
+  const args = [process.execPath, diskProgram, disk, name, String(ballastBytes)];
+  const { stdout } = await promisify(execFile)(
+    "unshare",
+    [...rights, "--mount", "sh", "-c", script, "sh", String(diskBytes), disk, ...args],
+    { timeout: maxSeconds * 1000 },
+  );
+  return stdout.trim().split("\n").map(readOutcome);
+}
+
+function readOutcome(line: string): DiskOutcome {
+  // Written by our own program.
+  return JSON.parse(line) as DiskOutcome;
+}
+
+function resolveWhenStarted(progress: TransferProgress, resolve: () => void): void {
+  if (progress.step === "transferring-layer" && (progress.completedBytes ?? 0) > 4_000_000) resolve();
+}
+
+function newStore(): string {
+  stores += 1;
+  return lastStore();
+}
+
+function lastStore(): string {
+  return join(folder.path, `store-${stores}`);
+}

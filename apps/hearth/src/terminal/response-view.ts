@@ -1,0 +1,89 @@
+import { formatDuration } from "./format-units.ts";
+import { openLiveRegion } from "./live-region.ts";
+import { sanitizeText } from "./sanitize-text.ts";
+import { errorScreen, type Screen } from "./screen.ts";
+import { showSpinner } from "./spinner.ts";
+import { openStreamedMarkdown } from "./streamed-markdown.ts";
+import { truncateToWidth } from "./text-width.ts";
+
+/** A chunk of a streamed response. */
+export type ResponseChunk = { readonly thinking?: string; readonly text?: string };
+
+export type ThinkingView = "folded" | "shown" | "hidden";
+
+export type ResponseViewOptions = {
+  readonly screen: Screen;
+  readonly thinkingView: ThinkingView;
+  /** Renders Markdown with word wrap; otherwise the text is printed as the model writes it. */
+  readonly rendersMarkdown: boolean;
+  /** Shown until the first chunk arrives. */
+  readonly waitingLabel: string;
+};
+
+/** Shows a response as it streams in. A pipe receives only the text, as the model wrote it. */
+export async function showResponse(
+  chunks: AsyncIterable<ResponseChunk>,
+  options: ResponseViewOptions,
+): Promise<void> {
+  const { screen, rendersMarkdown, waitingLabel } = options;
+  using stack = new DisposableStack();
+  stack.use(showSpinner(screen.isTerminal ? screen : errorScreen, waitingLabel));
+  const spinner = stack.move();
+  const thinking = screen.isTerminal ? openThinkingView(options) : undefined;
+  const text = screen.isTerminal && rendersMarkdown ? openStreamedMarkdown(screen) : openPlainView(screen);
+  let hasText = false;
+  try {
+    for await (const chunk of chunks) {
+      spinner.dispose();
+      if (chunk.thinking) thinking?.add(chunk.thinking);
+      if (!chunk.text) continue;
+      if (!hasText) thinking?.end();
+      hasText = true;
+      text.add(chunk.text);
+    }
+  } finally {
+    spinner.dispose();
+    if (!hasText) thinking?.end();
+    text.end();
+  }
+}
+
+type StreamedText = { add(text: string): void; end(): void };
+
+function openThinkingView({ screen, thinkingView }: ResponseViewOptions): StreamedText {
+  const region = openLiveRegion(screen);
+  let startedAt: number | undefined;
+  let words = 0;
+  let isInWord = false;
+  return {
+    add(text) {
+      startedAt ??= performance.now();
+      // A word that continues from the previous chunk is not counted again.
+      words += `${isInWord ? "-" : " "}${text}`.match(/\s\S/gu)?.length ?? 0;
+      isInWord = /\S$/u.test(text) || (text === "" && isInWord);
+      if (thinkingView === "shown") screen.write(screen.style("dim", sanitizeText(text)));
+      if (thinkingView === "folded") region.show([screen.style("dim", `Thinking… ${words} words`)]);
+    },
+    end() {
+      if (startedAt === undefined || thinkingView === "hidden") return;
+      const line = `Thought for ${formatDuration((performance.now() - startedAt) / 1000)} (${words} words)`;
+      if (thinkingView === "shown") screen.write("\n");
+      region.show([screen.style("dim", truncateToWidth(line, screen.columns() - 1)), ""]);
+      region.commit();
+      startedAt = undefined;
+    },
+  };
+}
+
+function openPlainView(screen: Screen): StreamedText {
+  let last = "";
+  return {
+    add(text) {
+      last = text;
+      screen.write(screen.isTerminal ? sanitizeText(text) : text);
+    },
+    end() {
+      if (last !== "" && !last.endsWith("\n")) screen.write("\n");
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { LogId } from "./audit-record.ts";
+
+export type EventFilter = {
+  readonly id: string;
+  readonly title: string;
+  /** Empty for all types. */
+  readonly types: readonly string[];
+};
+
+const allEvents: EventFilter = { id: "all", title: "All events", types: [] };
+
+const vaultFilters: readonly EventFilter[] = [
+  allEvents,
+  { id: "reads", title: "Value reads", types: ["value-read", "values-read", "values-exported"] },
+  {
+    id: "changes",
+    title: "Secret changes",
+    types: [
+      "secret-written",
+      "secret-changed",
+      "secret-deleted",
+      "secret-restored",
+      "secret-purged",
+      "version-restored",
+      "version-destroyed",
+      "values-imported",
+      "folder-created",
+      "folder-moved",
+      "folder-deleted",
+    ],
+  },
+  {
+    id: "vault",
+    title: "Vault and keys",
+    types: [
+      "vault-created",
+      "vault-changed",
+      "vault-deleted",
+      "vault-restored",
+      "data-key-rotated",
+      "data-key-destroyed",
+    ],
+  },
+  { id: "alerts", title: "Integrity failures", types: ["integrity-broken"] },
+];
+
+const accountFilters: readonly EventFilter[] = [
+  allEvents,
+  { id: "alerts", title: "Denied requests", types: ["denied"] },
+  {
+    id: "tokens",
+    title: "Tokens",
+    types: ["token-created", "token-changed", "token-rotated", "token-revoked"],
+  },
+  {
+    id: "sign-ins",
+    title: "Sign-ins and account",
+    types: ["signed-in", "session-ended", "identity-linked", "identity-unlinked", "account-created"],
+  },
+  {
+    id: "vault",
+    title: "Vaults",
+    types: ["vault-created", "vault-deleted", "vault-restored", "vault-purged"],
+  },
+];
+
+export function filtersFor(logId: LogId): readonly EventFilter[] {
+  return logId === "account" ? accountFilters : vaultFilters;
+}
+
+export function findFilter(logId: LogId, id: string | null): EventFilter {
+  return filtersFor(logId).find((filter) => filter.id === id) ?? allEvents;
+}

@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { verifyChain } from "@hearth-and-keep/audit-chain";
+import { recordFigure } from "@hearth-and-keep/figures";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describedTypes } from "../src/screens/audit/describe-event.ts";
+import { filtersFor } from "../src/screens/audit/event-filters.ts";
+import { type ConsoleFixture, startConsoleFixture } from "./console-fixture.ts";
+
+let fixture: ConsoleFixture;
+let page: Page;
+let vault: string;
+const flows: string[] = [];
+/** Generous, for slow machines. */
+const longTimeout = { timeout: 20_000 };
+const reads = 60;
+
+beforeAll(async () => {
+  fixture = await startConsoleFixture();
+  page = await fixture.signIn();
+  const created = await fixture.request<{ id: string }>(page, "/api/secrets/vaults", {
+    method: "POST",
+    body: { name: "Web shop" },
+  });
+  vault = created.id;
+  const vaultPath = `/api/secrets/vaults/${vault}`;
+  await fixture.request(page, `${vaultPath}/secrets/by-path/prod/KEY`, {
+    method: "PUT",
+    body: { value: "one" },
+  });
+  const token = await fixture.request<{ value: string }>(page, "/api/secrets/tokens", {
+    method: "POST",
+    body: { name: "shop", scopes: ["secrets:read"] },
+  });
+  const headers = { authorization: `Bearer ${token.value}` };
+  for (let read = 0; read < reads; read += 1)
+    await fetch(`${fixture.url}${vaultPath}/values/by-path/prod/KEY`, { headers });
+  await fetch(`${fixture.url}/api/secrets/audit`, { headers });
+});
+
+afterAll(async () => {
+  await fixture?.[Symbol.asyncDispose]();
+  if (flows.length > 0)
+    recordFigure({
+      claim: "console 1",
+      text: `audit: ${flows.join(", ")}`,
+      counted: { reached: flows.length, needed: 6 },
+    });
+});
+
+const events = () => page.getByRole("list", { name: "Events, newest first" });
+
+async function openLog(logId: string): Promise<void> {
+  await page.goto(`${fixture.url}/audit?vault=${logId}`);
+  await events().waitFor();
+}
+
+test("a vault's log shows actor, action and address, newest first, and loads more on request", async () => {
+  await openLog(vault);
+  const items = events().getByRole("listitem");
+  expect(await items.count()).toBe(50);
+  expect(await items.first().textContent()).toContain("The token “shop” read version 1 of /prod/KEY");
+  expect(await items.first().textContent()).toContain("127.0.0.1");
+  await page.getByRole("button", { name: "Load more" }).click();
+  await expect.poll(() => items.count(), longTimeout).toBe(reads + 2);
+  expect(await items.last().textContent()).toContain("You created the vault “Web shop”");
+  expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
+  const moment = items.first().locator("time");
+  await moment.focus();
+  expect(await moment.textContent()).toMatch(/just now|min ago/u);
+  expect(await moment.getAttribute("data-exact")).toMatch(/20\d\d/u);
+  flows.push("descriptions and paging");
+});
+
+test("filters show one kind of event and are part of the URL", async () => {
+  await openLog(vault);
+  await page.getByLabel("Show").selectOption("changes");
+  await expect.poll(() => events().getByRole("listitem").count(), longTimeout).toBe(1);
+  expect(await events().textContent()).toContain("You wrote version 1 of /prod/KEY");
+  await page.reload();
+  await expect.poll(() => events().getByRole("listitem").count(), longTimeout).toBe(1);
+  await page.getByLabel("Show").selectOption("alerts");
+  await page.getByText("No matching events").waitFor();
+  await page.getByLabel("Log").selectOption("account");
+  await page.getByLabel("Show").selectOption("alerts");
+  await events().getByText("had a request denied: GET /api/secrets/audit").waitFor();
+  flows.push("filters");
+});
+
+test("the charts count reads and denials per day, and screen readers get a table", async () => {
+  await openLog(vault);
+  const rows = page.getByRole("table", { name: "Events per day" }).getByRole("row");
+  await expect.poll(() => rows.count(), longTimeout).toBe(31);
+  expect(await rows.last().getByRole("cell").allTextContents()).toEqual([String(reads), "1"]);
+  expect(await page.locator(".chart rect.nonzero").count()).toBe(2);
+  // The visually hidden table must not make a narrow page wider.
+  await page.setViewportSize({ width: 360, height: 740 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  await page.setViewportSize({ width: 1280, height: 720 });
+  flows.push("charts");
+});
+
+test("an export is complete and verifies without the server", async () => {
+  await openLog(vault);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Export" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe(`keep-audit-${vault}.ndjson`);
+  const text = await readFile(await download.path(), "utf8");
+  expect(await verifyChain(text.split("\n"))).toMatchObject({ isValid: true, links: reads + 2 });
+  flows.push("export");
+});
+
+test("an unknown vault shows that its log is missing", async () => {
+  await page.goto(`${fixture.url}/audit?vault=00000000-0000-7000-8000-000000000000`);
+  await page.getByText("Log not found").waitFor();
+  expect(await events().count()).toBe(0);
+  await page.getByLabel("Log").selectOption(vault);
+  await events().waitFor();
+  flows.push("missing log");
+});
+
+test("a log is verified in the browser, and a modified record is named", {
+  timeout: 180_000,
+}, async () => {
+  await openLog(vault);
+  await page.getByRole("button", { name: "Verify" }).click();
+  await page.getByText("Log verified").waitFor();
+  await page.getByText(`${reads + 2} records since`).waitFor();
+  await expect
+    .poll(
+      async () => {
+        await page.getByRole("button", { name: "Verify" }).click();
+        await page.getByText("Log verified").waitFor();
+        return page.locator(".verify").textContent();
+      },
+      { timeout: 120_000, interval: 5000 },
+    )
+    .toContain(`1 signed checkpoint, key 1, up to record #${reads + 2}.`);
+  fixture.runSql(
+    `UPDATE audit_event SET body = replace(body, '/prod/KEY', '/prod/LIE') WHERE chain_id = '${vault}' AND seq = 7`,
+  );
+  await page.getByRole("button", { name: "Verify" }).click();
+  await page.getByText("Record #7 failed verification").waitFor();
+  await page.getByText("content does not match what was recorded").waitFor();
+  flows.push("verify and find a modified record");
+});
+
+test("every event type of the server has a description and belongs to a filter", () => {
+  const source = readFileSync(new URL("../../keep/src/audit/events.ts", import.meta.url), "utf8");
+  const declared = [...source.matchAll(/readonly type:(?<types>[^;}]*)[;}]/gu)].flatMap(({ groups }) =>
+    [...(groups?.["types"] ?? "").matchAll(/"(?<type>[a-z-]+)"/gu)].map((found) => found.groups?.["type"]),
+  );
+  expect(declared.length).toBeGreaterThan(25);
+  expect(declared.filter((type) => !describedTypes.includes(type ?? ""))).toEqual([]);
+  const filtered = [...filtersFor("account"), ...filtersFor("a vault")].flatMap(({ types }) => types);
+  // The log of a deleted account cannot be viewed.
+  expect(declared.filter((type) => type !== "account-deleted" && !filtered.includes(type ?? ""))).toEqual([]);
+});

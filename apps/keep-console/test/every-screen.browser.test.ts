@@ -1,0 +1,98 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { findViolations, screenshotFolder, startBrowser, walkScreens } from "@hearth-and-keep/test-servers";
+import axe from "axe-core";
+import { expect, test } from "vitest";
+import { startConsoleFixture } from "./console-fixture.ts";
+import { accountStates, signInStates, welcomeStates } from "./every-screen/account-states.ts";
+import { auditStates } from "./every-screen/audit-states.ts";
+import { prepareScreenFixture } from "./every-screen/screen-fixture.ts";
+import { secretListStates, secretStates, vaultStates } from "./every-screen/secrets-states.ts";
+import { tokenStates } from "./every-screen/token-states.ts";
+import { type ImageComposer, openImageComposer } from "./screenshots.ts";
+
+const states = [
+  ...signInStates,
+  ...secretListStates,
+  ...secretStates,
+  ...vaultStates,
+  ...tokenStates,
+  ...auditStates,
+  ...accountStates,
+  ...welcomeStates,
+];
+const needed = { pictures: 320, looks: 160 };
+const mostBytes = 40_000;
+
+/** Those shown in `docs/screens/`. */
+const documented = new Set([
+  "secrets-list",
+  "secret-revealed",
+  "token-new",
+  "audit-verified",
+  "welcome-token",
+  "account",
+]);
+
+test("every screen and state renders in both themes and widths, none is blank or broken, and axe finds no violations", {
+  timeout: 1_200_000,
+}, async () => {
+  await using fixture = await startConsoleFixture();
+  const scene = await prepareScreenFixture(fixture);
+  const sheets = new Map<string, Buffer[]>();
+  const { troubles, pictures, looks } = await walkScreens({
+    states,
+    scene,
+    origin: fixture.url,
+    axeSource: axe.source,
+    pageFor: async ({ viewer = "owner" }) => scene.pages[viewer],
+    keep: async ({ name }, _variant, png) => {
+      sheets.set(name, [...(sheets.get(name) ?? []), png]);
+    },
+  });
+  await using composer = await openImageComposer(fixture.browser.browser);
+  if (screenshotFolder !== undefined) await saveScreenshots(sheets, composer, screenshotFolder);
+  expect(troubles).toEqual([]);
+  expect({ pictures, looks }).toEqual({ pictures: states.length * 4, looks: states.length * 2 });
+  const main = await Promise.all([...documented].map((name) => shrink(sheets.get(name) ?? [], composer)));
+  expect(main.filter(({ length }) => length > mostBytes)).toEqual([]);
+  recordFigure({
+    claim: "console 2",
+    text: `${pictures} pictures of ${states.length} screens and states, none blank, none wider than its window, no error in the console, no policy violation`,
+    counted: { reached: pictures, needed: needed.pictures },
+  });
+  recordFigure({
+    claim: "console 3",
+    text: `axe-core: 0 violations on ${states.length} screens and states, wide and light, narrow and dark`,
+    counted: { reached: looks, needed: needed.looks },
+  });
+});
+
+test("axe finds a violation when there is one", async () => {
+  await using chromium = await startBrowser();
+  const page = await chromium.openPage("about:blank");
+  await page.setContent("<html lang=en><title>x</title><main><h1>x</h1><button></button></main>");
+  expect(await findViolations(page, axe.source)).toEqual([expect.stringContaining("button-name")]);
+});
+
+/** The wide light and the narrow dark variant, side by side. */
+function shrink(pngs: readonly Buffer[], composer: ImageComposer): Promise<Buffer> {
+  const chosen = [pngs[0], pngs[3]].filter((png) => png !== undefined);
+  return composer.compose(chosen, { height: 540, quality: 0.7 });
+}
+
+/** Saves all variants of each state in one image, and the documented ones in the size the docs use. */
+async function saveScreenshots(
+  sheets: ReadonlyMap<string, readonly Buffer[]>,
+  composer: ImageComposer,
+  folder: string,
+): Promise<void> {
+  await mkdir(join(folder, "docs"), { recursive: true });
+  for (const [name, pngs] of sheets) {
+    const sheet = await composer.compose(pngs, { height: 740, quality: 0.85 });
+    await writeFile(join(folder, `${name}.webp`), sheet);
+    if (documented.has(name))
+      await writeFile(join(folder, "docs", `${name}.webp`), await shrink(pngs, composer));
+  }
+}

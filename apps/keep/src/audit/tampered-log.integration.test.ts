@@ -1,0 +1,130 @@
+import { type Checkpoint, type VerificationResult, verifyChain } from "@hearth-and-keep/audit-chain";
+import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { Hidden } from "@hearth-and-keep/logging";
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { generateId } from "../generate-id.ts";
+import { readKeys } from "../keys/key-encryption-key.ts";
+import { openServerKeys } from "../keys/server-keys.ts";
+import { seededRandom } from "../test/seeded-random.ts";
+import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
+import { createAuditLog } from "./audit-log.ts";
+import { createCheckpointing } from "./create-checkpoints.ts";
+import { takeApart, tampersOf } from "./test/tamper-export.ts";
+import { rowTampers } from "./test/tamper-rows.ts";
+
+const cases = { exports: scale === "nightly" ? 20_000 : 700, rows: scale === "nightly" ? 5000 : 300 };
+const checkpointEvery = 12;
+
+/** A chain with checkpoints, all of which are kept apart as well. */
+async function growChain(
+  keep: TestKeep,
+  { accountId, vaultId }: TestPerson,
+  links: number,
+): Promise<Checkpoint[]> {
+  const audit = createAuditLog(keep.database);
+  const serverKeys = await openServerKeys(keep.database, readKeys(new Hidden(keep.key)));
+  const keptApart: Checkpoint[] = [];
+  const file = {
+    append: async (line: string) => {
+      // One line of the checkpoint file, as it was written just now.
+      keptApart.push(JSON.parse(line) as Checkpoint);
+      return true;
+    },
+  };
+  const look = createCheckpointing(
+    { seconds: 0, lookSeconds: 0 },
+    { database: keep.database, serverKeys, file, onFileFailed: () => undefined },
+  );
+  const by = { kind: "token", id: generateId(), address: "127.0.0.1" } as const;
+  for (let seq = 2; seq <= links; seq += 1) {
+    const event = { type: "value-read", secret: generateId(), path: "/a/b", version: seq } as const;
+    const entry = { chain: vaultId, by, event, subject: { id: event.secret, revision: seq } };
+    await keep.database.inAccount(accountId, (transaction) => audit.record(transaction, entry));
+    if (seq % checkpointEvery === 0 || seq === links) await look();
+  }
+  return keptApart.filter(({ chain }) => chain === vaultId);
+}
+
+async function exportOf(keep: TestKeep, person: TestPerson): Promise<string> {
+  const { text: token } = await keep.addToken(person, { scopes: ["audit:read"] });
+  return (await keep.ask(`/api/secrets/vaults/${person.vaultId}/audit/export`, { token })).text();
+}
+
+const firstBadOf = (verdict: VerificationResult): number | undefined =>
+  verdict.isValid ? undefined : verdict.seq;
+
+test("whatever is changed in an export, verifying it names the first row that is not what was recorded", {
+  timeout: 300_000,
+}, async () => {
+  await using keep = await startTestKeep();
+  const person = await keep.addPerson();
+  const checkpoints = await growChain(keep, person, 60);
+  const text = await exportOf(keep, person);
+  const taken = takeApart(text);
+  expect(taken.checkpointed).toEqual(checkpoints.map(({ seq }) => seq));
+  const trust = { checkpoints };
+  expect(await verifyChain(text.split("\n"), trust)).toMatchObject({
+    isValid: true,
+    links: 60,
+    checkpoints: 10,
+  });
+  const kinds = Object.entries(tampersOf(person.vaultId));
+  const random = seededRandom(7);
+  let named = 0;
+  for (let number = 0; number < cases.exports; number += 1) {
+    const [kind, tamper] = kinds[number % kinds.length] ?? random.pick(kinds);
+    const { lines, firstBad } = tamper(taken, random);
+    expect([kind, firstBadOf(await verifyChain(lines, trust))]).toEqual([kind, firstBad]);
+    named += 1;
+  }
+  expect(await verifyChain(text.split("\n"), trust)).toMatchObject({ isValid: true });
+  recordFigure({
+    claim: "keep 7",
+    text: `${named} tampers of ${kinds.length} kinds with an export: the first bad row named in all`,
+    counted: { reached: named, needed: cases.exports },
+  });
+});
+
+test("whatever a superuser changes in a stored chain, verifying its export names the first bad row", {
+  timeout: 300_000,
+}, async () => {
+  await using keep = await startTestKeep({ settings: { readsPerMinute: "1000000" } });
+  const person = await keep.addPerson();
+  const checkpoints = await growChain(keep, person, 30);
+  const superuser = new Client(keep.databaseUrl);
+  await superuser.connect();
+  try {
+    const tables = ["audit_event", "audit_chain", "audit_checkpoint"];
+    for (const table of tables) await superuser.query(`CREATE TABLE ${table}_copy AS TABLE ${table}`);
+    await superuser.query("SET session_replication_role = replica");
+    const putBack = async () => {
+      for (const table of tables) {
+        await superuser.query(`DELETE FROM ${table}`);
+        await superuser.query(`INSERT INTO ${table} TABLE ${table}_copy`);
+      }
+    };
+    const verify = async () => verifyChain((await exportOf(keep, person)).split("\n"), { checkpoints });
+    const kinds = Object.entries(rowTampers);
+    const random = seededRandom(77);
+    let named = 0;
+    for (let number = 0; number < cases.rows; number += 1) {
+      const [kind, tamper] = kinds[number % kinds.length] ?? random.pick(kinds);
+      const { statements, firstBad } = tamper(30, random);
+      for (const statement of statements) {
+        await superuser.query(statement, statement.includes("$1") ? [person.vaultId] : []);
+      }
+      expect([kind, firstBadOf(await verify())]).toEqual([kind, firstBad]);
+      await putBack();
+      named += 1;
+    }
+    expect(await verify()).toMatchObject({ isValid: true, links: 30 });
+    recordFigure({
+      claim: "keep 7",
+      text: `${named} tampers of ${kinds.length} kinds with stored rows: the first bad row named in all`,
+      counted: { reached: named, needed: cases.rows },
+    });
+  } finally {
+    await superuser.end();
+  }
+});

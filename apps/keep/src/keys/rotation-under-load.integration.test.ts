@@ -1,0 +1,174 @@
+import { IntegrityError } from "@hearth-and-keep/envelope-crypto";
+import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { Hidden } from "@hearth-and-keep/logging";
+import { expect, test } from "vitest";
+import { generateId } from "../generate-id.ts";
+import { readAnswer } from "../test/read-answer.ts";
+import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
+import { makeKeyText, readKeys } from "./key-encryption-key.ts";
+import { type KeyWrapper, vaultKeyAssociatedData } from "./key-wrapper.ts";
+import { inSuperuser } from "./test/cells.ts";
+import { type NodeFleet, startFleet } from "./test/node-fleet.ts";
+import { createVaultKeys } from "./vault-keys.ts";
+
+const sizes =
+  scale === "nightly" ? { kills: 100, vaults: 5000, secrets: 300 } : { kills: 10, vaults: 300, secrets: 40 };
+const scopes = ["secrets:read", "secrets:write", "keys:rotate"] as const;
+
+/** Vaults that have nothing but a key, so that there is something to wrap anew. */
+async function addVaults(keep: TestKeep, { accountId }: TestPerson): Promise<void> {
+  const vaultKeys = createVaultKeys(keep.database, readKeys(new Hidden(keep.key)));
+  await keep.database.inAccount(accountId, async (transaction) => {
+    for (let number = 0; number < sizes.vaults; number += 1) {
+      const vaultId = generateId();
+      await transaction.query({
+        text: "INSERT INTO vault (account_id, id, name, kind) VALUES ($1, $2, 'Full of nothing', 'project')",
+        values: [accountId, vaultId],
+      });
+      await vaultKeys.create(transaction, { accountId, vaultId });
+    }
+  });
+}
+
+async function prepareVault(keep: TestKeep): Promise<{ readonly token: string; readonly vaultId: string }> {
+  const person = await keep.addPerson();
+  const { vaultId } = person;
+  const { text: token } = await keep.addToken(person, { scopes });
+  for (let number = 0; number < sizes.secrets; number += 1) {
+    const body = { value: `value of S${number}` };
+    const path = `/api/secrets/vaults/${vaultId}/secrets/by-path/load/S${number}`;
+    expect((await keep.ask(path, { method: "PUT", token, body })).status).toBe(201);
+  }
+  await addVaults(keep, person);
+  return { token, vaultId };
+}
+
+type Load = { reads: number; writes: number; readonly failures: string[]; isOver: boolean };
+type Client = { readonly fleet: NodeFleet; readonly token: string; readonly vaultId: string };
+
+const secretAt = ({ vaultId }: Client, kind: "values" | "secrets", name: string): string =>
+  `/api/secrets/vaults/${vaultId}/${kind}/by-path/load/${name}`;
+
+/** Reads what never changes, and says so when it is not there. */
+async function keepReading(client: Client, load: Load): Promise<void> {
+  const headers = { authorization: `Bearer ${client.token}` };
+  for (let turn = 0; !load.isOver; turn += 1) {
+    const name = `S${turn % sizes.secrets}`;
+    const answer = await client.fleet.ask(secretAt(client, "values", name), { headers });
+    const text = await answer.text().catch(() => undefined);
+    // Its connection was cut by a kill after the first byte.
+    if (text === undefined) continue;
+    if (answer.status !== 200 || !text.includes(`"value of ${name}"`))
+      load.failures.push(`${answer.status} ${text}`);
+    load.reads += 1;
+  }
+}
+
+/** Writes, and reads what was acknowledged. Nobody else writes it. */
+async function keepWriting(client: Client, load: Load): Promise<void> {
+  const headers = { authorization: `Bearer ${client.token}`, "content-type": "application/json" };
+  for (let turn = 0; !load.isOver; turn += 1) {
+    // Before a secret has as many versions as it may.
+    const name = `W${Math.floor(turn / 50)}`;
+    const value = `${name} ${turn}`;
+    const put = {
+      method: "PUT",
+      headers: { ...headers, "idempotency-key": value },
+      body: JSON.stringify({ value }),
+    };
+    const status = async () => (await client.fleet.ask(secretAt(client, "secrets", name), put)).status;
+    // What a kill left open is asked for again under the same key.
+    while (![200, 201].includes(await status().catch(() => 503))) if (load.isOver) return;
+    const answer = await client.fleet.ask(secretAt(client, "values", name), { headers });
+    const text = await answer.text().catch(() => undefined);
+    if (text !== undefined && !text.includes(`"value":"${value}"`))
+      load.failures.push(`${answer.status} ${text}`);
+    load.writes += 1;
+  }
+}
+
+async function rotateDataKeyOf({ fleet, token, vaultId }: Client): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, "idempotency-key": generateId() };
+  const begun = await fleet.ask(`/api/secrets/vaults/${vaultId}/rotate-key`, { method: "POST", headers });
+  const { operation } = await readAnswer<{ operation: { id: string } }>(begun);
+  const state = async () => {
+    const answer = await fleet.ask(`/api/secrets/operations/${operation.id}`, { headers });
+    return (await readAnswer<{ state: string }>(answer)).state;
+  };
+  await expect.poll(state, { timeout: 120_000, interval: 200 }).toBe("done");
+}
+
+async function readWraps(url: string) {
+  const { rows } = await inSuperuser(url, (superuser) =>
+    superuser.query<{ vault_id: string; version: number; kek_fingerprint: string; wrapped: Buffer }>(
+      "SELECT vault_id, version, kek_fingerprint, wrapped FROM vault_key",
+    ),
+  );
+  return rows;
+}
+
+async function expectOpensNone(
+  wrapper: KeyWrapper,
+  wraps: Awaited<ReturnType<typeof readWraps>>,
+): Promise<void> {
+  for (const { vault_id, version, wrapped } of wraps) {
+    const place = vaultKeyAssociatedData(vault_id, version, wrapper.fingerprint);
+    await expect(wrapper.unwrap(wrapped, place, wrapper.fingerprint)).rejects.toThrow(IntegrityError);
+  }
+}
+
+test("keys are exchanged under load while nodes are killed: every read succeeds, and the old keys open nothing", {
+  timeout: 600_000,
+}, async () => {
+  const [old, fresh] = [makeKeyText(), makeKeyText()];
+  await using keep = await startTestKeep({ key: old, settings: { writesPerMinute: "1000000" } });
+  const { token, vaultId } = await prepareVault(keep);
+  const environment = (keys: string) => ({
+    KEEP_DATABASE_URL: keep.databaseUrl,
+    KEEP_ENCRYPTION_KEY: keys,
+    KEEP_READS_PER_MINUTE: "1000000",
+    KEEP_WRITES_PER_MINUTE: "1000000",
+  });
+  await using fleet = await startFleet(2, environment(`${old},${fresh}`));
+  const client = { fleet, token, vaultId };
+  const load: Load = { reads: 0, writes: 0, failures: [], isOver: false };
+  const working = Promise.all([
+    keepReading(client, load),
+    keepReading(client, load),
+    keepWriting(client, load),
+  ]);
+  working.catch(() => undefined);
+  await fleet.restartWith(environment(`${fresh},${old}`));
+  const newFingerprint = readKeys(new Hidden(fresh)).fingerprint;
+  const others = async () =>
+    (await readWraps(keep.databaseUrl)).filter((row) => row.kek_fingerprint !== newFingerprint);
+  let rotations = 0;
+  while (fleet.kills < sizes.kills || rotations < 2 || (await others()).length > 0) {
+    const rotating = rotateDataKeyOf(client);
+    for (let kill = 0; kill < 3 && fleet.kills < sizes.kills; kill += 1) {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
+      await fleet.killOne();
+    }
+    await rotating;
+    rotations += 1;
+  }
+  await fleet.restartWith(environment(fresh));
+  load.isOver = true;
+  await working;
+  expect(load.failures).toEqual([]);
+  expect([load.reads > 100, load.writes > 1]).toEqual([true, true]);
+  const wraps = await readWraps(keep.databaseUrl);
+  expect(wraps.filter(({ vault_id }) => vault_id === vaultId).map(({ version }) => version)).toEqual([
+    rotations + 1,
+  ]);
+  expect([...new Set(wraps.map((row) => row.kek_fingerprint))]).toEqual([newFingerprint]);
+  await expectOpensNone(readKeys(new Hidden(old)), wraps);
+  await expect(startTestKeep({ databaseUrl: keep.databaseUrl, key: old })).rejects.toMatchObject({
+    failure: { kind: "key-mismatch" },
+  });
+  recordFigure({
+    claim: "keep 10",
+    text: `${load.reads} reads and ${load.writes} writes, ${fleet.kills} kills, ${rotations} data keys and one key-encryption key exchanged: no failed read, ${wraps.length} keys wrapped by the new key alone`,
+    counted: { reached: fleet.kills, needed: sizes.kills },
+  });
+});

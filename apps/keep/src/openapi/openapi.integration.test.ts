@@ -1,0 +1,116 @@
+import { Compile } from "typebox/compile";
+import { expect, test } from "vitest";
+import { routes } from "../routes.ts";
+import { startTestKeep } from "../test/start-test-keep.ts";
+import type { ApiDocument } from "./describe-api.ts";
+import { describeApi } from "./describe-api.ts";
+import { templateOf } from "./describe-parameters.ts";
+
+type Operation = {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: object;
+  readonly security: readonly object[];
+  readonly responses: Readonly<Record<string, object>>;
+};
+
+function operationsOf(document: ApiDocument): readonly (readonly [string, Operation])[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      // What describeApi writes for each row.
+      ([method, operation]) => [`${method.toUpperCase()} ${path}`, operation as Operation] as const,
+    ),
+  );
+}
+
+test("every row of the table is in the document, with its body, its parameters and each way it refuses", async () => {
+  await using keep = await startTestKeep();
+  const response = await keep.ask("/openapi.json");
+  // What the test is about is whether it is so.
+  const document = (await response.json()) as ApiDocument;
+  expect([response.status, document.openapi]).toEqual([200, "3.1.0"]);
+  const operations = new Map(operationsOf(document));
+  expect([...operations.keys()].toSorted()).toEqual(
+    routes.map(({ method, path }) => `${method} ${templateOf(path)}`).toSorted(),
+  );
+  for (const row of routes) {
+    const operation = operations.get(`${row.method} ${templateOf(row.path)}`);
+    expect(operation?.requestBody !== undefined, row.path).toBe(row.bodySchema !== undefined);
+    expect(Object.keys(operation?.responses ?? {})).toEqual(
+      expect.arrayContaining(Object.keys(row.responses)),
+    );
+    expect(operation?.security.length === 0, row.path).toBe(row.access === "public");
+    const isRefusable = row.access !== "public";
+    expect("401" in (operation?.responses ?? {}), row.path).toBe(isRefusable);
+  }
+  const names = [...operations.values()].map(({ operationId }) => operationId);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test("every example in the document is one that its schema takes", () => {
+  const document = describeApi(routes, "0");
+  const examples: boolean[] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("schema" in value && "example" in value) {
+      // A schema of the document is one of ours.
+      examples.push(Compile(value.schema as object).Check(value.example));
+    }
+    for (const inner of Object.values(value)) walk(inner);
+  };
+  walk(document.paths);
+  expect(examples.length).toBeGreaterThan(10);
+  expect(examples).not.toContain(false);
+});
+
+test("a row with a path parameter that nobody described cannot be told", () => {
+  const row = { method: "GET", path: "/a/:novelty", summary: "", access: "public", responses: {} } as const;
+  expect(() => describeApi([row], "0")).toThrow("nobody said what novelty is");
+});
+
+test("metrics are on their own port alone, count by row, and show nothing that a caller wrote", async () => {
+  await using keep = await startTestKeep();
+  const person = await keep.addPerson();
+  const token = await keep.addToken(person, { scopes: ["vaults:read"] });
+  expect((await keep.ask("/api/secrets/vaults", { token: token.text })).status).toBe(200);
+  await keep.ask("/canary-path?canary-query=1", { token: "canary-token", method: "DELETE" });
+  expect((await keep.ask("/metrics")).status).toBe(404);
+  const response = await fetch(keep.metricsUrl);
+  const text = await response.text();
+  expect([response.status, response.headers.get("content-type")]).toEqual([
+    200,
+    expect.stringContaining("text/plain"),
+  ]);
+  expect(text).toContain('keep_requests_total{route="GET /api/secrets/vaults",status="200"} 1');
+  expect(text).toContain('keep_requests_total{route="DELETE no route",status="404"} 1');
+  expect(text).toContain('keep_refusals_total{failure="not-found"}');
+  expect(text).toMatch(/keep_database_connections_idle \d/);
+  expect(text).toMatch(/keep_resident_memory_bytes \d{6}/);
+  expect(text).not.toContain("canary");
+  expect(text.split("\n").filter((line) => /^[a-z]/.test(line) && !line.startsWith("keep_"))).toEqual([]);
+  expect((await fetch(new URL("/other", keep.metricsUrl))).status).toBe(404);
+});
+
+test("a log line has the row, the actor and the account, and neither path, query nor header", async () => {
+  await using keep = await startTestKeep();
+  const person = await keep.addPerson();
+  const token = await keep.addToken(person, { scopes: ["vaults:read"] });
+  await keep.ask("/api/secrets/vaults?limit=7&note=canary-query", {
+    token: token.text,
+    headers: { "user-agent": "canary-agent", "x-forwarded-for": "192.0.2.99" },
+  });
+  await keep.ask("/canary-path");
+  await expect.poll(() => keep.logLines.filter((line) => line.includes("Request completed")).length).toBe(2);
+  const lines = keep.logLines.filter((line) => line.includes("Request completed"));
+  // A line is one JSON object.
+  expect(JSON.parse(lines[0] ?? "") as unknown).toMatchObject({
+    route: "GET /api/secrets/vaults",
+    actor: `token:${token.id}`,
+    account: person.accountId,
+    requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    durationMilliseconds: expect.any(Number),
+  });
+  for (const canary of ["canary", "192.0.2.99", token.text, "limit=7"]) {
+    expect(keep.logLines.join("\n")).not.toContain(canary);
+  }
+});

@@ -1,0 +1,134 @@
+import { isAddressRange } from "@hearth-and-keep/configuration";
+import type { AuditLog } from "../audit/audit-log.ts";
+import { type Actor, formatActor } from "../authorization/actor.ts";
+import { grantCovers } from "../authorization/grant.ts";
+import { isPathPattern } from "../authorization/path-patterns.ts";
+import type { Scope } from "../authorization/scopes.ts";
+import type { Database } from "../database/open-database.ts";
+import type { Transaction } from "../database/transaction.ts";
+import { type FieldError, requestFailure } from "../failures.ts";
+import { generateId } from "../generate-id.ts";
+import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempotent.ts";
+import { toGrant } from "./check-token.ts";
+import {
+  countVaults,
+  insertToken,
+  lockTokens,
+  readTokenRow,
+  readTokenState,
+  type StoredGrant,
+  type TokenRow,
+} from "./queries.ts";
+import { generateToken, hashToken, type Token } from "./token-format.ts";
+
+export type TokenSpec = StoredGrant & { readonly name: string; readonly scopes: readonly Scope[] };
+
+/** A token with its value, which is not stored and cannot be shown again. */
+export type IssuedToken = { readonly token: TokenRow; readonly value: Token };
+
+export type TokenDependencies = {
+  readonly database: Pick<Database, "inAccount">;
+  readonly audit: Pick<AuditLog, "record">;
+};
+
+const maxLiveTokens = 100;
+const maxYears = 10;
+
+export async function createToken(
+  actor: Actor,
+  { spec, idempotencyKey }: { readonly spec: TokenSpec; readonly idempotencyKey: IdempotencyKey | undefined },
+  { database, audit }: TokenDependencies,
+): Promise<IssuedToken> {
+  assertValidSpec(spec);
+  if (!grantCovers(actor.grant, toGrant(spec))) throw requestFailure({ kind: "grant-exceeded" });
+  const value = generateToken();
+  const { accountId } = actor;
+  const created = { accountId, id: generateId(), tokenHash: hashToken(value) };
+  const { result, isReplay } = await runIdempotent(
+    database,
+    { actor, idempotencyKey },
+    async (transaction) => {
+      const parentId = actor.kind === "token" ? actor.id : null;
+      await lockTokens(transaction, accountId);
+      await assertCreatable(transaction, { accountId, parentId, spec });
+      await insertToken(transaction, { ...spec, ...created, parentId, createdBy: formatActor(actor) });
+      const event = {
+        type: "token-created",
+        token: created.id,
+        name: spec.name,
+        scopes: spec.scopes,
+      } as const;
+      await audit.record(transaction, { chain: accountId, by: actor, event });
+      return { id: created.id };
+    },
+  );
+  // Only the id is stored for a replay, never the value.
+  if (isReplay) throw requestFailure({ kind: "token-already-issued", id: result.id });
+  return { token: await getToken(database, accountId, created.id), value };
+}
+
+function assertValidSpec({ paths, addresses, expiresAt }: TokenSpec): void {
+  const errors: FieldError[] = [
+    ...(paths ?? []).flatMap((path, index) =>
+      isPathPattern(path)
+        ? []
+        : [{ field: `paths.${index}`, reason: "must be a path pattern such as /prod/**" }],
+    ),
+    ...(addresses ?? []).flatMap((address, index) =>
+      isAddressRange(address)
+        ? []
+        : [{ field: `addresses.${index}`, reason: "must be an IP address or range such as 10.0.0.0/8" }],
+    ),
+    ...(Number.isNaN(expiresAt?.getTime())
+      ? [{ field: "expires_at", reason: "must be a valid timestamp" }]
+      : []),
+  ];
+  if (errors.length > 0) throw requestFailure({ kind: "request-invalid", errors });
+}
+
+type TokenCreation = {
+  readonly accountId: string;
+  readonly parentId: string | null;
+  readonly spec: TokenSpec;
+};
+
+async function assertCreatable(
+  transaction: Transaction,
+  { accountId, parentId, spec }: TokenCreation,
+): Promise<void> {
+  const { live, isParentLive, now } = await readTokenState(transaction, accountId, parentId);
+  // The parent was revoked after this request was authenticated.
+  if (parentId !== null && !isParentLive) throw requestFailure({ kind: "unauthenticated" });
+  if (spec.expiresAt !== null) assertValidExpiry(spec.expiresAt, now);
+  if (spec.vaultIds !== null) {
+    const found = await countVaults(transaction, accountId, spec.vaultIds);
+    if (found < spec.vaultIds.length) throw invalid("vault_ids", "must contain only existing vaults");
+  }
+  if (live >= maxLiveTokens) {
+    throw requestFailure({ kind: "quota-exceeded", resource: "active tokens", max: maxLiveTokens });
+  }
+}
+
+function assertValidExpiry(expiresAt: Date, now: Date): void {
+  const latest = new Date(now);
+  latest.setUTCFullYear(latest.getUTCFullYear() + maxYears);
+  if (expiresAt <= now) throw invalid("expires_at", "must be in the future");
+  if (expiresAt > latest) throw invalid("expires_at", `must be within ${maxYears} years`);
+}
+
+function invalid(field: string, reason: string): Error {
+  return requestFailure({ kind: "request-invalid", errors: [{ field, reason }] });
+}
+
+/** Throws "not found" for another account's token. */
+export async function getToken(
+  database: Pick<Database, "inAccount">,
+  accountId: string,
+  tokenId: string,
+): Promise<TokenRow> {
+  const row = await database.inAccount(accountId, (transaction) =>
+    readTokenRow(transaction, { accountId, tokenId }),
+  );
+  if (row === undefined) throw requestFailure({ kind: "not-found" });
+  return row;
+}

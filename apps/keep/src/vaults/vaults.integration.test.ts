@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { startTestKeep } from "../test/start-test-keep.ts";
+
+test("the vault list is an array of objects with exactly four fields", async () => {
+  await using keep = await startTestKeep();
+  const person = await keep.addPerson();
+  const token = await keep.addToken(person, { scopes: ["vaults:read"] });
+  const response = await keep.ask("/api/secrets/vaults", {
+    token: token.text,
+    headers: { "content-type": "application/json" },
+  });
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    [
+      {
+        id: person.vaultId,
+        name: "Personal",
+        is_encrypted: true,
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      },
+    ],
+  ]);
+});
+
+test("a missing token gives 401, a token without the scope 403", async () => {
+  await using keep = await startTestKeep();
+  const person = await keep.addPerson();
+  const token = await keep.addToken(person, { scopes: ["tokens:read"] });
+  const without = await keep.ask("/api/secrets/vaults");
+  expect([without.status, await without.json()]).toEqual([
+    401,
+    expect.objectContaining({ code: "unauthenticated" }),
+  ]);
+  const lacking = await keep.ask("/api/secrets/vaults", { token: token.text });
+  expect([lacking.status, await lacking.json()]).toEqual([
+    403,
+    expect.objectContaining({
+      code: "insufficient_scope",
+      detail: "This request requires the scope vaults:read",
+    }),
+  ]);
+});

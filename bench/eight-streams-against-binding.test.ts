@@ -1,9 +1,0 @@
-import { expect, test } from "vitest";
-import { compareWithBinding } from "./port-against-binding.ts";
-import { atLeast } from "./rounds.ts";
-
-test("eight streams through the port are as fast as the bare binding with eight sequences", {
-  timeout: 300_000,
-}, async () => {
-  expect(await compareWithBinding(8, "engine 2")).toBeGreaterThanOrEqual(atLeast(0.95));
-});

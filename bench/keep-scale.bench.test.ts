@@ -1,0 +1,91 @@
+import { hasLooseTimingBounds, recordFigure, scale } from "@hearth-and-keep/figures";
+import { expect, test } from "vitest";
+import {
+  addSecrets,
+  addStrangers,
+  type KeepFixture,
+  type Load,
+  load,
+  startKeepFixture,
+} from "./keep-fixture.ts";
+import { median, upperBound } from "./rounds.ts";
+
+/** As many tokens as secrets. */
+const many = scale === "nightly" ? 1_000_000 : hasLooseTimingBounds ? 10_000 : 100_000;
+const accounts = many / 100;
+const real = 1000;
+const rounds = hasLooseTimingBounds ? 1 : 5;
+/** A vault has a thousand secrets here: a plan that goes through all of them would read that many. */
+const mostEntries = 30;
+
+/** A database of one person beside one of very many: the same questions, in turns. */
+test("a token is checked and a value read as quickly among very many as among few, and by index alone", {
+  timeout: scale === "nightly" ? 3_600_000 : 600_000,
+}, async () => {
+  await using small = await startKeepFixture();
+  await using large = await startKeepFixture();
+  const fewIds = await addSecrets(small, real);
+  const manyIds = await addSecrets(large, real);
+  await addStrangers(large, accounts, many / accounts);
+  await addTokens(large, many);
+  await readOnce(large, manyIds);
+  const before = await countWork(large);
+  const ratios: number[] = [];
+  let answers = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const few = await readOnce(small, fewIds);
+    const all = await readOnce(large, manyIds);
+    answers += all.answers;
+    ratios.push(all.p99 / few.p99);
+  }
+  const after = await countWork(large);
+  const scans = after.scans - before.scans;
+  const entries = (after.entries - before.entries) / answers;
+  const ratio = median(ratios);
+  const text = `${many} tokens and ${many} secrets: p99 of a read with its token's check ${ratio.toFixed(2)} of the small database, needed at most 1.5; ${scans} sequential scans, ${entries.toFixed(1)} index entries a read (most ${mostEntries})`;
+  recordFigure({
+    claim: "keep 13",
+    text,
+    counted: { reached: many, needed: many },
+  });
+  expect([scans, text]).toEqual([0, text]);
+  expect(entries).toBeLessThanOrEqual(mostEntries);
+  expect(ratio).toBeLessThanOrEqual(upperBound(1.5));
+});
+
+function readOnce({ url, owner }: KeepFixture, ids: readonly string[]): Promise<Load> {
+  const vault = `/api/secrets/vaults/${owner.vaultId}`;
+  const paths = ids.flatMap((id, place) => [
+    `${vault}/secrets/${id}/value`,
+    `${vault}/values/by-path/bench/secret-${place}`,
+  ]);
+  return load(url, { paths, token: owner.token, connections: 4, seconds: 2 });
+}
+
+async function addTokens({ run, owner }: KeepFixture, count: number): Promise<void> {
+  await run(
+    "INSERT INTO api_token (account_id, id, name, token_hash, scopes, created_by) SELECT account_id, gen_random_uuid(), 'token', sha256(convert_to(account_id::text || number, 'UTF8')), '{secrets:read}', 'server' FROM account CROSS JOIN generate_series(1, $2::int) AS number WHERE account_id <> $1",
+    [owner.accountId, Math.ceil(count / accounts)],
+  );
+  await run(
+    "INSERT INTO token_route (token_hash, account_id, token_id) SELECT token_hash, account_id, id FROM api_token WHERE account_id <> $1",
+    [owner.accountId],
+  );
+  await run("ANALYZE");
+}
+
+/** How often the large tables were read from end to end, and index entries read, as the database itself counts. */
+async function countWork({
+  run,
+}: KeepFixture): Promise<{ readonly scans: number; readonly entries: number }> {
+  // What a connection counts is told to others when it is idle for a moment.
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  // What this one has counted itself, when the tables were filled, is told now.
+  await run("SELECT pg_stat_force_next_flush()");
+  const tables =
+    "relname IN ('secret', 'secret_version', 'api_token', 'token_route', 'audit_event', 'vault', 'vault_key')";
+  const [row] = await run(
+    `SELECT (SELECT sum(seq_scan)::int FROM pg_stat_user_tables WHERE ${tables}) AS scans, (SELECT sum(idx_tup_read)::float8 FROM pg_stat_user_indexes WHERE ${tables}) AS entries`,
+  );
+  return { scans: Number(row?.["scans"]), entries: Number(row?.["entries"]) };
+}

@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { writeModel } from "@hearth-and-keep/gguf/testing";
+import {
+  makeTemporaryFolder,
+  pushBlob,
+  pushManifest,
+  startModelRegistry,
+} from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { compare, lowerBound } from "./rounds.ts";
+import { startHearth } from "./served.ts";
+
+const weights = 512 * 1024 * 1024;
+const repository = "bench/large";
+const bound = 0.9;
+
+test("a pull from a local registry is nearly as fast as curl with sha256sum", {
+  timeout: 600_000,
+}, async () => {
+  await using registry = await startModelRegistry();
+  await using folder = await makeTemporaryFolder("pull-against-curl");
+  const { digest, size } = await fill(registry.url);
+  const { host } = new URL(registry.url);
+  await using hearth = await startHearth("tiny-llama.gguf", { HEARTH_PRIVATE_REGISTRIES: host });
+  const name = `${host}/${repository}:latest`;
+
+  async function pull(): Promise<number> {
+    const startedAt = performance.now();
+    await ask("POST", `${hearth.url}/api/pull`, { name, insecure: true, stream: false });
+    const milliseconds = performance.now() - startedAt;
+    await ask("DELETE", `${hearth.url}/api/delete`, { name });
+    return size / 1e3 / milliseconds;
+  }
+  // What lies on the disk and is hashed there, as after a pull: so the file is synced too.
+  const file = join(folder.path, "blob");
+  const script = `set -e; curl -sS --fail "$1" | tee "$2" | sha256sum; sync "$2"`;
+  async function curl(): Promise<number> {
+    const startedAt = performance.now();
+    const words = ["-c", script, "curl", `${registry.url}/v2/${repository}/blobs/${digest}`, file];
+    const { stdout } = await promisify(execFile)("/bin/sh", words);
+    const milliseconds = performance.now() - startedAt;
+    expect(`sha256:${stdout.slice(0, 64)}`).toBe(digest);
+    await rm(file);
+    return size / 1e3 / milliseconds;
+  }
+  const { ratio, medians } = await compare(
+    "pull-against-curl",
+    { name: "pull", measure: pull },
+    { name: "curl", measure: curl },
+  );
+  const speeds = medians.map((each) => each.toFixed(0)).join(" against ");
+  const text = `a blob of ${(size / 1e6).toFixed(0)} MB: ${ratio.toFixed(3)} of curl (${speeds} MB/s), needed ${bound}`;
+  recordFigure({ claim: "store 8", text });
+  expect(ratio).toBeGreaterThanOrEqual(lowerBound(bound));
+});
+
+async function ask(method: string, url: string, body: unknown): Promise<void> {
+  const answer = await fetch(url, { method, body: JSON.stringify(body) });
+  expect([answer.status, await answer.text()]).toEqual([200, expect.not.stringContaining("error")]);
+}
+
+/** One tensor, large enough that starting costs nothing beside it; the same bytes again and again do no harm. */
+async function fill(url: string): Promise<{ readonly digest: string; readonly size: number }> {
+  const block = randomBytes(1024 * 1024);
+  const content = Buffer.alloc(weights);
+  for (let offset = 0; offset < content.length; offset += block.length) block.copy(content, offset);
+  const file = writeModel({
+    entries: [{ key: "general.architecture", type: "string", value: "llama" }],
+    tensors: [{ name: "large.weight", shape: [8192, weights / 4 / 8192], offset: 0 }],
+    content,
+  });
+  const place = { address: `${url}/v2/${repository}` };
+  const model = await pushBlob(place, file, "application/vnd.ollama.image.model");
+  const config = await pushBlob(place, Buffer.from("{}"), "application/vnd.docker.container.image.v1+json");
+  await pushManifest(place, "latest", { config, layers: [model] });
+  return model;
+}

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { expect, test } from "vitest";
+import { freshPartition, greedy, loadSmolLm, sentence, time, turn } from "./engine-under-test.ts";
+import { compare, median, upperBound } from "./rounds.ts";
+
+function short(round: number) {
+  return greedy(turn(`Say hello to visitor ${round}, please.`), {
+    maxTokens: 4,
+    cachePartition: freshPartition(),
+  });
+}
+
+test("a short request is answered soon although a long prompt is being read", {
+  timeout: 300_000,
+}, async () => {
+  await using engine = await loadSmolLm({ contextTokens: 8192, sequences: 2 });
+  const long = sentence.repeat(400);
+  let round = 0;
+  const { ratio, medians } = await compare(
+    "first-token-while-reading",
+    {
+      name: "while a prompt is read",
+      measure: async () => {
+        const hangUp = new AbortController();
+        const reading = time(
+          engine,
+          greedy(`${freshPartition()} ${long}`, { cachePartition: freshPartition() }),
+          hangUp.signal,
+        ).catch(() => undefined);
+        // Several, each at another moment of a step, as people come.
+        const waits: number[] = [];
+        for (const pause of [500, 210, 243, 276, 309]) {
+          await sleep(pause);
+          waits.push((await time(engine, short((round += 1)))).firstMilliseconds);
+        }
+        hangUp.abort(new Error("enough"));
+        await reading;
+        return median(waits);
+      },
+    },
+    {
+      name: "alone",
+      measure: async () => {
+        // What was hung up on the other side may still be computing its last step; this waits for it.
+        await time(engine, short((round += 1)));
+        return (await time(engine, short((round += 1)))).firstMilliseconds;
+      },
+    },
+  );
+  recordFigure({
+    claim: "engine 5",
+    text: `${ratio.toFixed(2)} times the time alone (${medians.map((each) => each.toFixed(0)).join(" against ")} ms), needed 3 or less`,
+  });
+  expect(ratio).toBeLessThanOrEqual(upperBound(3));
+});

@@ -1,0 +1,43 @@
+import { availableParallelism } from "node:os";
+import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { expect, test } from "vitest";
+import { type Pair, startPair } from "./beside-llama-server.ts";
+import { compare, lowerBound } from "./rounds.ts";
+
+/** Every core computes, because that is how such a server is run; what stands before it has to live beside that. */
+const threads = availableParallelism();
+
+/** Tokens per second of several streams side by side, from the start of the first to the end of the last. */
+async function throughput(ask: Pair["directly"], streams: number, maxTokens: number): Promise<number> {
+  const startedAt = performance.now();
+  const prompts = Array.from({ length: streams }, (_none, index) => `Tell story number ${index + 1}.`);
+  const timed = await Promise.all(prompts.map((prompt) => ask({ prompt, maxTokens })));
+  const written = timed.reduce((sum, each) => sum + each.outputTokens, 0);
+  expect(written).toBe(streams * maxTokens);
+  return (written * 1000) / (performance.now() - startedAt);
+}
+
+test.for([
+  { streams: 1, tokens: scale === "nightly" ? 128 : 48, bound: 0.97 },
+  { streams: 8, tokens: scale === "nightly" ? 64 : 16, bound: 0.95 },
+  { streams: 32, tokens: scale === "nightly" ? 48 : 8, bound: 0.92 },
+])(
+  "$streams streams through Hearth are nearly as fast as from llama.cpp's own server",
+  { timeout: 900_000 },
+  async ({ streams, tokens, bound }) => {
+    // SmolLM2's own end markers.
+    const endTokens = [0, 2];
+    const model = "smollm2-135m-instruct-q4_1.gguf";
+    await using pair = await startPair({ model, threads, slots: streams, endTokens });
+    const { ratio, medians } = await compare(
+      `socket-against-llama-server-${streams}`,
+      { name: "Hearth", measure: () => throughput(pair.throughHearth, streams, tokens) },
+      { name: "llama-server", measure: () => throughput(pair.directly, streams, tokens) },
+    );
+    recordFigure({
+      claim: "engines 3",
+      text: `${ratio.toFixed(3)} of llama.cpp's own server, ${streams} streams, ${threads} threads (${medians.map((each) => each.toFixed(1)).join(" against ")} tokens/s), needed ${bound}`,
+    });
+    expect(ratio).toBeGreaterThanOrEqual(lowerBound(bound));
+  },
+);

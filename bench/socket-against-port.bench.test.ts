@@ -1,0 +1,74 @@
+import type { Engine, EngineRequest } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
+import { testModel } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { never, throughput } from "./engine-under-test.ts";
+import { familyStreams } from "./family-streams.ts";
+import { compare, lowerBound } from "./rounds.ts";
+import { startHearth, timeStream } from "./served.ts";
+
+const tinyModel = "tiny-llama.gguf";
+const contextTokens = 512;
+const sequences = 32;
+
+/** What the families make of their requests: the default penalty, and no thoughts. */
+function atPort(prompt: string, maxTokens: number): EngineRequest {
+  return {
+    input: {
+      type: "conversation",
+      conversation: { messages: [{ role: "user", content: prompt }], thinking: false },
+    },
+    sampling: { ...greedySampling, repeatPenalty: 1.1 },
+    maxTokens,
+    cachePartition: "",
+  };
+}
+
+function prompts(streams: number): readonly string[] {
+  return Array.from({ length: streams }, (_none, index) => `Tell story number ${index + 1}.`);
+}
+
+async function loadTiny(): Promise<Engine> {
+  const plan = { contextTokens, sequences, gpuLayers: 0, threads: 1, purpose: "generate" } as const;
+  const modelPath = await testModel(tinyModel);
+  return createLlamaDriver().load({ ...plan, modelPath }, { signal: never, onProgress: () => undefined });
+}
+
+test.for([
+  // Long enough that neither a moment of noise nor the start of a stream decides a round.
+  { streams: 1, tokens: 256, bound: 0.95 },
+  { streams: 32, tokens: 96, bound: 0.9 },
+])(
+  "$streams streams at the socket are nearly as fast as at the port, in each family",
+  { timeout: 600_000 },
+  async ({ streams, tokens, bound }) => {
+    await using engine = await loadTiny();
+    await using hearth = await startHearth(tinyModel, {
+      HEARTH_THREADS: "1",
+      HEARTH_PARALLEL_REQUESTS: String(sequences),
+      HEARTH_CONTEXT_LENGTH: String(contextTokens),
+    });
+    const requests = prompts(streams).map((prompt) => atPort(prompt, tokens));
+    for (const { family, path, body } of familyStreams) {
+      const atSocket = async (): Promise<number> => {
+        const startedAt = performance.now();
+        const asked = prompts(streams).map((prompt) => timeStream(hearth.url + path, body(prompt, tokens)));
+        const written = (await Promise.all(asked)).reduce((sum, each) => sum + each.outputTokens, 0);
+        expect(written).toBe(streams * tokens);
+        return (written * 1000) / (performance.now() - startedAt);
+      };
+      const { ratio, medians } = await compare(
+        `socket-against-port-${streams}-${family}`,
+        { name: "socket", measure: atSocket },
+        { name: "port", measure: () => throughput(engine, requests) },
+      );
+      recordFigure({
+        claim: "families 8",
+        text: `${family}, ${streams} streams: ${ratio.toFixed(3)} of the port (${medians.map((each) => each.toFixed(0)).join(" against ")} tokens/s), needed ${bound}`,
+      });
+      expect.soft(ratio, family).toBeGreaterThanOrEqual(lowerBound(bound));
+    }
+  },
+);

@@ -1,0 +1,16 @@
+import type { CheckCase } from "./check-case.ts";
+
+export const formatter: CheckCase = {
+  broken: {
+    "packages/logging/src/write.ts":
+      "export function write(line: string): void { process.stdout.write(line) }",
+  },
+  fine: {
+    "packages/logging/src/write.ts": `
+export function write(line: string): void {
+  process.stdout.write(line);
+}
+`,
+  },
+  expected: ["packages/logging/src/write.ts:1"],
+};

@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { makeTemporaryFolder, type TemporaryFolder } from "@hearth-and-keep/test-servers";
+import type { CheckCase, Tree } from "./cases/check-case.ts";
+import { readJson, stringAt } from "./json-text.ts";
+
+/**
+ * Placeholders for text the repository itself must not contain, or that would be long:
+ * `{dot}`, `{slash}`, `{backslash}` and `{fence}` (three backticks) are those characters, `{lines:401}` is that many lines of code.
+ */
+const placeholders: readonly (readonly [RegExp, (found: string) => string])[] = [
+  [/\{dot\}/gu, () => "."],
+  [/\{slash\}/gu, () => "/"],
+  [/\{fence\}/gu, () => "```"],
+  [/\{backslash\}/gu, () => "\\"],
+  [/\{lines:(?<count>\d+)\}/gu, (found) => Array.from({ length: digitsOf(found) }, () => ";").join("\n")],
+];
+
+/**
+ * Writes one tree of a case to a temporary folder, installed as npm would leave it: workspace packages linked under
+ * node_modules by their names, and the content of `installed/` beside them.
+ */
+export async function layOutTree(check: CheckCase, kind: "broken" | "fine"): Promise<TemporaryFolder> {
+  const folder = await makeTemporaryFolder("check-case");
+  try {
+    await writeTree(folder.path, withManifests({ ...check.shared, ...check[kind] }));
+    await install(folder.path);
+  } catch (error) {
+    await folder[Symbol.asyncDispose]();
+    throw error;
+  }
+  return folder;
+}
+
+/** A package that has an entry point and no package.json gets the one that all our packages have. */
+function withManifests(tree: Tree): Tree {
+  const names = Object.keys(tree).flatMap(
+    (path) => /^packages\/([^/]+)\/src\/index\.ts$/u.exec(path)?.[1] ?? [],
+  );
+  const manifests = names.map((name) => [`packages/${name}/package.json`, manifestOf(name)]);
+  return { ...Object.fromEntries(manifests), ...tree };
+}
+
+function manifestOf(name: string): string {
+  const exports = { ".": "./src/index.ts", "./testing": "./src/testing.ts" };
+  return JSON.stringify({ name: `@hearth-and-keep/${name}`, version: "0.0.0", type: "module", exports });
+}
+
+async function writeTree(folder: string, tree: Tree): Promise<void> {
+  for (const [path, text] of Object.entries(tree)) {
+    const file = join(folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, fillPlaceholders(text.startsWith("\n") ? text.slice(1) : `${text}\n`));
+  }
+}
+
+function fillPlaceholders(text: string): string {
+  return placeholders.reduce((current, [pattern, value]) => current.replaceAll(pattern, value), text);
+}
+
+async function install(folder: string): Promise<void> {
+  const modules = join(folder, "node_modules");
+  const installed = join(folder, "installed");
+  if (existsSync(installed)) await rename(installed, modules);
+  for (const group of ["apps", "packages"]) {
+    const members = await readdir(join(folder, group)).catch(() => []);
+    for (const member of members) {
+      const path = join(folder, group, member, "package.json");
+      if (!existsSync(path)) continue;
+      const name = stringAt(readJson({ path, text: await readFile(path, "utf8") }), "name") ?? member;
+      await mkdir(dirname(join(modules, name)), { recursive: true });
+      await symlink(dirname(path), join(modules, name));
+    }
+  }
+}
+
+function digitsOf(text: string): number {
+  return Number(text.replaceAll(/\D/gu, ""));
+}

@@ -1,0 +1,46 @@
+import { recordFigure } from "@hearth-and-keep/figures";
+import { expect, test } from "vitest";
+import { describeFinding } from "./finding.ts";
+import { lockedPackages, productionPackages } from "./package-graph.ts";
+import { rules } from "./rules/index.ts";
+import { collectNames, plainNames } from "./rules/plain-names.ts";
+import { readTree, repositoryFolder, typeScriptFiles } from "./source-tree.ts";
+
+const files = await readTree(repositoryFolder);
+
+test.for(rules)("the repository keeps the rule $name", (rule) => {
+  expect(rule.find(files).map(describeFinding)).toEqual([]);
+});
+
+test("no path, export, setting or route contains a banned word", () => {
+  const names = collectNames(files);
+  const kinds = Map.groupBy(names, ({ kind }) => kind);
+  const banned = plainNames.find(files);
+  expect(banned).toEqual([]);
+  for (const kind of ["path", "export", "setting", "route"] as const)
+    expect(kinds.get(kind)?.length ?? 0, kind).toBeGreaterThan(20);
+  recordFigure({
+    claim: "plain 1",
+    text: `${banned.length} banned words in ${names.length} names: ${[...kinds].map(([kind, list]) => `${list.length} ${kind}s`).join(", ")}`,
+    counted: { reached: names.length, needed: 1000 },
+  });
+});
+
+test("the rules see this repository and not an empty folder", () => {
+  const paths = files.map(({ path }) => path);
+  expect(paths).toContain("package-lock.json");
+  expect(paths).toContain("checks/repository.integration.test.ts");
+  expect(paths.filter((path) => path.includes("node_modules/"))).toEqual([]);
+  process.stdout.write(
+    `${typeScriptFiles(files).length} TypeScript files of ${files.length} files checked\n`,
+  );
+});
+
+test("the licences of everything a user installs are known, and test parts are not among it", () => {
+  const shipped = productionPackages(lockedPackages(files));
+  process.stdout.write(`${shipped.length} production packages have an allowed licence\n`);
+  expect(shipped).toContain("node_modules/pg");
+  expect(shipped).toContain("node_modules/fastify");
+  expect(shipped).not.toContain("node_modules/oidc-provider");
+  expect(shipped).not.toContain("node_modules/vitest");
+});

@@ -1,0 +1,201 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { recordFigure } from "@hearth-and-keep/figures";
+import {
+  type CodeHostingProvider,
+  endProgramsOf,
+  findFreePort,
+  type ModelRegistry,
+  makeTemporaryFolder,
+  type OwnedProcess,
+  type Postgres,
+  preparePython,
+  startBrowser,
+  startCodeHostingProvider,
+  startModelRegistry,
+  startPostgres,
+  startProcess,
+  testModel,
+} from "@hearth-and-keep/test-servers";
+import { expect, onTestFinished, test } from "vitest";
+import { seedRegistry } from "../../conformance/transfers/seed-registry.ts";
+import { root } from "../run-to-end.ts";
+import { environmentOfOlderNode } from "./older-node.ts";
+import { isPromiseKept, type QuickStartStep, quickStartPages, readQuickStart } from "./quick-start.ts";
+
+const fewestSteps = 35;
+
+type Surroundings = {
+  readonly environment: Record<string, string>;
+  /** What stands in the README and what it is here: the repository's address, and ports that may be taken. */
+  readonly replacements: ReadonlyMap<string, string>;
+  folder: string;
+};
+
+type Parts = {
+  readonly postgres: Postgres;
+  readonly provider: CodeHostingProvider;
+  readonly registry: ModelRegistry;
+  readonly ports: { readonly hearth: string; readonly keep: string };
+};
+
+/** Runs one line as a person would type it; `cd` and `export` last, as they do in a terminal. */
+function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, here: Surroundings): void {
+  const script = `set -e\n${line}\nprintf '\\0%s\\0' "$PWD"\nenv -0`;
+  const [output = "", folder = "", ...variables] = execFileSync("bash", ["-c", script], {
+    cwd: here.folder,
+    env: here.environment,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: 180_000,
+  }).split("\0");
+  here.folder = folder;
+  for (const [name, ...value] of variables.map((variable) => variable.split("="))) {
+    if (name !== undefined && /^(HEARTH|KEEP)_/.test(name)) here.environment[name] = value.join("=");
+  }
+  for (const promise of expected) {
+    expect(isPromiseKept(output, promise), `${line} promises ${promise} and gave ${output}`).toBe(true);
+  }
+}
+
+function startServer(
+  { line }: QuickStartStep & { kind: "server" },
+  here: Surroundings,
+): Promise<OwnedProcess> {
+  return startProcess({
+    command: "bash",
+    arguments: ["-c", `exec ${line}`],
+    environment: here.environment,
+    folder: here.folder,
+    isReady: (output) => output.includes("listening on"),
+    stopsDescendants: true,
+  });
+}
+
+const token = "YOUR-TOKEN";
+
+/** What the README asks the person to do in a browser: sign in, make a token under Secrets, Tokens, and copy it. */
+async function mintToken(url: string): Promise<string> {
+  await using browser = await startBrowser();
+  const page = await browser.openPage(url);
+  await page.getByRole("button", { name: /GitHub/u }).click();
+  await page.getByLabel("Account").fill("reader");
+  await page.getByRole("button", { name: "Authorize" }).click();
+  await page.waitForURL((at) => at.pathname.startsWith("/welcome") || at.pathname.startsWith("/secrets"));
+  await page.getByRole("link", { name: "Tokens" }).click();
+  await page.getByRole("link", { name: "New token" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("first");
+  await page.getByRole("checkbox", { name: "Write secrets" }).check();
+  await page.getByRole("button", { name: "Create token" }).click();
+  const shown = await page.getByRole("dialog", { name: "Copy your token now" }).textContent();
+  return /sk-svc-[0-9A-Za-z]{49}/u.exec(shown ?? "")?.[0] ?? "";
+}
+
+/** A provider that knows one person and the application that the README has them make. */
+function startProvider(keepPort: string) {
+  const callbackUrl = `http://localhost:${keepPort}/auth/callback/code-hosting`;
+  return startCodeHostingProvider({
+    accounts: [
+      {
+        id: 1,
+        login: "reader",
+        name: null,
+        emails: [{ email: "reader@example.com", primary: true, verified: true, visibility: null }],
+      },
+    ],
+    applications: [{ clientId: "quick-start", clientSecret: "quick-start-secret", callbackUrl }],
+  });
+}
+
+/** A machine of somebody who has Node 20, Python with a virtual environment, PostgreSQL and a model file. */
+async function prepareSurroundings(
+  folder: string,
+  { postgres, provider, registry, ports }: Parts,
+): Promise<Surroundings> {
+  const model = await testModel("smollm2-135m-instruct-q4_1.gguf");
+  await seedRegistry(registry, { repository: "team/smol", file: model });
+  const { interpreter } = await preparePython();
+  const { PATH = "", ...environment } = definedOnly(environmentOfOlderNode(folder));
+  return {
+    folder,
+    environment: {
+      ...environment,
+      // What the person's programs keep for them, but for what npm has fetched and how it fetches.
+      HOME: folder,
+      npm_config_cache: environment["npm_config_cache"] ?? join(homedir(), ".npm"),
+      npm_config_userconfig: join(homedir(), ".npmrc"),
+      // Node 20 stays first.
+      PATH: PATH.replace(delimiter, `${delimiter}${dirname(interpreter)}${delimiter}`),
+      HEARTH_PORT: ports.hearth,
+      HEARTH_MODELS: join(folder, "models"),
+      HEARTH_THREADS: "1",
+      // Where the model is; everywhere else it is a public registry.
+      HEARTH_PRIVATE_REGISTRIES: "127.0.0.1",
+      KEEP_PORT: ports.keep,
+      KEEP_METRICS_PORT: "0",
+      // Where the person's application is; everywhere else it is GitHub's own address.
+      KEEP_CODE_HOSTING_URL: provider.origin,
+      KEEP_CODE_HOSTING_API_URL: provider.apiUrl,
+    },
+    replacements: new Map([
+      ["ADDRESS-OF-THIS-REPOSITORY", root],
+      ["YOUR-MODEL.gguf", model],
+      ["YOUR-REGISTRY-MODEL", `${new URL(registry.url).host}/team/smol --insecure`],
+      ["11434", ports.hearth],
+      ["8300", ports.keep],
+      ["5432", String(postgres.port)],
+      ["YOUR-PASSWORD", postgres.address.password],
+      ["YOUR-CLIENT-ID", "quick-start"],
+      ["YOUR-CLIENT-SECRET", "quick-start-secret"],
+    ]),
+  };
+}
+
+test("the README and both quick starts work line by line from an empty folder, on a machine with Node 20", {
+  timeout: 400_000,
+}, async () => {
+  const parts = new AsyncDisposableStack();
+  // Whatever fails, and also when the time is over: then this function never comes to its own end.
+  onTestFinished(() => parts.disposeAsync());
+  const folder = parts.use(await makeTemporaryFolder("quick-start"));
+  parts.defer(() => endProgramsOf(folder.path));
+  const postgres = parts.use(await startPostgres());
+  const ports = { hearth: String(await findFreePort()), keep: String(await findFreePort()) };
+  const provider = parts.use(await startProvider(ports.keep));
+  const registry = parts.use(await startModelRegistry());
+  const here = await prepareSurroundings(folder.path, { postgres, provider, registry, ports });
+  const steps = quickStartPages.flatMap((page) =>
+    readQuickStart(adapt(readFileSync(join(root, page), "utf8"), here)),
+  );
+  expect(steps.length).toBeGreaterThanOrEqual(fewestSteps);
+  for (const step of steps) {
+    if (step.kind === "server") parts.use(await startServer(step, here));
+    else if (step.kind === "file") writeFileSync(join(here.folder, step.name), step.content);
+    else if (!step.line.includes(token)) runCommand(step, here);
+    else {
+      const minted = await mintToken(`http://localhost:${ports.keep}`);
+      runCommand({ ...step, line: step.line.replace(token, minted) }, here);
+    }
+  }
+  for (const claim of ["ground 7", "families 16", "keep 19", "people 10"]) {
+    recordFigure({
+      claim,
+      text: `${steps.length} of ${steps.length} lines and programs of the quick start worked`,
+      counted: { reached: steps.length, needed: fewestSteps },
+    });
+  }
+});
+
+function adapt(readme: string, { replacements }: Surroundings): string {
+  let adapted = readme;
+  for (const [written, here] of replacements) adapted = adapted.replaceAll(written, here);
+  return adapted;
+}
+
+function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

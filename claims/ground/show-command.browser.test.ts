@@ -1,0 +1,56 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { makeTemporaryFolder, type TemporaryFolder } from "@hearth-and-keep/test-servers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { allLines } from "../all-lines.ts";
+import { cloneInto } from "./clean-clone.ts";
+import { environmentOfOlderNode } from "./older-node.ts";
+
+let folder: TemporaryFolder;
+let clone = "";
+let environment: NodeJS.ProcessEnv = {};
+
+beforeAll(async () => {
+  folder = await makeTemporaryFolder("show-command");
+  clone = cloneInto(folder.path);
+  environment = environmentOfOlderNode(folder.path);
+}, 300_000);
+afterAll(() => folder[Symbol.asyncDispose]());
+
+function show(...words: readonly string[]) {
+  return spawnSync("npm", ["run", "-s", "show", ...(words.length > 0 ? ["--", ...words] : [])], {
+    cwd: clone,
+    env: environment,
+    encoding: "utf8",
+  });
+}
+
+test("in a clean clone with Node 20, show lists every line of every topic", { timeout: 300_000 }, () => {
+  expect(execFileSync("node", ["--version"], { env: environment, encoding: "utf8" })).toMatch(/^v20\./);
+  const listed = show();
+  expect(listed.stderr).not.toContain("Error");
+  const lines = listed.stdout.trim().split("\n");
+  expect(lines).toEqual(allLines.map(({ topic, line, title }) => `${topic} ${line} ${title}`));
+});
+
+test("in the same clone, one line runs alone, prints its figure last and tells by its exit code", {
+  timeout: 300_000,
+}, () => {
+  const proven = show("ground", "2");
+  expect(proven.stdout.trim().split("\n").at(-1)).toMatch(/^holds: .*\d+ of \d+/);
+  expect(proven.status).toBe(0);
+  // Nobody has run CI on this clone's tree with this cache, or it has: either way the line must answer, not crash.
+  const time = show("ground", "1");
+  expect(time.stdout.trim().split("\n").at(-1)).toMatch(/^(holds|FALLS SHORT): /);
+  expect(time.status).toBe(time.stdout.includes("holds: ") ? 0 : 1);
+  recordFigure({
+    claim: "ground 6",
+    text: `${allLines.length} lines listed and one run, started by Node 20`,
+  });
+});
+
+test("a line that does not exist is refused in words", () => {
+  const refused = show("ground", "99");
+  expect(refused.status).toBe(2);
+  expect(refused.stderr).toContain('There is no claim "ground 99"');
+});

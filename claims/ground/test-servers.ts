@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import { chmod } from "node:fs/promises";
+import * as testServers from "@hearth-and-keep/test-servers";
+import type { Outcome } from "../line.ts";
+import { judgeTests, runTests } from "../prove-by-tests.ts";
+
+/** Every part tests can start, and where it is used for real. */
+const parts: readonly { readonly start: string; readonly tests: string }[] = [
+  { start: "startPostgres", tests: "packages/test-servers/src/postgres/" },
+  { start: "startGeneralIdentityProvider", tests: "packages/test-servers/src/identity/general/" },
+  { start: "startHostileIdentityProvider", tests: "packages/test-servers/src/identity/hostile/" },
+  { start: "startCodeHostingProvider", tests: "packages/test-servers/src/identity/code-hosting/" },
+  { start: "startModelRegistry", tests: "packages/test-servers/src/registries/" },
+  { start: "startModelHub", tests: "packages/test-servers/src/registries/hub/" },
+  { start: "startFaultProxy", tests: "packages/test-servers/src/fault-proxy/" },
+  { start: "startBrowser", tests: "packages/test-servers/src/browser/" },
+  { start: "startLlamaServer", tests: "packages/test-servers/src/llama-server/" },
+  { start: "preparePython", tests: "packages/test-servers/src/python/" },
+  { start: "testModel", tests: "packages/test-servers/src/models/" },
+];
+
+/** Runs all parts' tests under a mark and a temporary folder of their own, then looks for what is left of them. */
+export async function proveTestServers(): Promise<Outcome> {
+  await using folder = await testServers.makeTemporaryFolder("parts");
+  // PostgreSQL runs as another user, who must be able to pass through.
+  await chmod(folder.path, 0o755);
+  const runId = randomUUID();
+  const run = await runTests(["packages/test-servers/"], { TMPDIR: folder.path, HEARTH_AND_KEEP_RUN: runId });
+  const leftovers = testServers.findLeftovers({ runId, folder: folder.path });
+  for (const leftover of leftovers) process.stdout.write(`${leftover}\n`);
+  const unused = unusedTestServers(run.files);
+  for (const name of unused) process.stdout.write(`${name} is used by no test\n`);
+  const tests = judgeTests(run, [
+    { claim: "ground 4", text: `${parts.length - unused.length} of ${parts.length} parts used` },
+  ]);
+  return {
+    isProven: tests.isProven && unused.length === 0 && leftovers.length === 0,
+    figure: `${tests.figure}; ${leftovers.length} things left behind`,
+  };
+}
+
+/** Parts that no test in these files uses. A part that is exported but not in the table above counts too. */
+export function unusedTestServers(files: readonly string[]): readonly string[] {
+  const exported = Object.keys(testServers).filter(
+    (name) => /^start[A-Z]/.test(name) && name !== "startProcess",
+  );
+  const listed = new Map(parts.map(({ start, tests }) => [start, tests]));
+  return [...new Set([...exported, ...listed.keys()])].filter((name) => {
+    const tests = listed.get(name);
+    return tests === undefined || !files.some((file) => file.includes(tests));
+  });
+}

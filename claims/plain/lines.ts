@@ -1,0 +1,75 @@
+/**
+ * @module
+ * The claims about names, sentences, structure and the test suite itself: a newcomer can read the code, and a change
+ * is checked within minutes. Imported by `claims/all-lines.ts`.
+ */
+import type { Need, ShowLine } from "../line.ts";
+import { proveByTests } from "../prove-by-tests.ts";
+import { proveRepeatedRuns } from "./repeated-runs.ts";
+import { proveSuiteTime } from "./suite-time.ts";
+import { proveTestCounts } from "./test-counts.ts";
+
+const topic = "plain";
+const everything: readonly Need[] = ["debian packages", "python", "test models"];
+
+export const plainLines: readonly ShowLine[] = [
+  {
+    topic,
+    line: 1,
+    title: "No path, export, setting or route contains a banned word",
+    needs: [],
+    prove: proveByTests("plain 1", ["checks/repository.integration.test.ts"]),
+  },
+  {
+    topic,
+    line: 2,
+    title: "One command prints every sentence a person can read in either program",
+    needs: [],
+    prove: proveByTests("plain 2", ["scripts/sentences/sentences.test.ts"]),
+  },
+  {
+    topic,
+    line: 3,
+    title: "Every failure on /api has a code, by which the terminal and the web UI suggest the next step",
+    needs: [],
+    prove: proveByTests("plain 3", [
+      "apps/hearth/src/dialects/ollama/failure-codes",
+      "apps/hearth-web/test/failure-codes",
+    ]),
+  },
+  {
+    topic,
+    line: 4,
+    title: "The drivers import the engine port and not each other; every import rule fires when broken",
+    needs: [],
+    prove: proveByTests("plain 4", ["checks/import-rules.integration.test.ts"]),
+  },
+  {
+    topic,
+    line: 5,
+    title: "Product files executed by a warm chat, a pull, a secret write and a value read",
+    needs: everything,
+    prove: proveByTests("plain 5", ["claims/plain/executed-files"]),
+  },
+  {
+    topic,
+    line: 6,
+    title: "Unit tests take at most 60 seconds, and .ci/run at most 35 minutes",
+    needs: [],
+    prove: proveSuiteTime,
+  },
+  {
+    topic,
+    line: 7,
+    title: "Servers under test are seeded, and unit and integration tests pass ten times in a row",
+    needs: everything,
+    prove: proveRepeatedRuns,
+  },
+  {
+    topic,
+    line: 8,
+    title: "The suite proves what it proved: tests by area, before and after",
+    needs: [],
+    prove: proveTestCounts,
+  },
+];

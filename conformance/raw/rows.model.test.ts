@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import { recordFigure } from "@hearth-and-keep/figures";
+import { expect, test } from "vitest";
+import rows from "./rows.json" with { type: "json" };
+
+type Row = (typeof rows)[number];
+
+/** The rows of the table of known bugs that apply to Hearth. */
+const numbers = [...count(1, 30), ...count(32, 52)];
+/** Those about the model store. */
+const storeNumbers = count(40, 43);
+
+function count(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from + 1 }, (_none, index) => from + index);
+}
+
+/** Whether a file contains a test of that name, in any quotes. */
+async function hasTest({ file, name }: Row["tests"][number]): Promise<boolean> {
+  const source = await readFile(new URL(`../../${file}`, import.meta.url), "utf8");
+  return ['"', "'", "`"].some((quote) => source.includes(`${quote}${name}${quote}`));
+}
+
+test("every known bug of other servers is in the table once, with its tests", () => {
+  expect(rows.map(({ row }) => row)).toEqual(numbers);
+  expect(rows.filter(({ tests }) => tests.length === 0)).toEqual([]);
+});
+
+test("every test named in the table exists", async () => {
+  const named = rows.flatMap(({ tests }) => tests);
+  const found = await Promise.all(named.map(hasTest));
+  expect(named.filter((_test, index) => !(found[index] ?? false))).toEqual([]);
+  expect(await hasTest({ file: "conformance/raw/rows.model.test.ts", name: ["no", "such"].join(" ") })).toBe(
+    false,
+  );
+  const proven = rows.filter(({ tests }) => tests.length > 0);
+  recordFigure({
+    claim: "families 2",
+    text: `${proven.length} of ${numbers.length} known bugs have a test named by their symptom`,
+    counted: { reached: proven.length, needed: numbers.length },
+  });
+  const stored = proven.filter(({ row }) => storeNumbers.includes(row)).length;
+  recordFigure({
+    claim: "store 11",
+    text: `${stored} of ${storeNumbers.length} known bugs of other stores have a test named by their symptom`,
+    counted: { reached: stored, needed: storeNumbers.length },
+  });
+});

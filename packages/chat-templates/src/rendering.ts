@@ -1,0 +1,6 @@
+export {
+  grammarFor,
+  renderConversation,
+  templateIfSound,
+  templateReader,
+} from "./prompt-preparation/prepare-input.ts";

@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { rejectClientError } from "./client-errors.ts";
+
+export type Transport = {
+  /** Proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[];
+  /** Sends the response headers after this time and pads the JSON body with spaces until the handler finishes. */
+  readonly earlyHeadMilliseconds?: number;
+  /** Time limit for receiving a body, except for uploads; five minutes by default. */
+  readonly bodyMilliseconds?: number;
+  /** Enables HTTPS. */
+  readonly certificate?: Certificate;
+};
+
+export type Certificate = { readonly cert: string; readonly key: string };
+
+/** A Fastify instance with our limits in place of its defaults, which leave most of them open. */
+export function createServer(
+  options: Transport & { readonly maxBodyBytes: number },
+  onUnroutable: (request: FastifyRequest, reply: FastifyReply) => void,
+): FastifyInstance {
+  const settings = {
+    genReqId: () => randomUUID(),
+    logger: false,
+    bodyLimit: options.maxBodyBytes,
+    connectionTimeout: 0,
+    // enforceBodyDeadline does this per route.
+    requestTimeout: 0,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: "idle",
+    // While closing, the program rejects requests itself, in the format of their protocol.
+    return503OnClosing: false,
+    trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
+    routerOptions: { maxParamLength: 1024 },
+    frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      onUnroutable(request, reply),
+    clientErrorHandler: rejectClientError,
+  } as const;
+  // Protects against clients that send their headers one byte a minute.
+  const limits = { headersTimeout: 15_000, maxHeaderSize: 16_384 };
+  if (options.certificate === undefined) return fastify({ ...settings, http: limits });
+  return fastify({ ...settings, https: { ...limits, ...options.certificate } });
+}

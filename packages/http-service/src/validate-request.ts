@@ -1,0 +1,68 @@
+import type { Static, TSchema } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
+import { BodyError } from "./read-body.ts";
+import type { Handler, HttpRequest, RequestHead, Route } from "./route.ts";
+
+/** One field of a body or query that does not match its schema; an empty name means the whole value. */
+export type FieldError = { readonly field: string; readonly reason: string };
+
+/** Passed to `toErrorResponse` when a body or query does not match the schema of its row. */
+export class InvalidRequestError extends Error {
+  override readonly name = "InvalidRequestError";
+  readonly errors: readonly FieldError[];
+
+  constructor(errors: readonly FieldError[]) {
+    super("request does not match its schema");
+    this.errors = errors;
+  }
+}
+
+/** Columns of a row whose handler takes the types of these schemas. */
+export function accepts<
+  Actor,
+  Dependencies,
+  Body extends TSchema = TSchema,
+  Query extends TSchema | undefined = undefined,
+>(
+  schemas: { readonly body?: Body; readonly query?: Query },
+  handle: Handler<HttpRequest<Actor, Static<Body>, QueryOf<Query>>, Dependencies>,
+): Pick<Route<Actor, Dependencies>, "bodySchema" | "querySchema" | "handle"> {
+  return {
+    ...(schemas.body === undefined ? {} : { bodySchema: schemas.body }),
+    ...(schemas.query === undefined ? {} : { querySchema: schemas.query }),
+    // The service validates body and query against these schemas before it calls the handler.
+    handle: handle as Handler<HttpRequest<Actor>, Dependencies>,
+  };
+}
+
+type QueryOf<Schema extends TSchema | undefined> = Schema extends TSchema
+  ? Static<Schema>
+  : RequestHead["query"];
+
+/** Throws unless the body and query match the row's schemas. Schemas are compiled by the first request. */
+export function createRequestValidator({
+  bodySchema,
+  querySchema,
+}: Pick<Route, "bodySchema" | "querySchema">): (body: unknown, query: RequestHead["query"]) => void {
+  const bodyErrors = lazyErrors(bodySchema);
+  const queryErrors = lazyErrors(querySchema);
+  return (body, query) => {
+    if (bodySchema !== undefined && body === undefined) throw new BodyError("missing");
+    const errors = [...bodyErrors(body), ...queryErrors(query)];
+    if (errors.length > 0) throw new InvalidRequestError(errors);
+  };
+}
+
+/** TypeBox reports at most eight errors of a value. */
+function lazyErrors(schema: TSchema | undefined): (value: unknown) => readonly FieldError[] {
+  if (schema === undefined) return () => [];
+  let validator: Validator | undefined;
+  return (value) => {
+    validator ??= Compile(schema);
+    if (validator.Check(value)) return [];
+    return validator.Errors(value).map(({ instancePath, message }) => ({
+      field: instancePath.split("/").slice(1).join("."),
+      reason: message,
+    }));
+  };
+}

@@ -1,0 +1,129 @@
+import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
+import { FailureError } from "@hearth-and-keep/failures";
+import type { FromWorker, ToWorker } from "../worker/messages.ts";
+
+type CallListener = {
+  readonly onEvents: (events: readonly EngineEvent[]) => void;
+  readonly onResult: (value: unknown) => void;
+  readonly onError: (error: Error) => void;
+};
+
+type CallMessage = DistributiveOmit<Extract<ToWorker, { id: number }>, "id">;
+type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
+
+/** The pending calls of one worker. Every call ends exactly once, with a result or an error. */
+export class WorkerCalls {
+  readonly #send: (message: ToWorker) => void;
+  readonly #pending = new Map<number, CallListener>();
+  #nextId = 1;
+  #failure: Error | undefined;
+
+  constructor(send: (message: ToWorker) => void) {
+    this.#send = send;
+  }
+
+  /** Registers a call and returns its id. After `failAll` it fails at once. */
+  add(listener: CallListener): number {
+    const id = this.#nextId++;
+    if (this.#failure === undefined) this.#pending.set(id, listener);
+    else listener.onError(this.#failure);
+    return id;
+  }
+
+  call(message: CallMessage, signal: AbortSignal): Promise<unknown> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const id = this.add({ onEvents: () => undefined, onResult: resolve, onError: reject });
+    const abort = (): void => {
+      this.#send({ type: "abort", id });
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    this.#send({ ...message, id });
+    return promise.finally(() => signal.removeEventListener("abort", abort));
+  }
+
+  /** Leaving the loop or aborting the signal makes the worker stop, which frees its sequence. */
+  async *generate(request: EngineRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
+    signal.throwIfAborted();
+    const queue = new EventQueue();
+    const id = this.add({
+      onEvents: (events) => queue.push(events),
+      onResult: () => queue.close(),
+      onError: (error) => queue.close(error),
+    });
+    const abort = (): void => {
+      this.#send({ type: "abort", id });
+      queue.close(toError(signal.reason));
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    this.#send({ type: "generate", id, request });
+    let isFinished = false;
+    try {
+      yield* queue;
+      isFinished = true;
+    } finally {
+      signal.removeEventListener("abort", abort);
+      if (!isFinished) this.#send({ type: "abort", id });
+    }
+  }
+
+  handleMessage(message: Extract<FromWorker, { id: number }>): void {
+    const listener = this.#pending.get(message.id);
+    if (message.type === "events") {
+      listener?.onEvents(message.events);
+      return;
+    }
+    this.#pending.delete(message.id);
+    if (message.type === "result") listener?.onResult(message.value);
+    else if (message.type === "failure") listener?.onError(new FailureError<EngineFailure>(message.failure));
+    else listener?.onError(new Error(`Unexpected error in the worker: ${message.reason}`));
+  }
+
+  /** Fails all pending calls and all later ones. */
+  failAll(error: Error): void {
+    this.#failure = error;
+    const listeners = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const listener of listeners) listener.onError(error);
+  }
+}
+
+/** Buffers events between the worker's messages and the loop that consumes them. */
+class EventQueue {
+  #events: EngineEvent[] = [];
+  #closed: { readonly error: Error | undefined } | undefined;
+  #wake: (() => void) | undefined;
+
+  push(events: readonly EngineEvent[]): void {
+    this.#events.push(...events);
+    this.#wake?.();
+  }
+
+  /** The loop ends, or throws the error, after it has consumed all events. */
+  close(error?: Error): void {
+    this.#closed ??= { error };
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<EngineEvent> {
+    while (true) {
+      const events = this.#events;
+      this.#events = [];
+      yield* events;
+      if (this.#events.length > 0) continue;
+      if (this.#closed !== undefined) {
+        if (this.#closed.error !== undefined) throw this.#closed.error;
+        return;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
+
+/** The reason of a signal can be any value. */
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}

@@ -1,0 +1,164 @@
+import { type ModelTemplate, plainMetadata, templateTextsOf } from "@hearth-and-keep/chat-templates";
+import { templateIfSound, templateReader } from "@hearth-and-keep/chat-templates/rendering";
+import type { EngineDescription, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
+import { FailureError } from "@hearth-and-keep/failures";
+import { inspectModelFile, type ModelFile } from "@hearth-and-keep/gguf";
+import {
+  getLlama,
+  InsufficientMemoryError,
+  type Llama,
+  LlamaLogLevel,
+  type LlamaModel,
+} from "node-llama-cpp";
+import type { ModelContext } from "./model-context.ts";
+import { hookSampling } from "./native-context.ts";
+import { PrefillSpeed } from "./prefill-prompt.ts";
+import { type BatchSharingOptions, shareBatch } from "./share-batch.ts";
+import { tuneThreads } from "./tune-threads.ts";
+
+/** A model in memory, with the kind of context that its purpose needs. */
+export type LoadedModel = {
+  readonly llama: Llama;
+  readonly model: LlamaModel;
+  readonly description: EngineDescription;
+  /** Parsed on first use; throws `template-failed` if the model has no valid template. */
+  readonly chatTemplate: () => ModelTemplate;
+  /** Measured while prompts are evaluated, used to share batches. */
+  readonly speed: PrefillSpeed;
+  /** The current number of threads, which depends on the load of the machine. */
+  readonly threads: () => number;
+  readonly context: ModelContext;
+};
+
+export async function loadModel(
+  plan: LoadPlan,
+  onProgress: (fraction: number) => void,
+): Promise<LoadedModel> {
+  try {
+    // Native code opens the file only after all its metadata have been validated.
+    const file = await inspectModelFile(plan.modelPath);
+    const llama = await getLlama({
+      gpu: plan.gpuLayers === 0 ? false : "auto",
+      build: "never",
+      // Disables the binding's own limit, which divides threads between contexts: there is only one here.
+      maxThreads: 0,
+      logLevel: LlamaLogLevel.error,
+      logger: () => undefined,
+    });
+    const model = await llama.loadModel({
+      modelPath: plan.modelPath,
+      useMmap: plan.memoryMap ?? true,
+      onLoadProgress: onProgress,
+      ...(plan.gpuLayers === undefined ? {} : { gpuLayers: plan.gpuLayers }),
+    });
+    const chatTemplate = templateReader(templateTextsOf(file, plan.goTemplate));
+    const speed = new PrefillSpeed();
+    let batchTokens = 0;
+    const context = await createContext(model, {
+      ...plan,
+      sharing: {
+        tokensWhileShared: () => speed.sharedTokens,
+        onShared: (tokens) => void (batchTokens = tokens),
+      },
+    });
+    const { threads: fixedThreads } = plan;
+    const threads =
+      fixedThreads === undefined
+        ? await tuneThreads({ context, batchTokens: () => batchTokens })
+        : () => fixedThreads;
+    return {
+      llama,
+      model,
+      context,
+      speed,
+      chatTemplate,
+      threads,
+      description: describe(model, { plan, file, chatTemplate, context, threads: threads() }),
+    };
+  } catch (error) {
+    throw toLoadFailure(error);
+  }
+}
+
+type ContextPlan = LoadPlan & { readonly sharing: BatchSharingOptions };
+
+async function createContext(model: LlamaModel, plan: ContextPlan): Promise<ModelContext> {
+  const size = {
+    contextSize: plan.contextTokens,
+    ...(plan.threads === undefined ? {} : { threads: plan.threads }),
+  };
+  switch (plan.purpose) {
+    case "embed":
+      return { purpose: "embed", context: await model.createEmbeddingContext(size) };
+    case "rank":
+      return { purpose: "rank", context: await model.createRankingContext(size) };
+    case "generate": {
+      const context = await model.createContext({ ...size, ...generationOptions(plan) });
+      const sequences = Array.from({ length: context.totalSequences }, () => context.getSequence());
+      return { purpose: "generate", context, sequences, samplingSeconds: hookSampling(context, model) };
+    }
+  }
+}
+
+function generationOptions(plan: ContextPlan) {
+  const cacheType = plan.cacheType === undefined ? undefined : cacheTypeNames[plan.cacheType];
+  return {
+    sequences: plan.sequences,
+    batchSize: Math.min(512, plan.contextTokens),
+    flashAttention: plan.flashAttention ?? ("auto" as const),
+    failedCreationRemedy: false as const,
+    batching: { itemPrioritizationStrategy: shareBatch(plan.sharing) },
+    ...(cacheType === undefined
+      ? {}
+      : { experimentalKvCacheKeyType: cacheType, experimentalKvCacheValueType: cacheType }),
+    ...(plan.adapters === undefined
+      ? {}
+      : { lora: { adapters: plan.adapters.map(({ path, scale }) => ({ filePath: path, scale })) } }),
+  };
+}
+
+const cacheTypeNames = { f16: "F16", q8_0: "Q8_0", q4_0: "Q4_0" } as const;
+
+type DescriptionInput = {
+  readonly plan: LoadPlan;
+  readonly file: ModelFile;
+  readonly chatTemplate: () => ModelTemplate;
+  readonly context: ModelContext;
+  readonly threads: number;
+};
+
+function describe(
+  model: LlamaModel,
+  { plan, file, chatTemplate, context, threads }: DescriptionInput,
+): EngineDescription {
+  const generating = context.purpose === "generate" ? context.context : undefined;
+  const { infill } = model.tokens;
+  const template = templateIfSound(chatTemplate);
+  const hasInfillTokens = infill.prefix !== null && infill.suffix !== null && infill.middle !== null;
+  return {
+    driver: "llama.cpp in a child process",
+    metadata: plainMetadata(file.metadata),
+    chatTemplate: file.chatTemplate ?? plan.goTemplate ?? null,
+    templateCapabilities: template?.abilities,
+    trainedContextTokens: model.trainContextSize,
+    contextTokens: generating?.contextSize ?? plan.contextTokens,
+    sequences: generating?.totalSequences ?? 1,
+    threads,
+    gpu: model.gpuLayers > 0 ? model.llama.gpu : false,
+    memoryBytes: { model: file.fileBytes, context: generating?.stateSize ?? 0 },
+    splitsEvents: false,
+    canFillInTheMiddle: hasInfillTokens || template?.renderInsert !== undefined,
+    canSeeImages: false,
+  };
+}
+
+function toLoadFailure(error: unknown): FailureError<EngineFailure> {
+  if (error instanceof InsufficientMemoryError) {
+    return new FailureError<EngineFailure>(
+      { kind: "insufficient-memory", neededBytes: null },
+      { cause: error },
+    );
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new FailureError<EngineFailure>({ kind: "model-invalid", reason }, { cause: error });
+}

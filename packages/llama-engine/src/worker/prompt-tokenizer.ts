@@ -1,0 +1,78 @@
+import type { SpecialTokens } from "@hearth-and-keep/chat-templates";
+import { renderConversation, templateIfSound } from "@hearth-and-keep/chat-templates/rendering";
+import type { Conversation, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
+import { FailureError } from "@hearth-and-keep/failures";
+import type { LlamaModel, Token } from "node-llama-cpp";
+import type { LoadedModel } from "./load-model.ts";
+
+export type PromptTokenizer = {
+  readonly render: (conversation: Conversation) => string;
+  /** The prompt of a request as tokens, for any kind of input. */
+  readonly tokenizeInput: (input: EngineRequest["input"]) => readonly Token[];
+};
+
+export function createPromptTokenizer({
+  model,
+  chatTemplate,
+}: Pick<LoadedModel, "model" | "chatTemplate">): PromptTokenizer {
+  const specialTokens = readSpecialTokens(model);
+  const render = (conversation: Conversation): string => {
+    rejectImages(conversation);
+    return renderConversation(chatTemplate, conversation, specialTokens);
+  };
+  const renderInsert = templateIfSound(chatTemplate)?.renderInsert;
+  const tokenizePrompt = (prompt: string): readonly Token[] =>
+    prependBos(model, model.tokenize(prompt, true));
+  return {
+    render,
+    tokenizeInput(input) {
+      switch (input.type) {
+        case "raw":
+          return tokenizePrompt(input.prompt);
+        case "conversation":
+          return tokenizePrompt(render(input.conversation));
+        case "fill-in-the-middle":
+          return renderInsert === undefined
+            ? tokenizeInfill(model, input)
+            : tokenizePrompt(renderInsert(input, new Date()));
+      }
+    },
+  };
+}
+
+function rejectImages({ messages }: Conversation): void {
+  const hasImages = messages.some((message) => message.role === "user" && (message.images ?? []).length > 0);
+  if (hasImages) throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "images" });
+}
+
+function readSpecialTokens({ tokens, fileInfo }: LlamaModel): SpecialTokens {
+  return {
+    beginning: tokens.bosString ?? "",
+    end: tokens.eosString ?? "",
+    addsBeginning: tokens.shouldPrependBosToken,
+    addsEnd: fileInfo.metadata.tokenizer?.ggml?.add_eos_token === true,
+  };
+}
+
+/** Some models need a BOS token, which a template may or may not have rendered. */
+function prependBos(model: LlamaModel, tokens: readonly Token[]): readonly Token[] {
+  const { bos, shouldPrependBosToken } = model.tokens;
+  return shouldPrependBosToken && bos !== null && tokens[0] !== bos ? [bos, ...tokens] : tokens;
+}
+
+function tokenizeInfill(
+  model: LlamaModel,
+  input: { readonly prefix: string; readonly suffix: string },
+): readonly Token[] {
+  const { prefix, suffix, middle } = model.tokens.infill;
+  if (prefix === null || suffix === null || middle === null) {
+    throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "fill-in-the-middle" });
+  }
+  return prependBos(model, [
+    prefix,
+    ...model.tokenize(input.prefix, false),
+    suffix,
+    ...model.tokenize(input.suffix, false),
+    middle,
+  ]);
+}

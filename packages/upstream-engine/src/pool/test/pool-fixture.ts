@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EngineEvent, EngineRequest } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
+import type { Discovery } from "../discovery.ts";
+import type { EnginePool } from "../engine-pool.ts";
+import { createEnginePool, type PoolChoices, type PoolPlan } from "../pool-driver.ts";
+import type { FakeEngine } from "./fake-engine.ts";
+
+export const never = new AbortController().signal;
+
+export const request = (text = "Hi"): EngineRequest => ({
+  input: { type: "conversation", conversation: { messages: [{ role: "user", content: text }] } },
+  maxTokens: 5,
+  cachePartition: "",
+  sampling: greedySampling,
+});
+
+type Played = readonly Pick<FakeEngine, "url">[];
+
+export function planOf(engines: Played, changes: Partial<PoolPlan> = {}): PoolPlan {
+  const addresses = engines.map(({ url }) => url);
+  return {
+    dialect: "vllm",
+    engines: { type: "addresses", addresses },
+    requestsPerEngine: 4,
+    canSeeImages: false,
+    ...changes,
+  };
+}
+
+export async function untilWell(pool: EnginePool, engines: number): Promise<void> {
+  while (pool.snapshot().filter(({ state }) => state === "healthy").length < engines) await sleep(5);
+}
+
+/** A pool of which every engine is well. */
+export async function poolOf(
+  engines: Played,
+  requestsPerEngine = 4,
+  choices: PoolChoices = {},
+): Promise<EnginePool> {
+  const pool = createEnginePool(planOf(engines, { requestsPerEngine }), choices);
+  await untilWell(pool, engines.length);
+  return pool;
+}
+
+export async function answerOf(events: AsyncIterable<EngineEvent>): Promise<string> {
+  let text = "";
+  for await (const event of events) if (event.type === "text-delta") text += event.text;
+  return text;
+}
+
+/** A list of addresses that a test changes. */
+export function changingList(first: readonly URL[]): Discovery & { become(addresses: readonly URL[]): void } {
+  let next = Promise.withResolvers<readonly URL[]>();
+  next.resolve(first);
+  return {
+    become(addresses) {
+      next.resolve(addresses);
+    },
+    async *watch(signal) {
+      const ending = Promise.withResolvers<undefined>();
+      signal.addEventListener("abort", () => ending.resolve(undefined));
+      for (;;) {
+        const addresses = await Promise.race([next.promise, ending.promise]);
+        if (addresses === undefined) return;
+        next = Promise.withResolvers();
+        yield addresses;
+      }
+    },
+  };
+}
