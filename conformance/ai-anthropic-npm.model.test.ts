@@ -148,7 +148,7 @@ describe("on a fake engine", () => {
 test("both endpoints were called with the right key, without a key and with a wrong key", async () => {
   const routes = ["POST /alt/v1/messages", "POST /v1/messages"];
   const calls = 27;
-  const wanted = { answered: routes, withoutKey: routes, withWrongKey: routes, calls };
+  const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm ai with @ai-sdk/anthropic", tallyCalls(fixture), calls);
 });

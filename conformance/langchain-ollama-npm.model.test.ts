@@ -135,7 +135,7 @@ describe("on a fake engine", () => {
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
   const calls = 26;
-  const wanted = { answered: routes, withoutKey: routes, withWrongKey: routes, calls };
+  const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm @langchain/ollama", tallyCalls(fixture), calls);
 });

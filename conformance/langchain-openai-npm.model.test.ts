@@ -143,7 +143,7 @@ describe("on a fake engine", () => {
   test("an engine failure is thrown, before the first token and after it", async () => {
     await expect(onFakeEngine().invoke(cues.breakAtOnce)).rejects.toMatchObject({ status: 500 });
     const reading = (async () => Array.fromAsync(await onFakeEngine().stream(cues.breakHalfway)))();
-    await expect(reading).rejects.toThrow("the engine stopped");
+    await expect(reading).rejects.toThrow("The engine stopped while generating");
   });
 
   test("an aborted request throws and frees its slot", async () => {
@@ -156,7 +156,7 @@ describe("on a fake engine", () => {
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
   const calls = 35;
-  const wanted = { answered: routes, withoutKey: routes, withWrongKey: routes, calls };
+  const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm @langchain/openai", tallyCalls(fixture), calls);
 });

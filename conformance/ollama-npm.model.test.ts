@@ -332,8 +332,8 @@ test("every endpoint was called with the right key, without a key and with a wro
   const routes = endpoints.map(([route]) => route).toSorted();
   const calls = 108;
   // This client has no method for uploads, so they are sent directly.
-  const answered = [...routes, "POST /api/blobs/:digest"].toSorted();
-  const wanted = { answered, withoutKey: routes, withWrongKey: routes, calls };
+  const succeeded = [...routes, "POST /api/blobs/:digest"].toSorted();
+  const wanted = { succeeded, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm ollama", tallyCalls(fixture), calls);
   recordStoreCalls("npm ollama", tallyCalls(fixture));

@@ -276,7 +276,7 @@ describe("tools and failures of chat completions on a fake engine", () => {
     const halfway = { model: "tiny", messages: say(cues.breakHalfway) };
     const stream = await scripted.chat.completions.create({ ...halfway, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toBeInstanceOf(APIError);
-    await expect(scripted.chat.completions.stream(halfway).done()).rejects.toThrow("the engine stopped");
+    await expect(scripted.chat.completions.stream(halfway).done()).rejects.toThrow("The engine stopped while generating");
   });
 
   test("an aborted request and an aborted stream throw and free their slots", async () => {
@@ -356,7 +356,7 @@ describe("responses", () => {
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
   const calls = 83;
-  const wanted = { answered: routes, withoutKey: routes, withWrongKey: routes, calls };
+  const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm openai", tallyCalls(fixture), calls);
 });

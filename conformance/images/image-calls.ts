@@ -125,7 +125,7 @@ export async function startSeeingServer(): Promise<TestServer> {
     program: { kind: "xllamacpp", interpreter },
     onWarning: () => undefined,
   });
-  return startTestServer({ models: { tinyVision, blind: tiny }, driver });
+  return startTestServer({ models: { seeing: tinyVision, blind: tiny }, driver });
 }
 
 export type CallAnswer = { readonly status: number; readonly contentType: string; readonly text: string };

@@ -155,6 +155,6 @@ test("an image whose rest is damaged is refused as such, also where a schema for
   const response_format = { type: "json_object" };
   for (const sent of [body, { ...body, response_format }]) {
     const refused = await send(server, "/v1/chat/completions", sent);
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("Cannot read an image")]);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("Cannot decode an image")]);
   }
 });

@@ -249,7 +249,7 @@ test("commands and flags of Ollama work, or are rejected with a reason", async (
   const { environment } = home;
   expect((await runHearth(["-v"], { environment })).output).toMatch(/^\d+\.\d+\.\d+/u);
   const wrong = await runHearth(["start", "--port", "many"], { environment });
-  expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining("--port must be a whole number")]);
+  expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining("--port must be an integer")]);
   const quantized = await runHearth(["create", "m", "-q", "q4_0"], { environment, folder: home.path });
   expect(quantized.code).toBe(2);
   expect(quantized.errors).toMatch(/^Cannot quantize to "q4_0": .*\nNext: .*llama-quantize/u);
