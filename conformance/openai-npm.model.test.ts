@@ -276,7 +276,9 @@ describe("tools and failures of chat completions on a fake engine", () => {
     const halfway = { model: "tiny", messages: say(cues.breakHalfway) };
     const stream = await scripted.chat.completions.create({ ...halfway, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toBeInstanceOf(APIError);
-    await expect(scripted.chat.completions.stream(halfway).done()).rejects.toThrow("The engine stopped while generating");
+    await expect(scripted.chat.completions.stream(halfway).done()).rejects.toThrow(
+      "The engine stopped while generating",
+    );
   });
 
   test("an aborted request and an aborted stream throw and free their slots", async () => {

@@ -37,7 +37,11 @@ const script: FakeEngineScript = () => [
 ];
 
 function startWith(parameters: Readonly<Record<string, unknown>>): Promise<TestServer> {
-  return startTestServer({ models: { plain: tiny, set: { ...tiny, extras: { parameters } } }, script });
+  return startTestServer({
+    models: { plain: tiny, set: { ...tiny, extras: { parameters } } },
+    script,
+    seed: -1,
+  });
 }
 
 /** Three requests: without the parameter, with the model's, and with one of their own. */
