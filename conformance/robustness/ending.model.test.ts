@@ -27,7 +27,7 @@ const doors: readonly Door[] = [
     family: "ollama",
     body: { messages: [turn], options: { num_predict: 200 } },
     whole: /"done":true[^\n]*\}\n$/u,
-    failed: /\{"error":"[^"]+","code":"[a-z-]+"\}\n$/u,
+    failed: /\{"error":"[^"]+","code":"[a-z-]+"[^\n]*\}\n$/u,
   },
   {
     path: "/v1/chat/completions",
