@@ -4,7 +4,7 @@ import { readProcessFile, startProcess } from "@hearth-and-keep/test-servers";
 
 /** V8 keeps pages that it no longer needs as long as it may; in a small heap, what grows is what is held. */
 const smallHeap = ["--max-old-space-size=160", "--max-semi-space-size=4"];
-const program = fileURLToPath(new URL("scripted-server.ts", import.meta.url));
+const program = fileURLToPath(new URL("fake-engine-server.ts", import.meta.url));
 
 export type FakeEngineServer = AsyncDisposable & {
   readonly url: string;
