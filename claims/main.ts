@@ -21,14 +21,16 @@ async function main([topic, line]: readonly string[]): Promise<number> {
     process.stderr.write(`There is no claim "${name}"; 'npm run -s show' lists them\n`);
     return 2;
   }
-  const results: string[] = [];
+  const results: Result[] = [];
   for (const each of chosen) results.push(await proveOne(each));
   // Repeated at the end, because a topic prints pages in between.
-  if (chosen.length > 1) for (const result of results) print(result);
-  return results.every((result) => result.includes(" holds: ")) ? 0 : 1;
+  if (chosen.length > 1) for (const { text } of results) print(text);
+  return results.every(({ isProven }) => isProven) ? 0 : 1;
 }
 
-async function proveOne({ topic, line, title, needs, prove }: ShowLine): Promise<string> {
+type Result = { readonly isProven: boolean; readonly text: string };
+
+async function proveOne({ topic, line, title, needs, prove }: ShowLine): Promise<Result> {
   print(`${topic} ${line} ${title}`);
   for (const need of needs) await prepare(need);
   const startedAt = performance.now();
@@ -36,7 +38,7 @@ async function proveOne({ topic, line, title, needs, prove }: ShowLine): Promise
   const seconds = Math.round((performance.now() - startedAt) / 1000);
   const result = `${isProven ? "holds" : "FALLS SHORT"}: ${figure} (${seconds} s)`;
   print(result);
-  return `${topic} ${line} ${result}`;
+  return { isProven, text: `${topic} ${line} ${result}` };
 }
 
 function print(text: string): void {

@@ -1,6 +1,6 @@
 import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 
-// A server in a process of its own, so that its memory and its exit are its own. Started by start-scripted-server.ts.
+// A server in a process of its own, so that its memory and its exit are its own. Started by start-fake-engine-server.ts.
 await using server = await startTestServer({
   models: { tiny },
   script: () => [
