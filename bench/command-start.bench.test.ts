@@ -5,11 +5,11 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { findFreePort, makeTemporaryFolder, startProcess } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { packAndInstall } from "../claims/ground/pack-and-install.ts";
-import { upperBound } from "./rounds.ts";
+import { sized, upperBound } from "./rounds.ts";
 
 const bin = fileURLToPath(new URL("../apps/hearth/bin/hearth.js", import.meta.url));
 const mostMilliseconds = 150;
-const rounds = 12;
+const rounds = sized(12, 3);
 
 /** The quickest of several starts, beside a Node that does nothing, whose time is not ours: others only add to it. */
 function ownMilliseconds(program: string, environment: Record<string, string>): number {

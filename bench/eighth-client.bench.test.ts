@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { defaultLimits } from "../apps/hearth/src/scheduling/limits.ts";
 import { smol, startTestServer, type TestServer } from "../apps/hearth/src/test/start-test-server.ts";
 import { familyStreams } from "./family-streams.ts";
-import { compare, upperBound } from "./rounds.ts";
+import { compare, sized, upperBound } from "./rounds.ts";
 import { timeStream } from "./served.ts";
 
 const clients = 8;
 /** A short answer; with one sequence the eighth waits for seven of them. */
-const tokens = 48;
+const tokens = sized(48, 16);
 const bound = 0.2;
 
 /** The one family whose first byte is of the first token: the others begin their stream before it. */

@@ -4,16 +4,16 @@ import { expect, test } from "vitest";
 import { startTestServer, tiny } from "../apps/hearth/src/test/start-test-server.ts";
 import { type Timed, time } from "./engine-under-test.ts";
 import { familyStreams } from "./family-streams.ts";
-import { median, percentile } from "./rounds.ts";
+import { median, percentile, sized } from "./rounds.ts";
 import { timeStream } from "./served.ts";
 
 const bound = 5;
 /** A few milliseconds at the 99th percentile are one turn of somebody else's program. */
 const looseBound = 30;
 /** Until then code is still being compiled and the heap still grows, which costs tens of milliseconds at times. */
-const warmUpRounds = 5;
-const rounds = 5;
-const requestsPerRound = 200;
+const warmUpRounds = sized(5, 1);
+const rounds = sized(5, 1);
+const requestsPerRound = sized(200, 50);
 const prompt = "What is 2+2?";
 const script: FakeEngineScript = () => [
   { do: "write", text: "4" },

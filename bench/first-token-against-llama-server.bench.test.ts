@@ -1,15 +1,15 @@
 import { hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { type Pair, startPair } from "./beside-llama-server.ts";
-import { median, percentile } from "./rounds.ts";
+import { median, percentile, sized } from "./rounds.ts";
 
 const bound = 5;
 /** A few milliseconds at the 99th percentile are one turn of somebody else's program. */
 const looseBound = 60;
 /** Until then code is still being compiled and the heap still grows. */
-const warmUpRounds = 5;
-const rounds = 5;
-const requestsPerRound = 200;
+const warmUpRounds = sized(5, 1);
+const rounds = sized(5, 1);
+const requestsPerRound = sized(200, 50);
 const question = { prompt: "What is 2+2?", maxTokens: 2 };
 
 /** Both take turns; what Hearth took longer to its first byte, request by request. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "@hearth-and-keep/engine";
-import { hasLooseTimingBounds, recordFigure, scale } from "@hearth-and-keep/figures";
+import { recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect } from "vitest";
 import { freshPartition, greedy, type LoadSmolLm, sentence, time, turn } from "./engine-under-test.ts";
-import { percentile, upperBound } from "./rounds.ts";
+import { percentile, sized, upperBound } from "./rounds.ts";
 
 export type HangUpPlan = { readonly load: LoadSmolLm; readonly claim: string };
 
@@ -27,7 +27,7 @@ async function freedAfter(engine: Engine, prompt: string, hangUpAfterMillisecond
 /** Hangs up on the only sequence of an engine again and again, and judges how soon the next caller has it. */
 export async function hangUpOften({ load, claim }: HangUpPlan): Promise<void> {
   await using engine = await load({ contextTokens: 8192, sequences: 1 });
-  const rounds = scale === "nightly" ? 5000 : hasLooseTimingBounds ? 10 : 100;
+  const rounds = scale === "nightly" ? 5000 : sized(100, 3);
   const writing: number[] = [];
   const reading: number[] = [];
   for (let round = 0; round < rounds; round += 1) {

@@ -1,12 +1,12 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { addSecrets, addStrangers, load, startBareHandler, startKeepFixture } from "./keep-fixture.ts";
-import { compare, lowerBound } from "./rounds.ts";
+import { compare, lowerBound, sized } from "./rounds.ts";
 
-const real = 10_000;
-const strangers = { accounts: 9, secretsEach: 10_000 };
+const real = sized(10_000, 1000);
+const strangers = { accounts: 9, secretsEach: real };
 const connections = 16;
-const seconds = 3;
+const seconds = sized(3, 1);
 
 test("values are read, with their audit durable before they leave, about as fast as a bare handler reads and writes", {
   timeout: 600_000,
@@ -40,7 +40,7 @@ test("values are read, with their audit durable before they leave, about as fast
   const speeds = medians.map((each) => each.toFixed(0)).join(" against ");
   const all = ids.length + strangers.accounts * strangers.secretsEach;
   const text = `${all} secrets: ${ratio.toFixed(2)} of a bare handler (${speeds} reads a second), needed 0.7`;
-  recordFigure({ claim: "keep 11", text, counted: { reached: all, needed: 100_000 } });
+  recordFigure({ claim: "keep 11", text, counted: { reached: all, needed: 10 * real } });
   expect(ratio).toBeGreaterThanOrEqual(lowerBound(0.7));
 });
 

@@ -1,9 +1,9 @@
 import type { Engine } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { hasLooseTimingBounds, recordFigure, scale } from "@hearth-and-keep/figures";
+import { recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect } from "vitest";
 import { greedy, type LoadSmolLm, never, storyPrompts, time } from "./engine-under-test.ts";
-import { percentile, upperBound } from "./rounds.ts";
+import { percentile, sized, upperBound } from "./rounds.ts";
 
 export type KillPlan = {
   readonly load: LoadSmolLm;
@@ -13,12 +13,12 @@ export type KillPlan = {
 };
 
 /** CI looks for a broken restart; how often it holds is judged by `show`, and at night. */
-const kills = scale === "nightly" ? 500 : hasLooseTimingBounds ? 10 : 50;
+const kills = scale === "nightly" ? 500 : sized(50, 4);
 const [story = ""] = storyPrompts(1);
 
 /** STOP costs ten seconds of silence each, so it comes less often than the others. */
 function signalOf(round: number): NodeJS.Signals {
-  if (round % 10 === 9) return "SIGSTOP";
+  if (round % 10 === 3) return "SIGSTOP";
   return (["SIGKILL", "SIGSEGV", "SIGABRT"] as const)[round % 3] ?? "SIGKILL";
 }
 

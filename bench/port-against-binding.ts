@@ -1,10 +1,10 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { startBareBinding } from "./bare-binding.ts";
 import { loadSmolLm, storyPrompts, storyRequests, throughput } from "./engine-under-test.ts";
-import { compare } from "./rounds.ts";
+import { compare, sized } from "./rounds.ts";
 
 /** Long enough that a moment of noise does not decide a round. */
-const tokens = 96;
+const tokens = sized(96, 24);
 
 /** Our speed over the bare binding's, with as many streams side by side. */
 export async function compareWithBinding(streams: number, claim: string): Promise<number> {

@@ -2,9 +2,9 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { loadSmolLm, storyPrompts, storyRequests, throughput } from "./engine-under-test.ts";
-import { compare, lowerBound } from "./rounds.ts";
+import { compare, lowerBound, sized } from "./rounds.ts";
 
-const tokens = 48;
+const tokens = sized(48, 16);
 
 async function serverThroughput(server: LlamaServer, streams: number): Promise<number> {
   const startedAt = performance.now();

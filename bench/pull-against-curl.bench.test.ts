@@ -12,10 +12,10 @@ import {
   startModelRegistry,
 } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { compare, lowerBound } from "./rounds.ts";
+import { compare, lowerBound, sized } from "./rounds.ts";
 import { startHearth } from "./served.ts";
 
-const weights = 512 * 1024 * 1024;
+const weights = sized(512, 64) * 1024 * 1024;
 const repository = "bench/large";
 const bound = 0.9;
 

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { type Pair, startPair } from "./beside-llama-server.ts";
-import { compare, lowerBound } from "./rounds.ts";
+import { compare, lowerBound, sized } from "./rounds.ts";
 
 /** Every core computes, because that is how such a server is run; what stands before it has to live beside that. */
 const threads = availableParallelism();
@@ -18,9 +18,9 @@ async function throughput(ask: Pair["directly"], streams: number, maxTokens: num
 }
 
 test.for([
-  { streams: 1, tokens: scale === "nightly" ? 128 : 48, bound: 0.97 },
-  { streams: 8, tokens: scale === "nightly" ? 64 : 16, bound: 0.95 },
-  { streams: 32, tokens: scale === "nightly" ? 48 : 8, bound: 0.92 },
+  { streams: 1, tokens: scale === "nightly" ? 128 : sized(48, 16), bound: 0.97 },
+  { streams: 8, tokens: scale === "nightly" ? 64 : sized(16, 8), bound: 0.95 },
+  { streams: 32, tokens: scale === "nightly" ? 48 : sized(8, 4), bound: 0.92 },
 ])(
   "$streams streams through Hearth are nearly as fast as from llama.cpp's own server",
   { timeout: 900_000 },

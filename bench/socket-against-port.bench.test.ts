@@ -6,7 +6,7 @@ import { testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { never, throughput } from "./engine-under-test.ts";
 import { familyStreams } from "./family-streams.ts";
-import { compare, lowerBound } from "./rounds.ts";
+import { compare, lowerBound, sized } from "./rounds.ts";
 import { startHearth, timeStream } from "./served.ts";
 
 const tinyModel = "tiny-llama.gguf";
@@ -38,8 +38,8 @@ async function loadTiny(): Promise<Engine> {
 
 test.for([
   // Long enough that neither a moment of noise nor the start of a stream decides a round.
-  { streams: 1, tokens: 256, bound: 0.95 },
-  { streams: 32, tokens: 96, bound: 0.9 },
+  { streams: 1, tokens: sized(256, 64), bound: 0.95 },
+  { streams: 32, tokens: sized(96, 24), bound: 0.9 },
 ])(
   "$streams streams at the socket are nearly as fast as at the port, in each family",
   { timeout: 600_000 },

@@ -5,10 +5,10 @@ import type { Engine } from "@hearth-and-keep/engine";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { greedy, loadSmolLm, never, storyRequests, time } from "./engine-under-test.ts";
-import { lowerBound, median } from "./rounds.ts";
+import { lowerBound, median, sized } from "./rounds.ts";
 
 const cores = availableParallelism();
-const rounds = 5;
+const rounds = sized(5, 1);
 const mostMilliseconds = 3000;
 
 /** Tokens per second, for no longer than a few seconds: too many threads beside a busy core hardly move at all. */

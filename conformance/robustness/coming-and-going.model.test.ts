@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import {
   smol,
@@ -10,7 +10,7 @@ import {
 } from "../../apps/hearth/src/test/start-test-server.ts";
 import { workerProcesses } from "../../bench/worker-processes.ts";
 
-const rounds = scale === "nightly" ? 200 : 6;
+const rounds = chooseSize({ ci: 3, show: 6, nightly: 200 });
 const mostGrowthMegabytes = 50;
 
 type Loaded = {

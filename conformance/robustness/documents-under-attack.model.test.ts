@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { preparePython, runPython } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import type { Protocol } from "../../apps/hearth/src/protocol.ts";
@@ -10,8 +10,8 @@ import { type FakeEngineServer, startFakeEngineServer } from "./start-fake-engin
 import { rowsWithBody } from "./valid-bodies.ts";
 
 const program = fileURLToPath(new URL("fixtures/fuzz-documents.py", import.meta.url));
-const examples = scale === "nightly" ? 1000 : 30;
-const needed = scale === "nightly" ? 20_000 : 600;
+const examples = chooseSize({ ci: 10, show: 30, nightly: 1000 });
+const needed = chooseSize({ ci: 200, show: 600, nightly: 20_000 });
 
 type Attack = {
   readonly answers: Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import { Check } from "typebox/value";
 import { expect, test } from "vitest";
 import { findShapeFault } from "./error-shape.ts";
@@ -8,11 +8,11 @@ import { sendBody, sendBytes } from "./send-bytes.ts";
 import { type FakeEngineServer, startFakeEngineServer } from "./start-fake-engine-server.ts";
 import { isAimedAtNothing, type RowWithBody, rowsWithBody, validBodyOf } from "./valid-bodies.ts";
 
-const needed = 10_000;
+const needed = chooseSize({ ci: 2500, show: 10_000, nightly: 10_000 });
 const mostGrowthMegabytes = 50;
 const atOnce = 16;
-/** At `ci`, every second wrong value; their number is odd, so that every field still gets each kind of wrong. */
-const stride = scale === "nightly" ? 1 : 2;
+/** Every nth wrong value; their number is odd, so that with a power of two every kind still appears in some field. */
+const stride = chooseSize({ ci: 8, show: 2, nightly: 1 });
 const rounds = scale === "nightly" ? 5 : 1;
 
 type Trial = { readonly name: string; readonly run: () => Promise<string | undefined> };

@@ -19,7 +19,7 @@ const clients = [
   "ollama-npm",
   "openai-npm",
   "python/python-clients",
-].map((name) => `conformance/${name}.test.ts`);
+].map((name) => `conformance/${name}.model.test.ts`);
 
 test("every call of every official client comes to the same on llama.cpp's own server", async () => {
   await preparePython();

@@ -4,7 +4,7 @@ import type { AddressLimit } from "./access/rate-limits.ts";
 import type { Actor } from "./authorization/actor.ts";
 import type { Scope } from "./authorization/scopes.ts";
 import type { KeepDependencies } from "./dependencies.ts";
-import type { AnswerShape } from "./openapi/describe-answers.ts";
+import type { AnswerShape } from "./openapi/describe-responses.ts";
 
 /** One row of the route table: required access, request schemas, handler, and what the OpenAPI document says of it. */
 export type KeepRoute = Route<Actor, KeepDependencies> & {

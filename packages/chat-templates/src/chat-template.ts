@@ -4,7 +4,7 @@ import { Budget, defaultTemplateLimits, type TemplateLimits } from "./budget.ts"
 import { findCapabilities, type TemplateCapabilities } from "./capabilities.ts";
 import { type Body, parseTemplate } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
-import { withinTime } from "./within-time.ts";
+import { withinTime } from "./run-with-timeout.ts";
 
 /** The templates of a model file: `tokenizer.chat_template` and those with a name behind it. */
 export type TemplateSources = {

@@ -3,7 +3,7 @@ import { recordFigure, scale } from "@hearth-and-keep/figures";
 import { startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import { type ChatTemplate, readChatTemplate } from "./chat-template.ts";
-import { askLlamaServer, type Rendered, readSpecialTokens } from "./fixtures/ask-llama-server.ts";
+import { askLlamaServer, type Rendered, readSpecialTokens } from "./fixtures/render-with-llama-server.ts";
 import { conversations } from "./fixtures/conversations.ts";
 import { type FamilyTemplate, familyTemplates } from "./fixtures/family-templates.ts";
 import { type RenderOptions, renderChatTemplate } from "./render-chat-template.ts";

@@ -4,5 +4,5 @@
  * the required count. `npm run show` prints figures and CI tabulates them.
  * Imported by tests, benchmarks, claims and CI, never by shipped code.
  */
-export { hasLooseTimingBounds, type Scale, scale } from "./config.ts";
+export { chooseSize, hasLooseTimingBounds, type Scale, scale } from "./config.ts";
 export { type Figure, readFigures, recordFigure } from "./record-figure.ts";

@@ -10,7 +10,7 @@ export { inspectModelFile } from "./inspect-model-file.ts";
 export type { Capabilities } from "./metadata/guess-capabilities.ts";
 export type { ModelFile, TensorSummary } from "./metadata/model-file.ts";
 export type { PrivateDialect, PrivateFamily } from "./metadata/private-dialect.ts";
-export { type FileLocation, ModelFileError, type ModelFileProblem } from "./problem.ts";
+export { type FileLocation, ModelFileError, type ModelFileProblem } from "./model-file-error.ts";
 export type { Metadata } from "./reading/read-header.ts";
 export type { Tensor } from "./reading/read-tensors.ts";
 export type { MetadataList, MetadataValue, NumberList, StringList } from "./reading/value-kinds.ts";

@@ -2,7 +2,7 @@ import { describeModelFile, type ModelFile } from "./metadata/model-file.ts";
 import { type FileHeader, readFileHeader } from "./reading/read-file-header.ts";
 import type { Header } from "./reading/read-header.ts";
 import type { Tensor } from "./reading/read-tensors.ts";
-import { checkMeaning } from "./validation/check-meaning.ts";
+import { checkMeaning } from "./validation/check-metadata.ts";
 import { disagreement, findSplit, type Split } from "./validation/check-split.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import {
   corpusModels,
   makeTemporaryFolder,
@@ -11,17 +11,17 @@ import {
 } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import { checkHeader, inspectModelFile } from "./inspect-model-file.ts";
-import { ModelFileError, type ModelFileProblem } from "./problem.ts";
+import { ModelFileError, type ModelFileErrorDetail } from "./model-file-error.ts";
 import { readHeader } from "./reading/read-header.ts";
 import {
   type Mutant,
-  makeByteFlips,
-  makeStructuralMutants,
-  makeTruncations,
+  generateByteFlips,
+  generateStructuralMutants,
+  generateTruncations,
   type SeedFile,
 } from "./testing.ts";
 
-type Verdict = ModelFileProblem["kind"] | "accepted";
+type Verdict = ModelFileErrorDetail["kind"] | "accepted";
 type Tally = {
   readonly verdicts: Map<Verdict, number>;
   slowestMilliseconds: number;
@@ -30,9 +30,9 @@ type Tally = {
 };
 
 const seed = 20_261_115;
-const flips = scale === "nightly" ? 100_000 : 10_000;
-const structural = scale === "nightly" ? 100_000 : 10_000;
-const cutsPerFile = scale === "nightly" ? Number.POSITIVE_INFINITY : 400;
+const flips = chooseSize({ ci: 3000, show: 10_000, nightly: 100_000 });
+const structural = chooseSize({ ci: 3000, show: 10_000, nightly: 100_000 });
+const cutsPerFile = chooseSize({ ci: 100, show: 400, nightly: Number.POSITIVE_INFINITY });
 const longestTest = scale === "nightly" ? 1_200_000 : 180_000;
 const mostMilliseconds = 10_000;
 const mebibyte = 1024 * 1024;
@@ -66,7 +66,7 @@ test(
     const passed: Mutant[] = [];
     let steered = 0;
     let made = 0;
-    for (const mutant of makeStructuralMutants(seeds, { seed, count: structural })) {
+    for (const mutant of generateStructuralMutants(seeds, { seed, count: structural })) {
       made += 1;
       const verdict = judge(mutant, tally);
       if (!steering.has(mutant.family)) continue;
@@ -95,7 +95,7 @@ test(
   () => {
     const tally = startTally();
     let made = 0;
-    for (const mutant of makeByteFlips(seeds, { seed, count: flips })) {
+    for (const mutant of generateByteFlips(seeds, { seed, count: flips })) {
       made += 1;
       judge(mutant, tally);
     }
@@ -113,7 +113,7 @@ test("a file cut at any field of its header is refused", () => {
   const tally = startTally();
   let made = 0;
   for (const file of seeds) {
-    for (const mutant of makeTruncations(file, cutsPerFile)) {
+    for (const mutant of generateTruncations(file, cutsPerFile)) {
       made += 1;
       expect(judge(mutant, tally), describeMutant(mutant)).not.toBe("accepted");
     }
@@ -126,7 +126,7 @@ test("a mutant in a file gets the same verdict as in memory", async () => {
   await using folder = await makeTemporaryFolder("mutants");
   const path = join(folder.path, "mutant.gguf");
   let compared = 0;
-  for (const mutant of makeStructuralMutants(seeds, { seed: seed + 1, count: 300 })) {
+  for (const mutant of generateStructuralMutants(seeds, { seed: seed + 1, count: 300 })) {
     await writeFile(path, mutant.bytes);
     expect(await inspectModelFile(path).then(() => "accepted", kindOf), describeMutant(mutant)).toBe(
       judge(mutant, startTally()),
@@ -142,7 +142,7 @@ test("the same seed makes the same mutants, another seed makes others", () => {
 });
 
 function changesOf(chosen: number): readonly string[] {
-  return [...makeStructuralMutants(seeds, { seed: chosen, count: 50 })].map(describeMutant);
+  return [...generateStructuralMutants(seeds, { seed: chosen, count: 50 })].map(describeMutant);
 }
 
 function judge(mutant: Mutant, tally: Tally): Verdict {
@@ -162,7 +162,7 @@ function judge(mutant: Mutant, tally: Tally): Verdict {
 
 /** Anything but a refusal is a defect of the gate, and ends the test. */
 function kindOf(problem: unknown): Verdict {
-  if (problem instanceof ModelFileError) return problem.problem.kind;
+  if (problem instanceof ModelFileError) return problem.detail.kind;
   throw problem;
 }
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { checkHeader } from "./inspect-model-file.ts";
-import { ModelFileError } from "./problem.ts";
+import { ModelFileError } from "./model-file-error.ts";
 import { readHeader } from "./reading/read-header.ts";
 import { writeModel } from "./writing/write-model.ts";
 

@@ -5,7 +5,7 @@ import { checkGrammar } from "./check-grammar.ts";
 import { grammarForSchema } from "./schema-grammar.ts";
 import { acceptsText } from "./test/accept-text.ts";
 import { generateSchema } from "./test/generated-schema.ts";
-import { makeValidator } from "./test/make-validator.ts";
+import { makeValidator } from "./test/create-validator.ts";
 import { RandomChoices } from "./test/random-choices.ts";
 
 const schemas = scale === "nightly" ? 2000 : 150;

@@ -1,11 +1,11 @@
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import { checkGrammar } from "./check-grammar.ts";
 import { grammarForSchema } from "./schema-grammar.ts";
 import { acceptsText } from "./test/accept-text.ts";
 import { type GeneratedSchema, generateSchema } from "./test/generated-schema.ts";
-import { makeValidator } from "./test/make-validator.ts";
+import { makeValidator } from "./test/create-validator.ts";
 
 type Task = { readonly seed: number; readonly generated: GeneratedSchema };
 type Outcome = {
@@ -16,7 +16,7 @@ type Outcome = {
 };
 
 const slots = 4;
-const schemas = scale === "nightly" ? 1000 : 200;
+const schemas = chooseSize({ ci: 40, show: 200, nightly: 1000 });
 /** Every feature must appear in so many of the schemas. */
 const leastOfEach = schemas / 5;
 const quotationMark = '"';

@@ -9,18 +9,18 @@ export const cacheFolder: string =
 /** When set, screens that a test photographs are saved here; otherwise nothing is written. */
 export const screenshotFolder: string | undefined = process.env["SCREENSHOTS"];
 
-/** What a part started by a test sees of our environment: enough to find programs, nothing to leak. */
+/** The environment of a process that a test starts: enough to find programs, nothing to leak. */
 export function partEnvironment(): Record<string, string> {
   const passed = ["PATH", "HOME", "LANG", "TMPDIR", "HEARTH_AND_KEEP_CACHE", "HEARTH_AND_KEEP_RUN"];
-  return Object.fromEntries(
-    passed.flatMap((name) => {
-      const value = process.env[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  const found = passed.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  // npm would otherwise leave its compiled code in the temporary folder.
+  return { ...Object.fromEntries(found), NODE_DISABLE_COMPILE_CACHE: "1" };
 }
 
-/** What package tools need besides to reach a registry through a mirror or a proxy. */
+/** The same, and what package managers need to reach a registry through a mirror or a proxy. */
 export function downloadEnvironment(): Record<string, string> {
   const passed =
     /^(npm_config_.+|PIP_.+|https?_proxy|no_proxy|all_proxy|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS)$/i;

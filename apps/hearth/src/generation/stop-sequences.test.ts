@@ -130,6 +130,6 @@ test("for random texts and stops, the text before the first stop is emitted, wha
         expect((await collectOutput(chunks, { ...plainPlan, stops })).text).toBe(expected);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 200, seed: 1 },
   );
 });

@@ -3,7 +3,7 @@ import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder, type TemporaryFolder } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openModelStore } from "./store/model-store.ts";
@@ -23,7 +23,7 @@ import { readVerifiedStore, type StoreState } from "./test/verify-store.ts";
 const program = fileURLToPath(new URL("./test/change-store.ts", import.meta.url));
 const run = promisify(execFile);
 const verbs = ["create", "copy", "delete", "pull"] as const;
-const minFaults = 60;
+const minFaults = chooseSize({ ci: 12, show: 60, nightly: 60 });
 /** Calls that fail on a full disk, or that leave a different state when the process dies after them. */
 const modifying =
   /^(?:open-new|write|writeFile|writev|sync|datasync|truncate|mkdir|rename|link|symlink|copyFile|rm|rmdir|unlink)$/u;

@@ -29,7 +29,7 @@ test.each([
       body: JSON.stringify({ model: "tiny", prompt: "Hello", stream }),
     });
     expect(response.status).toBe(status);
-    expect(await response.text()).toContain("because of a fault in the server");
+    expect(await response.text()).toContain("internal server error");
     const records = server.logRecords().filter(({ message }) => message === "Internal server error");
     expect(records).toEqual([
       expect.objectContaining({ defect: expect.stringMatching(/^TypeError\n\s+at /u) }),

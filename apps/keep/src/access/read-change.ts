@@ -5,7 +5,7 @@ import type { VaultRef } from "../keys/vault-keys.ts";
 import type { KeepRequest } from "../route-row.ts";
 import type { ChangeRequest } from "../vaults/change-vault.ts";
 import { readOnce } from "./idempotency-key.ts";
-import { readConditions } from "./read-conditions.ts";
+import { readConditions } from "./read-preconditions.ts";
 
 /** The vault of the path, in the caller's account. */
 export function readVaultRef({ actor, parameters }: Pick<KeepRequest, "actor" | "parameters">): VaultRef {

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
-import type { KeepVisitor } from "../test/visit-keep.ts";
+import type { KeepVisitor } from "../test/fake-browser.ts";
 
 let world: KeepWithProviders;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { Actor } from "../authorization/actor.ts";
 import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
-import type { AccountDependencies } from "./open-account.ts";
+import type { AccountDependencies } from "./find-or-create-account.ts";
 import type { Person } from "./person.ts";
 import { claimIdentity, findIdentity, holdAccount, insertIdentity, refreshIdentity } from "./queries.ts";
 

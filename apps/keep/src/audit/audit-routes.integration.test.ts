@@ -1,7 +1,7 @@
 import { type TrustedMaterial, verifyChain } from "@hearth-and-keep/audit-chain";
 import { expect, test } from "vitest";
 import { generateId } from "../generate-id.ts";
-import { readAnswer } from "../test/read-answer.ts";
+import { readAnswer } from "../test/read-json.ts";
 import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
 import { createAuditLog } from "./audit-log.ts";
 

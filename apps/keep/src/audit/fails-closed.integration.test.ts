@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { readAnswer } from "../test/read-answer.ts";
+import { readAnswer } from "../test/read-json.ts";
 import { startTestKeep } from "../test/start-test-keep.ts";
 
 /** Everything that comes back over the connection, byte for byte. */

@@ -1,10 +1,10 @@
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { startPostgres } from "@hearth-and-keep/test-servers";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { type OpenedVault, openVault, startPatientKeep } from "../test/open-vault.ts";
 
-const cuts = scale === "nightly" ? 50 : 4;
+const cuts = chooseSize({ ci: 2, show: 4, nightly: 50 });
 const readsEach = 150;
 const readers = 16;
 const fewestAnswered = 40;

@@ -1,5 +1,5 @@
 import { type Checkpoint, type VerificationResult, verifyChain } from "@hearth-and-keep/audit-chain";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { expect, test } from "vitest";
@@ -13,7 +13,10 @@ import { createCheckpointing } from "./create-checkpoints.ts";
 import { takeApart, tampersOf } from "./test/tamper-export.ts";
 import { rowTampers } from "./test/tamper-rows.ts";
 
-const cases = { exports: scale === "nightly" ? 20_000 : 700, rows: scale === "nightly" ? 5000 : 300 };
+const cases = {
+  exports: chooseSize({ ci: 150, show: 700, nightly: 20_000 }),
+  rows: chooseSize({ ci: 60, show: 300, nightly: 5000 }),
+};
 const checkpointEvery = 12;
 
 /** A chain with checkpoints, all of which are kept apart as well. */

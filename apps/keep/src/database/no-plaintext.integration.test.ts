@@ -9,7 +9,7 @@ import { scopes } from "../authorization/scopes.ts";
 import { encodingsOf, findCanaries, type Haystack, readFolder } from "../test/canaries.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import type { TestKeep, TestRequest } from "../test/start-test-keep.ts";
-import { readAs, visitKeep } from "../test/visit-keep.ts";
+import { readAs, visitKeep } from "../test/fake-browser.ts";
 
 /** In every value and every note, each with a number of its own beside it. */
 const marker = `canary${randomBytes(9).toString("hex")}`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startTestKeep } from "../test/start-test-keep.ts";
 import { makeKeyText } from "./key-encryption-key.ts";
-import { inSuperuser } from "./test/cells.ts";
+import { inSuperuser } from "./test/tamper-fixtures.ts";
 
 test("a new key first and the old one after it: everything is wrapped anew, and it is told when the old one is not needed", async () => {
   const [old, fresh] = [makeKeyText(), makeKeyText()];

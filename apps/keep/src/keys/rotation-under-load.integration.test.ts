@@ -1,18 +1,21 @@
 import { IntegrityError } from "@hearth-and-keep/envelope-crypto";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import { Hidden } from "@hearth-and-keep/logging";
 import { expect, test } from "vitest";
 import { generateId } from "../generate-id.ts";
-import { readAnswer } from "../test/read-answer.ts";
+import { readAnswer } from "../test/read-json.ts";
 import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
 import { makeKeyText, readKeys } from "./key-encryption-key.ts";
 import { type KeyWrapper, vaultKeyAssociatedData } from "./key-wrapper.ts";
-import { inSuperuser } from "./test/cells.ts";
+import { inSuperuser } from "./test/tamper-fixtures.ts";
 import { type NodeFleet, startFleet } from "./test/node-fleet.ts";
 import { createVaultKeys } from "./vault-keys.ts";
 
-const sizes =
-  scale === "nightly" ? { kills: 100, vaults: 5000, secrets: 300 } : { kills: 10, vaults: 300, secrets: 40 };
+const sizes = chooseSize({
+  ci: { kills: 4, vaults: 60, secrets: 20 },
+  show: { kills: 10, vaults: 300, secrets: 40 },
+  nightly: { kills: 100, vaults: 5000, secrets: 300 },
+});
 const scopes = ["secrets:read", "secrets:write", "keys:rotate"] as const;
 
 /** Vaults that have nothing but a key, so that there is something to wrap anew. */

@@ -1,12 +1,12 @@
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import type { Client } from "pg";
 import { expect, test } from "vitest";
 import { type Random, seededRandom } from "../test/seeded-random.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
-import { type Cell, inSuperuser, makeCells, restoreCells } from "./test/cells.ts";
-import { type CellCase, cellTampers } from "./test/tamper-cell.ts";
+import { type Cell, inSuperuser, makeCells, restoreCells } from "./test/tamper-fixtures.ts";
+import { type CellCase, cellTampers } from "./test/secret-tampers.ts";
 
-const needed = scale === "nightly" ? 10_000 : 1000;
+const needed = chooseSize({ ci: 200, show: 1000, nightly: 10_000 });
 const kinds = Object.entries(cellTampers);
 
 type Chosen = CellCase & { readonly kind: string; readonly cell: Cell };

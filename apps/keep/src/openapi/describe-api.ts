@@ -7,7 +7,7 @@
  */
 import { problem } from "@hearth-and-keep/vault-contract";
 import type { TSchema } from "typebox";
-import { type AnswerShape, describeAnswers } from "./describe-answers.ts";
+import { type AnswerShape, describeAnswers } from "./describe-responses.ts";
 import { describeParameters, templateOf } from "./describe-parameters.ts";
 import { exampleOf } from "./example-of.ts";
 

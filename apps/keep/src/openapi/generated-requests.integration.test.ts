@@ -2,14 +2,14 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder, preparePython } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { addSession, makeSide, type Side } from "../access/test/fixture.ts";
 import { routes } from "../routes.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
 
-const fewestCases = scale === "nightly" ? 200_000 : 5000;
+const fewestCases = chooseSize({ ci: 1500, show: 5000, nightly: 200_000 });
 /** Far more than it takes on a machine that does nothing else. */
 const mostMilliseconds = scale === "nightly" ? 14_400_000 : 840_000;
 const hooks = fileURLToPath(new URL("fixtures/", import.meta.url));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { openVault, startPatientKeep } from "../test/open-vault.ts";
 import { startServingNode } from "../test/serving-node.ts";
@@ -9,7 +9,7 @@ const timeout = scale === "nightly" ? 1_800_000 : 240_000;
 test("of sixteen concurrent writers with the same revision on two nodes, one succeeds and fifteen get 412", {
   timeout,
 }, async () => {
-  const rounds = scale === "nightly" ? 500 : 40;
+  const rounds = chooseSize({ ci: 12, show: 40, nightly: 500 });
   const writers = 16;
   await using keep = await openVault();
   const { databaseUrl, key, token, person } = keep;
@@ -50,8 +50,8 @@ test("of sixteen concurrent writers with the same revision on two nodes, one suc
 test("a request repeated a thousand times with one Idempotency-Key while nodes are killed has one effect", {
   timeout,
 }, async () => {
-  const replays = scale === "nightly" ? 20_000 : 1000;
-  const minKills = scale === "nightly" ? 60 : 4;
+  const replays = chooseSize({ ci: 250, show: 1000, nightly: 20_000 });
+  const minKills = chooseSize({ ci: 2, show: 4, nightly: 60 });
   await using keep = await openVault();
   const { databaseUrl, key, token, person } = keep;
   const environment = { KEEP_WRITES_PER_MINUTE: "10000000", KEEP_LOG_LEVEL: "error" };

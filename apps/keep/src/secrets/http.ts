@@ -7,7 +7,7 @@ import type {
   secretChanges,
 } from "@hearth-and-keep/vault-contract";
 import { readChange, readId, readVaultRef } from "../access/read-change.ts";
-import { entityTagOf } from "../access/read-conditions.ts";
+import { entityTagOf } from "../access/read-preconditions.ts";
 import { allowsPath } from "../authorization/grant.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";

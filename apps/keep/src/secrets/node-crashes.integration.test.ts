@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { generateId } from "../generate-id.ts";
 import { openVault } from "../test/open-vault.ts";
 import { type ServingNode, startServingNode } from "../test/serving-node.ts";
 
-const writes = scale === "nightly" ? 100_000 : 5000;
+const writes = chooseSize({ ci: 1200, show: 5000, nightly: 100_000 });
 const clients = 8;
 const killSeconds = 5;
-const minKills = scale === "nightly" ? 200 : 3;
+const minKills = chooseSize({ ci: 2, show: 3, nightly: 200 });
 
 type Written = { readonly name: string; readonly value: string; readonly tries: number };
 

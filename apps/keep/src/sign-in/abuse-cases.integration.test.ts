@@ -10,7 +10,7 @@ import {
 } from "../test/start-fake-provider.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
-import { type KeepVisitor, visitKeep } from "../test/visit-keep.ts";
+import { type KeepVisitor, visitKeep } from "../test/fake-browser.ts";
 import cases from "./fixtures/abuse-cases.json" with { type: "json" };
 
 const needed = 40;

@@ -4,7 +4,7 @@ import { Compile } from "typebox/compile";
 import type { Person } from "../accounts/person.ts";
 import { requestFailure } from "../failures.ts";
 import type { Departure, IdentityProvider } from "./identity-provider.ts";
-import { callProvider, type ProviderCalls, type ProviderRequest } from "./provider-calls.ts";
+import { callProvider, type ProviderCalls, type ProviderRequest } from "./provider-client.ts";
 import { challengeFor } from "./random-tokens.ts";
 import { shownText } from "./sanitize-display-name.ts";
 

@@ -1,5 +1,5 @@
 import { linkIdentity } from "../accounts/link-identity.ts";
-import { type AccountDependencies, openAccount } from "../accounts/open-account.ts";
+import { type AccountDependencies, openAccount } from "../accounts/find-or-create-account.ts";
 import type { Person } from "../accounts/person.ts";
 import { findIdentity, refreshIdentity } from "../accounts/queries.ts";
 import type { Actor } from "../authorization/actor.ts";

@@ -2,7 +2,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { startKeepWithProviders } from "../test/start-keep-with-providers.ts";
-import { visitKeep } from "../test/visit-keep.ts";
+import { visitKeep } from "../test/fake-browser.ts";
 
 const wanted = 200;
 const patienceMilliseconds = 180_000;

@@ -20,7 +20,7 @@ import {
 import type { Person } from "../accounts/person.ts";
 import { requestFailure } from "../failures.ts";
 import type { Departure, IdentityProvider } from "./identity-provider.ts";
-import { asFetch, providerSeconds } from "./provider-calls.ts";
+import { asFetch, providerSeconds } from "./provider-client.ts";
 import { challengeFor } from "./random-tokens.ts";
 import { shownText } from "./sanitize-display-name.ts";
 

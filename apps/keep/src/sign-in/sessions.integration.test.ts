@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import { startTestKeep } from "../test/start-test-keep.ts";
-import { visitKeep } from "../test/visit-keep.ts";
+import { visitKeep } from "../test/fake-browser.ts";
 
 let world: KeepWithProviders;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { startKeepWithProviders } from "../test/start-keep-with-providers.ts";
-import { visitKeep } from "../test/visit-keep.ts";
+import { visitKeep } from "../test/fake-browser.ts";
 
 test("a person signs in with either provider and gets an account each", async () => {
   await using world = await startKeepWithProviders();

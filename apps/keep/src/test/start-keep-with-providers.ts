@@ -5,7 +5,7 @@ import {
   startGeneralIdentityProvider,
 } from "@hearth-and-keep/test-servers";
 import { startTestKeep, type TestKeep, type TestKeepOptions } from "./start-test-keep.ts";
-import { type KeepVisitor, visitKeep } from "./visit-keep.ts";
+import { type KeepVisitor, visitKeep } from "./fake-browser.ts";
 
 export type KeepWithProviders = AsyncDisposable & {
   readonly keep: TestKeep;

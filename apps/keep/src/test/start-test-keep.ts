@@ -7,7 +7,7 @@
 import { readSettings } from "@hearth-and-keep/configuration";
 import { createLogger, type LogLevel } from "@hearth-and-keep/logging";
 import { acquireDatabase } from "@hearth-and-keep/test-servers";
-import { openAccount } from "../accounts/open-account.ts";
+import { openAccount } from "../accounts/find-or-create-account.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import type { Scope } from "../authorization/scopes.ts";
 import { serve } from "../commands/serve.ts";

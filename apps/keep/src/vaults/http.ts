@@ -8,7 +8,7 @@ import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-
 import type { deletionQuery, newVault, vaultChanges, vaultListQuery } from "@hearth-and-keep/vault-contract";
 import { readOnce } from "../access/idempotency-key.ts";
 import { readChange, readVaultRef } from "../access/read-change.ts";
-import { entityTagOf } from "../access/read-conditions.ts";
+import { entityTagOf } from "../access/read-preconditions.ts";
 import { decodeCursor, toPage } from "../cursor.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";

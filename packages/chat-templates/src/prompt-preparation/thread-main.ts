@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { grammarFor, renderConversation, templateIfSound, templateReader } from "./prepare-input.ts";
-import type { PreparingPlan } from "./preparing-thread.ts";
+import type { PreparingPlan } from "./preparation-thread.ts";
 import type { Preparation, Prepared } from "./thread-messages.ts";
 
 // Who starts the thread gives it exactly this.

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type FileLocation, ModelFileError, type ModelFileProblem, quote } from "../problem.ts";
+import { type FileLocation, ModelFileError, type ModelFileProblem, quote } from "../model-file-error.ts";
 
 /**
  * Header bytes a file may have. The largest vocabularies of today (262,144 tokens with merges) take 16 MB; eight

@@ -1,4 +1,4 @@
-import { ModelFileError, quote } from "../problem.ts";
+import { ModelFileError, quote } from "../model-file-error.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
 import type { Tensor } from "./read-tensors.ts";
 

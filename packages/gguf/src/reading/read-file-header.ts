@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { ModelFileError } from "../problem.ts";
+import { ModelFileError } from "../model-file-error.ts";
 import { MoreBytesNeeded, maxHeaderBytes } from "./byte-cursor.ts";
 import { type Header, readHeader } from "./read-header.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ModelFileError } from "../problem.ts";
+import { ModelFileError } from "../model-file-error.ts";
 import { type Entry, type EntryValue, type WrittenModel, writeModel } from "../writing/write-model.ts";
 import { MoreBytesNeeded, maxHeaderBytes } from "./byte-cursor.ts";
 import { readHeader } from "./read-header.ts";

@@ -5,7 +5,7 @@
  * file cannot hold, no length reaches past its end, and time and memory are bounded by `mostHeaderBytes`.
  * What the values mean is no matter here. Imported by this package only.
  */
-import { ModelFileError, quote } from "../problem.ts";
+import { ModelFileError, quote } from "../model-file-error.ts";
 import { ByteCursor } from "./byte-cursor.ts";
 import { checkLayout, type Layout } from "./check-layout.ts";
 import { readTensors, type Tensor } from "./read-tensors.ts";

@@ -1,4 +1,4 @@
-import { quote } from "../problem.ts";
+import { quote } from "../model-file-error.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
 import { tensorKinds } from "./tensor-kinds.ts";
 

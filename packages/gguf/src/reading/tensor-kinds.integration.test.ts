@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 900_000);
 
 test("block sizes are those that llama.cpp's own library reports, for every type it has", async () => {
-  const script = fileURLToPath(new URL("../fixtures/ask-llama-cpp.py", import.meta.url));
+  const script = fileURLToPath(new URL("../fixtures/query-llama-cpp.py", import.meta.url));
   const printed = await runPython(script, ["types", String(typeCount)]);
   // The fixture prints number, name, weights and bytes of a block for each type; withdrawn ones have no weights.
   const reported = JSON.parse(printed) as readonly [number, string, number, number][];

@@ -1,4 +1,4 @@
-import { quote } from "../problem.ts";
+import { quote } from "../model-file-error.ts";
 import type { Metadata } from "../reading/read-header.ts";
 import { maxLayers } from "./check-dimensions.ts";
 import { checkWholes, findList, findWhole, type Range, refuseKey } from "./metadata-values.ts";

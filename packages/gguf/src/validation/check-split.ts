@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { ModelFileError } from "../problem.ts";
+import { ModelFileError } from "../model-file-error.ts";
 import type { Metadata } from "../reading/read-header.ts";
 import { findWhole } from "./metadata-values.ts";
 

@@ -1,4 +1,4 @@
-import { quote } from "../problem.ts";
+import { quote } from "../model-file-error.ts";
 import type { StringList } from "../reading/value-kinds.ts";
 import { refuseKey } from "./metadata-values.ts";
 

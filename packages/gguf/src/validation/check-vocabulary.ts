@@ -1,4 +1,4 @@
-import { quote } from "../problem.ts";
+import { quote } from "../model-file-error.ts";
 import type { Metadata } from "../reading/read-header.ts";
 import type { MetadataList, StringList } from "../reading/value-kinds.ts";
 import { checkTokens } from "./check-tokens.ts";

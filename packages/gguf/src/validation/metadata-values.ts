@@ -1,4 +1,4 @@
-import { ModelFileError, type ModelFileProblem, quote } from "../problem.ts";
+import { ModelFileError, type ModelFileProblem, quote } from "../model-file-error.ts";
 import type { Metadata } from "../reading/read-header.ts";
 import type { MetadataList } from "../reading/value-kinds.ts";
 

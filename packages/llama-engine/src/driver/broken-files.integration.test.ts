@@ -1,11 +1,11 @@
 import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { hasLooseTimingBounds, recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, hasLooseTimingBounds, recordFigure, scale } from "@hearth-and-keep/figures";
 import { inspectModelFile, ModelFileError } from "@hearth-and-keep/gguf";
 import {
   type Mutant,
-  makeByteFlips,
-  makeStructuralMutants,
+  generateByteFlips,
+  generateStructuralMutants,
   type SeedFile,
   writeModel,
 } from "@hearth-and-keep/gguf/testing";
@@ -21,7 +21,7 @@ import { type Outcome, type ReusedWorker, reuseWorker } from "./test/reused-work
 import { createSmallVocabularies, writeVocabulary } from "./test/small-vocabularies.ts";
 
 const seed = 20_261_115;
-const needed = scale === "nightly" ? 10_000 : 1500;
+const needed = chooseSize({ ci: 300, show: 1500, nightly: 10_000 });
 const maxSeconds = hasLooseTimingBounds || scale === "nightly" ? 2400 : 240;
 /** Each is printed: it shows a rule that validation still lacks. */
 const maxMissed = scale === "nightly" ? needed / 1000 : 0;
@@ -202,8 +202,8 @@ test(
 /** Half with flipped bytes, half with changed fields and truncations; half from the corpus, half from valid files. */
 function* makeMutants(): Generator<Mutant> {
   for (const files of [[...corpus, valid], vocabularies]) {
-    yield* makeByteFlips(files, { seed, count: needed / 4 });
-    yield* makeStructuralMutants(files, { seed, count: needed / 4 });
+    yield* generateByteFlips(files, { seed, count: needed / 4 });
+    yield* generateStructuralMutants(files, { seed, count: needed / 4 });
   }
 }
 

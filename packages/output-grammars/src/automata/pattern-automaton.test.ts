@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { CannotExpressError, matches } from "./automaton.ts";
-import { allBut, boundLength } from "./made-automata.ts";
+import { allBut, boundLength } from "./build-automata.ts";
 import { automatonOfPattern } from "./pattern-automaton.ts";
 
 const patterns = [

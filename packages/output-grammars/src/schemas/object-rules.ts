@@ -1,4 +1,4 @@
-import { allBut } from "../automata/made-automata.ts";
+import { allBut } from "../automata/build-automata.ts";
 import { choice, type Expression, never, nothing, optional, repeat, sequence, text } from "../grammar.ts";
 import { jsonString, member, separated, space } from "../json-rules.ts";
 import { writeAutomaton } from "./automaton-rules.ts";

@@ -1,5 +1,5 @@
 import { type Automaton, intersect } from "../automata/automaton.ts";
-import { boundLength } from "../automata/made-automata.ts";
+import { boundLength } from "../automata/build-automata.ts";
 import { automatonOfPattern } from "../automata/pattern-automaton.ts";
 import { type Expression, never, repeat, rule, sequence, text } from "../grammar.ts";
 import { jsonString } from "../json-rules.ts";

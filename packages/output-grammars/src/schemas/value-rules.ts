@@ -1,7 +1,7 @@
 import { choice, type Expression, rule, text } from "../grammar.ts";
 import { jsonValue } from "../json-rules.ts";
 import { pruneGrammar } from "../prune-grammar.ts";
-import { ValueJudge } from "./accept-value.ts";
+import { ValueJudge } from "./value-checker.ts";
 import { writeArray } from "./array-rules.ts";
 import { type Branch, flattenSchemas, keyOfBranch } from "./flatten-schema.ts";
 import { canonicalText } from "./json-values.ts";

@@ -2,7 +2,7 @@ import { fitText } from "@hearth-and-keep/chat-templates";
 import type { Embeddings, EmbedRequest } from "@hearth-and-keep/engine";
 import type { EngineHttpRequest } from "../wire/engine-client.ts";
 import { fieldsOf, listOf, numberOf, numbersOf } from "../wire/json-fields.ts";
-import { guessTokens } from "./reading-speed.ts";
+import { guessTokens } from "./prefill-speed.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 import type { WatchedRequest } from "./watch-engine.ts";
 

@@ -7,7 +7,7 @@ import { nameRefusal } from "./map-error.ts";
 import type { ModelFacts } from "./model-facts.ts";
 import type { Prompt, Prompts } from "./prompts.ts";
 import { type CompletionEnd, readCompletion, readTimings } from "./read-completion.ts";
-import { guessTokens, type ReadingSpeed } from "./reading-speed.ts";
+import { guessTokens, type ReadingSpeed } from "./prefill-speed.ts";
 import type { LeasedSlot, ServerSlotPool, SlotState } from "./slot-pool.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 

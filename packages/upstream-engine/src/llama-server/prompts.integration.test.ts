@@ -2,7 +2,7 @@ import { PreparingThread } from "@hearth-and-keep/chat-templates";
 import type { Image } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
 import { createPrompts, type Prompt } from "./prompts.ts";
-import { ReadingSpeed } from "./reading-speed.ts";
+import { ReadingSpeed } from "./prefill-speed.ts";
 
 const image: Image = { bytes: new Uint8Array(1), mediaType: "image/png" };
 const mediaMarker = "<__media_x__>";

@@ -7,7 +7,7 @@ import { WireError } from "../wire/wire-error.ts";
 import { type EngineProcess, type ProcessDependencies, startEngineProcess } from "./engine-process.ts";
 import { nameRefusal } from "./map-error.ts";
 import { memoryOfProcess } from "./process-memory.ts";
-import { ReadingSpeed } from "./reading-speed.ts";
+import { ReadingSpeed } from "./prefill-speed.ts";
 import type { StartPlan } from "./start-plan.ts";
 import { type WatchedRequest, watchEngine } from "./watch-engine.ts";
 

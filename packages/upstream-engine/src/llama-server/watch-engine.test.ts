@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { EngineClient } from "../wire/engine-client.ts";
-import { ReadingSpeed } from "./reading-speed.ts";
+import { ReadingSpeed } from "./prefill-speed.ts";
 import { type EngineWatch, watchEngine } from "./watch-engine.ts";
 
 let watch: EngineWatch;

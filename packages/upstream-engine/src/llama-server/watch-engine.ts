@@ -1,6 +1,6 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import type { EngineClient } from "../wire/engine-client.ts";
-import type { ReadingSpeed } from "./reading-speed.ts";
+import type { ReadingSpeed } from "./prefill-speed.ts";
 import type { StartPlan } from "./start-plan.ts";
 
 /** What a question is about, as far as it excuses silence. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import {
   type FaultProxy,
   makeTemporaryFolder,
@@ -13,7 +13,7 @@ import { startSeededRegistry, writeRandomModel } from "../test/seeded-registry.t
 import { readVerifiedStore } from "../test/verify-store.ts";
 
 const program = fileURLToPath(new URL("../../../bin/hearth.js", import.meta.url));
-const kills = scale === "nightly" ? 1000 : 30;
+const kills = chooseSize({ ci: 8, show: 30, nightly: 1000 });
 const seed = scale === "nightly" ? Date.now() : 20_261_115;
 const modelBytes = 200_000_000;
 const rangeBytes = 16 * 1024 * 1024;

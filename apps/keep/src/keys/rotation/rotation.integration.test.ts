@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readAnswer } from "../../test/read-answer.ts";
+import { readAnswer } from "../../test/read-json.ts";
 import { startTestKeep, type TestKeep } from "../../test/start-test-keep.ts";
 
 async function readOperation(keep: TestKeep, token: string, id: string): Promise<unknown> {

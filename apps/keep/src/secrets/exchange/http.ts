@@ -17,7 +17,7 @@ import type {
 } from "@hearth-and-keep/vault-contract";
 import type { Static } from "typebox";
 import { readChange, readVaultRef } from "../../access/read-change.ts";
-import { readConditions } from "../../access/read-conditions.ts";
+import { readConditions } from "../../access/read-preconditions.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
 import type { KeepRequest, QueryRequest } from "../../route-row.ts";
 import type { DecryptedValue } from "../read-value.ts";

@@ -1,7 +1,7 @@
 import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { folderDeletionQuery, folderMove, newFolder } from "@hearth-and-keep/vault-contract";
 import { readChange } from "../../access/read-change.ts";
-import { entityTagOf } from "../../access/read-conditions.ts";
+import { entityTagOf } from "../../access/read-preconditions.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
 import type { BodyRequest, QueryRequest } from "../../route-row.ts";
 import { parseFolder } from "../secret-path.ts";

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../routes.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
-import { readAs } from "../test/visit-keep.ts";
+import { readAs } from "../test/fake-browser.ts";
 
 let world: KeepWithProviders;
 let browser: TestBrowser;

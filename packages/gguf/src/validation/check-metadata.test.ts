@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { ModelFileError } from "../problem.ts";
+import { ModelFileError } from "../model-file-error.ts";
 import { readHeader } from "../reading/read-header.ts";
 import { type Entry, type EntryValue, writeModel } from "../writing/write-model.ts";
-import { checkMeaning } from "./check-meaning.ts";
+import { checkMeaning } from "./check-metadata.ts";
 
 const architecture: Entry = { key: "general.architecture", type: "string", value: "llama" };
 const clip: Entry = { ...architecture, value: "clip" };

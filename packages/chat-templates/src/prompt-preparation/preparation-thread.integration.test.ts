@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PreparingThread } from "./preparing-thread.ts";
+import { PreparingThread } from "./preparation-thread.ts";
 
 const specialTokens = { beginning: "<s>", end: "</s>", addsBeginning: true, addsEnd: false };
 const hello = { messages: [{ role: "user", content: "Hello" }] } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ReadingSpeed } from "./reading-speed.ts";
+import { ReadingSpeed } from "./prefill-speed.ts";
 
 function speedOf(tokensPerSecond: number): ReadingSpeed {
   const speed = new ReadingSpeed();

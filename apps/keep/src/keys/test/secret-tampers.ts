@@ -1,5 +1,5 @@
 import type { Random } from "../../test/seeded-random.ts";
-import type { Cell } from "./cells.ts";
+import type { Cell } from "./tamper-fixtures.ts";
 
 /** What a superuser does to one cell, and what is read afterwards; every one of these reads must be refused. */
 export type CellTamper = (cell: Cell, random: Random) => CellCase;

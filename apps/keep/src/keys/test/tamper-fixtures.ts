@@ -8,7 +8,7 @@ import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { expect } from "vitest";
 import { reencryptSecret } from "../../secrets/reencrypt-secret.ts";
-import { readAnswer } from "../../test/read-answer.ts";
+import { readAnswer } from "../../test/read-json.ts";
 import type { TestKeep } from "../../test/start-test-keep.ts";
 import { readKeys } from "../key-encryption-key.ts";
 import { destroyRetiredKeys } from "../rotation/queries.ts";
