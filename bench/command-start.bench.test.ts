@@ -2,7 +2,12 @@ import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { findFreePort, makeTemporaryFolder, startProcess } from "@hearth-and-keep/test-servers";
+import {
+  findFreePort,
+  makeTemporaryFolder,
+  seededEnvironment,
+  startProcess,
+} from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { packAndInstall } from "../claims/ground/pack-and-install.ts";
 import { sized, upperBound } from "./rounds.ts";
@@ -13,9 +18,10 @@ const rounds = sized(12, 3);
 
 /** The quickest of several starts, beside a Node that does nothing, whose time is not ours: others only add to it. */
 function ownMilliseconds(program: string, environment: Record<string, string>): number {
+  const env = { ...environment, ...seededEnvironment };
   const take = (words: readonly string[]): number => {
     const startedAt = performance.now();
-    const { status, stderr } = spawnSync(process.execPath, words, { env: environment, encoding: "utf8" });
+    const { status, stderr } = spawnSync(process.execPath, words, { env, encoding: "utf8" });
     expect(status, stderr).toBe(0);
     return performance.now() - startedAt;
   };

@@ -1,10 +1,12 @@
 /**
  * @module
- * The checks that keep the architecture true: our own rules, import rules, unused code and tools, as one list.
+ * The checks that keep the architecture true: our own rules, import rules, unused code, commit messages and tools, as
+ * one list.
  * A check takes a folder laid out like this repository and gives findings; on a sound tree it gives none.
  * Each has a case in cases/ with a tree that breaks it and one that does not; `tryChecks` shows that it fires.
  * Imported by the tests here, by claims/ and by scripts; a test of an app may import unbounded-places.ts.
  */
+import { commitMessagesName, findCommitMessages } from "./commit-messages.ts";
 import type { Check, Finding, Rule } from "./finding.ts";
 import { findForbiddenImports, importRuleNames } from "./import-rules.ts";
 import { rules } from "./rules/index.ts";
@@ -24,6 +26,7 @@ export const checks: readonly Check[] = [
     find: async (folder: string) => (await findForbiddenImports(folder)).findings,
   })),
   ...unusedCodeRuleNames.map((name) => ({ name, case: name, find: findUnusedCode })),
+  { name: commitMessagesName, case: commitMessagesName, find: findCommitMessages },
   ...toolChecks,
 ];
 

@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeTemporaryFolder, type TemporaryFolder } from "@hearth-and-keep/test-servers";
 import type { CheckCase, Tree } from "./cases/check-case.ts";
@@ -19,13 +20,15 @@ const placeholders: readonly (readonly [RegExp, (found: string) => string])[] = 
 
 /**
  * Writes one tree of a case to a temporary folder, installed as npm would leave it: workspace packages linked under
- * node_modules by their names, and the content of `installed/` beside them.
+ * node_modules by their names, and the content of `installed/` beside them. Each file in `commits/` is the message of
+ * a commit, in the order of their names.
  */
 export async function layOutTree(check: CheckCase, kind: "broken" | "fine"): Promise<TemporaryFolder> {
   const folder = await makeTemporaryFolder("check-case");
   try {
     await writeTree(folder.path, withManifests({ ...check.shared, ...check[kind] }));
     await install(folder.path);
+    await commitMessages(folder.path);
   } catch (error) {
     await folder[Symbol.asyncDispose]();
     throw error;
@@ -73,6 +76,21 @@ async function install(folder: string): Promise<void> {
       await symlink(dirname(path), join(modules, name));
     }
   }
+}
+
+async function commitMessages(folder: string): Promise<void> {
+  const commits = join(folder, "commits");
+  if (!existsSync(commits)) return;
+  // The repository is named, because a hook of git sets GIT_DIR to the one it runs in.
+  const settings = ["user.name=Author", "user.email=author@example.com", "commit.gpgsign=false"];
+  const options = ["--git-dir", join(folder, ".git"), ...settings.flatMap((setting) => ["-c", setting])];
+  const git = (...args: readonly string[]): unknown =>
+    execFileSync("git", [...options, ...args], { cwd: folder, stdio: "pipe" });
+  git("init", "--quiet");
+  for (const name of (await readdir(commits)).toSorted()) {
+    git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "--file", join(commits, name));
+  }
+  await rm(commits, { recursive: true });
 }
 
 function digitsOf(text: string): number {

@@ -1,9 +1,11 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
+import { findCommitMessages, listCheckedCommits } from "./commit-messages.ts";
 import { describeFinding } from "./finding.ts";
 import { lockedPackages, productionPackages } from "./package-graph.ts";
 import { rules } from "./rules/index.ts";
 import { collectNames, plainNames } from "./rules/plain-names.ts";
+import { collectSeededStarts, seededServers } from "./rules/seeded-servers.ts";
 import { readTree, repositoryFolder, typeScriptFiles } from "./source-tree.ts";
 
 const files = await readTree(repositoryFolder);
@@ -24,6 +26,33 @@ test("no path, export, setting or route contains a banned word", () => {
     text: `${banned.length} banned words in ${names.length} names: ${[...kinds].map(([kind, list]) => `${list.length} ${kind}s`).join(", ")}`,
     counted: { reached: names.length, needed: 1000 },
   });
+});
+
+test("no request to real weights in a test depends on chance (seeded-servers)", () => {
+  const starts = collectSeededStarts(files);
+  const kinds = Map.groupBy(starts, ({ kind }) => kind);
+  const unseeded = seededServers.find(files);
+  const text = `${unseeded.length} unseeded of ${starts.length} server starts, environments and seeds in test code: ${[...kinds].map(([kind, list]) => `${list.length} × ${kind}`).join(", ")}`;
+  process.stdout.write(`${text}\n`);
+  expect(unseeded.map(describeFinding)).toEqual([]);
+  const fewest = {
+    "vitest project": 5,
+    "test server": 150,
+    process: 50,
+    environment: 25,
+    "llama-server": 20,
+    driver: 20,
+    "explicit seed": 50,
+  } as const;
+  for (const [kind, count] of Object.entries(fewest))
+    expect(starts.filter((start) => start.kind === kind).length, kind).toBeGreaterThanOrEqual(count);
+  recordFigure({ claim: "plain 7", text, counted: { reached: starts.length, needed: 300 } });
+});
+
+test("every new commit says what it does in its subject and why in its body (commit-messages)", async () => {
+  const commits = await listCheckedCommits(repositoryFolder);
+  process.stdout.write(`${commits.length} commit messages checked\n`);
+  expect((await findCommitMessages(repositoryFolder)).map(describeFinding)).toEqual([]);
 });
 
 test("the rules see this repository and not an empty folder", () => {

@@ -4,6 +4,8 @@ export type ShowLine = {
   readonly line: number;
   readonly title: string;
   readonly needs: readonly Need[];
+  /** Files and folders of the tests that prove it, when tests do. */
+  readonly tests?: readonly string[];
   readonly prove: () => Promise<Outcome>;
 };
 

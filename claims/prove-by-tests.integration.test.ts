@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeTests, proveByTests, type TestRun } from "./prove-by-tests.ts";
+import { judgeTests, provenByTests, type TestRun } from "./prove-by-tests.ts";
 
 function run(changes: Partial<TestRun>): TestRun {
   return { passed: 3, failed: 0, files: [], figures: [], failures: [], ...changes };
@@ -14,7 +14,7 @@ test("a claim holds when its tests passed and its figure was measured", () => {
   });
 });
 
-test("a claim falls short when a test failed, however good its figure, and still tells it", () => {
+test("a claim falls short when a test failed, however good its figure, and still reports it", () => {
   expect(judgeTests(run({ failed: 1 }), [figure])).toEqual({
     isProven: false,
     figure: `${figure.text}; 3 of 4 tests passed`,
@@ -40,11 +40,11 @@ test("a claim falls short under its denominator, and says which count it was", (
   });
 });
 
-test("a claim falls short when one of the places it names has no test, whatever the others say", {
+test("a claim falls short when a path it names has no test, whatever the others say", {
   timeout: 120_000,
 }, async () => {
-  const places = ["claims/ground/quick-start-lines.test.ts", "claims/ground/nowhere.test.ts"];
-  expect(await proveByTests("topic 1", places)()).toEqual({
+  const paths = ["claims/ground/quick-start-lines.test.ts", "claims/ground/nowhere.test.ts"];
+  expect(await provenByTests("topic 1", paths).prove()).toEqual({
     isProven: false,
     figure: "no test ran in claims/ground/nowhere.test.ts",
   });

@@ -28,13 +28,16 @@ export function claimLines(
     line: index + 1,
     title,
     needs,
-    prove: proveByTests(`${topic} ${index + 1}`, paths),
+    ...provenByTests(`${topic} ${index + 1}`, paths),
   }));
 }
 
 /** Runs exactly these tests; the claim holds when all pass and they recorded its figure, counts reached. */
-export function proveByTests(claim: string, paths: readonly string[]): () => Promise<Outcome> {
-  return async () => {
+export function provenByTests(
+  claim: string,
+  paths: readonly string[],
+): Required<Pick<ShowLine, "tests" | "prove">> {
+  const prove = async (): Promise<Outcome> => {
     // Two benchmarks at once would measure each other.
     const isTimed = paths.some((path) => path.includes(".bench."));
     const inTurn = isTimed ? ["--no-file-parallelism"] : [];
@@ -44,6 +47,7 @@ export function proveByTests(claim: string, paths: readonly string[]): () => Pro
     const figures = run.figures.filter((figure) => figure.claim === claim);
     return judgeTests(run, figures);
   };
+  return { tests: paths, prove };
 }
 
 export function judgeTests(run: TestRun, figures: readonly Figure[]): Outcome {

@@ -11,6 +11,7 @@ import {
   tool,
 } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import {
   type ClientFixture,
   cityParameters,
@@ -71,6 +72,7 @@ describe("on real weights", () => {
   test("generated and streamed text are the same, with usage and finish reason", async () => {
     for (const model of [real("smol"), real.completionModel("smol")]) {
       const whole = await generateText({ ...eight, model });
+      expect(whole.text).toMatch(/\w/u);
       expect(whole).toMatchObject({ finishReason: "length", usage: { outputTokens: 8 } });
       const streamed = streamText({ ...eight, model });
       expect((await Array.fromAsync(streamed.textStream)).join("")).toBe(whole.text);
@@ -79,12 +81,15 @@ describe("on real weights", () => {
     }
   });
 
-  test("an object that matches a schema is generated and streamed", async () => {
+  test("an object that matches a schema is generated and streamed, and generated from a Zod schema", async () => {
     const output = Output.object({ schema: jsonSchema<{ ok: boolean }>(okSchema) });
     const asked = { ...eight, maxOutputTokens: 16, model: real("smol"), output };
     const whole = await generateText(asked);
     expect(whole.output).toEqual({ ok: expect.any(Boolean) });
     expect(await streamText(asked).output).toEqual(whole.output);
+    const zodOutput = Output.object({ schema: z.object({ ok: z.boolean() }) });
+    const fromZod = await generateText({ ...asked, output: zodOutput });
+    expect(fromZod.output).toEqual({ ok: expect.any(Boolean) });
   });
 
   test("several texts are embedded", async () => {
@@ -164,7 +169,7 @@ describe("on a fake engine", () => {
 
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
-  const calls = 28;
+  const calls = 29;
   const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm ai with @ai-sdk/openai-compatible", tallyCalls(fixture), calls);

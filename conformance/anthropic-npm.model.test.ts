@@ -8,6 +8,7 @@ import Anthropic, {
   NotFoundError,
 } from "@anthropic-ai/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tiny } from "../apps/hearth/src/test/start-test-server.ts";
 import {
   type ClientFixture,
   cityParameters,
@@ -22,9 +23,11 @@ import {
 } from "./client-fixture.ts";
 
 let fixture: ClientFixture;
+let real: Anthropic;
 let scripted: Anthropic;
 beforeAll(async () => {
-  fixture = await startClientFixture();
+  fixture = await startClientFixture({ "team/third:v1": tiny });
+  real = connect(`${fixture.real.url}/alt`, { apiKey: rightKey });
   scripted = connect(`${fixture.scripted.url}/alt`, { apiKey: rightKey });
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
@@ -43,7 +46,7 @@ const inputOf = ({ input_tokens: input, cache_read_input_tokens: cached }: Anthr
   input + (cached ?? 0);
 
 const callsOfBase: readonly [string, (client: Anthropic) => Promise<unknown>][] = [
-  ["POST /v1/messages", async (client) => client.messages.create(eight)],
+  ["POST /v1/messages", async (client) => checkMessage(await client.messages.create(eight))],
   ["POST /v1/messages/count_tokens", async (client) => client.messages.countTokens({ model, messages })],
   ["GET /v1/models", async (client) => client.models.list()],
   ["GET /v1/models/*", async (client) => client.models.retrieve("smol:latest")],
@@ -52,6 +55,25 @@ const bases = ["/alt", ""];
 const endpoints = bases.flatMap((base) =>
   callsOfBase.map(([route, call]) => [route.replace(" ", ` ${base}`), base, call] as const),
 );
+
+function checkMessage(message: Anthropic.Message): void {
+  expect(message).toMatchObject({
+    content: [{ type: "text", text: expect.stringMatching(/./u) }],
+    stop_reason: "max_tokens",
+    usage: { output_tokens: 8 },
+    _request_id: expect.stringMatching(/^req_/u),
+  });
+}
+
+// The first test of the file, because nothing is cached only while the model has not been used.
+test("cached tokens missing in usage: the second identical request reports them", async () => {
+  const long = { ...eight, max_tokens: 1, system: "Answer in one word. ".repeat(20) };
+  const first = await real.messages.create(long);
+  const second = await real.messages.create(long);
+  expect(first.usage.cache_read_input_tokens).toBe(0);
+  expect(second.usage.cache_read_input_tokens).toBeGreaterThan(0.9 * inputOf(second.usage));
+  expect(inputOf(second.usage)).toBe(inputOf(first.usage));
+});
 
 test.each(endpoints)(
   "%s throws without a key and with a wrong key, and succeeds with the right key of either kind",
@@ -76,32 +98,50 @@ test.each(endpoints)(
 );
 
 describe.each(bases)("on real weights, at the base URL %j", (base) => {
-  let real: Anthropic;
+  const create = (more: object) => client.messages.create({ ...eight, ...more, stream: false });
+  let client: Anthropic;
   beforeAll(() => {
-    real = connect(fixture.real.url + base, { apiKey: rightKey });
+    client = connect(fixture.real.url + base, { apiKey: rightKey });
   });
 
-  test("models are listed and retrieved in Anthropic's format", async () => {
-    const ids = (await Array.fromAsync(real.models.list())).map(({ id }) => id);
-    expect(ids.toSorted()).toEqual(["minilm:latest", "smol:latest", "tiny:latest"]);
-    expect(await real.models.retrieve("smol:latest")).toMatchObject({ type: "model", id: "smol:latest" });
-    await expect(real.models.retrieve("nobody")).rejects.toBeInstanceOf(NotFoundError);
+  test("models are listed by page and retrieved in Anthropic's format", async () => {
+    const names: string[] = [];
+    for await (const { id } of client.models.list({ limit: 1 })) names.push(id);
+    expect(names.toSorted()).toEqual(["minilm:latest", "smol:latest", "team/third:v1", "tiny:latest"]);
+    const page = await client.models.list();
+    expect([page.has_more, page.first_id, page.last_id]).toEqual([false, names[0], names[3]]);
+    const before = await client.models.list({ before_id: names[2] ?? "", limit: 1 });
+    expect([before.has_more, before.data[0]?.id]).toEqual([true, names[1]]);
+    expect(await client.models.retrieve("team/third:v1")).toMatchObject({
+      type: "model",
+      id: "team/third:v1",
+      display_name: "team/third:v1",
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/u),
+      max_input_tokens: expect.any(Number),
+    });
+    expect(await client.models.retrieve("smol")).toMatchObject({ type: "model", id: "smol:latest" });
+    await expect(client.models.retrieve("nobody")).rejects.toBeInstanceOf(NotFoundError);
   });
 
-  test("complete and streamed messages are the same, and text is streamed in chunks", async () => {
-    const whole = await real.messages.create(eight);
-    expect(whole).toMatchObject({
+  test("complete and streamed messages are the same, with exact prompt tokens at the start", async () => {
+    const complete = await client.messages.create(eight);
+    expect(complete).toMatchObject({
       role: "assistant",
       stop_reason: "max_tokens",
       usage: { output_tokens: 8 },
     });
-    const pieces: string[] = [];
-    const stream = real.messages.stream(eight).on("text", (piece) => pieces.push(piece));
-    expect((await stream.finalMessage()).content).toEqual(whole.content);
-    expect(pieces.join("")).toBe(await stream.finalText());
-    const events = await Array.fromAsync(await real.messages.create({ ...eight, stream: true }));
-    expect(events.at(0)?.type).toBe("message_start");
-    expect(events.at(-1)?.type).toBe("message_stop");
+    const chunks: string[] = [];
+    const stream = client.messages.stream(eight).on("text", (chunk) => chunks.push(chunk));
+    const streamed = await stream.finalMessage();
+    expect(streamed.content).toEqual(complete.content);
+    expect(streamed.usage.output_tokens).toBe(complete.usage.output_tokens);
+    expect(chunks.join("")).toBe(await stream.finalText());
+    expect(chunks.length).toBeGreaterThan(1);
+    const [first, ...rest] = await Array.fromAsync(await client.messages.create({ ...eight, stream: true }));
+    expect(first?.type === "message_start" ? inputOf(first.message.usage) : first).toBe(
+      inputOf(complete.usage),
+    );
+    expect(rest.at(-1)?.type).toBe("message_stop");
   });
 
   test("system prompts, blocks, system messages, documents and unknown fields are read, and count_tokens agrees", async () => {
@@ -116,8 +156,8 @@ describe.each(bases)("on real weights, at the base URL %j", (base) => {
       { messages: [document] },
       { messages, ...unknown },
     ]) {
-      const { input_tokens: counted } = await real.messages.countTokens({ model, ...request });
-      const { usage } = await real.messages.create({ ...eight, max_tokens: 1, ...request });
+      const { input_tokens: counted } = await client.messages.countTokens({ model, ...request });
+      const { usage } = await client.messages.create({ ...eight, max_tokens: 1, ...request });
       expect(counted).toBe(inputOf(usage));
     }
   });
@@ -127,35 +167,96 @@ describe.each(bases)("on real weights, at the base URL %j", (base) => {
       ...say("Count from one to six in digits, separated by commas."),
       { role: "assistant", content: "1, 2, 3," },
     ];
-    const message = await real.messages.create({
+    const message = await client.messages.create({
       ...eight,
       messages: begun,
       max_tokens: 16,
       stop_sequences: ["5"],
     });
-    expect(message).toMatchObject({ stop_reason: "stop_sequence", stop_sequence: "5" });
+    expect(message).toMatchObject({
+      content: [{ type: "text", text: expect.stringMatching(/^ ?4/u) }],
+      stop_reason: "stop_sequence",
+      stop_sequence: "5",
+    });
   });
 
   test("output matches a format, and the beta endpoint works too", async () => {
     const format = { type: "json_schema" as const, schema: okSchema };
-    const shaped = await real.messages.create({ ...eight, max_tokens: 16, output_config: { format } });
+    const shaped = await client.messages.create({ ...eight, max_tokens: 16, output_config: { format } });
     const [block] = shaped.content;
     expect(JSON.parse(block?.type === "text" ? block.text : "")).toEqual({ ok: expect.any(Boolean) });
-    const beta = await real.beta.messages.create({ ...eight, betas: ["interleaved-thinking-2025-05-14"] });
+    const beta = await client.beta.messages.create({ ...eight, betas: ["interleaved-thinking-2025-05-14"] });
     expect(beta.usage.output_tokens).toBe(8);
   });
 
-  test("images, a prompt that is too long and an unknown model throw their error classes", async () => {
-    const image = {
-      type: "image" as const,
-      source: { type: "base64" as const, media_type: "image/png" as const, data: pixel },
-    };
-    const seeing = real.messages.create({ ...eight, messages: [{ role: "user", content: [image] }] });
+  test("requests that cannot be served throw their error classes", async () => {
+    const source = { type: "base64", media_type: "image/png", data: pixel };
+    const seeing = create({ messages: [{ role: "user", content: [{ type: "image", source }] }] });
     await expect(seeing).rejects.toBeInstanceOf(BadRequestError);
-    const long = real.messages.create({ ...eight, messages: say("word ".repeat(3000)) });
-    await expect(long).rejects.toBeInstanceOf(BadRequestError);
-    const unknown = real.messages.create({ ...eight, model: "nobody" });
-    await expect(unknown).rejects.toBeInstanceOf(NotFoundError);
+    await expect(seeing).rejects.toThrow(/400.*vision/u);
+    await expect(create({ messages: say("word ".repeat(3000)) })).rejects.toBeInstanceOf(BadRequestError);
+    await expect(create({ max_tokens: "many" })).rejects.toBeInstanceOf(BadRequestError);
+    await expect(create({ model: "minilm" })).rejects.toThrow(/does not support completion/u);
+    await expect(create({ model: "nobody" })).rejects.toBeInstanceOf(NotFoundError);
+    await expect(create({ model: "../x" })).rejects.toBeInstanceOf(NotFoundError);
+  });
+});
+
+/** A turn of Claude Code, whose system prompt starts with a value that changes every time. */
+const sendCodeTurn = (value: string, history: Anthropic.MessageParam[]) =>
+  real.messages.create({
+    ...eight,
+    max_tokens: 2,
+    system: [
+      { type: "text", text: `x-anthropic-billing-header: cc_version=2.1.9; cch=${value};` },
+      { type: "text", text: "You are a helper who writes code. ".repeat(20) },
+    ],
+    messages: history,
+  });
+
+describe("on real weights", () => {
+  const hello = { role: "user", content: "Hello" } as const;
+
+  test("count_tokens 404: it equals the later usage, with system, tools, prefill and thinking", async () => {
+    const requests: Omit<Anthropic.MessageCreateParamsNonStreaming, "model" | "max_tokens">[] = [
+      { messages: [hello] },
+      { messages: [hello], system: "Be brief" },
+      { messages: [hello], tools: [weather] },
+      { messages: [hello], tools: [weather], tool_choice: { type: "none" } },
+      { messages: [hello, { role: "assistant", content: "Well," }] },
+      { messages: [hello], thinking },
+    ];
+    for (const name of ["smol", "tiny"]) {
+      const counts: number[] = [];
+      for (const request of requests) {
+        const { input_tokens: counted } = await real.messages.countTokens({ model: name, ...request });
+        const { usage } = await real.messages.create({ model: name, max_tokens: 1, ...request });
+        expect({ name, request, counted }).toEqual({ name, request, counted: inputOf(usage) });
+        counts.push(counted);
+      }
+      expect(counts[2]).toBeGreaterThan(counts[3] ?? 0);
+    }
+  });
+
+  test("changing billing header in Claude Code system breaks cache: the second turn hits the cache", async () => {
+    const first = await sendCodeTurn("a1b2c", [hello]);
+    const history = [hello, { role: "assistant", content: first.content } as const, hello];
+    const { usage } = await sendCodeTurn("ffff0", history);
+    expect(usage.cache_read_input_tokens).toBeGreaterThan(0.9 * inputOf(first.usage));
+  });
+
+  test("a call is required of a model whose template has no tools", async () => {
+    const input_schema = { type: "object" as const, properties: {}, additionalProperties: false };
+    const called = await real.messages.create({
+      ...eight,
+      max_tokens: 40,
+      tools: [{ name: "now", input_schema }],
+      tool_choice: { type: "any", disable_parallel_tool_use: true },
+    });
+    expect(called.content).toEqual([
+      { type: "tool_use", id: expect.stringMatching(/^toolu_/u), name: "now", input: {} },
+    ]);
+    expect(called.stop_reason).toBe("tool_use");
   });
 });
 
@@ -185,16 +286,24 @@ describe("on a fake engine", () => {
     },
   );
 
-  test("a stream emits thinking, then arguments, and a complete message has the same blocks", async () => {
-    const told: string[] = [];
-    const stream = scripted.messages.stream({ ...onFakeEngine, thinking });
-    stream.on("thinking", (piece) => told.push(piece));
-    stream.on("inputJson", (piece) => told.push(piece));
+  test("a stream emits thinking, text and arguments in order, and a complete message has the same blocks", async () => {
+    const request = { ...onFakeEngine, messages: say(cues.speakFirst), thinking };
+    const emitted: string[] = [];
+    const stream = scripted.messages.stream(request);
+    stream.on("thinking", (chunk) => emitted.push(`thinking ${chunk}`));
+    stream.on("text", (chunk) => emitted.push(`text ${chunk}`));
+    stream.on("inputJson", (chunk) => emitted.push(`json ${chunk}`));
     const streamed = await stream.finalMessage();
-    expect(told).toEqual(["I look it up", '{"city":', '"Rome"}', '{"city":', '"Oslo"}']);
-    const whole = await scripted.messages.create({ ...onFakeEngine, thinking });
-    expect(whole.content.map(({ type }) => type)).toEqual(["thinking", "tool_use", "tool_use"]);
-    expect(streamed.content.map(({ type }) => type)).toEqual(whole.content.map(({ type }) => type));
+    expect(emitted).toEqual([
+      "thinking I look it up",
+      "text Let me look",
+      ...cities.flatMap((city) => ['json {"city":', `json "${city}"}`]),
+    ]);
+    expect(streamed.content.at(-1)).toMatchObject({ type: "tool_use", input: { city: "Oslo" } });
+    expect(streamed.stop_reason).toBe("tool_use");
+    const complete = await scripted.messages.create(request);
+    expect(complete.content.map(({ type }) => type)).toEqual(["thinking", "text", "tool_use", "tool_use"]);
+    expect(streamed.content.map(({ type }) => type)).toEqual(complete.content.map(({ type }) => type));
   });
 
   test("thinking blocks and results as text, as blocks and as an error lead to a response", async () => {
@@ -214,10 +323,18 @@ describe("on a fake engine", () => {
     expect(fixture.scripted.requests.at(-1)?.input).toMatchObject({
       conversation: {
         messages: [
-          {},
-          { reasoning: "I look it up" },
-          { content: "warm" },
-          { content: expect.stringContaining("no such city") },
+          messages[0],
+          {
+            role: "assistant",
+            content: null,
+            reasoning: "I look it up",
+            toolCalls: [
+              { id: rome, name: "weather", arguments: { city: "Rome" } },
+              { id: oslo, name: "weather", arguments: { city: "Oslo" } },
+            ],
+          },
+          { role: "tool", content: "warm", toolCallId: rome, toolName: "weather" },
+          { role: "tool", content: expect.stringContaining("no such city"), toolCallId: oslo },
         ],
       },
     });
@@ -246,6 +363,14 @@ describe("on a fake engine", () => {
     await expect(scripted.messages.stream(halfway).finalMessage()).rejects.toBeInstanceOf(APIError);
   });
 
+  test("eight concurrent streams with thinking give eight complete messages", async () => {
+    const request = { ...onFakeEngine, tools: [], thinking };
+    const streams = Array.from({ length: 8 }, () => scripted.messages.stream(request).finalMessage());
+    for (const { content } of await Promise.all(streams)) {
+      expect(content.map(({ type }) => type)).toEqual(["thinking", "text"]);
+    }
+  });
+
   test("an aborted stream throws and frees its slot", async () => {
     const stream = scripted.messages.stream({ ...onFakeEngine, messages: say(cues.fallSilent) });
     stream.on("text", () => stream.abort());
@@ -257,7 +382,7 @@ describe("on a fake engine", () => {
 
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
-  const calls = 109;
+  const calls = 164;
   const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm @anthropic-ai/sdk", tallyCalls(fixture), calls);

@@ -16,6 +16,7 @@ import {
   minilm,
   smol,
   startTestServer,
+  type TestModelOptions,
   type TestServer,
   tiny,
 } from "../apps/hearth/src/test/start-test-server.ts";
@@ -37,6 +38,7 @@ export const cues = {
   breakHalfway: "break halfway",
   fallSilent: "fall silent",
   neverEnd: "never end",
+  speakFirst: "speak first",
 };
 
 export const cityParameters = {
@@ -58,13 +60,16 @@ export const okSchema = {
 export const pixel =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-export async function startClientFixture(): Promise<ClientFixture> {
+/** `models` are further models of the server with real weights, by name. */
+export async function startClientFixture(
+  models: Readonly<Record<string, TestModelOptions>> = {},
+): Promise<ClientFixture> {
   await using stack = new AsyncDisposableStack();
   const access = { keys: [accessKey("conformance", rightKey)] };
   const privateRegistries = ["127.0.0.1"];
   const real = stack.use(
     await startTestServer({
-      models: { smol, tiny, minilm },
+      models: { smol, tiny, minilm, ...models },
       access,
       privateRegistries,
       ...(await realEngine()),
@@ -109,13 +114,15 @@ const weatherScript: FakeEngineScript = (request) => {
   if (lastMessage === cues.fallSilent) return stallAfterOneToken;
   if (lastMessage === cues.neverEnd) return endlessOutput();
   const thinking: EngineEvent[] = isThinking ? [{ type: "reasoning-delta", text: "I look it up" }] : [];
+  const preamble: EngineEvent[] =
+    lastMessage === cues.speakFirst ? [{ type: "text-delta", text: "Let me look", outputTokens: 1 }] : [];
   const calls = hasResults ? [] : callsOf(request);
   const output: FakeEngineStep[] = [
     { do: "write", text: "It is " },
     { do: "write", text: "sunny" },
   ];
   return [
-    ...[...thinking, ...calls].map((event): FakeEngineStep => ({ do: "emit", event })),
+    ...[...thinking, ...preamble, ...calls].map((event): FakeEngineStep => ({ do: "emit", event })),
     ...(calls.length === 0 ? output : []),
     { do: "end", reason: "stop" },
   ];

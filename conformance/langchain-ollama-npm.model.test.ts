@@ -57,9 +57,11 @@ test.each(endpoints)(
 describe("on real weights", () => {
   test("invoked and streamed chats are the same, with token usage", async () => {
     const whole = await chatOn().invoke([new HumanMessage(prompt)]);
+    expect(whole.text).not.toBe("");
     expect(whole).toMatchObject({ usage_metadata: { output_tokens: 8 } });
     const chunks = await Array.fromAsync(await chatOn().stream(prompt));
     expect(chunks.map(({ text }) => text).join("")).toBe(whole.text);
+    expect(chunks.filter(({ text }) => text !== "").length).toBeGreaterThan(1);
   });
 
   test("invoked and streamed text are the same", async () => {

@@ -1,6 +1,8 @@
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
 import { ChatOpenAI, OpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import {
   type ClientFixture,
   cityParameters,
@@ -82,13 +84,15 @@ describe("on real weights", () => {
     expect((await Array.fromAsync(await textOn().stream(prompt))).join("")).toBe(whole);
   });
 
-  test("structured output matches its schema", async () => {
+  test("structured output matches its schema, from JSON Schema and from Zod", async () => {
     const chat = chatOn(rightKey, { maxTokens: 16 });
     const shaped = chat.withStructuredOutput<{ ok: boolean }>(okSchema, {
       method: "jsonSchema",
       name: "verdict",
     });
     expect(await shaped.invoke(prompt)).toEqual({ ok: expect.any(Boolean) });
+    const fromZod = chat.withStructuredOutput(z.object({ ok: z.boolean() }), { method: "jsonSchema" });
+    expect(await fromZod.invoke(prompt)).toEqual({ ok: expect.any(Boolean) });
   });
 
   test("a query and documents are embedded", async () => {
@@ -125,6 +129,14 @@ describe("on a fake engine", () => {
     },
   );
 
+  test("a tool with a Zod schema is called, invoked and streamed", async () => {
+    const schema = z.object({ city: z.string() });
+    const chat = onFakeEngine().bindTools([tool(async () => "warm", { name: "weather", schema })]);
+    expect((await chat.invoke(prompt)).tool_calls).toMatchObject(calls);
+    const chunks = await Array.fromAsync(await chat.stream(prompt));
+    expect(chunks.reduce((sum, chunk) => sum.concat(chunk)).tool_calls).toMatchObject(calls);
+  });
+
   test("a tool call is required by name, and none is returned if tools are off", async () => {
     const forced = onFakeEngine().bindTools([weather], { tool_choice: "weather" });
     expect((await forced.invoke(prompt)).tool_calls).toMatchObject(calls.slice(0, 1));
@@ -155,7 +167,7 @@ describe("on a fake engine", () => {
 
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
-  const calls = 35;
+  const calls = 38;
   const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm @langchain/openai", tallyCalls(fixture), calls);

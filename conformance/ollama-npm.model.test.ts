@@ -165,8 +165,11 @@ describe("on real weights", () => {
       model_info: expect.objectContaining({ "general.architecture": "llama" }),
       details: { format: "gguf" },
     });
+    expect((await real.show({ model })).capabilities).toEqual(["completion"]);
     await real.generate({ model, prompt: "", keep_alive: -1 });
     expect((await real.ps()).models.map(({ name }) => name)).toContain("smol:latest");
+    // No test above uses a model of the fake engine.
+    expect((await scripted.ps()).models).toEqual([]);
   });
 
   test("generate returns the same text complete and streamed, and continues from its context", async () => {
@@ -190,6 +193,9 @@ describe("on real weights", () => {
 
   test("an empty prompt loads the model, and unloads it with keep_alive 0; so does a chat without messages", async () => {
     expect((await real.generate({ model: "tiny", prompt: "", keep_alive: "5m" })).done_reason).toBe("load");
+    expect((await real.generate({ model: "tiny", prompt: "", keep_alive: -1 })).done_reason).toBe("load");
+    const loaded = (await real.ps()).models.find(({ name }) => name === "tiny:latest");
+    expect(new Date(String(loaded?.expires_at)).getFullYear()).toBeGreaterThan(2200);
     expect((await real.generate({ model: "tiny", prompt: "", keep_alive: 0 })).done_reason).toBe("unload");
     expect((await real.ps()).models.map(({ name }) => name)).not.toContain("tiny:latest");
     expect((await real.chat({ model: "tiny", messages: [] })).done_reason).toBe("load");
@@ -210,6 +216,10 @@ describe("on real weights", () => {
     const sixteen = { ...options, num_predict: 16 };
     const shaped = await real.chat({ model, messages, format: okSchema, options: sixteen });
     expect(JSON.parse(shaped.message.content)).toEqual({ ok: expect.any(Boolean) });
+    const fixed = { type: "object", properties: { answer: { enum: ["four"] } }, required: ["answer"] };
+    const sum = { model, messages: [{ role: "user", content: "What is 2+2?" }], options: sixteen };
+    const determined = await real.chat({ ...sum, format: fixed });
+    expect(JSON.parse(determined.message.content)).toEqual({ answer: "four" });
     const json = await real.chat({ model, messages, format: "json", options: sixteen });
     expect(json.message.content.trim()).toMatch(/^[[{]/u);
     const measured = await real.chat({ model, messages, options, logprobs: true, top_logprobs: 3 });
@@ -222,11 +232,14 @@ describe("on real weights", () => {
 
   test("a thinking model accepts every think value and tools; a model without them rejects both", async () => {
     for (const think of [true, false, "high"] as const) {
-      expect((await real.chat({ model: "tiny", messages, think, options })).done).toBe(true);
+      const response = await real.chat({ model: "tiny", messages, think, options });
+      expect(response).toMatchObject({ done: true, eval_count: 8 });
     }
     expect((await real.chat({ model: "tiny", messages, tools, options })).done).toBe(true);
     const badRequest = { name: "ResponseError", status_code: 400 };
-    await expect(real.chat({ model, messages, think: true })).rejects.toMatchObject(badRequest);
+    const thinking = real.chat({ model, messages, think: true });
+    await expect(thinking).rejects.toMatchObject(badRequest);
+    await expect(thinking).rejects.toThrow("does not support thinking");
     await expect(real.chat({ model, messages, tools })).rejects.toThrow("does not support tools");
   });
 
@@ -240,8 +253,11 @@ describe("on real weights", () => {
   test("texts are embedded, one and several, complete and truncated", async () => {
     const many = await real.embed({ model: "minilm", input: ["a", "b"] });
     expect(many.embeddings.map(({ length }) => length)).toEqual([384, 384]);
-    const [short = []] = (await real.embed({ model: "minilm", input: "a", dimensions: 128 })).embeddings;
-    expect([short.length, Math.hypot(...short)]).toEqual([128, expect.closeTo(1, 5)]);
+    const truncated = await real.embed({ model: "minilm", input: ["a", "b"], dimensions: 128 });
+    expect(truncated.embeddings.map((vector) => [vector.length, Math.hypot(...vector)])).toEqual([
+      [128, expect.closeTo(1, 5)],
+      [128, expect.closeTo(1, 5)],
+    ]);
     expect((await real.embeddings({ model: "minilm", prompt: "a" })).embedding).toHaveLength(384);
   });
 
@@ -250,6 +266,7 @@ describe("on real weights", () => {
     expect((await real.show({ model: "mine" })).details.format).toBe("gguf");
     expect(await real.delete({ model: "mine" })).toEqual({ status: "success" });
     await expect(real.chat({ model: "mine", messages })).rejects.toMatchObject({
+      name: "ResponseError",
       status_code: 404,
       message: expect.stringContaining("not found, try pulling it first"),
     });
@@ -289,6 +306,16 @@ describe("on a fake engine", () => {
     const results = ["warm", "cold"].map((content) => ({ role: "tool", tool_name: "weather", content }));
     const answer = await scripted.chat({ ...chat, messages: [...messages, message, ...results] });
     expect(answer.message.content).toBe("It is sunny");
+    expect(fixture.scripted.requests.at(-1)?.input).toMatchObject({
+      conversation: {
+        messages: [
+          { role: "user" },
+          { role: "assistant", toolCalls: [weatherIn("Rome").function, weatherIn("Oslo").function] },
+          { role: "tool", toolName: "weather", content: "warm" },
+          { role: "tool", toolName: "weather", content: "cold" },
+        ],
+      },
+    });
   });
 
   test("streamed calls and thinking are complete, and without thinking there is none", async () => {
@@ -298,6 +325,17 @@ describe("on a fake engine", () => {
       weatherIn("Oslo"),
     ]);
     expect(parts.map(({ message }) => message.thinking ?? "").join("")).toBe("I look it up");
+    const read = { thinking: "", content: "" };
+    for await (const { message } of await scripted.chat({
+      model: "tiny",
+      messages,
+      think: true,
+      stream: true,
+    })) {
+      read.thinking += message.thinking ?? "";
+      read.content += message.content;
+    }
+    expect(read).toEqual({ thinking: "I look it up", content: "It is sunny" });
     const silent = await scripted.chat({ model: "tiny", messages, think: false });
     expect(silent.message).toEqual({ role: "assistant", content: "It is sunny" });
     const generated = await scripted.generate({ model: "tiny", prompt, think: true });
@@ -330,7 +368,7 @@ describe("on a fake engine", () => {
 
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
-  const calls = 108;
+  const calls = 114;
   // This client has no method for uploads, so they are sent directly.
   const succeeded = [...routes, "POST /api/blobs/:digest"].toSorted();
   const wanted = { succeeded, withoutKey: routes, withWrongKey: routes, calls };

@@ -18,7 +18,7 @@ export async function buildEngineWorker(output: string): Promise<void> {
     input: {
       "engine-worker": join(root, "packages/llama-engine/src/worker/main.ts"),
       // Makes prompts and grammars for engines that run elsewhere, in a thread of the server.
-      "preparing-thread": join(root, "packages/chat-templates/src/prompt-preparation/thread-main.ts"),
+      "preparation-thread": join(root, "packages/chat-templates/src/prompt-preparation/thread-main.ts"),
     },
     platform: "node",
     // Builds are looked up where the program is installed; the other one copies files, which a worker never does.

@@ -3,6 +3,7 @@ import { architectureDrawing } from "./architecture-drawing.ts";
 import { boundedSchemas } from "./bounded-schemas.ts";
 import { browserCodeHasNoNode } from "./browser-code-has-no-node.ts";
 import type { CheckCase } from "./check-case.ts";
+import { commitMessages } from "./commit-messages.ts";
 import { coreHasNoHttp } from "./core-has-no-http.ts";
 import { decryptionOnlyInSecretsAndKeys } from "./decryption-only-in-secrets-and-keys.ts";
 import { dialectsAreIndependent } from "./dialects-are-independent.ts";
@@ -36,6 +37,7 @@ import { packageEntryPointsOnly } from "./package-entry-points-only.ts";
 import { packagesImportNoApp } from "./packages-import-no-app.ts";
 import { plainNames } from "./plain-names.ts";
 import { productionLicences } from "./production-licences.ts";
+import { seededServers } from "./seeded-servers.ts";
 import { sqlOnlyInQueries } from "./sql-only-in-queries.ts";
 import { templatesOnlyInWorkers } from "./templates-only-in-workers.ts";
 import { types } from "./types.ts";
@@ -92,4 +94,6 @@ export const cases: Readonly<Record<string, CheckCase>> = {
   "unused-exports": unusedExports,
   "unused-files": unusedFiles,
   "variable-names": variableNames,
+  "seeded-servers": seededServers,
+  "commit-messages": commitMessages,
 };

@@ -26,7 +26,9 @@ import { oneDigestPath } from "./one-digest-path.ts";
 import { oneWayOut } from "./one-way-out.ts";
 import { plainNames } from "./plain-names.ts";
 import { productionLicences } from "./production-licences.ts";
+import { seededServers } from "./seeded-servers.ts";
 import { variableNames } from "./variable-names.ts";
+
 export const rules: readonly Rule[] = [
   moduleNotes,
   fileLength,
@@ -37,6 +39,7 @@ export const rules: readonly Rule[] = [
   environmentInConfig,
   explainedAssertions,
   noHiddenTests,
+  seededServers,
   boundedSchemas,
   oneDigestPath,
   oneWayOut,

@@ -19,6 +19,7 @@ const claims: readonly Claim[] = [
       `${tests}/secrets.browser.test.ts`,
       `${tests}/tokens.browser.test.ts`,
       `${tests}/audit.browser.test.ts`,
+      `${tests}/first-steps.browser.test.ts`,
     ],
   },
   {

@@ -88,7 +88,8 @@ const claims: readonly Claim[] = [
     title:
       "A worker reaches nothing outside, takes no more memory than it may, and each missing wall is named",
     paths: [
-      `${engine}/sandbox/`,
+      "packages/engine-host/src/sandbox/",
+      `${engine}/driver/memory-exhaustion.model.test.ts`,
       `${engine}/driver/slow-grammars.model.test.ts`,
       "apps/hearth/src/commands/serve.integration.test.ts",
     ],

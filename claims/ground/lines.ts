@@ -5,7 +5,7 @@
  * Imported by `claims/main.ts`.
  */
 import type { ShowLine } from "../line.ts";
-import { proveByTests } from "../prove-by-tests.ts";
+import { provenByTests } from "../prove-by-tests.ts";
 import { proveCiTime } from "./ci-time.ts";
 import { proveTestServers } from "./test-servers.ts";
 
@@ -24,14 +24,14 @@ export const groundLines: readonly ShowLine[] = [
     line: 2,
     title: "Every import rule and every check fires when broken",
     needs: [],
-    prove: proveByTests("ground 2", ["checks/"]),
+    ...provenByTests("ground 2", ["checks/"]),
   },
   {
     topic,
     line: 3,
     title: "Both tarballs install and work outside the clone, without packages for a GPU",
     needs: ["debian packages", "python", "test models"],
-    prove: proveByTests("ground 3", ["claims/ground/tarballs.integration.test.ts"]),
+    ...provenByTests("ground 3", ["claims/ground/tarballs.integration.test.ts"]),
   },
   {
     topic,
@@ -45,20 +45,20 @@ export const groundLines: readonly ShowLine[] = [
     line: 5,
     title: "The MiniLM model file gives the similarities of an independent float32 computation",
     needs: ["debian packages", "python", "test models"],
-    prove: proveByTests("ground 5", ["packages/test-servers/src/models/minilm-similarity.model.test.ts"]),
+    ...provenByTests("ground 5", ["packages/test-servers/src/models/minilm-similarity.model.test.ts"]),
   },
   {
     topic,
     line: 6,
     title: "npm run show lists and runs these lines, also when started by Node 20",
     needs: [],
-    prove: proveByTests("ground 6", ["claims/ground/show-command.browser.test.ts"]),
+    ...provenByTests("ground 6", ["claims/ground/show-command.browser.test.ts"]),
   },
   {
     topic,
     line: 7,
     title: "The README's quick start works line by line from an empty folder",
     needs: ["debian packages", "python", "test models"],
-    prove: proveByTests("ground 7", ["claims/ground/quick-start.browser.test.ts"]),
+    ...provenByTests("ground 7", ["claims/ground/quick-start.browser.test.ts"]),
   },
 ];

@@ -12,6 +12,7 @@ import {
   type OwnedProcess,
   type Postgres,
   preparePython,
+  seededEnvironment,
   startBrowser,
   startCodeHostingProvider,
   startModelRegistry,
@@ -46,7 +47,7 @@ function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, he
   const script = `set -e\n${line}\nprintf '\\0%s\\0' "$PWD"\nenv -0`;
   const [output = "", folder = "", ...variables] = execFileSync("bash", ["-c", script], {
     cwd: here.folder,
-    env: here.environment,
+    env: { ...here.environment, ...seededEnvironment },
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
     timeout: 180_000,

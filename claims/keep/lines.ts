@@ -14,7 +14,7 @@ const keep = "apps/keep/src";
 const claims: readonly Claim[] = [
   {
     title: "People sign in with both providers in a browser, mint a token shown once, and list their vaults",
-    paths: [`${keep}/sign-in/in-a-browser.browser.test.ts`],
+    paths: [`${keep}/sign-in/sign-in.browser.test.ts`],
   },
   {
     title: "Two hundred first sign-ins of one person at once make one account with one vault",

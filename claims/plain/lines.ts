@@ -4,7 +4,7 @@
  * is checked within minutes. Imported by `claims/all-lines.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
-import { proveByTests } from "../prove-by-tests.ts";
+import { provenByTests } from "../prove-by-tests.ts";
 import { proveRepeatedRuns } from "./repeated-runs.ts";
 import { proveSuiteTime } from "./suite-time.ts";
 import { proveTestCounts } from "./test-counts.ts";
@@ -18,23 +18,23 @@ export const plainLines: readonly ShowLine[] = [
     line: 1,
     title: "No path, export, setting or route contains a banned word",
     needs: [],
-    prove: proveByTests("plain 1", ["checks/repository.integration.test.ts"]),
+    ...provenByTests("plain 1", ["checks/repository.integration.test.ts"]),
   },
   {
     topic,
     line: 2,
     title: "One command prints every sentence a person can read in either program",
     needs: [],
-    prove: proveByTests("plain 2", ["scripts/sentences/sentences.test.ts"]),
+    ...provenByTests("plain 2", ["scripts/sentences/sentences.test.ts"]),
   },
   {
     topic,
     line: 3,
     title: "Every failure on /api has a code, by which the terminal and the web UI suggest the next step",
-    needs: [],
-    prove: proveByTests("plain 3", [
-      "apps/hearth/src/dialects/ollama/failure-codes",
-      "apps/hearth-web/test/failure-codes",
+    needs: everything,
+    ...provenByTests("plain 3", [
+      "apps/hearth/src/dialects/ollama/failure-codes.model.test.ts",
+      "apps/hearth-web/test/failure-codes.test.ts",
     ]),
   },
   {
@@ -42,14 +42,14 @@ export const plainLines: readonly ShowLine[] = [
     line: 4,
     title: "The drivers import the engine port and not each other; every import rule fires when broken",
     needs: [],
-    prove: proveByTests("plain 4", ["checks/import-rules.integration.test.ts"]),
+    ...provenByTests("plain 4", ["checks/import-rules.integration.test.ts"]),
   },
   {
     topic,
     line: 5,
     title: "Product files executed by a warm chat, a pull, a secret write and a value read",
     needs: everything,
-    prove: proveByTests("plain 5", ["claims/plain/executed-files"]),
+    ...provenByTests("plain 5", ["claims/plain/executed-files.model.test.ts"]),
   },
   {
     topic,

@@ -6,6 +6,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import {
   findFreePort,
   makeTemporaryFolder,
+  seededEnvironment,
   type TemporaryFolder,
   testModel,
 } from "@hearth-and-keep/test-servers";
@@ -40,6 +41,7 @@ beforeAll(async () => {
     HOME: folder.path,
     HEARTH_HOST: server.url,
     LANG: "C.UTF-8",
+    ...seededEnvironment,
   };
   for (const name of ["bash", "fish", "zsh"]) {
     const { output } = await runHearth(["completion", name], { environment });

@@ -7,6 +7,7 @@ import {
   endProgramsOf,
   findFreePort,
   makeTemporaryFolder,
+  seededEnvironment,
   startModelRegistry,
   testModel,
 } from "@hearth-and-keep/test-servers";
@@ -213,7 +214,7 @@ test("Ctrl-C before the first byte of a pull reports no byte counts", async () =
   await using silent = await listenSilently();
   await using server = await startTestServer({ models: {}, privateRegistries: ["127.0.0.1"] });
   const args = [program, "pull", `127.0.0.1:${silent.port}/team/model`, "--insecure"];
-  const child = spawn(process.execPath, args, { env: { HEARTH_HOST: server.url } });
+  const child = spawn(process.execPath, args, { env: { HEARTH_HOST: server.url, ...seededEnvironment } });
   let errors = "";
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString("utf8")));
   await once(child.stdout, "data");

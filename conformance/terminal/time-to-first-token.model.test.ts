@@ -7,6 +7,7 @@ import {
   findFreePort,
   makeTemporaryFolder,
   preparePython,
+  seededEnvironment,
   startLlamaServer,
   startModelRegistry,
   testModel,
@@ -36,7 +37,7 @@ async function runToFirstToken(
   environment: Record<string, string>,
 ): Promise<void> {
   const child = spawn(process.execPath, [program, ...args], {
-    env: environment,
+    env: { ...environment, ...seededEnvironment },
     stdio: ["ignore", "pipe", "ignore"],
   });
   await once(child.stdout, "data");

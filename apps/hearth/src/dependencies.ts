@@ -8,7 +8,7 @@ import type { Transfers } from "./models/transfers/transfer.ts";
 import type { OpenApiDocuments } from "./openapi/create-document.ts";
 import type { Scheduler } from "./scheduling/scheduler.ts";
 
-/** What handlers depend on, created once at start. */
+/** The services that handlers use, created once at start. */
 export type HearthDependencies = {
   readonly models: Catalog;
   readonly transfers: Transfers;
@@ -16,7 +16,7 @@ export type HearthDependencies = {
   readonly metrics: Metrics;
   readonly documents: OpenApiDocuments;
   /** Files of the web UI; empty when it was not built. */
-  readonly page: WebFiles;
+  readonly webUiFiles: WebFiles;
   /** True while the server finishes running requests before it stops. */
   readonly isDraining?: () => boolean;
   /** Conversations that clients continue by id; absent unless storing them is enabled. */

@@ -69,7 +69,7 @@ test("a canceled and an expired sign-in show a plain error with a link back", as
   await visitor.getByRole("link", { name: "Back to sign-in" }).click();
   await visitor.getByRole("heading", { name: "Sign in to Keep" }).waitFor();
   await visitor.goto(`${fixture.url}/auth/callback/general?state=long-ago&code=x`);
-  await visitor.getByText("took too long").waitFor();
+  await visitor.getByText("This sign-in has expired").waitFor();
   await visitor.context().close();
   flows.push("canceled and expired");
 });
@@ -145,7 +145,7 @@ test("an identity that already has an account is not linked, and the link back l
   await page.getByRole("button", { name: "Continue to Forge" }).click();
   await page.getByRole("textbox", { name: "Account" }).fill("second");
   await page.getByRole("button", { name: "Authorize" }).click();
-  await page.getByText("That identity has an account of its own").waitFor();
+  await page.getByText("This identity already has its own account").waitFor();
   await page.getByRole("link", { name: "Back to account" }).click();
   await page.getByText("Your only sign-in method").waitFor();
   expect(await page.getByText("second", { exact: true }).count()).toBe(0);

@@ -48,13 +48,13 @@ const client = { id: "console", secret: "console-secret" };
 const empty = { name: "empty", prepare: () => Promise.resolve() };
 
 export async function startConsoleFixture(options: BrowserOptions = {}): Promise<ConsoleFixture> {
-  await using undo = new AsyncDisposableStack();
-  const database = undo.use(await acquireDatabase(empty));
+  await using cleanup = new AsyncDisposableStack();
+  const database = cleanup.use(await acquireDatabase(empty));
   const url = `http://localhost:${await findFreePort()}`;
-  const general = undo.use(await startGeneral(`${url}/auth/callback/general`));
-  const codeHosting = undo.use(await startCodeHosting(`${url}/auth/callback/code-hosting`));
+  const general = cleanup.use(await startGeneral(`${url}/auth/callback/general`));
+  const codeHosting = cleanup.use(await startCodeHosting(`${url}/auth/callback/code-hosting`));
   const key = execFileSync(process.execPath, [program, "generate-key"], { encoding: "utf8" }).trim();
-  const keep = undo.use(
+  const keep = cleanup.use(
     await startProcess({
       command: process.execPath,
       arguments: [
@@ -86,8 +86,8 @@ export async function startConsoleFixture(options: BrowserOptions = {}): Promise
       isReady: (output) => output.includes("Keep is listening on"),
     }),
   );
-  const browser = undo.use(await startBrowser(options));
-  const owned = undo.move();
+  const browser = cleanup.use(await startBrowser(options));
+  const owned = cleanup.move();
   return {
     url,
     browser,

@@ -23,7 +23,7 @@ const states = [
   ...welcomeStates,
 ];
 const needed = { pictures: 320, looks: 160 };
-const mostBytes = 40_000;
+const maxBytes = 40_000;
 
 /** Those shown in `docs/screens/`. */
 const documented = new Set([
@@ -56,7 +56,7 @@ test("every screen and state renders in both themes and widths, none is blank or
   expect(troubles).toEqual([]);
   expect({ pictures, looks }).toEqual({ pictures: states.length * 4, looks: states.length * 2 });
   const main = await Promise.all([...documented].map((name) => shrink(sheets.get(name) ?? [], composer)));
-  expect(main.filter(({ length }) => length > mostBytes)).toEqual([]);
+  expect(main.filter(({ length }) => length > maxBytes)).toEqual([]);
   recordFigure({
     claim: "console 2",
     text: `${pictures} pictures of ${states.length} screens and states, none blank, none wider than its window, no error in the console, no policy violation`,

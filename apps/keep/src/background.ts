@@ -1,12 +1,12 @@
 import type { AuditLog } from "./audit/audit-log.ts";
 import { openCheckpointFile } from "./audit/checkpoint-file.ts";
-import { createCheckpointing, paceOf } from "./audit/create-checkpoints.ts";
-import { tidyUp } from "./cleanup/delete-expired.ts";
+import { checkpointSchedule, createCheckpointTask } from "./audit/create-checkpoints.ts";
+import { deleteExpired } from "./cleanup/delete-expired.ts";
 import type { ServeConfig } from "./config.ts";
 import type { Database } from "./database/open-database.ts";
 import type { KeyWrapper } from "./keys/key-wrapper.ts";
-import { createRewrapping } from "./keys/rewrap-keys.ts";
-import { resealVaults } from "./keys/rotation/reencrypt-vaults.ts";
+import { createRewrapTask } from "./keys/rewrap-keys.ts";
+import { reencryptVaults } from "./keys/rotation/reencrypt-vaults.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
 import { repeatUntil } from "./repeat-until.ts";
@@ -23,8 +23,8 @@ export type BackgroundDependencies = {
 };
 
 const rewrapMilliseconds = 15_000;
-const resealMilliseconds = 500;
-const tidyMilliseconds = 3_600_000;
+const reencryptMilliseconds = 500;
+const cleanupMilliseconds = 3_600_000;
 
 /** Background work of a node: audit checkpoints, re-encryption during key rotations, and deletion of expired rows. */
 export function startBackground(
@@ -42,15 +42,15 @@ export function startBackground(
         if (!stop.signal.aborted) logger.warn("Background work failed and will be retried", { defect });
       },
     });
-  const pace = paceOf(config.auditCheckpointSeconds);
+  const schedule = checkpointSchedule(config.auditCheckpointSeconds);
   const running = [
     repeat(
-      pace.lookSeconds * 1000,
-      createCheckpointing(pace, checkpointDependencies(config.auditCheckpointFile, dependencies)),
+      schedule.pollSeconds * 1000,
+      createCheckpointTask(schedule, checkpointDependencies(config.auditCheckpointFile, dependencies)),
     ),
-    repeat(rewrapMilliseconds, createRewrapping(rewrapDependencies(dependencies))),
-    repeat(resealMilliseconds, () => resealVaults({ ...dependencies, signal: stop.signal })),
-    repeat(tidyMilliseconds, () => tidyUp({ ...dependencies, signal: stop.signal })),
+    repeat(rewrapMilliseconds, createRewrapTask(rewrapDependencies(dependencies))),
+    repeat(reencryptMilliseconds, () => reencryptVaults({ ...dependencies, signal: stop.signal })),
+    repeat(cleanupMilliseconds, () => deleteExpired({ ...dependencies, signal: stop.signal })),
   ];
   return {
     async [Symbol.asyncDispose]() {
@@ -74,9 +74,9 @@ function checkpointDependencies(path: string | undefined, dependencies: Backgrou
 function rewrapDependencies({ logger, ...dependencies }: BackgroundDependencies) {
   return {
     ...dependencies,
-    onNeedless: (fingerprint: string) =>
+    onKeyUnused: (fingerprint: string) =>
       logger.info("Old encryption key is no longer needed", { fingerprint }),
-    onBroken: ({ accountId }: { readonly accountId: string }) =>
+    onIntegrityError: ({ accountId }: { readonly accountId: string }) =>
       logger.error("Stored data key failed its integrity check", { account: accountId }),
   };
 }

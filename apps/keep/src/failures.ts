@@ -68,14 +68,14 @@ export function requestFailure(failure: RequestFailure, options?: ErrorOptions):
   return new FailureError<Failure>(failure, options);
 }
 
-const wrongKey = 4;
+const wrongKeyExitCode = 4;
 
 /** One sentence for the terminal, and the exit code. */
 export function explainFailure(failure: StartFailure): Explanation {
-  return { messages: [`Cannot start: ${sentenceFor(failure)}`], exitCode: exitCodeFor(failure) };
+  return { messages: [`Cannot start: ${messageFor(failure)}`], exitCode: exitCodeFor(failure) };
 }
 
-function sentenceFor(failure: StartFailure): string {
+function messageFor(failure: StartFailure): string {
   switch (failure.kind) {
     case "database-not-set":
       return "no database is set; set KEEP_DATABASE_URL to its URL (postgres://user:password@host:5432/name), or KEEP_DATABASE_URL_FILE to a file that contains the URL";
@@ -120,5 +120,5 @@ const settingKinds: ReadonlySet<StartFailure["kind"]> = new Set([
 
 function exitCodeFor({ kind }: StartFailure): number {
   if (settingKinds.has(kind)) return exitCodes.usage;
-  return kind === "key-mismatch" ? wrongKey : exitCodes.unavailable;
+  return kind === "key-mismatch" ? wrongKeyExitCode : exitCodes.unavailable;
 }

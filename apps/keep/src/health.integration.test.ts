@@ -14,7 +14,7 @@ async function changeDatabase({ databaseUrl }: TestKeep, sql: string): Promise<v
 }
 
 async function readiness(keep: TestKeep): Promise<readonly [number, unknown]> {
-  const response = await keep.ask("/readyz");
+  const response = await keep.request("/readyz");
   return [response.status, await response.json()];
 }
 
@@ -27,7 +27,7 @@ test("a node is not ready, with a reason, after a newer Keep has migrated its da
   );
   expect(await readiness(keep)).toEqual([
     503,
-    { status: "not ready", reason: "a newer Keep has set up the database since this one started" },
+    { status: "not ready", reason: "the database was migrated by a newer Keep since this node started" },
   ]);
 });
 
@@ -39,18 +39,18 @@ test("a node whose key does not decrypt the server's keys is not ready, with a r
   );
   expect(await readiness(keep)).toEqual([
     503,
-    { status: "not ready", reason: "the encryption key does not open the server's keys" },
+    { status: "not ready", reason: "the encryption key does not decrypt the server's keys" },
   ]);
 });
 
-test("a readiness check that takes longer than two seconds means that the database does not answer", async () => {
+test("a readiness check that takes longer than two seconds means that the database does not respond", async () => {
   const startedAt = performance.now();
   const response = await handleReady(undefined, {
     readinessChecks: [async () => undefined, () => new Promise(() => undefined)],
   });
   expect(response).toMatchObject({
     status: 503,
-    body: '{"status":"not ready","reason":"the database does not answer"}',
+    body: '{"status":"not ready","reason":"the database does not respond"}',
   });
   expect(performance.now() - startedAt).toBeLessThan(4000);
 });

@@ -34,4 +34,4 @@ async function runWithTimeout(check: ReadinessCheck): Promise<string | undefined
 }
 
 /** Every check queries the database, so a check that fails or hangs means this. */
-const databaseUnavailable = "the database does not answer";
+const databaseUnavailable = "the database does not respond";

@@ -18,9 +18,9 @@ import {
   storageSettings,
 } from "./config.ts";
 import { openDatabase } from "./database/open-database.ts";
-import { whyNotReady } from "./database/queries.ts";
+import { checkDatabaseReadiness } from "./database/queries.ts";
 import { explainFailure, type Failure } from "./failures.ts";
-import { makeKeyText } from "./keys/key-encryption-key.ts";
+import { generateKeyText } from "./keys/key-encryption-key.ts";
 import { logFields } from "./server.ts";
 
 const program = new Command("keep")
@@ -33,14 +33,14 @@ addSettings(program.command("serve").description("Start the server"), serveSetti
     const config = readServeConfig(flags, filePath);
     const logger = createLogger({ level: config.logLevel, allowedFields: logFields });
     const signal = shutdownSignal();
-    await serve(config, { logger, openDatabase, whyNotReady, print, signal });
+    await serve(config, { logger, openDatabase, checkDatabaseReadiness, print, signal });
   },
 );
 
 program
   .command("generate-key")
   .description("Print a new encryption key; store it separately from the database")
-  .action(() => print(makeKeyText()));
+  .action(() => print(generateKeyText()));
 
 addSettings(
   program

@@ -30,7 +30,7 @@ const gauges = {
   database_connections_in_use: "Database connections in use",
   database_connections_idle: "Idle database connections",
   database_requests_waiting: "Statements waiting for a database connection",
-  data_keys_remembered: "Decrypted data keys of vaults cached on this node",
+  data_keys_cached: "Decrypted vault data keys cached on this node",
   revocation_poll_age_seconds: "Time since this node last polled for revocations",
   operations_running: "Background operations started by requests, on all nodes",
   resident_memory_bytes: "Resident memory of the process",
@@ -42,45 +42,45 @@ const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** Every counter, gauge and histogram of Keep. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const named: Named = (name, help) => ({ name: `keep_${name}`, help, registers: [registry] });
-  const values = new Counter(named("values_read_total", "Secret values returned to clients"));
+  const define: DefineMetric = (name, help) => ({ name: `keep_${name}`, help, registers: [registry] });
+  const values = new Counter(define("values_read_total", "Secret values returned to clients"));
   const tokenChecks = new Counter({
-    ...named("token_checks_total", "Token checks, from the cache or from the database"),
+    ...define("token_checks_total", "Token checks, from the cache or from the database"),
     labelNames: ["from"],
   });
   return {
-    ...countRequests(named),
-    ...countAudit(named),
+    ...countRequests(define),
+    ...countAudit(define),
     countValuesRead: (count) => values.inc(count),
     countTokenCheck: (from) => tokenChecks.inc({ from }),
     watch(sources) {
       for (const [name, help] of Object.entries(gauges)) {
         // Object.entries widens the keys of `gauges` to string.
         const source = sources[name as keyof typeof gauges];
-        if (source !== undefined) addGauge(named(name, help), source);
+        if (source !== undefined) addGauge(define(name, help), source);
       }
     },
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }
 
-type Named = (name: string, help: string) => MetricDefinition;
+type DefineMetric = (name: string, help: string) => MetricDefinition;
 
-function countRequests(named: Named): Pick<Metrics, "countRequest"> {
+function countRequests(define: DefineMetric): Pick<Metrics, "countRequest"> {
   const requests = new Counter({
-    ...named("requests_total", "Completed requests; status 499 means that the client disconnected"),
+    ...define("requests_total", "Completed requests; status 499 means that the client disconnected"),
     labelNames: ["route", "status"],
   });
   const duration = new Histogram({
-    ...named("request_seconds", "Time from the first byte of a request to the last byte of its response"),
+    ...define("request_seconds", "Time from the first byte of a request to the last byte of its response"),
     labelNames: ["route"],
     buckets: seconds,
   });
   const refusals = new Counter({
-    ...named("refusals_total", "Rejected and failed requests, by failure"),
+    ...define("refusals_total", "Rejected and failed requests, by failure"),
     labelNames: ["failure"],
   });
-  const rateLimited = new Counter(named("rate_limited_total", "Requests rejected by rate limits"));
+  const rateLimited = new Counter(define("rate_limited_total", "Requests rejected by rate limits"));
   return {
     countRequest({ route, status, durationMilliseconds, failure }) {
       requests.inc({ route, status: String(status) });
@@ -91,17 +91,17 @@ function countRequests(named: Named): Pick<Metrics, "countRequest"> {
   };
 }
 
-function countAudit(named: Named): Pick<Metrics, "countAuditBatch" | "countCheckpointFailure"> {
+function countAudit(define: DefineMetric): Pick<Metrics, "countAuditBatch" | "countCheckpointFailure"> {
   const batches = new Histogram({
-    ...named("audit_batch_records", "Read records per audit commit"),
+    ...define("audit_batch_records", "Read records per audit commit"),
     buckets: batchSizes,
   });
   const commits = new Histogram({
-    ...named("audit_batch_seconds", "Duration of audit commits"),
+    ...define("audit_batch_seconds", "Duration of audit commits"),
     buckets: seconds,
   });
   const checkpointFailures = new Counter(
-    named("checkpoint_file_failures_total", "Checkpoints that could not be appended to the checkpoint file"),
+    define("checkpoint_file_failures_total", "Checkpoints that could not be appended to the checkpoint file"),
   );
   return {
     countAuditBatch(records, milliseconds) {

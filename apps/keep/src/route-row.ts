@@ -4,14 +4,14 @@ import type { AddressLimit } from "./access/rate-limits.ts";
 import type { Actor } from "./authorization/actor.ts";
 import type { Scope } from "./authorization/scopes.ts";
 import type { KeepDependencies } from "./dependencies.ts";
-import type { AnswerShape } from "./openapi/describe-responses.ts";
+import type { ResponseShape } from "./openapi/describe-responses.ts";
 
 /** One row of the route table: required access, request schemas, handler, and what the OpenAPI document says of it. */
 export type KeepRoute = Route<Actor, KeepDependencies> & {
   /** One line for the OpenAPI document. */
   readonly summary: string;
   /** Successful responses by status. */
-  readonly responses: Readonly<Record<number, AnswerShape>>;
+  readonly responses: Readonly<Record<number, ResponseShape>>;
 } & AccessColumns;
 
 export type AccessColumns =

@@ -45,7 +45,7 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
   const headers = securityHeaders(access.publicUrl);
   const actors = new WeakMap<RequestHead, Actor>();
   const recordDenial = createDenialRecorder(dependencies.audit);
-  const identified = (head: RequestHead, actor: Actor): void => {
+  const onAuthenticated = (head: RequestHead, actor: Actor): void => {
     actors.set(head, actor);
     head.addLogFields({ actor: formatActor(actor), account: actor.accountId });
   };
@@ -54,7 +54,8 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
     dependencies: { ...dependencies, apiDocument },
     maxBodyBytes,
     // Handlers of public rows have no actor and never read it.
-    authenticate: async (head, row) => (await authenticate(head, row, { ...access, identified })) as Actor,
+    authenticate: async (head, row) =>
+      (await authenticate(head, row, { ...access, onAuthenticated })) as Actor,
     addHeaders: () => headers,
     ...transport,
     toErrorResponse: (error, row, head) => {

@@ -7,32 +7,32 @@ import { asText } from "./write-value.ts";
 
 type FilterCall = { readonly name: string; readonly values: readonly Value[] | undefined };
 
-const otherNames: Readonly<Record<string, string>> = { count: "length", d: "default", trim: "strip" };
-/** Without arguments these turn any value into text first. */
-const takingText = new Set(["capitalize", "lower", "replace", "strip", "title", "upper", "wordcount"]);
+const aliases: Readonly<Record<string, string>> = { count: "length", d: "default", trim: "strip" };
+/** Without arguments, these filters convert any value to a string first. */
+const stringFilters = new Set(["capitalize", "lower", "replace", "strip", "title", "upper", "wordcount"]);
 
-export function applyFilter(value: Value, { name: written, values }: FilterCall, run: Run): Value {
-  const tested = testWithArguments.exec(written)?.groups;
-  if (tested !== undefined)
+export function applyFilter(value: Value, { name: originalName, values }: FilterCall, run: Run): Value {
+  const testMatch = testWithArguments.exec(originalName)?.groups;
+  if (testMatch !== undefined)
     return applyTest(
       value,
-      { name: tested["name"] ?? "", values: values ?? [] },
-      tested["not"] === undefined,
+      { name: testMatch["name"] ?? "", values: values ?? [] },
+      testMatch["not"] === undefined,
     );
-  const name = Object.hasOwn(otherNames, written) ? (otherNames[written] ?? written) : written;
-  const isTurned = values === undefined && takingText.has(name) && value.kind !== "undefined";
-  const operand = isTurned && value.kind !== "string" ? makeText(asText(value)) : value;
+  const name = Object.hasOwn(aliases, originalName) ? (aliases[originalName] ?? originalName) : originalName;
+  const convertsToString = values === undefined && stringFilters.has(name) && value.kind !== "undefined";
+  const operand = convertsToString && value.kind !== "string" ? makeText(asText(value)) : value;
   recordUse(operand, name);
   const method = findMethod(operand, name);
   if (method === undefined)
-    throw new TemplateError(`the filter "${name}" does not work on "${operand.kind}"`);
+    throw new TemplateError(`filter "${name}" is not supported for type "${operand.kind}"`);
   if (operand.kind === "string") run.budget.spendText(operand.text.length);
   return method(operand, { values: values ?? [], run });
 }
 
 type TestCall = { readonly name: string; readonly values: readonly Value[] };
 
-function applyTest(value: Value, { name, values }: TestCall, isWanted: boolean): Value {
+function applyTest(value: Value, { name, values }: TestCall, expected: boolean): Value {
   recordUse(value, `is ${name}`);
-  return makeBoolean(test(name, value, values[0]) === isWanted);
+  return makeBoolean(test(name, value, values[0]) === expected);
 }

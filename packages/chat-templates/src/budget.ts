@@ -1,19 +1,19 @@
 import { TemplateError } from "./template-error.ts";
 
-/** How much a template may do. Templates come from model files, so nobody has looked at them before they run. */
+/** Resource limits of a template run. Templates come from model files and are untrusted. */
 export type TemplateLimits = {
-  /** Nodes evaluated, list items made and stretches of text copied, together. */
+  /** Evaluated nodes, created list items and copied text, combined. */
   readonly steps: number;
-  /** Calls and blocks inside each other. */
+  /** Nested calls and blocks. */
   readonly depth: number;
-  /** Bytes of the prompt, and of any text on the way to it. */
+  /** Bytes of the prompt, and of any intermediate string. */
   readonly textBytes: number;
   readonly sourceCharacters: number;
-  /** The clock has the last word, over the parser too; on a busy machine it runs faster than the work. */
+  /** Wall-clock limit, which covers the parser too. On a busy machine it is reached before the other limits. */
   readonly milliseconds: number;
 };
 
-/** Honest templates stay a hundred times below; hostile ones use up their steps within a second and 200 MB. */
+/** Ordinary templates stay below a hundredth of this; hostile ones reach the limit within a second and 200 MB. */
 export const defaultTemplateLimits: TemplateLimits = {
   steps: 4_000_000,
   depth: 500,
@@ -37,17 +37,18 @@ export class Budget {
 
   spend(steps: number): void {
     this.#stepsLeft -= steps;
-    if (this.#stepsLeft < 0) throw new TemplateError(`it takes more than ${this.#limits.steps} steps`, true);
+    if (this.#stepsLeft < 0)
+      throw new TemplateError(`it exceeds the limit of ${this.#limits.steps} steps`, true);
   }
 
   spendItems(count: number): void {
     this.spend(count * stepsPerItem);
   }
 
-  /** For text that is built anew; joining two texts copies nothing and is only measured. */
+  /** For newly built strings. Concatenation copies nothing and is only measured. */
   spendText(bytes: number): void {
     if (bytes > this.#limits.textBytes) {
-      throw new TemplateError(`it makes a text of more than ${this.#limits.textBytes} bytes`, true);
+      throw new TemplateError(`it exceeds the limit of ${this.#limits.textBytes} bytes of text`, true);
     }
     this.spend(Math.ceil(bytes / bytesPerStep));
   }
@@ -57,10 +58,10 @@ export class Budget {
     return text;
   }
 
-  /** Runs one level deeper. */
+  /** Runs `work` one nesting level deeper. */
   nest<Result>(work: () => Result): Result {
     if (this.#depth >= this.#limits.depth) {
-      throw new TemplateError(`it nests deeper than ${this.#limits.depth} levels`, true);
+      throw new TemplateError(`it exceeds the limit of ${this.#limits.depth} nested levels`, true);
     }
     this.#depth += 1;
     try {

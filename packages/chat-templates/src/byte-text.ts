@@ -1,5 +1,6 @@
-// llama.cpp counts, cuts and changes the case of bytes, not characters. To render the same prompt, text inside
-// a template run is one character for each byte of its UTF-8.
+// llama.cpp counts, slices and changes the case of bytes, not of characters. To render the same prompts, strings inside
+// a
+// template run have one character per UTF-8 byte.
 
 const asciiOnly = /^[\0-\x7f]*$/u;
 
@@ -19,10 +20,10 @@ export function toLower(text: string): string {
   return text.replaceAll(/[A-Z]+/gu, (letters) => letters.toLowerCase());
 }
 
-/** What to take off, and from which ends. */
-export type Stripping = { readonly start: boolean; readonly end: boolean; readonly characters?: string };
+/** Which characters to strip, and from which ends. */
+export type StripOptions = { readonly start: boolean; readonly end: boolean; readonly characters?: string };
 
-export function strip(text: string, { start, end, characters = " \t\n\v\f\r" }: Stripping): string {
+export function strip(text: string, { start, end, characters = " \t\n\v\f\r" }: StripOptions): string {
   let from = 0;
   let to = text.length;
   if (start) while (from < to && characters.includes(text.charAt(from))) from += 1;

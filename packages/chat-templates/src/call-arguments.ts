@@ -2,55 +2,55 @@ import { TemplateError } from "./template-error.ts";
 import { makeUndefined, type Run, type Value } from "./values.ts";
 import { asText } from "./write-value.ts";
 
-/** A method or filter of a kind of value: `self` is what stands before the dot or the bar. */
+/** A method or filter of a value type; `self` is the value before the dot or the pipe. */
 export type Method = (self: Value, call: Call) => Value;
 export type Call = { readonly values: readonly Value[]; readonly run: Run };
 export type MethodTable = Readonly<Record<string, Method>>;
 
-/** The argument with this name, else the one in this place, counted from 0 after `self`. */
-export function argument({ values }: Call, name: string, place: number): Value {
+/** The keyword argument with this name, or else the positional argument at this index, counted from 0 after `self`. */
+export function argument({ values }: Call, name: string, index: number): Value {
   for (const value of values) if (value.kind === "keyword" && value.name === name) return value.value;
-  const found = values[place];
+  const found = values[index];
   return found === undefined || found.kind === "keyword" ? makeUndefined() : found;
 }
 
-export function textAt({ values }: Call, place: number): string {
-  const found = values[place];
+export function stringAt({ values }: Call, index: number): string {
+  const found = values[index];
   if (found?.kind === "string") return found.text;
-  throw new TemplateError(`a text was expected as argument ${place + 1}, not "${found?.kind ?? "nothing"}"`);
+  throw new TemplateError(`argument ${index + 1} must be a string, not "${found?.kind ?? "undefined"}"`);
 }
 
-export function integerOr(value: Value | undefined, otherwise: number): number {
-  if (value === undefined || value.kind === "undefined") return otherwise;
+export function integerOr(value: Value | undefined, fallback: number): number {
+  if (value === undefined || value.kind === "undefined") return fallback;
   if (value.kind === "integer" || value.kind === "float") return Math.trunc(value.number);
   if (value.kind === "boolean") return Number(value.is);
-  throw new TemplateError(`an integer was expected, not "${value.kind}"`);
+  throw new TemplateError(`expected an integer, not "${value.kind}"`);
 }
 
-export function textOr(value: Value, otherwise: string): string {
-  return value.kind === "undefined" ? otherwise : asText(value);
+export function stringOr(value: Value, fallback: string): string {
+  return value.kind === "undefined" ? fallback : asText(value);
 }
 
-export type Cut = { readonly start: number; readonly stop: number; readonly step: number };
+export type Slice = { readonly start: number; readonly stop: number; readonly step: number };
 
-/** The places that Python's `[start:stop:step]` takes. */
-export function sliceIndices(length: number, { start, stop, step }: Cut): number[] {
-  const places: number[] = [];
+/** The indices that Python's `[start:stop:step]` selects. */
+export function sliceIndices(length: number, { start, stop, step }: Slice): number[] {
+  const indices: number[] = [];
   if (step > 0) {
     const last = stop < 0 ? Math.max(length + stop, 0) : Math.min(stop, length);
     const first = start < 0 ? Math.max(length + start, 0) : Math.min(start, length);
-    for (let place = first; place < last; place += step) places.push(place);
+    for (let index = first; index < last; index += step) indices.push(index);
   } else if (step < 0) {
     const last = stop < -1 ? Math.max(length + stop, -1) : Math.min(stop, length - 1);
     const first = start < 0 ? Math.max(length + start, 0) : Math.min(start, length - 1);
-    for (let place = first; place > last; place += step) places.push(place);
+    for (let index = first; index > last; index += step) indices.push(index);
   } else {
-    throw new TemplateError("a slice cannot have the step 0");
+    throw new TemplateError("slice step must not be 0");
   }
-  return places;
+  return indices;
 }
 
-export function readCut({ values }: Call, length: number): Cut {
+export function readSlice({ values }: Call, length: number): Slice {
   const [start, stop, step] = values;
   return { start: integerOr(start, 0), stop: integerOr(stop, length), step: integerOr(step, 1) };
 }

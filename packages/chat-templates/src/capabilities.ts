@@ -1,61 +1,63 @@
 import type { JsonObject, JsonValue } from "@hearth-and-keep/engine";
 import type { Budget } from "./budget.ts";
-import { makeVariables, runTemplate } from "./run-template.ts";
+import { createVariables, runTemplate } from "./run-template.ts";
 import type { Body } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
 import { observe, type Value } from "./values.ts";
 
-/** What a template can be given, found out by trying it, because no template says. */
+/** What a template supports, determined by probing it, because templates do not declare it. */
 export type TemplateCapabilities = {
-  readonly takesText: boolean;
-  /** Content as a list of parts. */
-  readonly takesParts: boolean;
-  readonly takesSystem: boolean;
-  /** The tools a caller offers are shown to the model. */
-  readonly takesTools: boolean;
-  readonly takesToolCalls: boolean;
-  readonly takesArgumentsAsObject: boolean;
-  /** Thoughts of earlier turns are shown, or the answer opens differently with and without thinking. */
-  readonly thinks: boolean;
+  readonly acceptsText: boolean;
+  /** Content as a list of content parts. */
+  readonly acceptsContentList: boolean;
+  readonly supportsSystem: boolean;
+  /** Whether the tools of a request are shown to the model. */
+  readonly supportsTools: boolean;
+  readonly supportsToolCalls: boolean;
+  readonly acceptsArgumentsObject: boolean;
+  /**
+   * Whether it renders the reasoning of earlier turns, or opens the next turn differently with and without thinking.
+   */
+  readonly supportsThinking: boolean;
 };
 
-/** The same trials as llama.cpp's, because it adapts the messages by their outcome. */
-export function findCapabilities(body: Body, budget: Budget): TemplateCapabilities {
-  const attempt: Attempt = (messages, tools = [], variables = {}) =>
-    tryTemplate(body, { messages, tools, ...variables }, budget);
+/** Runs the same probes as llama.cpp, which adapts messages to their results. */
+export function probeCapabilities(body: Body, budget: Budget): TemplateCapabilities {
+  const probe: Probe = (messages, tools = [], variables = {}) =>
+    probeTemplate(body, { messages, tools, ...variables }, budget);
   return {
-    ...findContentForms(attempt),
-    takesSystem: isUsed(attempt([system, user]).at("messages", 0, "content")),
-    takesTools: isUsed(attempt([system, user], [probeTool]).at("tools", 0)),
-    ...findToolForms(attempt),
-    thinks: findThinking(attempt),
+    ...probeContentForms(probe),
+    supportsSystem: isUsed(probe([system, user]).at("messages", 0, "content")),
+    supportsTools: isUsed(probe([system, user], [probeTool]).at("tools", 0)),
+    ...probeToolForms(probe),
+    supportsThinking: probeThinking(probe),
   };
 }
 
-type Trial = {
-  /** Undefined when the template threw. */
+type ProbeResult = {
+  /** Undefined if the template threw. */
   readonly text: string | undefined;
   readonly at: (...path: (string | number)[]) => Value | undefined;
 };
-type Attempt = (
+type Probe = (
   messages: readonly JsonObject[],
   tools?: readonly JsonObject[],
   variables?: JsonObject,
-) => Trial;
+) => ProbeResult;
 
-const marker = "marked-by-the-probe";
+const marker = "probe-marker";
 const system = { role: "system", content: "Answer in one line." };
 const user = { role: "user", content: "What time is it?" };
 
-function tryTemplate(body: Body, tried: JsonObject, budget: Budget): Trial {
-  const variables = makeVariables({ ...tried, bos_token: "", eos_token: "", add_generation_prompt: true });
+function probeTemplate(body: Body, input: JsonObject, budget: Budget): ProbeResult {
+  const variables = createVariables({ ...input, bos_token: "", eos_token: "", add_generation_prompt: true });
   for (const value of variables.values()) observe(value);
   const at = (...path: (string | number)[]): Value | undefined => follow(variables, path);
   try {
     return { text: runTemplate(body, variables, { budget, now: new Date(0) }), at };
-  } catch (problem) {
-    if (problem instanceof TemplateError && !problem.isOverLimit) return { text: undefined, at };
-    throw problem;
+  } catch (error) {
+    if (error instanceof TemplateError && !error.isOverLimit) return { text: undefined, at };
+    throw error;
   }
 }
 
@@ -73,57 +75,58 @@ function follow(
 }
 
 function isUsed(value: Value | undefined): boolean {
-  return value?.marks?.has("used") ?? false;
+  return value?.uses?.has("used") ?? false;
 }
 
-function findContentForms(attempt: Attempt): Pick<TemplateCapabilities, "takesText" | "takesParts"> {
-  const asText = attempt([{ role: "user", content: marker }]);
+function probeContentForms(probe: Probe): Pick<TemplateCapabilities, "acceptsText" | "acceptsContentList"> {
+  const asText = probe([{ role: "user", content: marker }]);
   const text = asText.at("messages", 0, "content");
-  const isReadAsParts = isReadAsList(text);
-  const takesText = asText.text !== undefined && (!isReadAsParts || asText.text.includes(marker));
-  if (isReadAsParts || !(text?.marks?.has("is string") ?? false))
-    return { takesText, takesParts: isReadAsParts };
-  const asParts = attempt([{ role: "user", content: [] }]);
-  const takesParts = asParts.text !== undefined && isReadAsList(asParts.at("messages", 0, "content"));
-  return { takesText, takesParts };
+  const isReadAsContentList = isReadAsList(text);
+  const acceptsText = asText.text !== undefined && (!isReadAsContentList || asText.text.includes(marker));
+  if (isReadAsContentList || !(text?.uses?.has("is string") ?? false))
+    return { acceptsText, acceptsContentList: isReadAsContentList };
+  const asContentList = probe([{ role: "user", content: [] }]);
+  const acceptsContentList =
+    asContentList.text !== undefined && isReadAsList(asContentList.at("messages", 0, "content"));
+  return { acceptsText, acceptsContentList };
 }
 
 function isReadAsList(value: Value | undefined): boolean {
-  return ["selectattr", "array access"].some((operation) => value?.marks?.has(operation) ?? false);
+  return ["selectattr", "array access"].some((operation) => value?.uses?.has(operation) ?? false);
 }
 
-function findToolForms(
-  attempt: Attempt,
-): Pick<TemplateCapabilities, "takesToolCalls" | "takesArgumentsAsObject"> {
+function probeToolForms(
+  probe: Probe,
+): Pick<TemplateCapabilities, "supportsToolCalls" | "acceptsArgumentsObject"> {
   const calls = ["messages", 1, "tool_calls"] as const;
-  const asObject = attempt(conversationWithCall({ zone: "UTC" }), [probeTool]);
+  const asObject = probe(conversationWithCall({ zone: "UTC" }), [probeTool]);
   if (asObject.text !== undefined && !isUsed(asObject.at(...calls)))
-    return { takesToolCalls: false, takesArgumentsAsObject: false };
+    return { supportsToolCalls: false, acceptsArgumentsObject: false };
   const isObjectRead = isUsed(asObject.at(...calls, 0, "function", "arguments", "zone"));
   if (asObject.text !== undefined && isObjectRead)
-    return { takesToolCalls: true, takesArgumentsAsObject: true };
-  const asText = attempt(conversationWithCall('{"zone": "value"}'), [probeTool]);
+    return { supportsToolCalls: true, acceptsArgumentsObject: true };
+  const asText = probe(conversationWithCall('{"zone": "value"}'), [probeTool]);
   return {
-    takesToolCalls: asText.text !== undefined && isUsed(asText.at(...calls)),
-    takesArgumentsAsObject: false,
+    supportsToolCalls: asText.text !== undefined && isUsed(asText.at(...calls)),
+    acceptsArgumentsObject: false,
   };
 }
 
-function findThinking(attempt: Attempt): boolean {
-  const answer = { role: "assistant", content: "It is noon.", reasoning_content: marker };
+function probeThinking(probe: Probe): boolean {
+  const reply = { role: "assistant", content: "It is noon.", reasoning_content: marker };
   const shown = [
-    [user, answer],
-    [user, answer, user],
-  ].some((messages) => attempt(messages, [], { enable_thinking: true }).text?.includes(marker));
+    [user, reply],
+    [user, reply, user],
+  ].some((messages) => probe(messages, [], { enable_thinking: true }).text?.includes(marker));
   const opening = (isOn: boolean): string | undefined =>
-    attempt([{ role: "user", content: marker }], [], { enable_thinking: isOn })
+    probe([{ role: "user", content: marker }], [], { enable_thinking: isOn })
       .text?.split(marker)
       .at(-1);
   return shown || opening(true) !== opening(false);
 }
 
 function conversationWithCall(callArguments: JsonValue): JsonObject[] {
-  // Nine letters and digits: one family refuses ids of any other form.
+  // Nine letters and digits: one model family rejects ids of any other form.
   const call = { id: "probe0001", type: "function", function: { name: "clock", arguments: callArguments } };
   return [
     user,
@@ -139,7 +142,7 @@ const probeTool = {
   type: "function",
   function: {
     name: "clock",
-    description: "Tells the time",
+    description: "Returns the current time",
     parameters: {
       type: "object",
       properties: { zone: { type: "string", description: "The time zone" } },

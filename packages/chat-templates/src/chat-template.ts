@@ -1,59 +1,63 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { Budget, defaultTemplateLimits, type TemplateLimits } from "./budget.ts";
-import { findCapabilities, type TemplateCapabilities } from "./capabilities.ts";
+import { probeCapabilities, type TemplateCapabilities } from "./capabilities.ts";
+import { runWithTimeout } from "./run-with-timeout.ts";
 import { type Body, parseTemplate } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
-import { withinTime } from "./run-with-timeout.ts";
 
-/** The templates of a model file: `tokenizer.chat_template` and those with a name behind it. */
+/** The templates of a model file: `tokenizer.chat_template` and its named variants. */
 export type TemplateSources = {
-  readonly usual: string | null;
+  readonly default: string | null;
   /** `tokenizer.chat_template.tool_use`, for conversations with tools. */
   readonly forTools?: string;
 };
 
-/** Read once when a model is loaded, rendered for every conversation. */
-export type ChatTemplate = { readonly usual: ReadTemplate; readonly forTools: ReadTemplate | undefined };
-export type ReadTemplate = {
+/** Parsed once when a model is loaded, rendered for every conversation. */
+export type ChatTemplate = {
+  readonly default: ParsedTemplate;
+  readonly forTools: ParsedTemplate | undefined;
+};
+export type ParsedTemplate = {
   readonly source: string;
   readonly body: Body;
   readonly capabilities: TemplateCapabilities;
 };
 
-export function readChatTemplate(
+export function parseChatTemplate(
   sources: TemplateSources,
   limits: TemplateLimits = defaultTemplateLimits,
 ): ChatTemplate {
-  const usual = sources.usual ?? sources.forTools;
-  if (usual === undefined)
+  const defaultSource = sources.default ?? sources.forTools;
+  if (defaultSource === undefined)
     throw new FailureError<EngineFailure>({
       kind: "template-failed",
       reason: "the model has no chat template",
     });
-  return failingAsOne(limits.milliseconds, () => ({
-    usual: readTemplate(usual, limits),
-    forTools: sources.forTools === undefined ? undefined : readTemplate(sources.forTools, limits),
+  return withTemplateFailure(limits.milliseconds, () => ({
+    default: parseSource(defaultSource, limits),
+    forTools: sources.forTools === undefined ? undefined : parseSource(sources.forTools, limits),
   }));
 }
 
-function readTemplate(written: string, limits: TemplateLimits): ReadTemplate {
-  if (written.length > limits.sourceCharacters) {
-    throw new TemplateError(`it is longer than ${limits.sourceCharacters} characters`, true);
+function parseSource(text: string, limits: TemplateLimits): ParsedTemplate {
+  if (text.length > limits.sourceCharacters) {
+    throw new TemplateError(`it exceeds the limit of ${limits.sourceCharacters} characters`, true);
   }
-  if (costOfSpaces(written) > limits.steps) throw new TemplateError("it holds too much white space", true);
-  const source = mend(written);
+  if (whitespaceCost(text) > limits.steps) throw new TemplateError("it contains too much whitespace", true);
+  const source = removeRefusals(text);
   const body = parseTemplate(source);
-  return { source, body, capabilities: findCapabilities(body, new Budget(limits)) };
+  return { source, body, capabilities: probeCapabilities(body, new Budget(limits)) };
 }
 
-/** The lexer looks at every space of a run from every other one. */
-function costOfSpaces(source: string): number {
+/** The lexer is quadratic in the length of a run of whitespace. */
+function whitespaceCost(source: string): number {
   return [...source.matchAll(/\s{64,}/gu)].reduce((cost, [run]) => cost + run.length ** 2, 0);
 }
 
-// Two families refuse messages that their own models write; llama.cpp takes the refusals out as well.
-const refusals: readonly (readonly [sign: string, refusal: string])[] = [
+// The templates of two model families reject messages that their own models generate; like llama.cpp, we remove these
+// checks.
+const knownRefusals: readonly (readonly [marker: string, check: string])[] = [
   [
     "<|channel|>",
     '{%- if "<|channel|>analysis<|message|>" in message.content or "<|channel|>final<|message|>" in message.content %}',
@@ -65,18 +69,18 @@ const refusals: readonly (readonly [sign: string, refusal: string])[] = [
   ],
 ];
 
-function mend(source: string): string {
-  return refusals.reduce(
-    (mended, [sign, refusal]) =>
-      mended.includes(sign) ? mended.replaceAll(refusal, "{%- if false %}") : mended,
+function removeRefusals(source: string): string {
+  return knownRefusals.reduce(
+    (result, [marker, check]) =>
+      result.includes(marker) ? result.replaceAll(check, "{%- if false %}") : result,
     source,
   );
 }
 
-/** Whatever a template does wrong leaves as the one failure; our own defects pass through. */
-export function failingAsOne<Result>(milliseconds: number, work: () => Result): Result {
+/** Converts every error of a template to `template-failed`; bugs of our own are rethrown. */
+export function withTemplateFailure<Result>(milliseconds: number, work: () => Result): Result {
   try {
-    return withinTime(milliseconds, work);
+    return runWithTimeout(milliseconds, work);
   } catch (cause) {
     const reason = findReason(cause);
     if (reason === undefined) throw cause;
@@ -86,6 +90,6 @@ export function failingAsOne<Result>(milliseconds: number, work: () => Result): 
 
 function findReason(cause: unknown): string | undefined {
   if (cause instanceof TemplateError) return cause.message;
-  // The engine's own limits: the stack, and the longest string or array there can be.
-  return cause instanceof RangeError ? `it asks for too much: ${cause.message}` : undefined;
+  // Limits of the JavaScript engine: the stack, and the maximum length of a string or array.
+  return cause instanceof RangeError ? `it exceeds a runtime limit: ${cause.message}` : undefined;
 }

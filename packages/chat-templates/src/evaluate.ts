@@ -29,7 +29,7 @@ import {
   type Value,
 } from "./values.ts";
 
-/** The value of an expression. Marks follow what llama.cpp's probes count as use. */
+/** Evaluates an expression. Uses are recorded as llama.cpp's probes count them. */
 export function evaluate(node: Expression, run: Run): Value {
   run.budget.spend(1);
   switch (node.type) {
@@ -61,7 +61,7 @@ export function evaluate(node: Expression, run: Run): Value {
     case "SliceExpression":
     case "SpreadExpression":
     case "KeywordSpreadExpression":
-      throw new TemplateError(`a "${node.type}" cannot stand here`);
+      throw new TemplateError(`unexpected "${node.type}"`);
   }
 }
 
@@ -77,10 +77,10 @@ function evaluateName(name: string, run: Run): Value {
 }
 
 function evaluateObject(pairs: ReadonlyMap<Expression, Expression>, run: Run): Value {
-  const made = makeObject([]);
+  const object = makeObject([]);
   run.budget.spendItems(pairs.size);
-  for (const [key, value] of pairs) insert(made, evaluate(key, run), evaluate(value, run));
-  return made;
+  for (const [key, value] of pairs) insert(object, evaluate(key, run), evaluate(value, run));
+  return object;
 }
 
 type Operation = Extract<
@@ -126,7 +126,7 @@ function evaluateUnary(operator: string, argument: Value): Value {
   if (operator === "not") return isNot(argument);
   if (operator === "-") return negate(argument);
   if (isNumber(argument)) return argument;
-  throw new TemplateError(`"${operator}" does not work on "${argument.kind}"`);
+  throw new TemplateError(`operator "${operator}" is not supported for type "${argument.kind}"`);
 }
 
 function evaluateBinary({ operator, left, right }: BinaryExpression, run: Run): Value {
@@ -136,29 +136,29 @@ function evaluateBinary({ operator, left, right }: BinaryExpression, run: Run): 
   return operate(operator.value, { left: first, right: evaluate(right, run) }, run.budget);
 }
 
-export type ReadFilter = { readonly name: string; readonly values: readonly Value[] | undefined };
+export type FilterCall = { readonly name: string; readonly values: readonly Value[] | undefined };
 
-export function readFilter(filter: Expression, run: Run): ReadFilter {
+export function readFilter(filter: Expression, run: Run): FilterCall {
   if (filter.type === "Identifier") return { name: filter.value, values: undefined };
   if (filter.type === "CallExpression" && filter.callee.type === "Identifier") {
     return { name: filter.callee.value, values: evaluateAll(filter.args, run) };
   }
-  throw new TemplateError("a filter has no name");
+  throw new TemplateError("filter without a name");
 }
 
 function evaluateCall({ callee, args }: CallExpression, run: Run): Value {
   const values = evaluateAll(args, run);
   const called = evaluate(callee, run);
   if (called.kind === "function") return called.call(values, run);
-  const name = callee.type === "Identifier" ? ` "${callee.value}"` : "";
-  throw new TemplateError(`it calls${name} a value of the kind "${called.kind}"`);
+  const name = callee.type === "Identifier" ? `"${callee.value}"` : "a value";
+  throw new TemplateError(`it calls ${name}, which has type "${called.kind}" and is not a function`);
 }
 
 function evaluateMember(node: MemberExpression, run: Run): Value {
   const object = evaluate(node.object, run);
-  if (node.property.type === "SliceExpression") return cut(object, node.property, run);
+  if (node.property.type === "SliceExpression") return evaluateSlice(object, node.property, run);
   if (!node.computed && node.property.type === "Identifier") {
-    // A method hides a key of the same name, but only behind a dot: `x.items` and `x["items"]` differ.
+    // A method shadows a key of the same name, but only after a dot: `x.items` and `x["items"]` differ.
     const method = bindMethod(object, node.property.value);
     if (method !== undefined) return method;
   }
@@ -169,8 +169,8 @@ function evaluateMember(node: MemberExpression, run: Run): Value {
   if (property.kind === "undefined") return makeUndefined();
   const found = findMember(object, property);
   for (const used of [found, object, property]) recordUse(used);
-  const isPlace = object.kind !== "object" && (property.kind === "integer" || property.kind === "boolean");
-  recordUse(object, isPlace ? "array access" : "object access");
+  const isIndex = object.kind !== "object" && (property.kind === "integer" || property.kind === "boolean");
+  recordUse(object, isIndex ? "array access" : "object access");
   return found;
 }
 
@@ -187,9 +187,7 @@ function findMember(object: Value, property: Value): Value {
     return character === undefined ? makeUndefined() : makeText(character);
   }
   if (object.kind === "object") return makeUndefined();
-  throw new TemplateError(
-    `a value of the kind "${object.kind}" has no member of the kind "${property.kind}"`,
-  );
+  throw new TemplateError(`type "${object.kind}" has no member of type "${property.kind}"`);
 }
 
 function bindMethod(object: Value, name: string): Value | undefined {
@@ -198,7 +196,7 @@ function bindMethod(object: Value, name: string): Value | undefined {
   return method === undefined ? undefined : makeFunction((values, run) => method(object, { values, run }));
 }
 
-function cut(object: Value, { start, stop, step }: SliceExpression, run: Run): Value {
+function evaluateSlice(object: Value, { start, stop, step }: SliceExpression, run: Run): Value {
   const length =
     object.kind === "list" ? object.items.length : object.kind === "string" ? object.text.length : 0;
   const by = step === undefined ? makeInteger(1) : evaluate(step, run);

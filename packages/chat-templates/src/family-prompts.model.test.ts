@@ -2,13 +2,17 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { recordFigure, scale } from "@hearth-and-keep/figures";
 import { startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
-import { type ChatTemplate, readChatTemplate } from "./chat-template.ts";
-import { askLlamaServer, type Rendered, readSpecialTokens } from "./fixtures/render-with-llama-server.ts";
+import { type ChatTemplate, parseChatTemplate } from "./chat-template.ts";
 import { conversations } from "./fixtures/conversations.ts";
 import { type FamilyTemplate, familyTemplates } from "./fixtures/family-templates.ts";
+import {
+  type Rendered,
+  readSpecialTokens,
+  renderWithLlamaServer,
+} from "./fixtures/render-with-llama-server.ts";
 import { type RenderOptions, renderChatTemplate } from "./render-chat-template.ts";
 
-// A family is one line of models; it may have several templates. The nightly run also takes all the others.
+// A family is one line of models and can have several templates. The nightly run covers all other templates too.
 const families: Readonly<Record<string, readonly string[]>> = {
   Apertus: ["Apertus-8B-Instruct"],
   Seed: ["ByteDance-Seed-OSS"],
@@ -40,13 +44,13 @@ const families: Readonly<Record<string, readonly string[]>> = {
   Phi: ["microsoft-Phi-3.5-mini-instruct"],
   "gpt-oss": ["openai-gpt-oss-120b"],
 };
-const leastEqualFamilies = 12;
+const minEqualFamilies = 12;
 
-type Tally = {
+type Comparison = {
   equal: number;
-  refused: number;
+  rejected: number;
   readonly different: string[];
-  readonly wholeTemplates: string[];
+  readonly equalTemplates: string[];
 };
 
 let collection: readonly FamilyTemplate[] = [];
@@ -57,91 +61,91 @@ beforeAll(async () => {
   model = await testModel("tiny-llama.gguf");
 }, 900_000);
 
-test("every family's prompts are byte for byte those of llama.cpp's server, and it refuses what that refuses", async () => {
+test("the prompts of every family are byte for byte those of llama.cpp's server, and both reject the same conversations", async () => {
   const daily = Object.values(families).flat();
-  const chosen = scale === "nightly" ? collection : collection.filter(({ name }) => daily.includes(name));
-  expect(chosen.map(({ name }) => name)).toEqual(expect.arrayContaining(daily));
-  const tally: Tally = { equal: 0, refused: 0, different: [], wholeTemplates: [] };
-  for (const family of chosen) await compareFamily(family, tally);
-  const cases = chosen.length * Object.keys(conversations).length;
-  const whole = Object.values(families).filter((names) =>
-    names.every((name) => tally.wholeTemplates.includes(name)),
+  const selected = scale === "nightly" ? collection : collection.filter(({ name }) => daily.includes(name));
+  expect(selected.map(({ name }) => name)).toEqual(expect.arrayContaining(daily));
+  const comparison: Comparison = { equal: 0, rejected: 0, different: [], equalTemplates: [] };
+  for (const family of selected) await compareFamily(family, comparison);
+  const cases = selected.length * Object.keys(conversations).length;
+  const equalFamilies = Object.values(families).filter((names) =>
+    names.every((name) => comparison.equalTemplates.includes(name)),
   );
   const text =
-    `${chosen.length} templates × ${Object.keys(conversations).length} conversations: ${tally.equal} prompts equal, ` +
-    `${tally.refused} refused by both, ${tally.different.length} different; ` +
-    `${whole.length} of ${Object.keys(families).length} families equal in all (needed ${leastEqualFamilies})`;
+    `${selected.length} templates × ${Object.keys(conversations).length} conversations: ${comparison.equal} prompts equal, ` +
+    `${comparison.rejected} rejected by both, ${comparison.different.length} different; ` +
+    `${equalFamilies.length} of ${Object.keys(families).length} families completely equal (required ${minEqualFamilies})`;
   process.stdout.write(`${text}\n`);
-  expect(tally.different).toEqual([]);
-  expect(whole.length).toBeGreaterThanOrEqual(leastEqualFamilies);
+  expect(comparison.different).toEqual([]);
+  expect(equalFamilies.length).toBeGreaterThanOrEqual(minEqualFamilies);
   recordFigure({
     claim: "engine 11",
     text,
-    counted: { reached: tally.equal + tally.refused, needed: cases },
+    counted: { reached: comparison.equal + comparison.rejected, needed: cases },
   });
 }, 900_000);
 
-async function compareFamily({ name, source }: FamilyTemplate, tally: Tally): Promise<void> {
+async function compareFamily({ name, source }: FamilyTemplate, comparison: Comparison): Promise<void> {
   await using server = await startLlamaServer({ model, chatTemplate: source });
   const specialTokens = await readSpecialTokens(server);
-  const template = readChatTemplate({ usual: source });
+  const template = parseChatTemplate({ default: source });
   let equal = 0;
-  for (const [asked, conversation] of Object.entries(conversations)) {
+  for (const [title, conversation] of Object.entries(conversations)) {
     const [theirs, ours] = [
-      await askLlamaServer(server, conversation),
+      await renderWithLlamaServer(server, conversation),
       render(template, conversation, { specialTokens, now: new Date() }),
     ];
     if ("prompt" in theirs && "prompt" in ours && theirs.prompt === ours.prompt) equal += 1;
-    else if ("refusal" in theirs && "refusal" in ours) tally.refused += 1;
-    else tally.different.push(`${name}, ${asked}: ${JSON.stringify({ theirs, ours })}`);
+    else if ("rejection" in theirs && "rejection" in ours) comparison.rejected += 1;
+    else comparison.different.push(`${name}, ${title}: ${JSON.stringify({ theirs, ours })}`);
   }
-  tally.equal += equal;
-  if (equal === Object.keys(conversations).length) tally.wholeTemplates.push(name);
+  comparison.equal += equal;
+  if (equal === Object.keys(conversations).length) comparison.equalTemplates.push(name);
 }
 
 function render(
   template: ChatTemplate,
   conversation: Parameters<typeof renderChatTemplate>[1],
-  parts: RenderOptions,
+  options: RenderOptions,
 ): Rendered {
   try {
-    return { prompt: renderChatTemplate(template, conversation, parts) };
-  } catch (problem) {
-    if (problem instanceof FailureError && problem.failure.kind === "template-failed") {
-      return { refusal: String(problem.failure.reason) };
+    return { prompt: renderChatTemplate(template, conversation, options) };
+  } catch (error) {
+    if (error instanceof FailureError && error.failure.kind === "template-failed") {
+      return { rejection: String(error.failure.reason) };
     }
-    throw problem;
+    throw error;
   }
 }
 
 test.for(["smollm2-135m-instruct-q4_1.gguf", "tiny-llama.gguf"] as const)(
-  "the own template of %s gives the prompts of llama.cpp's server",
+  "the template of %s renders the same prompts as llama.cpp's server",
   async (file) => {
     await using server = await startLlamaServer({ model: await testModel(file) });
     const specialTokens = await readSpecialTokens(server);
-    const template = readChatTemplate({ usual: specialTokens.template });
-    for (const [asked, conversation] of Object.entries(conversations)) {
-      const theirs = await askLlamaServer(server, conversation);
+    const template = parseChatTemplate({ default: specialTokens.template });
+    for (const [title, conversation] of Object.entries(conversations)) {
+      const theirs = await renderWithLlamaServer(server, conversation);
       const ours = render(template, conversation, { specialTokens, now: new Date() });
-      expect({ asked, ...ours }).toEqual({ asked, ...theirs });
+      expect({ title, ...ours }).toEqual({ title, ...theirs });
     }
   },
 );
 
 test("Jinja's operators, filters, tests and loops print what they print in llama.cpp", async () => {
-  const source = languageTrials.map((trial, at) => `${at}: ${trial}`).join("\n");
+  const source = languageCases.map((expression, index) => `${index}: ${expression}`).join("\n");
   await using server = await startLlamaServer({ model, chatTemplate: source });
   const specialTokens = await readSpecialTokens(server);
-  const asked = { messages: [{ role: "user", content: "Grüße an alle" }] } as const;
-  const ours = renderChatTemplate(readChatTemplate({ usual: source }), asked, {
+  const conversation = { messages: [{ role: "user", content: "Grüße an alle" }] } as const;
+  const ours = renderChatTemplate(parseChatTemplate({ default: source }), conversation, {
     specialTokens,
     now: new Date(),
   });
-  expect({ prompt: ours }).toEqual(await askLlamaServer(server, asked));
-  process.stdout.write(`Jinja: ${languageTrials.length} expressions print the same\n`);
+  expect({ prompt: ours }).toEqual(await renderWithLlamaServer(server, conversation));
+  process.stdout.write(`Jinja: ${languageCases.length} expressions print the same\n`);
 });
 
-const languageTrials = [
+const languageCases = [
   "{{ 1 + 2 * 3 - 4 }} {{ 7 / 2 }} {{ 7 % 4 }} {{ -5 % 3 }} {{ 1.5 + 1.5 }} {{ 2.0 * 2 }} {{ 10000000 * 1.0 }}",
   "{{ 1 == 1.0 }} {{ 1 == true }} {{ 'a' == 'a' }} {{ none == none }} {{ [1] == [1] }} {{ [[1]] == [[1]] }}",
   "{{ 'b' in 'abc' }} {{ 2 in [1, 2] }} {{ 'k' in {'k': 1} }} {{ 'x' not in missing }} {{ none in [none] }}",

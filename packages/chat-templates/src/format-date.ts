@@ -24,12 +24,12 @@ const fields: Readonly<Record<string, (date: Date) => string>> = {
   "%": () => "%",
 };
 
-/** C's strftime in English and in local time; an unknown field stays as it is written. */
+/** C's strftime in English and local time; unknown fields are left unchanged. */
 export function formatDate(date: Date, format: string): string {
   return format.replaceAll(/%-?(?<field>[A-Za-z%])/gu, (written, field: string) => {
     const value = Object.hasOwn(fields, field) ? fields[field]?.(date) : undefined;
     if (value === undefined) return written;
-    // GNU's `%-d`: without padding.
+    // GNU's `%-d` form has no padding.
     return written.startsWith("%-") ? value.replace(/^[0 ]+(?=\d)/u, "") : value;
   });
 }

@@ -2,7 +2,7 @@ import { toByteText } from "./byte-text.ts";
 import { integerOr } from "./call-arguments.ts";
 import { formatDate } from "./format-date.ts";
 import { toJson } from "./json-filter.ts";
-import { makeFromArguments } from "./operators.ts";
+import { createObject } from "./operators.ts";
 import { TemplateError } from "./template-error.ts";
 import {
   type Callee,
@@ -19,7 +19,7 @@ import {
 } from "./values.ts";
 import { asText } from "./write-value.ts";
 
-/** The names every template knows; a variable of the same name hides a function. */
+/** The global names of every template; a variable of the same name shadows a function. */
 export function findGlobal(name: string): Value | undefined {
   if (Object.hasOwn(literals, name)) return literals[name]?.();
   const found = Object.hasOwn(functions, name) ? functions[name] : undefined;
@@ -35,18 +35,17 @@ const literals: Readonly<Record<string, () => Value>> = {
   None: makeNone,
 };
 
-const longestDateFormat = 100;
+const maxDateFormat = 100;
 
 const functions: Readonly<Record<string, Callee>> = {
   raise_exception: ([reason = makeText("")]) => {
     throw new TemplateError(asText(reason));
   },
-  dict: (values) => makeFromArguments(values, makeObject([])),
-  namespace: (values) => makeFromArguments(values, makeObject([])),
+  dict: (values) => createObject(values, makeObject([])),
+  namespace: (values) => createObject(values, makeObject([])),
   strftime_now: ([format = makeText("")], { now }) => {
     const written = asText(format);
-    if (written.length > longestDateFormat)
-      throw new TemplateError("strftime_now is given no format of a date");
+    if (written.length > maxDateFormat) throw new TemplateError("strftime_now: the date format is too long");
     return makeText(toByteText(formatDate(now, written)));
   },
   range,
@@ -57,8 +56,8 @@ function range([first, second, third]: readonly Value[], run: Run): Value {
   const start = second === undefined ? 0 : integerOr(first, 0);
   const stop = integerOr(second ?? first, 0);
   const step = integerOr(third, 1);
-  if (step === 0) throw new TemplateError("a range cannot have the step 0");
+  if (step === 0) throw new TemplateError("range step must not be 0");
   const count = Math.max(0, Math.ceil((stop - start) / step));
   run.budget.spendItems(count);
-  return makeList(Array.from({ length: count }, (_, place) => makeInteger(start + place * step)));
+  return makeList(Array.from({ length: count }, (_, index) => makeInteger(start + index * step)));
 }

@@ -4,9 +4,9 @@ import {
   integerOr,
   type Method,
   type MethodTable,
-  readCut,
+  readSlice,
   sliceIndices,
-  textOr,
+  stringOr,
 } from "./call-arguments.ts";
 import { toJson } from "./json-filter.ts";
 import { type Comparison, compares } from "./operators.ts";
@@ -21,104 +21,104 @@ import {
   makeText,
   makeUndefined,
   recordUseDeeply,
-  spendWalk,
+  spendTraversal,
   type Value,
 } from "./values.ts";
 import { asText } from "./write-value.ts";
 
 type ListMethod = (self: ListValue, call: Call) => Value;
 
-const ofLists: Readonly<Record<string, ListMethod>> = {
+const methods: Readonly<Record<string, ListMethod>> = {
   list: ({ items }) => makeList([...items]),
   first: ({ items }) => items[0] ?? makeUndefined(),
   last: ({ items }) => items.at(-1) ?? makeUndefined(),
   length: ({ items }) => makeInteger(items.length),
   slice: ({ items, isTuple }, call) =>
-    makeList(pick(items, sliceIndices(items.length, readCut(call, items.length))), isTuple),
-  select: (self, call) => choose(self, call, true),
-  selectattr: (self, call) => choose(self, call, true),
-  reject: (self, call) => choose(self, call, false),
-  rejectattr: (self, call) => choose(self, call, false),
+    makeList(pick(items, sliceIndices(items.length, readSlice(call, items.length))), isTuple),
+  select: (self, call) => selectItems(self, call, true),
+  selectattr: (self, call) => selectItems(self, call, true),
+  reject: (self, call) => selectItems(self, call, false),
+  rejectattr: (self, call) => selectItems(self, call, false),
   join,
   map,
   sort,
   reverse: ({ items, isTuple }) => makeList(items.toReversed(), isTuple),
-  min: (self, call) => extreme(self, call, "lt"),
-  max: (self, call) => extreme(self, call, "gt"),
+  min: (self, call) => findExtreme(self, call, "lt"),
+  max: (self, call) => findExtreme(self, call, "gt"),
   append: (self, { values: [value], run }) => {
-    if (self.isTuple || value === undefined) throw new TemplateError("append needs a list and a value");
+    if (self.isTuple || value === undefined) throw new TemplateError("append requires a list and a value");
     run.budget.spendItems(1);
     self.items.push(value);
     return self;
   },
   pop: (self, { values }) => {
-    const [taken] = self.isTuple ? [] : self.items.splice(integerOr(values[0], -1), 1);
-    if (taken === undefined) throw new TemplateError("pop finds nothing in that place");
-    return taken;
+    const [removed] = self.isTuple ? [] : self.items.splice(integerOr(values[0], -1), 1);
+    if (removed === undefined) throw new TemplateError("pop index is out of range");
+    return removed;
   },
   string: (self, { run }) => {
-    spendWalk(self, run.budget);
+    spendTraversal(self, run.budget);
     recordUseDeeply(self);
     return makeText(asText(self));
   },
   tojson: toJson,
 };
 
-/** What a list or tuple can do. Every method may walk it, so every call costs its length. */
+/** The methods of lists and tuples. Every method may traverse the list, so every call costs its length. */
 export const listMethods: MethodTable = Object.fromEntries(
-  Object.entries(ofLists).map(([name, method]): [string, Method] => [
+  Object.entries(methods).map(([name, method]): [string, Method] => [
     name,
     (self, call) => {
-      if (self.kind !== "list") throw new TemplateError(`"${name}" needs a list, not "${self.kind}"`);
+      if (self.kind !== "list") throw new TemplateError(`"${name}" requires a list, not "${self.kind}"`);
       if (name !== "append" && name !== "length") call.run.budget.spend(self.items.length);
       return method(self, call);
     },
   ]),
 );
 
-function pick(items: readonly Value[], places: readonly number[]): Value[] {
-  return places.flatMap((place) => items[place] ?? []);
+function pick(items: readonly Value[], indices: readonly number[]): Value[] {
+  return indices.flatMap((index) => items[index] ?? []);
 }
 
-/** With one argument: the attribute is true. With two: the item passes the test. With three: its attribute does. */
-function choose({ items }: ListValue, { values }: Call, isWanted: boolean): Value {
+/** One argument: the attribute must be true. Two: the item must pass the test. Three: its attribute must. */
+function selectItems({ items }: ListValue, { values }: Call, expected: boolean): Value {
   const [first, second, third] = values;
-  if (first === undefined) throw new TemplateError("select needs an argument");
+  if (first === undefined) throw new TemplateError("select requires an argument");
   const passes = (item: Value): boolean => {
     if (second === undefined) return isTrue(attribute(item, first));
     if (third === undefined) return test(asText(first), item, second);
     return test(asText(second), attribute(item, first), third);
   };
-  return makeList(items.filter((item) => passes(item) === isWanted));
+  return makeList(items.filter((item) => passes(item) === expected));
 }
 
 function attribute(item: Value, name: Value): Value {
   if (item.kind === "object") return getEntry(item, name) ?? makeUndefined();
   if (item.kind !== "list") return makeUndefined();
-  const place = name.kind === "string" && /^\d+$/u.test(name.text) ? Number(name.text) : integerOr(name, -1);
-  return item.items.at(place) ?? makeUndefined();
+  const index = name.kind === "string" && /^\d+$/u.test(name.text) ? Number(name.text) : integerOr(name, -1);
+  return item.items.at(index) ?? makeUndefined();
 }
 
 function join({ items }: ListValue, call: Call): Value {
-  const separator = textOr(argument(call, "d", 0), "");
+  const separator = stringOr(argument(call, "d", 0), "");
   const name = argument(call, "attribute", 1);
-  const pieces = items.map((item) => {
-    const piece = name.kind === "undefined" ? item : attribute(item, name);
-    if (!["string", "integer", "float"].includes(piece.kind))
-      throw new TemplateError(`join cannot join "${piece.kind}"`);
-    return asText(piece);
+  const strings = items.map((item) => {
+    const value = name.kind === "undefined" ? item : attribute(item, name);
+    if (!["string", "integer", "float"].includes(value.kind))
+      throw new TemplateError(`join does not support type "${value.kind}"`);
+    return asText(value);
   });
-  call.run.budget.spendText(pieces.reduce((sum, piece) => sum + piece.length + separator.length, 0));
-  return makeText(pieces.join(separator));
+  call.run.budget.spendText(strings.reduce((sum, value) => sum + value.length + separator.length, 0));
+  return makeText(strings.join(separator));
 }
 
 function map({ items, isTuple }: ListValue, call: Call): Value {
   const name = argument(call, "attribute", Number.POSITIVE_INFINITY);
-  if (name.kind === "undefined") throw new TemplateError("map knows attributes only");
-  const otherwise = argument(call, "default", Number.POSITIVE_INFINITY);
+  if (name.kind === "undefined") throw new TemplateError("map supports only attribute=");
+  const fallback = argument(call, "default", Number.POSITIVE_INFINITY);
   const mapped = items.map((item) => {
     const found = attribute(item, name);
-    return found.kind === "undefined" ? otherwise : found;
+    return found.kind === "undefined" ? fallback : found;
   });
   return makeList(mapped, isTuple);
 }
@@ -141,7 +141,7 @@ function sort({ items, isTuple }: ListValue, call: Call): Value {
   );
 }
 
-function extreme({ items }: ListValue, call: Call, comparison: Comparison): Value {
+function findExtreme({ items }: ListValue, call: Call, comparison: Comparison): Value {
   const name = argument(call, "attribute", 1);
   const keyOf = (item: Value): Value => (name.kind === "undefined" ? item : attribute(item, name));
   let best = items[0] ?? makeUndefined();

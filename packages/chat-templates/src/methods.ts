@@ -1,4 +1,4 @@
-import { argument, type Call, type Method, type MethodTable, textAt } from "./call-arguments.ts";
+import { argument, type Call, type Method, type MethodTable, stringAt } from "./call-arguments.ts";
 import { toJson } from "./json-filter.ts";
 import { listMethods } from "./list-methods.ts";
 import { compares } from "./operators.ts";
@@ -16,50 +16,50 @@ import {
   makeUndefined,
   type ObjectValue,
   recordUseDeeply,
-  spendWalk,
+  spendTraversal,
   type Value,
 } from "./values.ts";
 import { asText, oneLine, writeJson } from "./write-value.ts";
 
-/** The method or filter of this name that a value has. */
+/** Finds the method or filter of a value by name. */
 export function findMethod(value: Value, name: string): Method | undefined {
   if (value.kind === "object" && !value.hasMethods) return undefined;
   const table = tables[value.kind];
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-const orDefault: Method = (self, call) => {
+const defaultFilter: Method = (self, call) => {
   const isMissing = isTrue(argument(call, "boolean", 1))
     ? !isTrue(self)
     : self.kind === "undefined" || self.kind === "none";
-  const [otherwise] = call.values;
-  if (otherwise === undefined) throw new TemplateError("default needs a value");
-  return isMissing ? otherwise : self;
+  const [fallback] = call.values;
+  if (fallback === undefined) throw new TemplateError("default requires a value");
+  return isMissing ? fallback : self;
 };
 
-const asJsonText: Method = (self) => makeText(writeJson(self, oneLine));
-const asPythonText: Method = (self, { run }) => {
-  spendWalk(self, run.budget);
+const toJsonString: Method = (self) => makeText(writeJson(self, oneLine));
+const toPythonString: Method = (self, { run }) => {
+  spendTraversal(self, run.budget);
   recordUseDeeply(self);
   return makeText(asText(self));
 };
 
-const ofNumbers: MethodTable = {
-  default: orDefault,
+const numberMethods: MethodTable = {
+  default: defaultFilter,
   abs: (self) => changeNumber(self, Math.abs),
   int: (self) => makeInteger(Math.trunc(numberOf(self))),
   float: (self) => makeFloat(numberOf(self)),
-  safe: asJsonText,
-  string: asJsonText,
+  safe: toJsonString,
+  string: toJsonString,
   tojson: toJson,
 };
 
-const ofBooleans: MethodTable = {
-  default: orDefault,
+const booleanMethods: MethodTable = {
+  default: defaultFilter,
   int: (self) => makeInteger(numberOf(self)),
   float: (self) => makeFloat(numberOf(self)),
-  safe: asPythonText,
-  string: asPythonText,
+  safe: toPythonString,
+  string: toPythonString,
   tojson: toJson,
 };
 
@@ -74,22 +74,23 @@ function changeNumber(self: Value, change: (number: number) => number): Value {
 
 type ObjectMethod = (self: ObjectValue, call: Call) => Value;
 
-const ofObjects: MethodTable = Object.fromEntries(
+const objectMethods: MethodTable = Object.fromEntries(
   Object.entries({
-    get: (self, call) => getEntry(self, makeText(textAt(call, 0))) ?? call.values[1] ?? makeNone(),
+    get: (self, call) => getEntry(self, makeText(stringAt(call, 0))) ?? call.values[1] ?? makeNone(),
     keys: ({ entries }) => makeList([...entries.values()].map(({ key }) => key)),
     values: ({ entries }) => makeList([...entries.values()].map(({ value }) => value)),
     items: ({ entries }) =>
       makeList([...entries.values()].map(({ key, value }) => makeList([key, value], true))),
     length: ({ entries }) => makeInteger(entries.size),
     dictsort: sortEntries,
-    string: asPythonText,
+    string: toPythonString,
     tojson: toJson,
   } satisfies Record<string, ObjectMethod>).map(
     ([name, method]: [string, ObjectMethod]): [string, Method] => [
       name,
       (self, call) => {
-        if (self.kind !== "object") throw new TemplateError(`"${name}" needs an object, not "${self.kind}"`);
+        if (self.kind !== "object")
+          throw new TemplateError(`"${name}" requires an object, not "${self.kind}"`);
         if (name !== "get" && name !== "length") call.run.budget.spendItems(self.entries.size);
         return method(self, call);
       },
@@ -105,27 +106,27 @@ function sortEntries(self: ObjectValue, call: Call): Value {
     const [first, second] = isByValue ? [one.value, other.value] : [one.key, other.key];
     return Number(compares(second, first, comparison)) - Number(compares(first, second, comparison));
   });
-  const made = makeObject([]);
-  for (const [id, entry] of sorted) made.entries.set(id, { ...entry });
-  return made;
+  const result = makeObject([]);
+  for (const [id, entry] of sorted) result.entries.set(id, { ...entry });
+  return result;
 }
 
 const emptyList: Method = () => makeList([]);
 const emptyText: Method = () => makeText("");
 const zero: Method = () => makeInteger(0);
-const nothing: Method = () => makeUndefined();
+const undefinedResult: Method = () => makeUndefined();
 
-const ofNone: MethodTable = {
-  default: orDefault,
+const noneMethods: MethodTable = {
+  default: defaultFilter,
   tojson: toJson,
-  string: asPythonText,
-  safe: asPythonText,
-  ...giving(emptyList, ["items", "map", "reject", "rejectattr", "select", "selectattr", "unique"]),
+  string: toPythonString,
+  safe: toPythonString,
+  ...returning(emptyList, ["items", "map", "reject", "rejectattr", "select", "selectattr", "unique"]),
 };
 
-const ofUndefined: MethodTable = {
-  default: orDefault,
-  ...giving(emptyText, [
+const undefinedMethods: MethodTable = {
+  default: defaultFilter,
+  ...returning(emptyText, [
     "capitalize",
     "join",
     "lower",
@@ -137,9 +138,9 @@ const ofUndefined: MethodTable = {
     "truncate",
     "upper",
   ]),
-  ...giving(nothing, ["first", "last", "max", "min"]),
-  ...giving(zero, ["length", "sum", "wordcount"]),
-  ...giving(emptyList, [
+  ...returning(undefinedResult, ["first", "last", "max", "min"]),
+  ...returning(zero, ["length", "sum", "wordcount"]),
+  ...returning(emptyList, [
     "items",
     "list",
     "map",
@@ -153,19 +154,19 @@ const ofUndefined: MethodTable = {
   ]),
 };
 
-function giving(method: Method, names: readonly string[]): MethodTable {
+function returning(method: Method, names: readonly string[]): MethodTable {
   return Object.fromEntries(names.map((name) => [name, method]));
 }
 
 const tables: Readonly<Record<Value["kind"], MethodTable>> = {
-  undefined: ofUndefined,
-  none: ofNone,
-  boolean: ofBooleans,
-  integer: ofNumbers,
-  float: ofNumbers,
+  undefined: undefinedMethods,
+  none: noneMethods,
+  boolean: booleanMethods,
+  integer: numberMethods,
+  float: numberMethods,
   string: textMethods,
-  list: { default: orDefault, ...listMethods },
-  object: ofObjects,
+  list: { default: defaultFilter, ...listMethods },
+  object: objectMethods,
   function: {},
   keyword: {},
 };

@@ -1,55 +1,55 @@
 import type { Conversation, TemplateCapabilities } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { readChatTemplate, type TemplateSources } from "./chat-template.ts";
+import { parseChatTemplate, type TemplateSources } from "./chat-template.ts";
 import {
   type GoTemplate,
-  readGoTemplate,
+  parseGoSource,
   renderGoInsert,
   renderGoTemplate,
 } from "./go-template/render-go-template.ts";
 import { type RenderOptions, renderChatTemplate } from "./render-chat-template.ts";
 
-/** What makes prompts for one model, in whichever language its template is written. */
+/** Renders prompts for one model, from a Jinja or a Go template. */
 export type ModelTemplate = {
-  readonly abilities: TemplateCapabilities;
-  readonly render: (conversation: Conversation, parts: RenderOptions) => string;
-  /** Undefined when the template has no words for a text on both sides; then the model's own tokens do it. */
+  readonly capabilities: TemplateCapabilities;
+  readonly render: (conversation: Conversation, options: RenderOptions) => string;
+  /** Undefined if the template does not support fill-in-the-middle; then the model's own tokens are used. */
   readonly renderInsert: ((texts: InsertTexts, now: Date) => string) | undefined;
 };
 
 type InsertTexts = { readonly prefix: string; readonly suffix: string };
 
-/** The model file's Jinja counts before the Go template that it came with; throws `template-failed`. */
-export function readModelTemplate(sources: TemplateSources, goSource: string | undefined): ModelTemplate {
-  if (goSource !== undefined && sources.usual === null && sources.forTools === undefined) {
-    const template = readGoTemplate(goSource);
+/** The model file's Jinja template takes precedence over the Go template it came with; throws `template-failed`. */
+export function parseModelTemplate(sources: TemplateSources, goSource: string | undefined): ModelTemplate {
+  if (goSource !== undefined && sources.default === null && sources.forTools === undefined) {
+    const template = parseGoSource(goSource);
     const { names } = template;
     return {
-      abilities: { tools: names.has("tools"), thinking: names.has("think") || names.has("thinking") },
+      capabilities: { tools: names.has("tools"), thinking: names.has("think") || names.has("thinking") },
       render: (conversation, { now }) => renderGoTemplate(template, conversation, { now }),
-      renderInsert: insertBy(template),
+      renderInsert: createInsertRenderer(template),
     };
   }
-  const template = readChatTemplate(sources);
-  const { takesTools, thinks } = template.usual.capabilities;
+  const template = parseChatTemplate(sources);
+  const { supportsTools, supportsThinking } = template.default.capabilities;
   return {
-    abilities: { tools: takesTools || template.forTools !== undefined, thinking: thinks },
-    render: (conversation, parts) => renderChatTemplate(template, conversation, parts),
-    renderInsert: insertBy(readIfSound(goSource)),
+    capabilities: { tools: supportsTools || template.forTools !== undefined, thinking: supportsThinking },
+    render: (conversation, options) => renderChatTemplate(template, conversation, options),
+    renderInsert: createInsertRenderer(parseIfValid(goSource)),
   };
 }
 
-function insertBy(template: GoTemplate | undefined): ModelTemplate["renderInsert"] {
+function createInsertRenderer(template: GoTemplate | undefined): ModelTemplate["renderInsert"] {
   if (template?.names.has("suffix") !== true) return undefined;
   return (texts, now) => renderGoInsert(template, texts, { now });
 }
 
-/** A broken Go template beside a sound Jinja one hurts nobody. */
-function readIfSound(source: string | undefined): GoTemplate | undefined {
+/** An invalid Go template is ignored if there is a valid Jinja one. */
+function parseIfValid(source: string | undefined): GoTemplate | undefined {
   try {
-    return source === undefined ? undefined : readGoTemplate(source);
-  } catch (problem) {
-    if (problem instanceof FailureError) return undefined;
-    throw problem;
+    return source === undefined ? undefined : parseGoSource(source);
+  } catch (error) {
+    if (error instanceof FailureError) return undefined;
+    throw error;
   }
 }

@@ -9,17 +9,17 @@ import {
   makeInteger,
   makeList,
   makeText,
-  spendWalk,
+  spendTraversal,
   type Value,
 } from "./values.ts";
 import { asText } from "./write-value.ts";
 
 export type Operands = { readonly left: Value; readonly right: Value };
 
-/** Every operator but `and` and `or`, which do not always evaluate their right side. */
+/** Every operator except `and` and `or`, which do not always evaluate their right side. */
 export function operate(operator: string, { left, right }: Operands, budget: Budget): Value {
-  spendWalk(left, budget);
-  spendWalk(right, budget);
+  spendTraversal(left, budget);
+  spendTraversal(right, budget);
   if (operator === "==") return makeBoolean(areEqual(left, right));
   if (operator === "!=") return makeBoolean(!areEqual(left, right));
   if (operator === "in") return makeBoolean(isIn(left, right));
@@ -33,13 +33,15 @@ export function operate(operator: string, { left, right }: Operands, budget: Bud
     return makeList([...left.items, ...right.items]);
   }
   if ((operator === "+" || operator === "~") && (left.kind === "string" || right.kind === "string")) {
-    return makeText(budget.measure(besideText(left) + besideText(right)));
+    return makeText(budget.measure(toConcatenated(left) + toConcatenated(right)));
   }
   if (operator === "*") {
     const repeated = repeat(left, right, budget) ?? repeat(right, left, budget);
     if (repeated !== undefined) return repeated;
   }
-  throw new TemplateError(`"${operator}" does not work between "${left.kind}" and "${right.kind}"`);
+  throw new TemplateError(
+    `operator "${operator}" is not supported between types "${left.kind}" and "${right.kind}"`,
+  );
 }
 
 export function areEqual(left: Value, right: Value): boolean {
@@ -51,18 +53,19 @@ export function areEqual(left: Value, right: Value): boolean {
     return (
       isFlat(left.items) &&
       isFlat(right.items) &&
-      left.items.every((item, at) => isSame(item, right.items[at]))
+      left.items.every((item, index) => isSame(item, right.items[index]))
     );
   }
   if (left.kind === "object" && right.kind === "object") {
-    const [ours, theirs] = [[...left.entries.values()], [...right.entries.values()]];
+    const [leftEntries, rightEntries] = [[...left.entries.values()], [...right.entries.values()]];
     if (
-      ours.length !== theirs.length ||
-      ![ours, theirs].every((all) => isFlat(all.map(({ value }) => value)))
+      leftEntries.length !== rightEntries.length ||
+      ![leftEntries, rightEntries].every((all) => isFlat(all.map(({ value }) => value)))
     )
       return false;
-    return ours.every(
-      ({ key, value }, at) => isSame(key, theirs[at]?.key) && isSame(value, theirs[at]?.value),
+    return leftEntries.every(
+      ({ key, value }, index) =>
+        isSame(key, rightEntries[index]?.key) && isSame(value, rightEntries[index]?.value),
     );
   }
   return left.kind === "none" || left.kind === "undefined";
@@ -72,7 +75,7 @@ function isSame(left: Value, right: Value | undefined): boolean {
   return right !== undefined && areEqual(left, right);
 }
 
-/** llama.cpp compares lists and objects only when nothing inside can change. */
+/** llama.cpp compares lists and objects only if they contain nothing mutable. */
 function isFlat(items: readonly Value[]): boolean {
   return items.every((item) =>
     item.kind === "list"
@@ -91,16 +94,16 @@ function numberOf(value: NumericValue): number {
   return value.kind === "boolean" ? Number(value.is) : value.number;
 }
 
-export function isIn(needle: Value, place: Value): boolean {
-  switch (place.kind) {
+export function isIn(needle: Value, container: Value): boolean {
+  switch (container.kind) {
     case "undefined":
       return false;
     case "list":
-      return place.items.some((item) => areEqual(needle, item));
+      return container.items.some((item) => areEqual(needle, item));
     case "object":
-      return getEntry(place, needle) !== undefined;
+      return getEntry(container, needle) !== undefined;
     case "string":
-      if (needle.kind === "string") return place.text.includes(needle.text);
+      if (needle.kind === "string") return container.text.includes(needle.text);
       break;
     case "none":
     case "boolean":
@@ -109,7 +112,9 @@ export function isIn(needle: Value, place: Value): boolean {
     case "function":
     case "keyword":
   }
-  throw new TemplateError(`a value of the kind "${needle.kind}" cannot be looked for in "${place.kind}"`);
+  throw new TemplateError(
+    `operator "in" is not supported between types "${needle.kind}" and "${container.kind}"`,
+  );
 }
 
 type NumberValue = Extract<Value, { kind: "integer" | "float" }>;
@@ -120,22 +125,22 @@ export function isNumber(value: Value): value is NumberValue {
 
 function calculate(operator: string, left: NumberValue, right: NumberValue): Value | undefined {
   const [first, second] = [left.number, right.number];
-  const make = left.kind === "float" || right.kind === "float" ? makeFloat : makeInteger;
+  const create = left.kind === "float" || right.kind === "float" ? makeFloat : makeInteger;
   switch (operator) {
     case "+":
-      return make(first + second);
+      return create(first + second);
     case "-":
-      return make(first - second);
+      return create(first - second);
     case "*":
-      return make(first * second);
+      return create(first * second);
     case "**":
-      return make(first ** second);
+      return create(first ** second);
     case "//":
-      return make(Math.floor(first / second));
+      return create(Math.floor(first / second));
     case "/":
       return makeFloat(first / second);
     case "%":
-      return make(first % second);
+      return create(first % second);
     case "<":
       return makeBoolean(first < second);
     case ">":
@@ -149,8 +154,8 @@ function calculate(operator: string, left: NumberValue, right: NumberValue): Val
   }
 }
 
-/** Beside a text, none and undefined are nothing. */
-function besideText(value: Value): string {
+/** When concatenated to a string, none and undefined are empty. */
+function toConcatenated(value: Value): string {
   return value.kind === "none" || value.kind === "undefined" ? "" : asText(value);
 }
 
@@ -163,16 +168,16 @@ function repeat(text: Value, times: Value, budget: Budget): Value | undefined {
 
 export type Comparison = "eq" | "ne" | "lt" | "gt" | "ge";
 
-/** For sorting and for tests such as `gt`; kinds that cannot be compared are never so. */
+/** For sorting and for tests such as `gt`; false for types that cannot be compared. */
 export function compares(left: Value, right: Value, comparison: Comparison): boolean {
-  if (isNumber(left) && isNumber(right)) return decide(left.number, right.number, comparison);
+  if (isNumber(left) && isNumber(right)) return compareBy(left.number, right.number, comparison);
   const areTexts = [left, right].every((value) => value.kind === "string" || isNumber(value));
-  if (areTexts) return decide(asText(left), asText(right), comparison);
-  if (left.kind === "boolean" && right.kind === "boolean") return decide(left.is, right.is, comparison);
+  if (areTexts) return compareBy(asText(left), asText(right), comparison);
+  if (left.kind === "boolean" && right.kind === "boolean") return compareBy(left.is, right.is, comparison);
   return false;
 }
 
-function decide<Comparable extends number | string | boolean>(
+function compareBy<Comparable extends number | string | boolean>(
   left: Comparable,
   right: Comparable,
   comparison: Comparison,
@@ -191,30 +196,27 @@ function decide<Comparable extends number | string | boolean>(
   }
 }
 
-/** `dict(…)` and `namespace(…)`: pairs or another object first, then keywords. */
-export function makeFromArguments(
-  values: readonly Value[],
-  object: Extract<Value, { kind: "object" }>,
-): Value {
+/** `dict(…)` and `namespace(…)`: pairs or another object first, then keyword arguments. */
+export function createObject(values: readonly Value[], object: Extract<Value, { kind: "object" }>): Value {
   for (const value of values) {
     if (value.kind === "keyword") insert(object, { kind: "string", text: value.name }, value.value);
     else if (value.kind === "object")
       for (const entry of value.entries.values()) insert(object, entry.key, entry.value);
     else if (value.kind === "list") for (const pair of value.items) insertPair(object, pair);
-    else throw new TemplateError("an object is made of keywords, an object or pairs");
+    else throw new TemplateError("dict requires keyword arguments, an object or pairs");
   }
   return object;
 }
 
 function insertPair(object: Extract<Value, { kind: "object" }>, pair: Value): void {
   const [key, value] = pair.kind === "list" ? pair.items : [];
-  if (key === undefined || value === undefined) throw new TemplateError("an object is made of pairs");
+  if (key === undefined || value === undefined) throw new TemplateError("dict requires pairs");
   insert(object, key, value);
 }
 
 export function negate(value: Value): Value {
   if (isNumber(value)) return { kind: value.kind, number: -value.number };
-  throw new TemplateError(`"-" does not work on "${value.kind}"`);
+  throw new TemplateError(`operator "-" is not supported for type "${value.kind}"`);
 }
 
 export function isNot(value: Value): Value {

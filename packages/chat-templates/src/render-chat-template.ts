@@ -1,22 +1,22 @@
 import type { Conversation, JsonObject } from "@hearth-and-keep/engine";
 import { Budget, defaultTemplateLimits, type TemplateLimits } from "./budget.ts";
-import { type ChatTemplate, failingAsOne, type ReadTemplate } from "./chat-template.ts";
+import { type ChatTemplate, type ParsedTemplate, withTemplateFailure } from "./chat-template.ts";
 import { formatDate } from "./format-date.ts";
-import { makeVariables, runTemplate } from "./run-template.ts";
+import { createVariables, runTemplate } from "./run-template.ts";
 import { writeMessages, writeTools } from "./template-messages.ts";
 
-/** The tokens a template may print, as text; empty where the model has none. */
+/** The special tokens that a template may print, as text; empty if the model has none. */
 export type SpecialTokens = {
   readonly beginning: string;
   readonly end: string;
-  /** The tokenizer adds it by itself, so the prompt must not open with it too. */
+  /** Whether the tokenizer adds it on its own; then the prompt must not start with it too. */
   readonly addsBeginning: boolean;
   readonly addsEnd: boolean;
 };
 
 export type RenderOptions = {
   readonly specialTokens: SpecialTokens;
-  /** Some templates tell the model today's date. */
+  /** Some templates include the current date. */
   readonly now: Date;
   readonly limits?: TemplateLimits;
 };
@@ -26,42 +26,46 @@ const stepsPerMessage = 20_000;
 export function renderChatTemplate(
   template: ChatTemplate,
   conversation: Conversation,
-  parts: RenderOptions,
+  options: RenderOptions,
 ): string {
-  const limits = growLimits(parts.limits ?? defaultTemplateLimits, conversation.messages.length);
+  const limits = scaleLimits(options.limits ?? defaultTemplateLimits, conversation.messages.length);
   const hasTools = (conversation.tools ?? []).length > 0;
-  const chosen = (hasTools ? template.forTools : undefined) ?? template.usual;
-  const prompt = failingAsOne(limits.milliseconds, () => {
-    const variables = makeVariables(listVariables(chosen, conversation, parts));
-    return runTemplate(chosen.body, variables, { budget: new Budget(limits), now: parts.now });
+  const chosen = (hasTools ? template.forTools : undefined) ?? template.default;
+  const prompt = withTemplateFailure(limits.milliseconds, () => {
+    const variables = createVariables(listVariables(chosen, conversation, options));
+    return runTemplate(chosen.body, variables, { budget: new Budget(limits), now: options.now });
   });
-  return withoutDoubled(finishTurn(prompt, chosen.source), parts.specialTokens);
+  return stripAddedTokens(finishTurn(prompt, chosen.source), options.specialTokens);
 }
 
-/** Some honest templates look at every message from every other, so long conversations need more. */
-export function growLimits(limits: TemplateLimits, messages: number): TemplateLimits {
+/** Some legitimate templates are quadratic in the number of messages, so long conversations get higher limits. */
+export function scaleLimits(limits: TemplateLimits, messages: number): TemplateLimits {
   const steps = limits.steps + messages * stepsPerMessage;
   return { ...limits, steps, milliseconds: limits.milliseconds + messages };
 }
 
-function listVariables(template: ReadTemplate, conversation: Conversation, parts: RenderOptions): JsonObject {
+function listVariables(
+  template: ParsedTemplate,
+  conversation: Conversation,
+  options: RenderOptions,
+): JsonObject {
   const { tools = [], templateVariables = {} } = conversation;
   return {
     messages: writeMessages(conversation, template),
-    bos_token: parts.specialTokens.beginning,
-    eos_token: parts.specialTokens.end,
-    enable_thinking: conversation.thinking ?? template.capabilities.thinks,
+    bos_token: options.specialTokens.beginning,
+    eos_token: options.specialTokens.end,
+    enable_thinking: conversation.thinking ?? template.capabilities.supportsThinking,
     ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
-    datetime: formatDate(parts.now, "%b %d %Y"),
-    date_string: formatDate(parts.now, "%d %b %Y"),
-    ...spreadSwitches(templateVariables),
+    datetime: formatDate(options.now, "%b %d %Y"),
+    date_string: formatDate(options.now, "%d %b %Y"),
+    ...expandAliases(templateVariables),
     ...templateVariables,
     add_generation_prompt: true,
   };
 }
 
-/** One wish, under the different names that families have for it. */
-function spreadSwitches(variables: JsonObject): JsonObject {
+/** Sets an option under all names that model families use for it. */
+function expandAliases(variables: JsonObject): JsonObject {
   const { preserve_reasoning: isPreserved, reasoning_effort: effort } = variables;
   return {
     ...(typeof isPreserved === "boolean"
@@ -76,14 +80,19 @@ function spreadSwitches(variables: JsonObject): JsonObject {
   };
 }
 
-/** Gemma 4's template opens no turn for the model after some calls; without it the model loses its thoughts. */
+/**
+ * Gemma 4's template does not open the model's turn after some tool calls; without it the model loses its reasoning.
+ */
 function finishTurn(prompt: string, source: string): string {
   return source.includes("'<|tool_call>call:'") && prompt.endsWith("<turn|>\n")
     ? `${prompt}<|turn>model\n`
     : prompt;
 }
 
-function withoutDoubled(prompt: string, { beginning, end, addsBeginning, addsEnd }: SpecialTokens): string {
-  const opened = addsBeginning && prompt.startsWith(beginning) ? prompt.slice(beginning.length) : prompt;
-  return addsEnd && end !== "" && opened.endsWith(end) ? opened.slice(0, -end.length) : opened;
+function stripAddedTokens(prompt: string, { beginning, end, addsBeginning, addsEnd }: SpecialTokens): string {
+  const withoutBeginning =
+    addsBeginning && prompt.startsWith(beginning) ? prompt.slice(beginning.length) : prompt;
+  return addsEnd && end !== "" && withoutBeginning.endsWith(end)
+    ? withoutBeginning.slice(0, -end.length)
+    : withoutBeginning;
 }

@@ -1,6 +1,6 @@
 export {
+  createTemplateParser,
   grammarFor,
   renderConversation,
-  templateIfSound,
-  templateReader,
+  tryChatTemplate,
 } from "./prompt-preparation/prepare-input.ts";

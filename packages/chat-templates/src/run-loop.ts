@@ -14,24 +14,24 @@ import {
   type Value,
 } from "./values.ts";
 
-/** What a body printed and how it ended: `break` and `continue` go up to the nearest loop. */
-export type Printed = { readonly text: string; readonly ending: "end" | "break" | "continue" };
-type RunBody = (body: Body, run: Run) => Printed;
+/** The output of a body and how it ended: `break` and `continue` propagate to the nearest loop. */
+export type StatementOutput = { readonly text: string; readonly ending: "end" | "break" | "continue" };
+type RunBody = (body: Body, run: Run) => StatementOutput;
 
-export function runLoop(loop: ForStatement, run: Run, runBody: RunBody): Printed {
+export function runLoop(loop: ForStatement, run: Run, runBody: RunBody): StatementOutput {
   const inner: Run = { ...run, scope: new Scope(run.scope) };
   const items = findItems(loop, inner);
   let text = "";
   let isEmpty = true;
-  for (const [place, item] of items.entries()) {
-    inner.scope.setLazily("loop", () => describePlace(items, place));
+  for (const [index, item] of items.entries()) {
+    inner.scope.setLazily("loop", () => createLoopVariable(items, index));
     setLoopVariables(loop.loopvar, item, inner.scope);
     run.budget.spend(1);
-    const printed = runBody(loop.body, inner);
-    text = run.budget.measure(text + printed.text);
-    if (printed.ending === "break") break;
-    // llama.cpp counts a round that ends by `continue` as none, for the else of the loop.
-    if (printed.ending === "end") isEmpty = false;
+    const output = runBody(loop.body, inner);
+    text = run.budget.measure(text + output.text);
+    if (output.ending === "break") break;
+    // As in llama.cpp, an iteration that ends with `continue` does not count for the `else` of the loop.
+    if (output.ending === "end") isEmpty = false;
   }
   return { text: isEmpty ? text + runBody(loop.defaultBlock, run).text : text, ending: "end" };
 }
@@ -50,11 +50,11 @@ function findItems({ iterable, loopvar }: ForStatement, run: Run): readonly Valu
   });
 }
 
-/** An object gives its keys, or with two loop variables its pairs. */
+/** An object yields its keys, or its key-value pairs if there are two loop variables. */
 function listItems(value: Value, inPairs: boolean): readonly Value[] {
   if (value.kind === "list") return [...value.items];
   if (value.kind === "undefined") return [];
-  if (value.kind !== "object") throw new TemplateError(`it loops over a value of the kind "${value.kind}"`);
+  if (value.kind !== "object") throw new TemplateError(`cannot iterate over type "${value.kind}"`);
   return [...value.entries.values()].map((entry) =>
     inPairs ? makeList([entry.key, entry.value], true) : entry.key,
   );
@@ -64,26 +64,26 @@ function setLoopVariables(target: Expression, item: Value, scope: Scope): void {
   if (target.type === "Identifier") return scope.set(target.value, item);
   const names = target.type === "TupleLiteral" ? target.value : [];
   if (item.kind !== "list" || item.items.length !== names.length) {
-    throw new TemplateError(`a loop takes ${names.length} values out of "${item.kind}"`);
+    throw new TemplateError(`cannot unpack type "${item.kind}" into ${names.length} loop variables`);
   }
-  for (const [place, name] of names.entries()) {
-    if (name.type !== "Identifier") throw new TemplateError("a loop variable has no name");
-    scope.set(name.value, item.items[place] ?? makeUndefined());
+  for (const [index, name] of names.entries()) {
+    if (name.type !== "Identifier") throw new TemplateError("loop variable without a name");
+    scope.set(name.value, item.items[index] ?? makeUndefined());
   }
 }
 
-function describePlace(items: readonly Value[], place: number): Value {
+function createLoopVariable(items: readonly Value[], index: number): Value {
   return makeObject(
     [
-      ["index", makeInteger(place + 1)],
-      ["index0", makeInteger(place)],
-      ["revindex", makeInteger(items.length - place)],
-      ["revindex0", makeInteger(items.length - place - 1)],
-      ["first", makeBoolean(place === 0)],
-      ["last", makeBoolean(place === items.length - 1)],
+      ["index", makeInteger(index + 1)],
+      ["index0", makeInteger(index)],
+      ["revindex", makeInteger(items.length - index)],
+      ["revindex0", makeInteger(items.length - index - 1)],
+      ["first", makeBoolean(index === 0)],
+      ["last", makeBoolean(index === items.length - 1)],
       ["length", makeInteger(items.length)],
-      ["previtem", items[place - 1] ?? makeUndefined()],
-      ["nextitem", items[place + 1] ?? makeUndefined()],
+      ["previtem", items[index - 1] ?? makeUndefined()],
+      ["nextitem", items[index + 1] ?? makeUndefined()],
     ],
     false,
   );

@@ -1,6 +1,6 @@
 import { applyFilter } from "./apply-filter.ts";
 import { evaluate, evaluateAll, readFilter } from "./evaluate.ts";
-import { type Printed, runLoop } from "./run-loop.ts";
+import { runLoop, type StatementOutput } from "./run-loop.ts";
 import { type Body, type CallStatement, type Expression, isExpression, type Statement } from "./syntax.ts";
 import { TemplateError } from "./template-error.ts";
 import {
@@ -11,28 +11,28 @@ import {
   makeUndefined,
   type Run,
   Scope,
-  spendWalk,
+  spendTraversal,
   type Value,
 } from "./values.ts";
 import { print } from "./write-value.ts";
 
-export function runStatements(body: Body, run: Run): Printed {
+export function runStatements(body: Body, run: Run): StatementOutput {
   return run.budget.nest(() => {
     let text = "";
     for (const statement of body) {
-      const printed = runStatement(statement, run);
-      text = run.budget.measure(text + printed.text);
-      if (printed.ending !== "end") return { text, ending: printed.ending };
+      const output = runStatement(statement, run);
+      text = run.budget.measure(text + output.text);
+      if (output.ending !== "end") return { text, ending: output.ending };
     }
     return { text, ending: "end" };
   });
 }
 
-const silent: Printed = { text: "", ending: "end" };
+const noOutput: StatementOutput = { text: "", ending: "end" };
 
-function runStatement(statement: Statement, run: Run): Printed {
+function runStatement(statement: Statement, run: Run): StatementOutput {
   run.budget.spend(1);
-  if (isExpression(statement)) return say(evaluate(statement, run), run);
+  if (isExpression(statement)) return printValue(evaluate(statement, run), run);
   switch (statement.type) {
     case "If":
       return runStatements(isTrue(evaluate(statement.test, run)) ? statement.body : statement.alternate, run);
@@ -40,27 +40,27 @@ function runStatement(statement: Statement, run: Run): Printed {
       return runLoop(statement, run, runStatements);
     case "Set":
       assign(statement.assignee, evaluateAssigned(statement, run), run);
-      return silent;
+      return noOutput;
     case "Macro":
       run.scope.set(statement.name.value, makeMacro(statement.args, statement.body));
-      return silent;
+      return noOutput;
     case "CallStatement":
-      return say(runCall(statement, run), run);
+      return printValue(runCall(statement, run), run);
     case "FilterStatement": {
       const body = makeText(runStatements(statement.body, run).text);
-      return say(applyFilter(body, readFilter(statement.filter, run), run), run);
+      return printValue(applyFilter(body, readFilter(statement.filter, run), run), run);
     }
     case "Break":
       return { text: "", ending: "break" };
     case "Continue":
       return { text: "", ending: "continue" };
     case "Comment":
-      return silent;
+      return noOutput;
   }
 }
 
-function say(value: Value, { budget }: Run): Printed {
-  spendWalk(value, budget);
+function printValue(value: Value, { budget }: Run): StatementOutput {
+  spendTraversal(value, budget);
   return { text: print(value), ending: "end" };
 }
 
@@ -72,10 +72,10 @@ function assign(target: Expression, value: Value, run: Run): void {
   if (target.type === "Identifier") return run.scope.set(target.value, value);
   if (target.type === "TupleLiteral") {
     if (value.kind !== "list" || value.items.length !== target.value.length) {
-      throw new TemplateError(`it takes ${target.value.length} values out of "${value.kind}"`);
+      throw new TemplateError(`cannot unpack type "${value.kind}" into ${target.value.length} variables`);
     }
-    for (const [place, part] of target.value.entries())
-      assign(part, value.items[place] ?? makeUndefined(), run);
+    for (const [index, element] of target.value.entries())
+      assign(element, value.items[index] ?? makeUndefined(), run);
     return;
   }
   if (target.type === "MemberExpression" && !target.computed && target.property.type === "Identifier") {
@@ -83,10 +83,10 @@ function assign(target: Expression, value: Value, run: Run): void {
     run.budget.spendItems(1);
     if (object.kind === "object") return insert(object, makeText(target.property.value), value);
   }
-  throw new TemplateError(`it assigns to a "${target.type}"`);
+  throw new TemplateError(`cannot assign to "${target.type}"`);
 }
 
-/** A macro sees the variables of the place it is called from, as in llama.cpp. */
+/** A macro sees the variables of its caller, as in llama.cpp. */
 function makeMacro(parameters: readonly Expression[], body: Body): Value {
   return makeFunction((values, run) => {
     const inner = { ...run, scope: new Scope(run.scope) };
@@ -100,34 +100,35 @@ function bind(
   values: readonly Value[],
   { outer, inner }: { readonly outer: Run; readonly inner: Run },
 ): void {
-  for (const [place, parameter] of parameters.entries()) {
+  for (const [index, parameter] of parameters.entries()) {
     const name = parameter.type === "KeywordArgumentExpression" ? parameter.key.value : nameOf(parameter);
-    const given = findArgument(values, name, place);
+    const given = findArgument(values, name, index);
     if (given !== undefined) inner.scope.set(name, given);
     else if (parameter.type === "KeywordArgumentExpression")
       inner.scope.set(name, evaluate(parameter.value, outer));
-    else if (place < values.length) inner.scope.set(name, makeUndefined());
-    else throw new TemplateError(`a macro is called without its argument "${name}"`);
+    else if (index < values.length) inner.scope.set(name, makeUndefined());
+    else throw new TemplateError(`macro called without argument "${name}"`);
   }
 }
 
 function nameOf(parameter: Expression): string {
   if (parameter.type === "Identifier") return parameter.value;
-  throw new TemplateError("a parameter has no name");
+  throw new TemplateError("parameter without a name");
 }
 
-function findArgument(values: readonly Value[], name: string, place: number): Value | undefined {
+function findArgument(values: readonly Value[], name: string, index: number): Value | undefined {
   for (const value of values) if (value.kind === "keyword" && value.name === name) return value.value;
-  const found = values[place];
+  const found = values[index];
   return found?.kind === "keyword" ? undefined : found;
 }
 
 function runCall({ call, callerArgs, body }: CallStatement, run: Run): Value {
   const called = evaluate(call.callee, run);
-  if (called.kind !== "function") throw new TemplateError(`it calls a value of the kind "${called.kind}"`);
+  if (called.kind !== "function")
+    throw new TemplateError(`it calls a value, which has type "${called.kind}" and is not a function`);
   const block = makeMacro(callerArgs ?? [], body);
   const scope = new Scope(run.scope);
-  // The block belongs to the place where it is written, not to the macro that calls it.
+  // The block runs in the scope where it is written, not in that of the macro that calls it.
   scope.set(
     "caller",
     makeFunction((values) => (block.kind === "function" ? block.call(values, run) : block)),

@@ -7,7 +7,7 @@ import { fromJson, Scope, type Value } from "./values.ts";
 
 export type TemplateRun = { readonly budget: Budget; readonly now: Date };
 
-export function makeVariables(variables: JsonObject): ReadonlyMap<string, Value> {
+export function createVariables(variables: JsonObject): ReadonlyMap<string, Value> {
   return new Map(Object.entries(variables).map(([name, value]) => [name, fromJson(value)]));
 }
 

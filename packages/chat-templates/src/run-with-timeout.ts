@@ -2,28 +2,28 @@ import { createContext, Script } from "node:vm";
 import { TemplateError } from "./template-error.ts";
 
 const script = new Script("work()");
-/** One for all, because making one takes longer than most templates do; nothing but the work of the moment is in it. */
-const room: { work: (() => unknown) | undefined } = { work: undefined };
-const place = createContext(room);
+/** One context for all runs, because creating one takes longer than most templates; it holds only the current work. */
+const sandbox: { work: (() => unknown) | undefined } = { work: undefined };
+const context = createContext(sandbox);
 
 /**
- * Runs the work and stops it when its time is over, wherever it is, inside a regular expression too.
- * Nothing of the work may be kept when it throws: it may have been stopped half-way.
+ * Runs the work and interrupts it after the timeout, even inside a regular expression. If it throws, discard all state
+ * that it has modified: it may have been interrupted at any point.
  */
-export function withinTime<Result>(milliseconds: number, work: () => Result): Result {
-  const outer = room.work;
-  room.work = work;
+export function runWithTimeout<Result>(milliseconds: number, work: () => Result): Result {
+  const outer = sandbox.work;
+  sandbox.work = work;
   try {
-    // The script gives back what our own function returned.
-    return script.runInContext(place, { timeout: milliseconds }) as Result;
-  } catch (problem) {
-    // The error is born in the other context, so it is no instance of our Error.
-    const isOver = typeof problem === "object" && problem !== null && "code" in problem;
-    if (isOver && problem.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
-      throw new TemplateError(`it takes longer than ${milliseconds} ms`, true);
+    // The script returns the result of `work`.
+    return script.runInContext(context, { timeout: milliseconds }) as Result;
+  } catch (error) {
+    // The error is created in the other context, so it is not an instance of our Error.
+    const hasCode = typeof error === "object" && error !== null && "code" in error;
+    if (hasCode && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
+      throw new TemplateError(`it exceeds the limit of ${milliseconds} ms`, true);
     }
-    throw problem;
+    throw error;
   } finally {
-    room.work = outer;
+    sandbox.work = outer;
   }
 }

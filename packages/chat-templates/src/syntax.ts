@@ -2,7 +2,7 @@ import { parse, tokenize } from "@huggingface/jinja";
 import { toByteText } from "./byte-text.ts";
 import { TemplateError } from "./template-error.ts";
 
-/** The parsed template, in the parser's words. */
+/** The syntax tree of the parser. */
 export type Statement =
   | { readonly type: "If"; readonly test: Expression; readonly body: Body; readonly alternate: Body }
   | ForStatement
@@ -111,20 +111,20 @@ export function isExpression(statement: Statement): statement is Expression {
   return !statementTypes.has(statement.type);
 }
 
-/** The parser takes no arguments for tests, so `x is name(…)` reaches it as a filter of this name. */
+/** The parser does not support arguments of tests, so `x is name(…)` is rewritten to a filter of this name. */
 export const testWithArguments = /^is (?<not>not )?(?<name>\w+)$/u;
 
 export function parseTemplate(source: string): Body {
   try {
     const unified = source.replaceAll(/\r\n?/gu, "\n");
-    // The package's types do not resolve, so its tokens come as `any`; this is their shape.
+    // The package's types do not resolve, so its tokens have type `any`; this is their shape.
     const tokens = tokenize(unified, { lstrip_blocks: true, trim_blocks: true }) as readonly Token[];
-    // The same holds for the tree.
+    // The same applies to the syntax tree.
     const program = parse(rewriteTests(tokens.map(toBytes))) as { readonly body: Body };
     return program.body;
   } catch (cause) {
-    // Broken syntax makes the parser throw anything: its own errors, TypeError, RangeError when nested too deep.
-    throw new TemplateError(`its syntax is wrong: ${cause instanceof Error ? cause.message : String(cause)}`);
+    // On invalid syntax the parser throws any error: its own, TypeError, or RangeError if nested too deeply.
+    throw new TemplateError(`syntax error: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
 }
 
@@ -135,22 +135,22 @@ function toBytes(token: Token): Token {
 
 function rewriteTests(tokens: readonly Token[]): Token[] {
   const rewritten: Token[] = [];
-  for (let at = 0; at < tokens.length; at += 1) {
-    const token = tokens[at];
+  for (let index = 0; index < tokens.length; index += 1) {
+    const token = tokens[index];
     if (token === undefined) break;
-    const length = isWord(token, "is") ? (isWord(tokens[at + 1], "not") ? 3 : 2) : 0;
-    const name = tokens[at + length - 1];
-    if (length === 0 || name?.type !== "Identifier" || tokens[at + length]?.type !== "OpenParen") {
+    const length = isIdentifier(token, "is") ? (isIdentifier(tokens[index + 1], "not") ? 3 : 2) : 0;
+    const name = tokens[index + length - 1];
+    if (length === 0 || name?.type !== "Identifier" || tokens[index + length]?.type !== "OpenParen") {
       rewritten.push(token);
       continue;
     }
     rewritten.push({ type: "Pipe", value: "|" });
     rewritten.push({ type: "Identifier", value: `is ${length === 3 ? "not " : ""}${name.value}` });
-    at += length - 1;
+    index += length - 1;
   }
   return rewritten;
 }
 
-function isWord(token: Token | undefined, word: string): boolean {
-  return token?.type === "Identifier" && token.value === word;
+function isIdentifier(token: Token | undefined, name: string): boolean {
+  return token?.type === "Identifier" && token.value === name;
 }

@@ -1,6 +1,6 @@
-/** Why a template cannot be rendered; it leaves the folder as the failure `template-failed`. */
+/** Why a template cannot be rendered; converted to the failure `template-failed`. */
 export class TemplateError extends Error {
-  /** A limit was reached: unlike a wrong template, trying it with other messages is no use. */
+  /** A limit was exceeded, so probing the template with other messages is pointless. */
   readonly isOverLimit: boolean;
 
   constructor(reason: string, isOverLimit = false) {

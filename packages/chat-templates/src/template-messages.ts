@@ -6,20 +6,21 @@ import { adjustForFamily } from "./families.ts";
 
 export type TemplateTraits = { readonly source: string; readonly capabilities: TemplateCapabilities };
 
-/** A conversation in the shape templates expect: OpenAI's, adapted to what this template can take. */
+/** Converts a conversation to OpenAI messages, adapted to the capabilities of the template. */
 export function writeMessages(
   { messages }: Conversation,
   { source, capabilities }: TemplateTraits,
 ): JsonObject[] {
-  const trimmed = isTrimmed(source) ? messages.map(trim) : messages;
-  const apart = capabilities.takesSystem ? trimmed : joinSystem(trimmed);
-  let written = apart.map((message) => writeMessage(message, capabilities));
-  if (!capabilities.takesText && capabilities.takesParts) written = written.map(toParts);
-  return adjustForFamily(written, source);
+  const trimmed = requiresTrimming(source) ? messages.map(trim) : messages;
+  const adapted = capabilities.supportsSystem ? trimmed : mergeSystem(trimmed);
+  let messageObjects = adapted.map((message) => writeMessage(message, capabilities));
+  if (!capabilities.acceptsText && capabilities.acceptsContentList)
+    messageObjects = messageObjects.map(toContentList);
+  return adjustForFamily(messageObjects, source);
 }
 
-/** StepFun's models loop in their thoughts when a message begins or ends with white space. */
-function isTrimmed(source: string): boolean {
+/** StepFun's models loop in their reasoning if a message starts or ends with whitespace. */
+function requiresTrimming(source: string): boolean {
   return source.includes("You have access to the following functions in JSONSchema format");
 }
 
@@ -51,13 +52,13 @@ function writeMessage(message: Message, capabilities: TemplateCapabilities): Jso
 
 function writeAssistant(
   { content, reasoning = "", toolCalls = [] }: Extract<Message, { role: "assistant" }>,
-  { takesArgumentsAsObject }: TemplateCapabilities,
+  { acceptsArgumentsObject }: TemplateCapabilities,
 ): JsonObject {
   const calls = toolCalls.map((call) => ({
     type: "function",
     function: {
       name: call.name,
-      arguments: takesArgumentsAsObject ? call.arguments : JSON.stringify(call.arguments),
+      arguments: acceptsArgumentsObject ? call.arguments : JSON.stringify(call.arguments),
     },
     ...(call.id === "" ? {} : { id: call.id }),
   }));
@@ -69,8 +70,8 @@ function writeAssistant(
   };
 }
 
-/** For templates without a system role: it opens the next message. */
-function joinSystem(messages: readonly Message[]): readonly Message[] {
+/** For templates without a system role, prepends the system message to the next one. */
+function mergeSystem(messages: readonly Message[]): readonly Message[] {
   const [first, second, ...rest] = messages;
   if (first?.role !== "system") return messages;
   return second === undefined
@@ -78,7 +79,7 @@ function joinSystem(messages: readonly Message[]): readonly Message[] {
     : [{ ...second, content: `${first.content}\n${second.content ?? ""}` }, ...rest];
 }
 
-function toParts(message: JsonObject): JsonObject {
+function toContentList(message: JsonObject): JsonObject {
   const { content } = message;
   return typeof content === "string" ? { ...message, content: [{ type: "text", text: content }] } : message;
 }

@@ -4,7 +4,7 @@ import { makeUndefined, type Value } from "./values.ts";
 
 type Test = (value: Value, other: Value) => boolean;
 
-/** What may stand after `is`. */
+/** The tests that can follow `is`. */
 const tests: Readonly<Record<string, Test>> = {
   boolean: ({ kind }) => kind === "boolean",
   callable: ({ kind }) => kind === "function",
@@ -35,19 +35,19 @@ const tests: Readonly<Record<string, Test>> = {
   lessthan: (value, other) => compares(value, other, "lt"),
   in: isIn,
   sameas: (value, other) =>
-    value === other || (value.kind !== "undefined" && isSmall(value) && areEqual(value, other)),
+    value === other || (value.kind !== "undefined" && isInterned(value) && areEqual(value, other)),
   test: (value) => Object.hasOwn(tests, textOf(value)),
 };
 
 export function test(name: string, value: Value, other: Value = makeUndefined()): boolean {
   const found = Object.hasOwn(tests, name) ? tests[name] : undefined;
-  if (found === undefined) throw new TemplateError(`it tests for "${name}", which does not exist`);
+  if (found === undefined) throw new TemplateError(`unknown test "${name}"`);
   return found(value, other);
 }
 
 function integerOf(value: Value): number {
   if (value.kind === "integer") return value.number;
-  throw new TemplateError(`a test needs an integer, not "${value.kind}"`);
+  throw new TemplateError(`test requires an integer, not "${value.kind}"`);
 }
 
 function isSequence(kind: Value["kind"]): boolean {
@@ -56,11 +56,11 @@ function isSequence(kind: Value["kind"]): boolean {
 
 function textOf(value: Value): string {
   if (value.kind === "string") return value.text;
-  throw new TemplateError(`a test needs a text, not "${value.kind}"`);
+  throw new TemplateError(`test requires a string, not "${value.kind}"`);
 }
 
-/** Python keeps one object for each of these. */
-function isSmall(value: Value): boolean {
+/** Python has a single object for each of these values. */
+function isInterned(value: Value): boolean {
   return (
     value.kind === "none" ||
     value.kind === "boolean" ||

@@ -4,17 +4,17 @@ import {
   type Call,
   integerOr,
   type MethodTable,
-  readCut,
+  readSlice,
   sliceIndices,
-  textAt,
-  textOr,
+  stringAt,
+  stringOr,
 } from "./call-arguments.ts";
 import { toJson } from "./json-filter.ts";
 import { TemplateError } from "./template-error.ts";
 import { isTrue, makeBoolean, makeFloat, makeInteger, makeList, makeText, type Value } from "./values.ts";
 import { asText } from "./write-value.ts";
 
-/** What a text can do, as a method and as a filter. */
+/** The methods and filters of strings. */
 export const textMethods: MethodTable = {
   upper: (self) => makeText(toUpper(asText(self))),
   lower: (self) => makeText(toLower(asText(self))),
@@ -24,8 +24,8 @@ export const textMethods: MethodTable = {
   lstrip: (self, call) => stripped(self, call, { start: true, end: false }),
   rstrip: (self, call) => stripped(self, call, { start: false, end: true }),
   length: (self) => makeInteger(asText(self).length),
-  startswith: (self, call) => makeBoolean(asText(self).startsWith(textAt(call, 0))),
-  endswith: (self, call) => makeBoolean(asText(self).endsWith(textAt(call, 0))),
+  startswith: (self, call) => makeBoolean(asText(self).startsWith(stringAt(call, 0))),
+  endswith: (self, call) => makeBoolean(asText(self).endsWith(stringAt(call, 0))),
   split: (self, call) => split(asText(self), call, "start"),
   rsplit: (self, call) => split(asText(self), call, "end"),
   replace: (self, call) => replace(asText(self), call),
@@ -39,8 +39,8 @@ export const textMethods: MethodTable = {
   slice: (self, call) => {
     const text = asText(self);
     return makeText(
-      sliceIndices(text.length, readCut(call, text.length))
-        .map((place) => text.charAt(place))
+      sliceIndices(text.length, readSlice(call, text.length))
+        .map((index) => text.charAt(index))
         .join(""),
     );
   },
@@ -59,30 +59,30 @@ function stripped(self: Value, call: Call, ends: Ends): Value {
 
 function split(text: string, call: Call, from: "start" | "end"): Value {
   const separator = call.values[0] === undefined ? " " : asText(call.values[0]);
-  if (separator === "") throw new TemplateError("a text cannot be split at nothing");
-  const most = integerOr(call.values[1], -1);
-  const pieces = text.split(separator);
-  call.run.budget.spendItems(pieces.length);
-  const tooMany = most < 0 ? 0 : Math.max(0, pieces.length - 1 - most);
-  const joinedFrom = from === "start" ? pieces.length - 1 - tooMany : 0;
-  if (tooMany > 0)
-    pieces.splice(
+  if (separator === "") throw new TemplateError("split requires a non-empty separator");
+  const maxCount = integerOr(call.values[1], -1);
+  const segments = text.split(separator);
+  call.run.budget.spendItems(segments.length);
+  const surplus = maxCount < 0 ? 0 : Math.max(0, segments.length - 1 - maxCount);
+  const joinedFrom = from === "start" ? segments.length - 1 - surplus : 0;
+  if (surplus > 0)
+    segments.splice(
       joinedFrom,
-      tooMany + 1,
-      pieces.slice(joinedFrom, joinedFrom + tooMany + 1).join(separator),
+      surplus + 1,
+      segments.slice(joinedFrom, joinedFrom + surplus + 1).join(separator),
     );
-  return makeList(pieces.map(makeText));
+  return makeList(segments.map(makeText));
 }
 
 function replace(text: string, call: Call): Value {
-  const [from, to] = [textAt(call, 0), textAt(call, 1)];
-  const most = integerOr(argument(call, "count", 2), -1);
-  const pieces = from === "" ? ["", ...text.split(""), ""] : text.split(from);
-  call.run.budget.spendItems(pieces.length);
-  const changes = most > 0 ? Math.min(most, pieces.length - 1) : pieces.length - 1;
+  const [from, to] = [stringAt(call, 0), stringAt(call, 1)];
+  const maxCount = integerOr(argument(call, "count", 2), -1);
+  const segments = from === "" ? ["", ...text.split(""), ""] : text.split(from);
+  call.run.budget.spendItems(segments.length);
+  const changes = maxCount > 0 ? Math.min(maxCount, segments.length - 1) : segments.length - 1;
   call.run.budget.spendText(text.length + changes * to.length);
-  const kept = pieces.slice(changes).join(from);
-  return makeText([...pieces.slice(0, changes), kept].join(to));
+  const kept = segments.slice(changes).join(from);
+  return makeText([...segments.slice(0, changes), kept].join(to));
 }
 
 function format(text: string, call: Call): Value {
@@ -90,7 +90,7 @@ function format(text: string, call: Call): Value {
   const filled = text.replaceAll(/\{(?<inside>[^}]?)(?<end>\}?)/gu, (found) => {
     const value = call.values[next];
     if (found !== "{}" || value === undefined)
-      throw new TemplateError(`it cannot fill "${found}" in a format`);
+      throw new TemplateError(`unsupported placeholder "${found}" in a format string`);
     next += 1;
     return asText(value);
   });
@@ -113,13 +113,13 @@ function readFloat(text: string, call: Call): Value {
 function indent(text: string, call: Call): Value {
   const width = argument(call, "width", 0);
   if (width.kind === "integer") call.run.budget.spendText(width.number);
-  const space = width.kind === "integer" ? " ".repeat(Math.max(0, width.number)) : textOr(width, "    ");
+  const space = width.kind === "integer" ? " ".repeat(Math.max(0, width.number)) : stringOr(width, "    ");
   const [isFirst, isBlank] = [isTrue(argument(call, "first", 1)), isTrue(argument(call, "blank", 2))];
   const lines = text.split("\n");
   call.run.budget.spendText(text.length + lines.length * space.length);
-  const indented = lines.map((line, at) => {
-    const isWanted = at === 0 ? isFirst && text !== "" : line !== "" || isBlank;
-    return isWanted ? space + line : line;
+  const indented = lines.map((line, index) => {
+    const isIndented = index === 0 ? isFirst && text !== "" : line !== "" || isBlank;
+    return isIndented ? space + line : line;
   });
   return makeText(indented.join("\n"));
 }

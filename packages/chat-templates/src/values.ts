@@ -3,7 +3,7 @@ import type { Budget } from "./budget.ts";
 import { toByteText } from "./byte-text.ts";
 import { TemplateError } from "./template-error.ts";
 
-/** What a template computes with. Values have identity: probes read from `marks` what the template did to them. */
+/** A value of the template language. Values have identity: probes read from `uses` how the template used them. */
 export type Value = (
   | { readonly kind: "undefined" | "none" }
   | { readonly kind: "boolean"; readonly is: boolean }
@@ -13,27 +13,27 @@ export type Value = (
   | ObjectValue
   | FunctionValue
   | { readonly kind: "keyword"; readonly name: string; readonly value: Value }
-) & { marks?: Set<string> };
+) & { uses?: Set<string> };
 
 export type ListValue = {
   readonly kind: "list";
   readonly items: Value[];
   readonly isTuple: boolean;
-} & Marked;
+} & Observable;
 export type ObjectValue = {
   readonly kind: "object";
   readonly entries: Map<string, Entry>;
-  /** The `loop` of a for has none, so that its own names win. */
+  /** False for the `loop` variable, so that its own keys take precedence. */
   readonly hasMethods: boolean;
-} & Marked;
-type FunctionValue = { readonly kind: "function"; readonly call: Callee } & Marked;
+} & Observable;
+type FunctionValue = { readonly kind: "function"; readonly call: Callee } & Observable;
 export type Entry = { readonly key: Value; value: Value };
 export type Callee = (values: readonly Value[], run: Run) => Value;
 
-/** What is going on while a template runs; `scope` is where a call is made. */
+/** The state of a template run; `scope` is the current scope. */
 export type Run = { readonly scope: Scope; readonly budget: Budget; readonly now: Date };
 
-type Marked = { marks?: Set<string> };
+type Observable = { uses?: Set<string> };
 
 export class Scope {
   readonly #variables = new Map<string, Value | (() => Value)>();
@@ -45,7 +45,7 @@ export class Scope {
 
   find(name: string): Value | undefined {
     const found = this.#variables.get(name);
-    if (typeof found === "function") return this.#make(name, found);
+    if (typeof found === "function") return this.#create(name, found);
     return found ?? this.#outer?.find(name);
   }
 
@@ -53,46 +53,46 @@ export class Scope {
     this.#variables.set(name, value);
   }
 
-  /** For what is seldom read: it is made when it is. */
-  setLazily(name: string, make: () => Value): void {
-    this.#variables.set(name, make);
+  /** For rarely used values, which are created on first access. */
+  setLazily(name: string, create: () => Value): void {
+    this.#variables.set(name, create);
   }
 
-  #make(name: string, make: () => Value): Value {
-    const made = make();
-    this.#variables.set(name, made);
-    return made;
+  #create(name: string, create: () => Value): Value {
+    const value = create();
+    this.#variables.set(name, value);
+    return value;
   }
 }
 
-/** Only observed values take marks, so that an ordinary run does not pay for them. */
+/** Only observed values record uses, so that ordinary runs have no overhead. */
 export function recordUse(value: Value, operation?: string): void {
-  value.marks?.add("used");
-  if (operation !== undefined) value.marks?.add(operation);
+  value.uses?.add("used");
+  if (operation !== undefined) value.uses?.add(operation);
 }
 
-/** From here on the value and everything in it notes what is done to it. */
+/** Makes the value and everything in it record how it is used. */
 export function observe(value: Value): void {
-  value.marks = new Set();
+  value.uses = new Set();
   if (value.kind === "list") for (const item of value.items) observe(item);
   if (value.kind === "object") for (const entry of value.entries.values()) observe(entry.value);
 }
 
 export function recordUseDeeply(value: Value): void {
-  if (value.marks === undefined) return;
+  if (value.uses === undefined) return;
   recordUse(value);
   if (value.kind === "list") for (const item of value.items) recordUseDeeply(item);
   if (value.kind === "object") for (const entry of value.entries.values()) recordUseDeeply(entry.value);
 }
 
-/** Pays for walking through a value. A list can hold another many times over, so its walk may be without end. */
-export function spendWalk(value: Value, budget: Budget): void {
+/** Charges the budget for traversing a value. A list can contain another many times, so a traversal may never end. */
+export function spendTraversal(value: Value, budget: Budget): void {
   if (value.kind === "list") {
     budget.spend(value.items.length);
-    for (const item of value.items) spendWalk(item, budget);
+    for (const item of value.items) spendTraversal(item, budget);
   } else if (value.kind === "object") {
     budget.spend(value.entries.size);
-    for (const entry of value.entries.values()) spendWalk(entry.value, budget);
+    for (const entry of value.entries.values()) spendTraversal(entry.value, budget);
   }
 }
 
@@ -106,9 +106,9 @@ export const makeFunction = (call: Callee): Value => ({ kind: "function", call }
 export const makeList = (items: Value[], isTuple = false): Value => ({ kind: "list", items, isTuple });
 
 export function makeObject(entries: Iterable<readonly [string, Value]>, hasMethods = true): ObjectValue {
-  const made: ObjectValue = { kind: "object", entries: new Map(), hasMethods };
-  for (const [name, value] of entries) insert(made, makeText(name), value);
-  return made;
+  const object: ObjectValue = { kind: "object", entries: new Map(), hasMethods };
+  for (const [name, value] of entries) insert(object, makeText(name), value);
+  return object;
 }
 
 export function insert(object: ObjectValue, key: Value, value: Value): void {
@@ -122,7 +122,7 @@ export function getEntry(object: ObjectValue, key: Value): Value | undefined {
   return object.entries.get(keyId(key))?.value;
 }
 
-/** Equal keys have equal ids: 1, 1.0 and true are one key, as in Python. */
+/** Equal keys have equal ids: 1, 1.0 and true are the same key, as in Python. */
 function keyId(key: Value): string {
   switch (key.kind) {
     case "string":
@@ -135,7 +135,7 @@ function keyId(key: Value): string {
     case "none":
       return "none";
     case "list":
-      // A tuple in a tuple could hold itself many times over, and its id would not end.
+      // A nested tuple could contain another one many times, which would make its id arbitrarily long.
       if (key.isTuple && key.items.every(({ kind }) => kind !== "list")) {
         return `t${JSON.stringify(key.items.map(keyId))}`;
       }
@@ -145,7 +145,7 @@ function keyId(key: Value): string {
     case "function":
     case "keyword":
   }
-  throw new TemplateError(`a value of the kind "${key.kind}" cannot be a key`);
+  throw new TemplateError(`type "${key.kind}" cannot be a key`);
 }
 
 export function fromJson(json: JsonValue): Value {
@@ -180,6 +180,6 @@ export function isTrue(value: Value): boolean {
       return false;
     case "function":
     case "keyword":
-      throw new TemplateError(`a value of the kind "${value.kind}" is neither true nor false`);
+      throw new TemplateError(`type "${value.kind}" has no truth value`);
   }
 }

@@ -2,7 +2,7 @@ import { TemplateError } from "./template-error.ts";
 import type { Entry, Value } from "./values.ts";
 
 export type JsonStyle = {
-  /** Spaces for each level; absent writes one line. */
+  /** Spaces per level; if absent, everything is on one line. */
   readonly indent?: number;
   readonly itemSeparator: string;
   readonly keySeparator: string;
@@ -18,7 +18,7 @@ export function writeJson(value: Value, style: JsonStyle, level = 0): string {
     case "integer":
       return String(value.number);
     case "float":
-      return printShort(value.number);
+      return formatShort(value.number);
     case "string":
       return quote(value.text);
     case "list":
@@ -43,25 +43,25 @@ export function writeJson(value: Value, style: JsonStyle, level = 0): string {
 }
 
 function bracket(
-  marks: "[]" | "{}",
+  brackets: "[]" | "{}",
   items: readonly string[],
   { style, level }: { readonly style: JsonStyle; readonly level: number },
 ): string {
   const { indent, itemSeparator } = style;
-  if (items.length === 0) return marks;
-  if (indent === undefined) return `${marks.charAt(0)}${items.join(itemSeparator)}${marks.charAt(1)}`;
+  if (items.length === 0) return brackets;
+  if (indent === undefined) return `${brackets.charAt(0)}${items.join(itemSeparator)}${brackets.charAt(1)}`;
   const outer = " ".repeat(level * indent);
   const lines = items.map((item) => `${outer}${" ".repeat(indent)}${item}`);
-  return `${marks.charAt(0)}\n${lines.join(`${itemSeparator}\n`)}\n${outer}${marks.charAt(1)}`;
+  return `${brackets.charAt(0)}\n${lines.join(`${itemSeparator}\n`)}\n${outer}${brackets.charAt(1)}`;
 }
 
-/** JSON.stringify would also escape the bytes of lone surrogates, which byte text never holds. */
+/** JSON.stringify would also escape lone surrogates, which byte text never contains. */
 function quote(text: string): string {
   return JSON.stringify(text);
 }
 
-/** `%g`: six digits, so that 0.1 + 0.2 is 0.3. */
-function printShort(number: number): string {
+/** `%g` with six digits, so that 0.1 + 0.2 is 0.3. */
+function formatShort(number: number): string {
   if (!Number.isFinite(number)) return Number.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf";
   if (number === 0) return "0";
   const [digits = "", exponent = "0"] = number.toExponential(5).split("e");
@@ -75,7 +75,7 @@ function dropZeros(digits: string): string {
   return digits.includes(".") ? digits.replace(/\.?0+$/u, "") : digits;
 }
 
-/** A value as text, the way joining it to a text shows it. */
+/** Converts a value to a string, as concatenation does. */
 export function asText(value: Value): string {
   switch (value.kind) {
     case "string":
@@ -98,7 +98,7 @@ export function asText(value: Value): string {
     case "undefined":
     case "function":
     case "keyword":
-      throw new TemplateError(`a value of the kind "${value.kind}" is no text`);
+      throw new TemplateError(`type "${value.kind}" cannot be converted to a string`);
   }
 }
 

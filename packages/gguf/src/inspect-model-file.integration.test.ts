@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 900_000);
 
 describe("real models", () => {
-  test("SmolLM2 is described", async () => {
+  test("SmolLM2 is described correctly", async () => {
     const model = await inspectModelFile(await testModel("smollm2-135m-instruct-q4_1.gguf"));
     expect(model).toMatchObject({
       architecture: "llama",
@@ -34,7 +34,7 @@ describe("real models", () => {
     expect([tokens.length, tokens.at(1), tokens.at(49_152)]).toEqual([49_152, "<|im_start|>", undefined]);
   });
 
-  test("MiniLM is an embedding model, the projector sees, the tiny llama calls tools and thinks", async () => {
+  test("MiniLM is an embedding model, the projector supports vision, the tiny llama supports tools and thinking", async () => {
     const minilm = await inspectModelFile(await testModel("all-minilm-l6-v2-f32.gguf"));
     expect(minilm).toMatchObject({
       architecture: "bert",
@@ -47,7 +47,7 @@ describe("real models", () => {
     expect(tiny.capabilities).toMatchObject({ tools: true, thinking: true, embedding: false });
   });
 
-  test("the header of a real model is read well under 100 ms", async () => {
+  test("the header of a real model is read in well under 100 ms", async () => {
     for (const name of ["smollm2-135m-instruct-q4_1.gguf", "all-minilm-l6-v2-f32.gguf"] as const) {
       const path = await testModel(name);
       const took = await fastestOfThree(() => inspectModelFile(path));
@@ -56,7 +56,7 @@ describe("real models", () => {
     }
   });
 
-  test("a vocabulary with fill-in-the-middle tokens is a hint that the model has them", async () => {
+  test("fill-in-the-middle tokens in the vocabulary imply the fill-in-the-middle capability", async () => {
     await using folder = await makeTemporaryFolder("gguf");
     const tokens: Entry = {
       key: "tokenizer.ggml.tokens",
@@ -69,62 +69,62 @@ describe("real models", () => {
 });
 
 describe("files that cannot be read", () => {
-  test("a missing file, a folder and a pipe are refused at once", async () => {
+  test("a missing file, a folder and a pipe are rejected immediately", async () => {
     await using folder = await makeTemporaryFolder("gguf");
     const pipe = join(folder.path, "pipe.gguf");
     await promisify(execFile)("mkfifo", [pipe]);
     for (const path of [join(folder.path, "missing.gguf"), folder.path, pipe]) {
-      await expect(inspectModelFile(path)).rejects.toThrow(problemOf("unreadable"));
+      await expect(inspectModelFile(path)).rejects.toThrow(errorOfKind("unreadable"));
     }
   });
 
-  test("a header that says it is longer than 128 MiB is refused before it is read", async () => {
+  test("a header that declares more than 128 MiB is rejected before it is read", async () => {
     await using folder = await makeTemporaryFolder("gguf");
     const path = await saveEmptyStrings(folder, 2 ** 30);
-    const problem = expect.objectContaining({ kind: "too-large", place: { key: "k", offset: 49 } });
-    await expect(inspectModelFile(path)).rejects.toThrow(expect.objectContaining({ problem }));
+    const detail = expect.objectContaining({ kind: "too-large", location: { key: "k", offset: 49 } });
+    await expect(inspectModelFile(path)).rejects.toThrow(expect.objectContaining({ detail }));
   });
 
-  test("the longest header there can be is judged within ten seconds", async () => {
+  test("the largest possible header is checked within ten seconds", async () => {
     await using folder = await makeTemporaryFolder("gguf");
     const path = await saveEmptyStrings(folder, 2 ** 24 - 100);
     const start = performance.now();
-    await expect(inspectModelFile(path)).rejects.toThrow(problemOf("key-missing"));
+    await expect(inspectModelFile(path)).rejects.toThrow(errorOfKind("key-missing"));
     const took = performance.now() - start;
-    process.stdout.write(`A header of 128 MiB was judged after ${took.toFixed(0)} ms\n`);
+    process.stdout.write(`Checked a header of 128 MiB in ${took.toFixed(0)} ms\n`);
     expect(took).toBeLessThan(hasLooseTimingBounds ? 30_000 : 10_000);
   });
 });
 
 describe("split models", () => {
-  test("a model in three files is described as one by its first", async () => {
+  test("a model in three files is described as one model by its first file", async () => {
     await using folder = await makeTemporaryFolder("gguf");
     const paths = await saveParts(folder, 3);
     const model = await inspectModelFile(paths[0] ?? "");
-    expect(model.split).toEqual({ part: 1, parts: 3, paths });
+    expect(model.split).toEqual({ part: 1, partCount: 3, paths });
     expect(model.tensors.map(({ name }) => name)).toEqual(["part.0", "part.1", "part.2"]);
     expect(model.parameterCount).toBe(24);
   });
 
-  test("a later part is not a model by itself", async () => {
+  test("the second part of a model cannot be opened on its own", async () => {
     await using folder = await makeTemporaryFolder("gguf");
     const paths = await saveParts(folder, 2);
-    await expect(inspectModelFile(paths[1] ?? "")).rejects.toThrow("a model is opened by its first part");
+    await expect(inspectModelFile(paths[1] ?? "")).rejects.toThrow("open the first part instead");
   });
 
-  test("a missing, broken, renamed or repeated part is refused", async () => {
+  test("a missing, broken, renamed or repeated part is rejected", async () => {
     await using folder = await makeTemporaryFolder("gguf");
     const paths = await saveParts(folder, 2);
     const [first = "", second = ""] = paths;
-    await expect(inspectModelFile(first)).resolves.toMatchObject({ split: { parts: 2 } });
+    await expect(inspectModelFile(first)).resolves.toMatchObject({ split: { partCount: 2 } });
     await writeFile(second, writePart(1, 2, "part.0"));
-    await expect(inspectModelFile(first)).rejects.toThrow("the same tensor twice");
+    await expect(inspectModelFile(first)).rejects.toThrow("contain the same tensor");
     await writeFile(second, writePart(0, 2, "part.1"));
-    await expect(inspectModelFile(first)).rejects.toThrow(problemOf("split-inconsistent"));
+    await expect(inspectModelFile(first)).rejects.toThrow(errorOfKind("split-inconsistent"));
     await writeFile(second, writePart(1, 2, "part.1").subarray(0, 100));
-    await expect(inspectModelFile(first)).rejects.toThrow(problemOf("cut-short"));
+    await expect(inspectModelFile(first)).rejects.toThrow(errorOfKind("cut-short"));
     await rename(second, join(folder.path, "elsewhere.gguf"));
-    await expect(inspectModelFile(first)).rejects.toThrow(problemOf("unreadable"));
+    await expect(inspectModelFile(first)).rejects.toThrow(errorOfKind("unreadable"));
     await rename(first, join(folder.path, "model.gguf"));
     await expect(inspectModelFile(join(folder.path, "model.gguf"))).rejects.toThrow(
       'its name must end in "-00001-of-00002.gguf"',
@@ -132,10 +132,10 @@ describe("split models", () => {
   });
 });
 
-/** A file with one key that holds empty strings; it is sparse, so it takes no room. */
+/** A sparse file with one key that holds empty strings. */
 async function saveEmptyStrings(folder: TemporaryFolder, count: number): Promise<string> {
-  const none: Entry = { key: "k", type: "array", value: { of: "string", values: [] } };
-  const header = writeModel({ alignment: 1, entries: [none] });
+  const emptyList: Entry = { key: "k", type: "array", value: { of: "string", values: [] } };
+  const header = writeModel({ alignment: 1, entries: [emptyList] });
   header.writeBigUInt64LE(BigInt(count), header.length - 8);
   const path = await save(folder, "long.gguf", header);
   await using file = await open(path, "r+");
@@ -143,18 +143,22 @@ async function saveEmptyStrings(folder: TemporaryFolder, count: number): Promise
   return path;
 }
 
-async function saveParts(folder: TemporaryFolder, parts: number): Promise<readonly string[]> {
+async function saveParts(folder: TemporaryFolder, partCount: number): Promise<readonly string[]> {
   return Promise.all(
-    Array.from({ length: parts }, (_, index) =>
-      save(folder, `tiny-0000${index + 1}-of-0000${parts}.gguf`, writePart(index, parts, `part.${index}`)),
+    Array.from({ length: partCount }, (_, index) =>
+      save(
+        folder,
+        `tiny-0000${index + 1}-of-0000${partCount}.gguf`,
+        writePart(index, partCount, `part.${index}`),
+      ),
     ),
   );
 }
 
-function writePart(index: number, parts: number, tensor: string): Buffer {
+function writePart(index: number, partCount: number, tensor: string): Buffer {
   const entries: Entry[] = [
     { key: "split.no", type: "uint16", value: index },
-    { key: "split.count", type: "uint16", value: parts },
+    { key: "split.count", type: "uint16", value: partCount },
   ];
   return writeModel({
     entries: index === 0 ? [architecture, ...entries] : entries,
@@ -179,11 +183,11 @@ async function fastestOfThree(work: () => Promise<unknown>): Promise<number> {
   return fastest;
 }
 
-function problemOf(kind: string): unknown {
-  return expect.objectContaining({ problem: expect.objectContaining({ kind }) });
+function errorOfKind(kind: string): unknown {
+  return expect.objectContaining({ detail: expect.objectContaining({ kind }) });
 }
 
 function stringsOf(value: unknown): MetadataList & { readonly kind: "strings" } {
-  // The test names a key that holds texts; anything else fails on its first use.
+  // The test passes a key that holds strings; any other value fails on first use.
   return value as MetadataList & { readonly kind: "strings" };
 }

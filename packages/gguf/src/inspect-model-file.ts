@@ -2,32 +2,32 @@ import { describeModelFile, type ModelFile } from "./metadata/model-file.ts";
 import { type FileHeader, readFileHeader } from "./reading/read-file-header.ts";
 import type { Header } from "./reading/read-header.ts";
 import type { Tensor } from "./reading/read-tensors.ts";
-import { checkMeaning } from "./validation/check-metadata.ts";
-import { disagreement, findSplit, type Split } from "./validation/check-split.ts";
+import { checkMetadata } from "./validation/check-metadata.ts";
+import { findSplit, type Split, splitError } from "./validation/check-split.ts";
 
 /**
- * Reads and checks everything of a model file that native code would believe; throws ModelFileError otherwise.
- * All parts of a split model are checked, and the first one must be given. The file can still be changed by
- * someone between this check and the load, which is why the engine runs apart.
+ * Reads a model file and checks everything in it that native code trusts; throws ModelFileError if a check fails.
+ * For a split model, pass the first part; all parts are checked. The file can still change between this check and the
+ * load, which is why the engine runs in a separate process.
  */
 export async function inspectModelFile(path: string): Promise<ModelFile> {
   const file = await readFileHeader(path);
   const { architecture, split } = checkHeader(file.header, path);
-  const tensors = split === null ? file.header.tensors : await gatherParts(file, split);
+  const tensors = split === null ? file.header.tensors : await collectTensors(file, split);
   return describeModelFile({ path, ...file, architecture, split, tensors });
 }
 
-type Verdict = { readonly architecture: string | null; readonly split: Split | null };
+type HeaderCheck = { readonly architecture: string | null; readonly split: Split | null };
 
-/** The checks of one header; apart from reading, so that mutants need no file. */
-export function checkHeader({ metadata }: Header, path: string): Verdict {
-  return { architecture: checkMeaning(metadata), split: findSplit(metadata, path) };
+/** Checks one header. Separate from reading, so that tests can check mutants without writing files. */
+export function checkHeader({ metadata }: Header, path: string): HeaderCheck {
+  return { architecture: checkMetadata(metadata), split: findSplit(metadata, path) };
 }
 
-async function gatherParts(first: FileHeader, split: Split): Promise<readonly Tensor[]> {
+async function collectTensors(first: FileHeader, split: Split): Promise<readonly Tensor[]> {
   if (split.part !== 1) {
-    throw disagreement(
-      `The file is part ${split.part} of ${split.parts}; a model is opened by its first part`,
+    throw splitError(
+      `The file is part ${split.part} of ${split.partCount} of a split model; open the first part instead`,
     );
   }
   const tensors = [...first.header.tensors];
@@ -37,6 +37,6 @@ async function gatherParts(first: FileHeader, split: Split): Promise<readonly Te
     tensors.push(...header.tensors);
   }
   const names = new Set(tensors.map(({ name }) => name));
-  if (names.size !== tensors.length) throw disagreement("The parts of the model hold the same tensor twice");
+  if (names.size !== tensors.length) throw splitError("Two parts of the model contain the same tensor");
   return tensors;
 }

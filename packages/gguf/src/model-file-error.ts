@@ -1,5 +1,5 @@
-/** Why a model file is refused. The list is closed: whoever answers a person maps every kind. */
-export type ModelFileProblem = {
+/** Why a model file is rejected. The union is closed, so that callers can map every kind. */
+export type ModelFileErrorDetail = {
   readonly kind:
     | "unreadable"
     | "not-gguf"
@@ -26,27 +26,27 @@ export type ModelFileProblem = {
     | "value-unusable"
     | "vocabulary-inconsistent"
     | "split-inconsistent";
-  readonly place: FileLocation;
-  /** One sentence for a person, without the file's name. */
-  readonly sentence: string;
+  readonly location: FileLocation;
+  /** Text for the user, without the file name. */
+  readonly message: string;
 };
 
-/** Where in the file: the byte when it is known, and the key or tensor being read. */
+/** Position in the file: the byte offset if known, and the key or tensor being read. */
 export type FileLocation = { readonly offset?: number; readonly key?: string; readonly tensor?: string };
 
 export class ModelFileError extends Error {
-  readonly problem: ModelFileProblem;
+  readonly detail: ModelFileErrorDetail;
 
-  constructor(problem: ModelFileProblem, options?: ErrorOptions) {
-    super(problem.sentence, options);
+  constructor(detail: ModelFileErrorDetail, options?: ErrorOptions) {
+    super(detail.message, options);
     this.name = "ModelFileError";
-    this.problem = problem;
+    this.detail = detail;
   }
 }
 
-const longestQuote = 80;
+const maxQuoteCharacters = 80;
 
-/** Text of the file as a sentence may show it: short, and with control characters escaped. */
+/** Quotes text from the file for an error message: shortened, with control characters escaped. */
 export function quote(text: string): string {
-  return JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text);
+  return JSON.stringify(text.length > maxQuoteCharacters ? `${text.slice(0, maxQuoteCharacters)}…` : text);
 }

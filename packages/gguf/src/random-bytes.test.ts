@@ -10,17 +10,17 @@ const runs = { numRuns: 3000, seed };
 const start = Buffer.from("GGUF\u0003\0\0\0", "latin1");
 const architecture = { key: "general.architecture", type: "string", value: "llama" } as const;
 
-test("random bytes are refused as a problem, never by another error", () => {
+test("random bytes are rejected with a ModelFileError, never with another error", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 4096 }), (bytes) => {
-      expect(isRefused(bytes)).toBe(true);
+      expect(isRejected(bytes)).toBe(true);
     }),
     runs,
   );
 });
 
-test("random bytes after a right beginning are refused or read, never another error", () => {
-  let refused = 0;
+test("random bytes after a valid start are read or rejected with a ModelFileError, never with another error", () => {
+  let rejected = 0;
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 2048 }),
@@ -30,57 +30,57 @@ test("random bytes after a right beginning are refused or read, never another er
         const counts = Buffer.alloc(16);
         counts.writeBigUInt64LE(BigInt(tensors), 0);
         counts.writeBigUInt64LE(BigInt(keys), 8);
-        if (isRefused(Buffer.concat([start, counts, bytes]))) refused += 1;
+        if (isRejected(Buffer.concat([start, counts, bytes]))) rejected += 1;
       },
     ),
     runs,
   );
-  expect(refused).toBeGreaterThan(2900);
+  expect(rejected).toBeGreaterThan(2900);
 });
 
-test("any number of bytes at the start of a file that is longer is asked to be more, or refused", () => {
-  const whole = writeModel({
+test("a prefix of any length of a valid header asks for more bytes", () => {
+  const complete = writeModel({
     entries: [architecture, { key: "general.name", type: "string", value: "x".repeat(3000) }],
   });
-  for (let length = 0; length < whole.length; length += 7) {
-    expect(() => readHeader(whole.subarray(0, length), whole.length)).toThrow("The header goes on");
+  for (let length = 0; length < complete.length; length += 7) {
+    expect(() => readHeader(complete.subarray(0, length), complete.length)).toThrow("The header continues");
   }
 });
 
-test("whatever text and numbers a legal file carries, it is read back unchanged", () => {
+test("text and numbers of a valid file are read back unchanged", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 200 });
   fc.assert(
     fc.property(
       text,
       fc.array(text, { maxLength: 50 }),
       fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
-      (...made) => {
-        const [name, words, number] = made;
+      (...generated) => {
+        const [name, strings, number] = generated;
         const bytes = writeModel({
           entries: [
             architecture,
             { key: "general.name", type: "string", value: name },
-            { key: "own.words", type: "array", value: { of: "string", values: words } },
+            { key: "own.strings", type: "array", value: { of: "string", values: strings } },
             { key: "own.number", type: "uint64", value: number },
           ],
         });
         const { metadata } = readHeader(bytes, bytes.length);
         expect(metadata.get("general.name")?.value).toBe(name);
         expect(metadata.get("own.number")?.value).toBe(number);
-        const read = metadata.get("own.words")?.value;
-        expect(typeof read === "object" && read.kind === "strings" ? [...read] : read).toEqual(words);
+        const read = metadata.get("own.strings")?.value;
+        expect(typeof read === "object" && read.kind === "strings" ? [...read] : read).toEqual(strings);
       },
     ),
     { numRuns: 500, seed },
   );
 });
 
-function isRefused(bytes: Uint8Array): boolean {
+function isRejected(bytes: Uint8Array): boolean {
   try {
     checkHeader(readHeader(bytes, bytes.length), "random.gguf");
     return false;
-  } catch (problem) {
-    if (problem instanceof ModelFileError) return true;
-    throw problem;
+  } catch (error) {
+    if (error instanceof ModelFileError) return true;
+    throw error;
   }
 }

@@ -4,26 +4,28 @@ import type { Expression, Grammar } from "./grammar.ts";
 import { namesIn } from "./prune-grammar.ts";
 import { readGrammar } from "./read-grammar.ts";
 
-const longestGrammar = 1_000_000;
-const mostRules = 10_000;
-/** What llama.cpp makes of it, counted in characters and rule names after repetitions are written out. */
-const mostElements = 1_000_000;
+const maxGrammarLength = 1_000_000;
+const maxRules = 10_000;
+/** Elements in llama.cpp's representation: characters and rule references after repetitions are expanded. */
+const maxElements = 1_000_000;
 
-/** Refuses a grammar that llama.cpp could not take, would loop on, or would need too much memory for. */
+/** Rejects a grammar that llama.cpp cannot parse, would loop on, or would need too much memory for. */
 export function checkGrammar(source: string): Grammar {
-  if (source.length > longestGrammar) throw refuse(`it has more than ${longestGrammar} characters`);
+  if (source.length > maxGrammarLength)
+    throw invalidGrammar(`it has more than ${maxGrammarLength} characters`);
   const grammar = readGrammar(source);
-  if (!grammar.has("root")) throw refuse('the rule "root" is not defined');
-  if (grammar.size > mostRules) throw refuse(`it has more than ${mostRules} rules`);
+  if (!grammar.has("root")) throw invalidGrammar('the rule "root" is not defined');
+  if (grammar.size > maxRules) throw invalidGrammar(`it has more than ${maxRules} rules`);
   const undefinedName = [...grammar.values()].flatMap(namesIn).find((name) => !grammar.has(name));
-  if (undefinedName !== undefined) throw refuse(`the rule "${undefinedName}" is not defined`);
+  if (undefinedName !== undefined) throw invalidGrammar(`the rule "${undefinedName}" is not defined`);
   const elements = [...grammar.values()].reduce((sum, expression) => sum + countElements(expression), 0);
-  if (elements > mostElements) throw refuse(`its repetitions write out more than ${mostElements} elements`);
-  refuseLeftRecursion(grammar);
+  if (elements > maxElements)
+    throw invalidGrammar(`its repetitions expand to more than ${maxElements} elements`);
+  rejectLeftRecursion(grammar);
   return grammar;
 }
 
-function refuse(reason: string): FailureError<EngineFailure> {
+function invalidGrammar(reason: string): FailureError<EngineFailure> {
   return new FailureError<EngineFailure>({ kind: "grammar-invalid", reason });
 }
 
@@ -36,21 +38,21 @@ function countElements(expression: Expression): number {
     case "rule":
       return 1;
     case "sequence":
-      return expression.parts.reduce((sum, part) => sum + countElements(part), 1);
+      return expression.elements.reduce((sum, element) => sum + countElements(element), 1);
     case "choice":
       return expression.options.reduce((sum, option) => sum + countElements(option), 1);
     case "repeat": {
-      const { part, least, most } = expression;
-      const times = Number.isFinite(most) ? most : least + 1;
-      // A group becomes a rule and is repeated by name; a literal is copied whole.
-      const isGroup = part.kind === "choice" || part.kind === "sequence";
-      return isGroup ? countElements(part) + times * 2 : (countElements(part) + 2) * times;
+      const { element, min, max } = expression;
+      const times = Number.isFinite(max) ? max : min + 1;
+      // A group becomes a rule and is repeated by reference; a literal is copied completely.
+      const isGroup = element.kind === "choice" || element.kind === "sequence";
+      return isGroup ? countElements(element) + times * 2 : (countElements(element) + 2) * times;
     }
   }
 }
 
-/** llama.cpp would follow such rules for ever before reading a character. */
-function refuseLeftRecursion(grammar: Grammar): void {
+/** llama.cpp would follow left-recursive rules forever without consuming a character. */
+function rejectLeftRecursion(grammar: Grammar): void {
   const empty = findEmptyRules(grammar);
   const leading = new Map(
     [...grammar].map(([name, expression]) => [name, new Set(leadingNames(expression, empty))]),
@@ -58,18 +60,18 @@ function refuseLeftRecursion(grammar: Grammar): void {
   const done = new Set<string>();
   for (const start of grammar.keys()) {
     const path: string[] = [];
-    const waiting: { readonly name: string; readonly depth: number }[] = [{ name: start, depth: 0 }];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const stack: { readonly name: string; readonly depth: number }[] = [{ name: start, depth: 0 }];
+    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
       const finished = path.splice(next.depth);
       for (const name of finished) done.add(name);
       if (path.includes(next.name)) {
-        const circle = [...path.slice(path.indexOf(next.name)), next.name];
-        throw refuse(`left recursion: ${circle.map((name) => `"${name}"`).join(" begins with ")}`);
+        const cycle = [...path.slice(path.indexOf(next.name)), next.name];
+        throw invalidGrammar(`left recursion: ${cycle.map((name) => `"${name}"`).join(" starts with ")}`);
       }
       if (done.has(next.name)) continue;
       path.push(next.name);
       const depth = path.length;
-      waiting.push(...[...(leading.get(next.name) ?? [])].map((name) => ({ name, depth })));
+      stack.push(...[...(leading.get(next.name) ?? [])].map((name) => ({ name, depth })));
     }
     for (const name of path) done.add(name);
   }
@@ -93,15 +95,15 @@ function canBeEmpty(expression: Expression, empty: ReadonlySet<string>): boolean
     case "rule":
       return empty.has(expression.name);
     case "sequence":
-      return expression.parts.every((part) => canBeEmpty(part, empty));
+      return expression.elements.every((element) => canBeEmpty(element, empty));
     case "choice":
       return expression.options.some((option) => canBeEmpty(option, empty));
     case "repeat":
-      return expression.least === 0 || canBeEmpty(expression.part, empty);
+      return expression.min === 0 || canBeEmpty(expression.element, empty);
   }
 }
 
-/** The rules that can stand at the very beginning of what an expression writes. */
+/** The rules that an expression can start with. */
 function leadingNames(expression: Expression, empty: ReadonlySet<string>): string[] {
   switch (expression.kind) {
     case "text":
@@ -110,16 +112,16 @@ function leadingNames(expression: Expression, empty: ReadonlySet<string>): strin
     case "rule":
       return [expression.name];
     case "sequence": {
-      const end = expression.parts.findIndex((part) => !canBeEmpty(part, empty));
-      const leading = end === -1 ? expression.parts : expression.parts.slice(0, end + 1);
-      return leading.flatMap((part) => leadingNames(part, empty));
+      const end = expression.elements.findIndex((element) => !canBeEmpty(element, empty));
+      const leading = end === -1 ? expression.elements : expression.elements.slice(0, end + 1);
+      return leading.flatMap((element) => leadingNames(element, empty));
     }
     case "choice":
       return expression.options.flatMap((option) => leadingNames(option, empty));
     case "repeat":
-      if (expression.most === Number.POSITIVE_INFINITY && canBeEmpty(expression.part, empty)) {
-        throw refuse("left recursion: it repeats without end what may be empty");
+      if (expression.max === Number.POSITIVE_INFINITY && canBeEmpty(expression.element, empty)) {
+        throw invalidGrammar("left recursion: it repeats an expression that can be empty");
       }
-      return leadingNames(expression.part, empty);
+      return leadingNames(expression.element, empty);
   }
 }

@@ -3,19 +3,19 @@ import type { CharacterSet } from "./automata/character-set.ts";
 export type Expression =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "characters"; readonly set: CharacterSet }
-  | { readonly kind: "sequence"; readonly parts: readonly Expression[] }
-  /** Without options it is what can never be written. */
+  | { readonly kind: "sequence"; readonly elements: readonly Expression[] }
+  /** Without options, it matches nothing. */
   | { readonly kind: "choice"; readonly options: readonly Expression[] }
-  | { readonly kind: "repeat"; readonly part: Expression; readonly least: number; readonly most: number }
+  | { readonly kind: "repeat"; readonly element: Expression; readonly min: number; readonly max: number }
   | { readonly kind: "rule"; readonly name: string };
 
 export type Grammar = ReadonlyMap<string, Expression>;
 
 export const never: Expression = { kind: "choice", options: [] };
-export const nothing: Expression = { kind: "sequence", parts: [] };
+export const nothing: Expression = { kind: "sequence", elements: [] };
 
-export function text(written: string): Expression {
-  return { kind: "text", text: written };
+export function text(literal: string): Expression {
+  return { kind: "text", text: literal };
 }
 
 export function characters(set: CharacterSet): Expression {
@@ -26,8 +26,8 @@ export function rule(name: string): Expression {
   return { kind: "rule", name };
 }
 
-export function sequence(...parts: readonly Expression[]): Expression {
-  return { kind: "sequence", parts: parts.filter((part) => part !== nothing) };
+export function sequence(...elements: readonly Expression[]): Expression {
+  return { kind: "sequence", elements: elements.filter((element) => element !== nothing) };
 }
 
 export function choice(...options: readonly Expression[]): Expression {
@@ -35,33 +35,33 @@ export function choice(...options: readonly Expression[]): Expression {
   return options.length === 1 && only !== undefined ? only : { kind: "choice", options };
 }
 
-export function optional(...parts: readonly Expression[]): Expression {
-  return repeat(sequence(...parts), 0, 1);
+export function optional(...elements: readonly Expression[]): Expression {
+  return repeat(sequence(...elements), 0, 1);
 }
 
-/** llama.cpp refuses counts from 2,000 on, so a large one is made of blocks. */
-const largestCount = 1000;
+/** llama.cpp rejects counts from 2,000 on, so larger ones are built from blocks. */
+const maxCount = 1000;
 const smallBlock = 500;
 
-export function repeat(part: Expression, least: number, most: number): Expression {
-  if (most < least) return never;
-  if (most <= largestCount || (most === Number.POSITIVE_INFINITY && least <= largestCount))
-    return { kind: "repeat", part, least, most };
-  const rest = most === Number.POSITIVE_INFINITY ? repeat(part, 0, most) : upTo(part, most - least);
-  return sequence(exactly(part, least), rest);
+export function repeat(element: Expression, min: number, max: number): Expression {
+  if (max < min) return never;
+  if (max <= maxCount || (max === Number.POSITIVE_INFINITY && min <= maxCount))
+    return { kind: "repeat", element, min, max };
+  const rest = max === Number.POSITIVE_INFINITY ? repeat(element, 0, max) : upTo(element, max - min);
+  return sequence(exactly(element, min), rest);
 }
 
-function exactly(part: Expression, count: number): Expression {
-  if (count <= largestCount) return { kind: "repeat", part, least: count, most: count };
-  const times = Math.floor(count / largestCount);
-  return sequence(exactly(exactly(part, largestCount), times), exactly(part, count % largestCount));
+function exactly(element: Expression, count: number): Expression {
+  if (count <= maxCount) return { kind: "repeat", element, min: count, max: count };
+  const times = Math.floor(count / maxCount);
+  return sequence(exactly(exactly(element, maxCount), times), exactly(element, count % maxCount));
 }
 
-/** Some whole blocks and a rest; the rest reaches over a block, so that no count between is missed. */
-function upTo(part: Expression, count: number): Expression {
-  if (count <= largestCount) return { kind: "repeat", part, least: 0, most: count };
-  const block = count <= smallBlock * largestCount ? smallBlock : smallBlock * smallBlock;
+/** Whole blocks and a remainder; the remainder is longer than a block, so that every count can be reached. */
+function upTo(element: Expression, count: number): Expression {
+  if (count <= maxCount) return { kind: "repeat", element, min: 0, max: count };
+  const block = count <= smallBlock * maxCount ? smallBlock : smallBlock * smallBlock;
   const times = Math.floor((count - block + 1) / block);
-  const blocks: Expression = { kind: "repeat", part: exactly(part, block), least: 0, most: times };
-  return sequence(blocks, upTo(part, count - times * block));
+  const blocks: Expression = { kind: "repeat", element: exactly(element, block), min: 0, max: times };
+  return sequence(blocks, upTo(element, count - times * block));
 }

@@ -11,7 +11,10 @@ const hexadecimal = characters([
 ]);
 const letterD = characters(setOf("Dd"));
 
-/** What may stand in a JSON string as it is. DEL is left out although JSON allows it: nobody means to write it. */
+/**
+ * The characters that appear unescaped in a JSON string. DEL is excluded although JSON allows it, because it is never
+ * intended.
+ */
 export const rawCharacters = joinSets(
   [[0x20, 0x21]],
   [[0x23, 0x5b]],
@@ -20,12 +23,12 @@ export const rawCharacters = joinSets(
   [[0xe000, 0x10ffff]],
 );
 
-/** At most one space, or one line end and its indentation: a model cannot go on writing nothing. */
+/** At most one space, or one newline with indentation, so that a model cannot generate whitespace forever. */
 export const space: Expression = rule("space");
 export const jsonString: Expression = rule("json-string");
 export const jsonValue: Expression = rule("json-value");
 
-/** The members of a list with their commas. */
+/** A comma-separated list of at least one element. */
 export function separated(each: Expression): Expression {
   return sequence(each, repeat(sequence(text(","), space, each), 0, unlimited), space);
 }
@@ -34,7 +37,7 @@ export function member(key: Expression, value: Expression): Expression {
   return sequence(key, text(":"), optional(text(" ")), value);
 }
 
-/** The rules of plain JSON, by the names the other rules use. */
+/** The rules of plain JSON by name. */
 export const jsonRules: ReadonlyMap<string, Expression> = new Map([
   ["space", optional(choice(text(" "), sequence(text("\n"), repeat(text(" "), 0, 20))))],
   [
@@ -54,7 +57,7 @@ export const jsonRules: ReadonlyMap<string, Expression> = new Map([
   ["json-boolean", choice(text("true"), text("false"))],
   ["json-string", sequence(text('"'), repeat(rule("json-character"), 0, unlimited), text('"'))],
   ["json-character", choice(characters(rawCharacters), sequence(text("\\"), rule("json-escape")))],
-  // Halves of a surrogate pair come together, so that every character here counts as one.
+  // Surrogates come in pairs only, so that every alternative is exactly one character.
   [
     "json-escape",
     choice(
@@ -77,7 +80,7 @@ export const jsonRules: ReadonlyMap<string, Expression> = new Map([
       ),
     ),
   ],
-  // Two digits of exponent stay within what floating point can hold.
+  // A two-digit exponent stays within the range of floating-point numbers.
   [
     "json-number",
     sequence(

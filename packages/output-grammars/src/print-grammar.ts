@@ -1,7 +1,7 @@
 import type { CharacterSet } from "./automata/character-set.ts";
 import type { Expression, Grammar } from "./grammar.ts";
 
-/** Writes a grammar as llama.cpp reads it, one rule a line. */
+/** Prints a grammar as GBNF, one rule per line. */
 export function printGrammar(grammar: Grammar): string {
   return [...grammar].map(([name, expression]) => `${name} ::= ${print(expression, "rule")}\n`).join("");
 }
@@ -17,11 +17,11 @@ function print(expression: Expression, inside: Inside): string {
     case "characters":
       return printSet(expression.set);
     case "sequence": {
-      const [only] = expression.parts;
+      const [only] = expression.elements;
       if (only === undefined) return '""';
-      if (expression.parts.length === 1) return print(only, inside);
-      const parts = expression.parts.map((part) => print(part, "sequence")).join(" ");
-      return inside === "repeat" ? `(${parts})` : parts;
+      if (expression.elements.length === 1) return print(only, inside);
+      const elements = expression.elements.map((element) => print(element, "sequence")).join(" ");
+      return inside === "repeat" ? `(${elements})` : elements;
     }
     case "choice": {
       const options = expression.options.map((option) => print(option, "rule")).join(" | ");
@@ -32,21 +32,21 @@ function print(expression: Expression, inside: Inside): string {
   }
 }
 
-function printRepeat({ part, least, most }: Expression & { kind: "repeat" }, inside: Inside): string {
-  if (most === 0) return '""';
-  if (least === 1 && most === 1) return print(part, inside);
-  // A literal of several characters is one element to llama.cpp only inside parentheses.
-  const isLong = part.kind === "text" && Array.from(part.text).length !== 1;
-  const isRepeated = part.kind === "repeat";
-  const printed = isLong || isRepeated ? `(${print(part, "rule")})` : print(part, "repeat");
-  const repeated = printed + printCount(least, most);
+function printRepeat({ element, min, max }: Expression & { kind: "repeat" }, inside: Inside): string {
+  if (max === 0) return '""';
+  if (min === 1 && max === 1) return print(element, inside);
+  // llama.cpp repeats only the last character of a literal unless it is in parentheses.
+  const isLong = element.kind === "text" && Array.from(element.text).length !== 1;
+  const isRepeated = element.kind === "repeat";
+  const printed = isLong || isRepeated ? `(${print(element, "rule")})` : print(element, "repeat");
+  const repeated = printed + printCount(min, max);
   return inside === "repeat" ? `(${repeated})` : repeated;
 }
 
-function printCount(least: number, most: number): string {
-  if (least === 0 && most === 1) return "?";
-  if (most === Number.POSITIVE_INFINITY) return ["*", "+"][least] ?? `{${least},}`;
-  return least === most ? `{${least}}` : `{${least},${most}}`;
+function printCount(min: number, max: number): string {
+  if (min === 0 && max === 1) return "?";
+  if (max === Number.POSITIVE_INFINITY) return ["*", "+"][min] ?? `{${min},}`;
+  return min === max ? `{${min}}` : `{${min},${max}}`;
 }
 
 function printText(text: string): string {
@@ -60,7 +60,7 @@ function printSet(set: CharacterSet): string {
   return `[${ranges.join("")}]`;
 }
 
-/** Letters and the harmless signs as they are; everything else by its number. */
+/** Letters and safe punctuation are printed unchanged, everything else by its code point. */
 function printCharacter(code: number): string {
   const character = String.fromCodePoint(code);
   if (/^[A-Za-z0-9 _:,.;/{}()<>=+*?!@#$%&|~`']$/u.test(character)) return character;

@@ -1,20 +1,20 @@
 import { type Expression, type Grammar, never, nothing } from "./grammar.ts";
 
 /**
- * Leaves out what no text can be derived from, such as a required field that requires itself without end, and then
- * the rules nobody names. Undefined when nothing is left of the root.
+ * Removes unproductive expressions, e.g. a required field that requires itself recursively, and then unreferenced rules.
+ * Undefined if the root itself is unproductive.
  */
 export function pruneGrammar(grammar: Grammar): Grammar | undefined {
   const productive = findProductive(grammar);
   if (!productive.has("root")) return undefined;
   const kept = new Map<string, Expression>();
-  const waiting = ["root"];
-  for (const name of waiting) {
+  const queue = ["root"];
+  for (const name of queue) {
     const expression = grammar.get(name);
     if (kept.has(name) || expression === undefined) continue;
     const pruned = prune(expression, productive);
     kept.set(name, pruned);
-    waiting.push(...namesIn(pruned));
+    queue.push(...namesIn(pruned));
   }
   return kept;
 }
@@ -25,13 +25,13 @@ function findProductive(grammar: Grammar): ReadonlySet<string> {
     for (const used of namesIn(expression)) users.set(used, [...(users.get(used) ?? []), name]);
   }
   const productive = new Set<string>();
-  const waiting = new Set(grammar.keys());
-  for (const name of waiting) {
-    waiting.delete(name);
+  const queue = new Set(grammar.keys());
+  for (const name of queue) {
+    queue.delete(name);
     const expression = grammar.get(name);
     if (productive.has(name) || expression === undefined || !isProductive(expression, productive)) continue;
     productive.add(name);
-    for (const user of users.get(name) ?? []) waiting.add(user);
+    for (const user of users.get(name) ?? []) queue.add(user);
   }
   return productive;
 }
@@ -43,11 +43,11 @@ function isProductive(expression: Expression, productive: ReadonlySet<string>): 
     case "characters":
       return expression.set.length > 0;
     case "sequence":
-      return expression.parts.every((part) => isProductive(part, productive));
+      return expression.elements.every((element) => isProductive(element, productive));
     case "choice":
       return expression.options.some((option) => isProductive(option, productive));
     case "repeat":
-      return expression.least === 0 || isProductive(expression.part, productive);
+      return expression.min === 0 || isProductive(expression.element, productive);
     case "rule":
       return productive.has(expression.name);
   }
@@ -61,14 +61,14 @@ function prune(expression: Expression, productive: ReadonlySet<string>): Express
     case "rule":
       return expression;
     case "sequence":
-      return { kind: "sequence", parts: expression.parts.map((part) => prune(part, productive)) };
+      return { kind: "sequence", elements: expression.elements.map((element) => prune(element, productive)) };
     case "choice": {
       const options = expression.options.filter((option) => isProductive(option, productive));
       return { kind: "choice", options: options.map((option) => prune(option, productive)) };
     }
     case "repeat":
-      return isProductive(expression.part, productive)
-        ? { ...expression, part: prune(expression.part, productive) }
+      return isProductive(expression.element, productive)
+        ? { ...expression, element: prune(expression.element, productive) }
         : nothing;
   }
 }
@@ -81,10 +81,10 @@ export function namesIn(expression: Expression): string[] {
     case "rule":
       return [expression.name];
     case "sequence":
-      return expression.parts.flatMap(namesIn);
+      return expression.elements.flatMap(namesIn);
     case "choice":
       return expression.options.flatMap(namesIn);
     case "repeat":
-      return namesIn(expression.part);
+      return namesIn(expression.element);
   }
 }

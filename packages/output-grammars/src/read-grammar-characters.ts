@@ -2,14 +2,14 @@ import type { EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { type CharacterRange, type CharacterSet, complementSet, joinSets } from "./automata/character-set.ts";
 
-/** Where reading stands in the text of a grammar. */
+/** The source of a grammar and the index of the next character. */
 export type GrammarCursor = { readonly source: string; next: number };
 
 const shortEscapes = new Map(
   Object.entries({ t: "\t", r: "\r", n: "\n", "\\": "\\", '"': '"', "[": "[", "]": "]" }),
 );
 
-/** Reads what follows a quotation mark up to the next. */
+/** Reads a literal after its opening quote up to and including the closing one. */
 export function readLiteral(cursor: GrammarCursor): string {
   const codes: number[] = [];
   while (cursor.source[cursor.next] !== '"') codes.push(readCharacter(cursor));
@@ -17,7 +17,7 @@ export function readLiteral(cursor: GrammarCursor): string {
   return String.fromCodePoint(...codes);
 }
 
-/** Reads what follows a "[" up to its "]". */
+/** Reads a class after its "[" up to and including "]". */
 export function readSet(cursor: GrammarCursor): CharacterSet {
   const isNegated = cursor.source[cursor.next] === "^";
   if (isNegated) cursor.next += 1;
@@ -27,18 +27,18 @@ export function readSet(cursor: GrammarCursor): CharacterSet {
     const isRange = cursor.source[cursor.next] === "-" && cursor.source[cursor.next + 1] !== "]";
     if (isRange) cursor.next += 1;
     const last = isRange ? readCharacter(cursor) : first;
-    if (last < first) throw refuse("a range in a class runs backwards");
+    if (last < first) throw invalidGrammar("a range in a character class is out of order");
     ranges.push([first, last]);
   }
   cursor.next += 1;
-  if (ranges.length === 0) throw refuse("a class has no characters");
+  if (ranges.length === 0) throw invalidGrammar("a character class is empty");
   const set = joinSets(ranges);
   return isNegated ? complementSet(set) : set;
 }
 
 function readCharacter(cursor: GrammarCursor): number {
   const code = cursor.source.codePointAt(cursor.next);
-  if (code === undefined || code === 0x0a) throw refuse("a literal or class is not closed");
+  if (code === undefined || code === 0x0a) throw invalidGrammar("unclosed literal or character class");
   cursor.next += code > 0xffff ? 2 : 1;
   return code === 0x5c ? readEscape(cursor) : code;
 }
@@ -52,11 +52,12 @@ function readEscape(cursor: GrammarCursor): number {
   const digits = cursor.source.slice(cursor.next, cursor.next + length);
   const code = Number.parseInt(digits, 16);
   const isHexadecimal = length > 0 && digits.length === length && /^[\da-f]+$/iu.test(digits);
-  if (!isHexadecimal || code > 0x10ffff || code === 0) throw refuse(`"\\${letter}${digits}" is no character`);
+  if (!isHexadecimal || code > 0x10ffff || code === 0)
+    throw invalidGrammar(`"\\${letter}${digits}" is not a character`);
   cursor.next += length;
   return code;
 }
 
-function refuse(reason: string): FailureError<EngineFailure> {
+function invalidGrammar(reason: string): FailureError<EngineFailure> {
   return new FailureError<EngineFailure>({ kind: "grammar-invalid", reason });
 }

@@ -4,33 +4,33 @@ import { anyCharacter } from "./automata/character-set.ts";
 import type { Expression, Grammar } from "./grammar.ts";
 import { type GrammarCursor, readLiteral, readSet } from "./read-grammar-characters.ts";
 
-const deepestGroup = 100;
-const mostRepetitions = 2000;
+const maxGroupDepth = 100;
+const maxRepetitions = 2000;
 
-/** Reads GBNF as llama.cpp does, but refuses what is doubtful there: rules defined twice, quantifiers on quantifiers. */
+/** Parses GBNF as llama.cpp does, but rejects ambiguous input: rules defined twice and quantifiers on quantifiers. */
 export function readGrammar(source: string): Grammar {
   const cursor: GrammarCursor = { source, next: 0 };
   const rules = new Map<string, Expression>();
   skipSpace(cursor, true);
   while (cursor.next < source.length) {
     const name = readName(cursor);
-    if (name === "") throw invalid(cursor, "expects the name of a rule");
-    if (rules.has(name)) throw invalid(cursor, `defines the rule "${name}" twice`);
+    if (name === "") throw invalid(cursor, "expected the name of a rule");
+    if (rules.has(name)) throw invalid(cursor, `the rule "${name}" is defined twice`);
     skipSpace(cursor, false);
-    if (!take(cursor, "::=")) throw invalid(cursor, `expects "::=" after "${name}"`);
+    if (!consume(cursor, "::=")) throw invalid(cursor, `expected "::=" after "${name}"`);
     skipSpace(cursor, true);
     rules.set(name, readChoice(cursor, 0));
     if (cursor.next < source.length && !/[\r\n]/u.test(source[cursor.next] ?? "")) {
-      throw invalid(cursor, `cannot go on with "${source[cursor.next]}"`);
+      throw invalid(cursor, `unexpected "${source[cursor.next]}"`);
     }
     skipSpace(cursor, true);
   }
   return rules;
 }
 
-function invalid(cursor: GrammarCursor, problem: string): FailureError<EngineFailure> {
+function invalid(cursor: GrammarCursor, message: string): FailureError<EngineFailure> {
   const line = cursor.source.slice(0, cursor.next).split("\n").length;
-  return new FailureError<EngineFailure>({ kind: "grammar-invalid", reason: `line ${line} ${problem}` });
+  return new FailureError<EngineFailure>({ kind: "grammar-invalid", reason: `line ${line}: ${message}` });
 }
 
 function skipSpace(cursor: GrammarCursor, overLines: boolean): void {
@@ -47,16 +47,17 @@ function readName(cursor: GrammarCursor): string {
   return name;
 }
 
-function take(cursor: GrammarCursor, mark: string): boolean {
-  const isNext = cursor.source.startsWith(mark, cursor.next);
-  if (isNext) cursor.next += mark.length;
+function consume(cursor: GrammarCursor, symbol: string): boolean {
+  const isNext = cursor.source.startsWith(symbol, cursor.next);
+  if (isNext) cursor.next += symbol.length;
   return isNext;
 }
 
 function readChoice(cursor: GrammarCursor, depth: number): Expression {
-  if (depth > deepestGroup) throw invalid(cursor, `nests groups deeper than ${deepestGroup} times`);
+  if (depth > maxGroupDepth)
+    throw invalid(cursor, `groups are nested more than ${maxGroupDepth} levels deep`);
   const options = [readSequence(cursor, depth)];
-  while (take(cursor, "|")) {
+  while (consume(cursor, "|")) {
     skipSpace(cursor, true);
     options.push(readSequence(cursor, depth));
   }
@@ -64,56 +65,56 @@ function readChoice(cursor: GrammarCursor, depth: number): Expression {
 }
 
 function readSequence(cursor: GrammarCursor, depth: number): Expression {
-  const parts: Expression[] = [];
+  const elements: Expression[] = [];
   for (;;) {
-    const part = readElement(cursor, depth);
-    if (part === undefined) return { kind: "sequence", parts };
-    const repeated = readQuantifier(cursor, part);
-    if (repeated !== part && readQuantifier(cursor, part) !== part) {
-      throw invalid(cursor, "repeats a repetition without parentheses");
+    const element = readElement(cursor, depth);
+    if (element === undefined) return { kind: "sequence", elements };
+    const repeated = readQuantifier(cursor, element);
+    if (repeated !== element && readQuantifier(cursor, element) !== element) {
+      throw invalid(cursor, "a repetition is repeated without parentheses");
     }
-    parts.push(repeated);
+    elements.push(repeated);
     skipSpace(cursor, depth > 0);
   }
 }
 
 function readElement(cursor: GrammarCursor, depth: number): Expression | undefined {
-  if (take(cursor, '"')) return { kind: "text", text: readLiteral(cursor) };
-  if (take(cursor, "[")) return { kind: "characters", set: readSet(cursor) };
-  if (take(cursor, ".")) return { kind: "characters", set: anyCharacter };
-  if (take(cursor, "(")) {
+  if (consume(cursor, '"')) return { kind: "text", text: readLiteral(cursor) };
+  if (consume(cursor, "[")) return { kind: "characters", set: readSet(cursor) };
+  if (consume(cursor, ".")) return { kind: "characters", set: anyCharacter };
+  if (consume(cursor, "(")) {
     skipSpace(cursor, true);
     const group = readChoice(cursor, depth + 1);
-    if (!take(cursor, ")")) throw invalid(cursor, 'expects ")"');
+    if (!consume(cursor, ")")) throw invalid(cursor, 'expected ")"');
     return group;
   }
   const name = readName(cursor);
   return name === "" ? undefined : { kind: "rule", name };
 }
 
-function readQuantifier(cursor: GrammarCursor, part: Expression): Expression {
-  const pattern = /[*+?]|\{\s*(?<least>\d{1,9})\s*(?<comma>,)?\s*(?<most>\d{1,9})?\s*\}/uy;
+function readQuantifier(cursor: GrammarCursor, element: Expression): Expression {
+  const pattern = /[*+?]|\{\s*(?<min>\d{1,9})\s*(?<comma>,)?\s*(?<max>\d{1,9})?\s*\}/uy;
   pattern.lastIndex = cursor.next;
   const found = pattern.exec(cursor.source);
   if (found === null) {
-    if (cursor.source[cursor.next] === "{") throw invalid(cursor, 'cannot count with "{"');
-    return part;
+    if (cursor.source[cursor.next] === "{") throw invalid(cursor, 'invalid repetition count after "{"');
+    return element;
   }
   cursor.next += found[0].length;
-  const { least, comma, most } = found.groups ?? {};
-  if (least === undefined) {
+  const { min, comma, max } = found.groups ?? {};
+  if (min === undefined) {
     const isOnce = found[0] === "?";
     return {
       kind: "repeat",
-      part,
-      least: Number(found[0] === "+"),
-      most: isOnce ? 1 : Number.POSITIVE_INFINITY,
+      element,
+      min: Number(found[0] === "+"),
+      max: isOnce ? 1 : Number.POSITIVE_INFINITY,
     };
   }
-  const unlimited = comma === undefined ? Number(least) : Number.POSITIVE_INFINITY;
-  const bounds = { least: Number(least), most: most === undefined ? unlimited : Number(most) };
-  const largest = Number.isFinite(bounds.most) ? bounds.most : bounds.least;
-  if (bounds.most < bounds.least) throw invalid(cursor, `counts downwards in "${found[0]}"`);
-  if (largest >= mostRepetitions) throw invalid(cursor, `repeats more than ${mostRepetitions - 1} times`);
-  return { kind: "repeat", part, ...bounds };
+  const unlimited = comma === undefined ? Number(min) : Number.POSITIVE_INFINITY;
+  const bounds = { min: Number(min), max: max === undefined ? unlimited : Number(max) };
+  const largest = Number.isFinite(bounds.max) ? bounds.max : bounds.min;
+  if (bounds.max < bounds.min) throw invalid(cursor, `the bounds of "${found[0]}" are out of order`);
+  if (largest >= maxRepetitions) throw invalid(cursor, `more than ${maxRepetitions - 1} repetitions`);
+  return { kind: "repeat", element, ...bounds };
 }

@@ -4,8 +4,8 @@ import { checkGrammar } from "./check-grammar.ts";
 import { grammarForSchema } from "./schema-grammar.ts";
 import { unsupportedKeywords } from "./schemas/reject-unsupported.ts";
 
-/** Each keyword as it must be refused, and as it limits nothing and is taken. */
-const table: Readonly<Record<string, readonly [refused: object, twin: object]>> = {
+/** Each keyword with a value that must be rejected, and with one that has no effect and is accepted. */
+const table: Readonly<Record<string, readonly [rejected: object, accepted: object]>> = {
   $dynamicRef: [{ $dynamicRef: "#node" }, { $ref: "#/$defs/node" }],
   $recursiveRef: [{ $recursiveRef: "#" }, { $ref: "#/$defs/node" }],
   $id: [
@@ -65,16 +65,16 @@ const table: Readonly<Record<string, readonly [refused: object, twin: object]>> 
   ],
 };
 
-test("every keyword without an exact grammar is refused by its name and place, and is taken where it limits nothing", () => {
-  const reached = Object.entries(table).filter(([keyword, [refused, twin]]) => {
-    expect(() => grammarForSchema(around(refused)), keyword).toThrow(failure(keyword, "#/properties/field"));
-    expect(checkGrammar(grammarForSchema(around(twin))).has("root"), keyword).toBe(true);
+test("every keyword without an exact grammar is rejected by name and location, and accepted where it has no effect", () => {
+  const reached = Object.entries(table).filter(([keyword, [rejected, accepted]]) => {
+    expect(() => grammarForSchema(around(rejected)), keyword).toThrow(failure(keyword, "#/properties/field"));
+    expect(checkGrammar(grammarForSchema(around(accepted))).has("root"), keyword).toBe(true);
     return true;
   });
   expect(Object.keys(table).toSorted()).toEqual(unsupportedKeywords.toSorted());
   recordFigure({
     claim: "engine 9",
-    text: `${reached.length} unsupported keywords refused by name and place, each beside a form that is taken`,
+    text: `${reached.length} unsupported keywords rejected by name and pointer, each with a form that is accepted`,
     counted: { reached: reached.length, needed: unsupportedKeywords.length },
   });
 });
@@ -84,7 +84,7 @@ function many<Item>(count: number, item: (index: number) => Item): Item[] {
 }
 const pair = { anyOf: [{ minimum: 1 }, { maximum: 2 }] };
 
-const others: readonly (readonly [what: string, refused: unknown, keyword: string, twin: unknown])[] = [
+const others: readonly (readonly [what: string, rejected: unknown, keyword: string, accepted: unknown])[] = [
   [
     "a oneOf whose options overlap",
     { oneOf: [{ type: "integer" }, { type: "number" }] },
@@ -98,7 +98,7 @@ const others: readonly (readonly [what: string, refused: unknown, keyword: strin
     { oneOf: [{ type: "object", properties: { a: true } }, { type: "string" }] },
   ],
   [
-    "a oneOf whose options speak of numbers but allow anything else",
+    "a oneOf whose options limit numbers but allow any other type",
     { oneOf: [{ minimum: 5 }, { maximum: 3 }] },
     "oneOf",
     {
@@ -109,7 +109,7 @@ const others: readonly (readonly [what: string, refused: unknown, keyword: strin
     },
   ],
   [
-    "a oneOf of objects that may have both fields",
+    "a oneOf of objects that can have both fields",
     {
       oneOf: [
         { type: "object", properties: { a: true }, required: ["a"] },
@@ -130,7 +130,7 @@ const others: readonly (readonly [what: string, refused: unknown, keyword: strin
     "$ref",
     { $ref: "#/$defs/x", $defs: { x: true } },
   ],
-  ["a reference to nothing", { $ref: "#/$defs/x" }, "$ref", { $ref: "#/$defs/x", $defs: { x: true } }],
+  ["a dangling reference", { $ref: "#/$defs/x" }, "$ref", { $ref: "#/$defs/x", $defs: { x: true } }],
   [
     "a reference to a built-in name",
     { $ref: "#/constructor" },
@@ -144,13 +144,13 @@ const others: readonly (readonly [what: string, refused: unknown, keyword: strin
     { type: "object", properties: { a: { $ref: "#" } } },
   ],
   [
-    "a pattern without a grammar",
+    "an unsupported pattern",
     { type: "string", pattern: "(?=a)" },
     "pattern",
     { type: "string", pattern: "(?:a)" },
   ],
   [
-    "alternatives of exponential number",
+    "an exponential number of alternatives",
     { allOf: many(20, () => ({ ...pair })) },
     "anyOf",
     { allOf: many(7, () => ({ ...pair })) },
@@ -168,7 +168,7 @@ const others: readonly (readonly [what: string, refused: unknown, keyword: strin
     { type: "array", prefixItems: many(20, (index) => ({ pattern: `^a{${index}}$` })) },
   ],
   [
-    "more parts than are read",
+    "too many subschemas",
     {
       type: "object",
       properties: Object.fromEntries(many(6000, (index) => [`p${index}`, { type: "null" }] as const)),
@@ -177,13 +177,13 @@ const others: readonly (readonly [what: string, refused: unknown, keyword: strin
     { type: "object", properties: { p: { type: "null" } } },
   ],
   [
-    "a bound that no short number meets",
+    "a bound that no short number satisfies",
     { type: "number", minimum: 1e300 },
     "minimum",
     { type: "number", maximum: 1e300 },
   ],
   [
-    "an exclusive bound beside which no integer can be told",
+    "an exclusive integer bound beyond floating-point precision",
     { type: "integer", exclusiveMinimum: 2 ** 60 },
     "exclusiveMinimum",
     { type: "integer", minimum: 2 ** 60 },
@@ -195,21 +195,21 @@ const others: readonly (readonly [what: string, refused: unknown, keyword: strin
     { allOf: [{ type: ["null", "string"] }, { type: "string" }] },
   ],
   ["false", false, "schema", true],
-  ["what is no schema", "text", "schema", {}],
-  ["a keyword of the wrong shape", { properties: [] }, "properties", { properties: {} }],
+  ["a value that is not a schema", "text", "schema", {}],
+  ["a keyword of the wrong type", { properties: [] }, "properties", { properties: {} }],
   ["an unknown type", { type: "date" }, "type", { type: "string" }],
-  ["a length below nothing", { minLength: -1 }, "minLength", { minLength: 0 }],
+  ["a negative length", { minLength: -1 }, "minLength", { minLength: 0 }],
 ];
 
-test.for(others)("%s is refused by name, and its twin is not", ([, refused, keyword, twin]) => {
-  expect(() => grammarForSchema(refused)).toThrow(failure(keyword, expect.stringMatching(/^#/)));
-  expect(checkGrammar(grammarForSchema(twin)).has("root")).toBe(true);
+test.for(others)("%s is rejected by name, and its counterpart is not", ([, rejected, keyword, accepted]) => {
+  expect(() => grammarForSchema(rejected)).toThrow(failure(keyword, expect.stringMatching(/^#/)));
+  expect(checkGrammar(grammarForSchema(accepted)).has("root")).toBe(true);
 });
 
 function around(field: object): object {
   return { type: "object", properties: { field }, $defs: { node: { type: "null" } } };
 }
 
-function failure(keyword: string, place: unknown): unknown {
-  return expect.objectContaining({ failure: { kind: "schema-unsupported", keyword, location: place } });
+function failure(keyword: string, pointer: unknown): unknown {
+  return expect.objectContaining({ failure: { kind: "schema-unsupported", keyword, location: pointer } });
 }

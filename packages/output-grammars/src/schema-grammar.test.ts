@@ -7,19 +7,19 @@ type Case = {
   readonly rule: string;
   readonly schema: unknown;
   readonly accepted: readonly string[];
-  readonly refused: readonly string[];
+  readonly rejected: readonly string[];
 };
 
 const cases: readonly Case[] = [
   {
-    rule: "optional fields may be absent, required ones not, and the order is the declared one",
+    rule: "optional fields may be absent, required ones may not, and fields appear in declaration order",
     schema: {
       type: "object",
       properties: { a: { const: 1 }, b: { const: 2 }, c: { const: 3 } },
       required: ["b"],
     },
     accepted: ['{"b":2}', '{"a":1,"b":2}', '{"a": 1, "b": 2, "c": 3}', '{\n  "b": 2\n}', '{"b":2,"c":3}'],
-    refused: [
+    rejected: [
       "{}",
       '{"a":1}',
       '{"b":2,"a":1}',
@@ -31,26 +31,26 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    rule: "a further field cannot take a declared name, not even by an escape",
+    rule: "an additional field cannot have a declared name, not even through an escape",
     schema: {
       type: "object",
       properties: { ab: { type: "null" } },
       additionalProperties: { type: "boolean" },
     },
     accepted: ['{"ab":null}', '{"ab":null,"abc":true}', '{"a":true,"b":false}', '{"":true}', "{}"],
-    refused: ['{"ab":true}', '{"ab":null,"ab":true}', String.raw`{"\u0061b":true}`, '{"x":null}'],
+    rejected: ['{"ab":true}', '{"ab":null,"ab":true}', String.raw`{"\u0061b":true}`, '{"x":null}'],
   },
   {
-    rule: "an object without declared fields takes any, and a required name must be among them",
+    rule: "an object without declared fields accepts any, and a required one must be among them",
     schema: { type: "object", required: ["id"] },
     accepted: ['{"id":[1]}', '{"id":null,"more":{}}'],
-    refused: ["{}", '{"more":1}', "[]"],
+    rejected: ["{}", '{"more":1}', "[]"],
   },
   {
-    rule: "a string is a JSON string: escapes yes, raw control characters and half pairs no",
+    rule: "a string allows escapes, but no raw control characters and no lone surrogates",
     schema: { type: "string", maxLength: 2 },
     accepted: ['""', '"ab"', String.raw`"\n\u00e9"`, String.raw`"\ud83d\ude00x"`, '"\u{1f600}é"'],
-    refused: [
+    rejected: [
       '"abc"',
       '"a',
       '"\n"',
@@ -62,43 +62,43 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    rule: "the length of a string is counted beyond what one repetition can count",
+    rule: "string lengths are enforced beyond the limit of a single repetition",
     schema: { type: "string", minLength: 1100, maxLength: 2600 },
     accepted: [1100, 1101, 1599, 1600, 2000, 2599, 2600].map((length) => `"${"x".repeat(length)}"`),
-    refused: [0, 1000, 1099, 2601, 3000].map((length) => `"${"x".repeat(length)}"`),
+    rejected: [0, 1000, 1099, 2601, 3000].map((length) => `"${"x".repeat(length)}"`),
   },
   {
-    rule: "a pattern is searched for unless it is anchored, and lengths beside it count",
+    rule: "a pattern matches anywhere unless it is anchored, and length limits apply too",
     schema: { type: "string", pattern: "b+", minLength: 2, maxLength: 3 },
     accepted: ['"ab"', '"bbb"', String.raw`"b\""`],
-    refused: ['"b"', '"aa"', '"aabb"'],
+    rejected: ['"b"', '"aa"', '"aabb"'],
   },
   {
-    rule: "two patterns hold together",
+    rule: "two patterns apply together",
     schema: { allOf: [{ type: "string", pattern: "^[a-c]+$" }, { pattern: "^[b-d]{2}$" }] },
     accepted: ['"bc"'],
-    refused: ['"ab"', '"cd"', '"bbb"'],
+    rejected: ['"ab"', '"cd"', '"bbb"'],
   },
   {
     rule: "dates exist in the calendar",
     schema: { type: "string", format: "date" },
     accepted: ['"2024-02-29"', '"2023-02-28"', '"2000-02-29"', '"1999-12-31"'],
-    refused: ['"2023-02-29"', '"1900-02-29"', '"2024-04-31"', '"2024-13-01"', '"24-01-01"'],
+    rejected: ['"2023-02-29"', '"1900-02-29"', '"2024-04-31"', '"2024-13-01"', '"24-01-01"'],
   },
   {
-    rule: "integer bounds are exact, and an integer has no point",
+    rule: "integer bounds are exact, and an integer has no decimal point",
     schema: { type: "integer", exclusiveMinimum: -3, maximum: 12 },
     accepted: ["-2", "0", "9", "12"],
-    refused: ["-3", "13", "1.0", "-0", "007", "1e1"],
+    rejected: ["-3", "13", "1.0", "-0", "007", "1e1"],
   },
   {
     rule: "number bounds are exact",
     schema: { type: "number", minimum: 0.5, exclusiveMaximum: 2 },
     accepted: ["0.5", "0.50", "1", "1.999999"],
-    refused: ["0.49", "2", "2.0", "-1", "0.4999999"],
+    rejected: ["0.49", "2", "2.0", "-1", "0.4999999"],
   },
   {
-    rule: "a list keeps its count, its first items and the rest",
+    rule: "an array respects its length, its first items and the rest",
     schema: {
       type: "array",
       prefixItems: [{ const: 1 }, { const: 2 }],
@@ -107,52 +107,52 @@ const cases: readonly Case[] = [
       maxItems: 4,
     },
     accepted: ["[1]", "[1, 2]", "[1,2,3]", "[1,2,3,3]"],
-    refused: ["[]", "[2]", "[1,3]", "[1,2,3,3,3]", "[1,]"],
+    rejected: ["[]", "[2]", "[1,3]", "[1,2,3,3,3]", "[1,]"],
   },
   {
-    rule: "a list of at least two has them",
+    rule: "an array has at least minItems items",
     schema: { type: "array", items: { type: "null" }, minItems: 2 },
     accepted: ["[null,null]", "[null, null, null]"],
-    refused: ["[]", "[null]", "[1,2]"],
+    rejected: ["[]", "[null]", "[1,2]"],
   },
   {
-    rule: "as many of the first items as there must be are required",
+    rule: "minItems makes the first items required",
     schema: { type: "array", prefixItems: [{ const: 1 }, { const: 2 }, { const: 3 }], minItems: 2 },
     accepted: ["[1,2]", "[1,2,3]"],
-    refused: ["[]", "[1]", "[1,2,3,4]"],
+    rejected: ["[]", "[1]", "[1,2,3,4]"],
   },
   {
-    rule: "an option that needs items it forbids is left out",
+    rule: "an option that requires items it forbids is omitted",
     schema: {
       anyOf: [{ type: "array", prefixItems: [{ const: 1 }], items: false, minItems: 2 }, { type: "null" }],
     },
     accepted: ["null"],
-    refused: ["[1]", "[]", "[1,1]"],
+    rejected: ["[1]", "[]", "[1,1]"],
   },
   {
-    rule: "the tuples of older drafts are read",
+    rule: "tuples of older drafts are supported",
     schema: { type: "array", items: [{ const: 1 }], additionalItems: { const: 2 } },
     accepted: ["[]", "[1]", "[1,2,2]"],
-    refused: ["[2]", "[1,1]"],
+    rejected: ["[2]", "[1,1]"],
   },
   {
-    rule: "a reference reaches any place of the document, also names with escapes",
+    rule: "a reference can point anywhere in the document, including escaped names",
     schema: {
       type: "array",
       items: { $ref: "#/$defs/a~1b%20c" },
       $defs: { "a/b c": { $ref: "#/$defs/deep/anyOf/0" }, deep: { anyOf: [{ const: "x" }] } },
     },
     accepted: ['["x","x"]'],
-    refused: ['["y"]'],
+    rejected: ['["y"]'],
   },
   {
     rule: "a schema may contain itself",
     schema: { type: "object", properties: { next: { $ref: "#" } } },
     accepted: ["{}", '{"next":{"next":{}}}'],
-    refused: ['{"next":null}'],
+    rejected: ['{"next":null}'],
   },
   {
-    rule: "a required part that needs itself without end is left out where there is another way",
+    rule: "an infinitely recursive option is omitted if there is an alternative",
     schema: {
       anyOf: [{ $ref: "#/$defs/endless" }, { type: "null" }],
       $defs: {
@@ -160,10 +160,10 @@ const cases: readonly Case[] = [
       },
     },
     accepted: ["null"],
-    refused: ["{}", '{"next":{}}'],
+    rejected: ["{}", '{"next":{}}'],
   },
   {
-    rule: "allOf merges objects, and every part has its say on every field",
+    rule: "allOf merges objects, and every subschema constrains every field",
     schema: {
       allOf: [
         { type: "object", properties: { a: { type: "integer" } }, required: ["a"] },
@@ -171,26 +171,26 @@ const cases: readonly Case[] = [
       ],
     },
     accepted: ['{"a":5}', '{"a":6,"b":null}'],
-    refused: ['{"a":4}', "{}", '{"b":null}'],
+    rejected: ['{"a":4}', "{}", '{"b":null}'],
   },
   {
-    rule: "keywords beside anyOf hold for each option",
+    rule: "keywords next to anyOf apply to each option",
     schema: {
       type: "object",
       properties: { k: { type: "string" } },
       anyOf: [{ required: ["k"] }, { properties: { n: { const: 1 } }, required: ["n"] }],
     },
     accepted: ['{"k":"x"}', '{"k":"x","n":1}', '{"n":1}'],
-    refused: ["{}", '{"n":2}'],
+    rejected: ["{}", '{"n":2}'],
   },
   {
-    rule: "listed values are kept by the keywords beside them",
+    rule: "enum values are filtered by the other keywords",
     schema: { type: ["string", "object"], enum: ["ok", "too long", 3, { a: 1 }], maxLength: 3 },
     accepted: ['"ok"', '{"a": 1}', '{ "a":1 }'],
-    refused: ['"too long"', "3", '{"a":2}'],
+    rejected: ['"too long"', "3", '{"a":2}'],
   },
   {
-    rule: "oneOf takes options that exclude each other",
+    rule: "oneOf is supported if its options exclude each other",
     schema: {
       oneOf: [
         { type: "integer", maximum: 0 },
@@ -199,13 +199,13 @@ const cases: readonly Case[] = [
       ],
     },
     accepted: ["-5", "0", "0.5", '"x"'],
-    refused: ["-0.5", "10", "null"],
+    rejected: ["-0.5", "10", "null"],
   },
   {
-    rule: "true takes any JSON value",
+    rule: "true accepts any JSON value",
     schema: true,
     accepted: ["null", "[1,[true]]", '{"a":{"b":"c"}}', "-1.5e10", '"x"'],
-    refused: ["nul", "[1,]", "{a:1}", "01", "1e999"],
+    rejected: ["nul", "[1,]", "{a:1}", "01", "1e999"],
   },
   {
     rule: "annotations change nothing",
@@ -224,17 +224,17 @@ const cases: readonly Case[] = [
       "x-own": 1,
     },
     accepted: ["null"],
-    refused: ["1"],
+    rejected: ["1"],
   },
 ];
 
-test.for(cases)("$rule", ({ schema, accepted, refused }) => {
+test.for(cases)("$rule", ({ schema, accepted, rejected }) => {
   const grammar = checkGrammar(grammarForSchema(schema));
   expect(accepted.filter((document) => !acceptsText(grammar, document))).toEqual([]);
-  expect(refused.filter((document) => acceptsText(grammar, document))).toEqual([]);
+  expect(rejected.filter((document) => acceptsText(grammar, document))).toEqual([]);
 });
 
-test("any JSON object, or any JSON value, has a grammar of its own", () => {
+test("there is a grammar for any JSON object and one for any JSON value", () => {
   const object = checkGrammar(grammarForJson());
   const value = checkGrammar(grammarForJson("value"));
   expect(acceptsText(object, '{"a": [1, {}]}')).toBe(true);

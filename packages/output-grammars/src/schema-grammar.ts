@@ -7,9 +7,9 @@ import { SchemaDocument } from "./schemas/schema-document.ts";
 import { unsupported } from "./schemas/schema-failure.ts";
 import { ValueRules } from "./schemas/value-rules.ts";
 
-const longestGrammar = 1_000_000;
+const maxGrammarLength = 1_000_000;
 
-/** The grammar of every document a JSON Schema is written for; refuses a schema it cannot keep to exactly. */
+/** The grammar of a JSON Schema; rejects a schema that cannot be enforced exactly. */
 export function grammarForSchema(schema: unknown): string {
   const table = new RuleTable();
   return finishGrammar(table, writeSchema(schema, table));
@@ -21,18 +21,18 @@ export function grammarForJson(top: "object" | "value" = "object"): string {
   return printGrammar(pruneGrammar(grammar) ?? grammar);
 }
 
-/** Adds the rules of a schema to a table that may hold others. */
+/** Adds the rules of a schema to a table, which may already contain others. */
 export function writeSchema(schema: unknown, table: RuleTable): Expression {
   const document = new SchemaDocument(schema);
-  const values = new ValueRules(document, table, "as-meant");
-  return values.writeAll([document.root]);
+  const valueRules = new ValueRules(document, table, "closed");
+  return valueRules.writeAll([document.root]);
 }
 
 export function finishGrammar(table: RuleTable, root: Expression): string {
   const grammar = pruneGrammar(new Map([["root", root], ...table.rules]));
-  // Nothing can be written, because the schema contradicts itself or never ends.
+  // No document is valid, because the schema contradicts itself or is infinitely recursive.
   if (grammar === undefined) throw unsupported("schema", "#");
   const printed = printGrammar(grammar);
-  if (printed.length > longestGrammar) throw unsupported("size", "#");
+  if (printed.length > maxGrammarLength) throw unsupported("size", "#");
   return printed;
 }

@@ -26,10 +26,10 @@ const tagged: ToolCallShape = {
 const weather = '<tool_call>\n{"name": "weather", "arguments": {"city": "Bern"}}\n</tool_call>';
 const time = '<tool_call>\n{"name": "time", "arguments": {}}\n</tool_call>';
 
-test("calls of the given tools with arguments that fit are accepted, one or as many as allowed", () => {
+test("calls of the given tools with valid arguments are accepted, up to the allowed number", () => {
   const grammar = checkGrammar(grammarForToolCalls(tools, tagged));
   expect([weather, time, `${weather}\n${time}`].filter((text) => !acceptsText(grammar, text))).toEqual([]);
-  const refused = [
+  const rejected = [
     "",
     "Hello",
     `${weather}\n${time}\n${time}`,
@@ -38,16 +38,16 @@ test("calls of the given tools with arguments that fit are accepted, one or as m
     weather.replace('"Bern"', '"Bern", "days": 8'),
     time.replace("{}}", '{"zone": 1}}'),
   ];
-  expect(refused.filter((text) => acceptsText(grammar, text))).toEqual([]);
+  expect(rejected.filter((text) => acceptsText(grammar, text))).toEqual([]);
 });
 
-test("a single call is forced where parallel calls are not wanted", () => {
+test("a single call is enforced if parallel calls are disabled", () => {
   const grammar = checkGrammar(grammarForToolCalls(tools, { ...tagged, maxCalls: 1 }));
   expect(acceptsText(grammar, time)).toBe(true);
   expect(acceptsText(grammar, `${time}\n${time}`)).toBe(false);
 });
 
-test("calls are written as a list, or as a name followed by its arguments, where the family does so", () => {
+test("calls can be formatted as a list, or as a name followed by arguments", () => {
   const listed = {
     ...tagged,
     before: "[TOOL_CALLS][",
@@ -71,7 +71,7 @@ test("calls are written as a list, or as a name followed by its arguments, where
   expect(acceptsText(names, "<function=weather>{}</function>")).toBe(false);
 });
 
-test("a refused schema is named with its tool, and a call of no tools is refused", () => {
+test("an unsupported schema is reported with its tool, and an empty list of tools is rejected", () => {
   const odd = {
     name: "odd",
     parameters: { type: "object", properties: { n: { type: "integer", multipleOf: 2 } } },

@@ -6,7 +6,7 @@ import { finishGrammar, writeSchema } from "./schema-grammar.ts";
 import { RuleTable } from "./schemas/rule-table.ts";
 import { unsupported } from "./schemas/schema-failure.ts";
 
-/** How a model family writes its calls. All texts are written exactly as they are here. */
+/** The tool-call format of a model family. All strings are emitted verbatim. */
 export type ToolCallShape = {
   /** Around all calls, such as `[TOOL_CALLS][` and `]`. */
   readonly before: string;
@@ -24,7 +24,7 @@ export type ToolCallShape = {
     | { readonly type: "name-then-arguments"; readonly between: string };
 };
 
-/** The grammar of a call, or several, of the given tools with arguments their schemas allow. */
+/** The grammar of one or more calls of the given tools, with arguments valid for their schemas. */
 export function grammarForToolCalls(tools: readonly Tool[], shape: ToolCallShape): string {
   if (tools.length === 0) throw unsupported("tools", "#");
   const table = new RuleTable();
@@ -36,27 +36,28 @@ export function grammarForToolCalls(tools: readonly Tool[], shape: ToolCallShape
 
 function writeCall(tool: Tool, { layout }: ToolCallShape, table: RuleTable): Expression {
   const schema = tool.parameters ?? { type: "object", additionalProperties: false };
-  const values = inTool(tool, () => writeSchema(schema, table));
-  if (layout.type === "name-then-arguments") return sequence(text(tool.name + layout.between), values);
+  const argumentsExpression = inTool(tool, () => writeSchema(schema, table));
+  if (layout.type === "name-then-arguments")
+    return sequence(text(tool.name + layout.between), argumentsExpression);
   return sequence(
     text("{"),
     space,
     member(text(JSON.stringify(layout.nameKey)), text(JSON.stringify(tool.name))),
     text(","),
     space,
-    member(text(JSON.stringify(layout.argumentsKey)), values),
+    member(text(JSON.stringify(layout.argumentsKey)), argumentsExpression),
     space,
     text("}"),
   );
 }
 
-/** Puts the tool's name before the place, because several schemas have a "#". */
+/** Prefixes the location with the tool's name, because every schema has its own "#". */
 function inTool<Result>({ name }: Tool, write: () => Result): Result {
   try {
     return write();
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
-    // Everything thrown as a failure here is an engine's.
+    // Every failure thrown here is a failure of the engine port.
     const failure = error.failure as EngineFailure;
     if (failure.kind !== "schema-unsupported") throw error;
     throw unsupported(failure.keyword, `${name}${failure.location}`, error);

@@ -9,15 +9,25 @@ export const cacheFolder: string =
 /** When set, screens that a test photographs are saved here; otherwise nothing is written. */
 export const screenshotFolder: string | undefined = process.env["SCREENSHOTS"];
 
+/** Hearth's default seed under test: real weights answer the same prompt with the same text. */
+export const seededEnvironment = { HEARTH_SEED: "1" } as const;
+
 /** The environment of a process that a test starts: enough to find programs, nothing to leak. */
 export function partEnvironment(): Record<string, string> {
-  const passed = ["PATH", "HOME", "LANG", "TMPDIR", "HEARTH_AND_KEEP_CACHE", "HEARTH_AND_KEEP_RUN"];
+  const passed = [
+    "PATH",
+    "HOME",
+    "LANG",
+    "TMPDIR",
+    "HEARTH_AND_KEEP_CACHE",
+    "HEARTH_AND_KEEP_RUN",
+    "NODE_COMPILE_CACHE",
+  ];
   const found = passed.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  // npm would otherwise leave its compiled code in the temporary folder.
-  return { ...Object.fromEntries(found), NODE_DISABLE_COMPILE_CACHE: "1" };
+  return { ...Object.fromEntries(found), ...seededEnvironment };
 }
 
 /** The same, and what package managers need to reach a registry through a mirror or a proxy. */

@@ -1,8 +1,8 @@
 /**
  * @module
- * The engine port over HTTP: llama.cpp's own server, started and watched by us, and pools of engines elsewhere.
- * Promises what every driver promises; what an engine over HTTP cannot be trusted with is told beside the code.
- * Imported by `scheduling/`, which loads engines, and by `main`, which chooses them.
+ * Engine drivers over HTTP: llama.cpp's own server, started and supervised by us, and pools of remote engines.
+ * They fulfil the contract of the engine port; comments in the code say where an engine over HTTP cannot be trusted.
+ * Imported by `scheduling/`, which loads engines, and by `main`, which selects them.
  */
 export {
   createLlamaServerDriver,
@@ -20,4 +20,4 @@ export {
   type EngineHttpRequest,
   type EngineResponse,
 } from "./wire/engine-client.ts";
-export { type WireDetail, WireError } from "./wire/wire-error.ts";
+export { WireError, type WireErrorDetail } from "./wire/wire-error.ts";

@@ -56,6 +56,6 @@ function checkNotEmpty({ keys, errors }: ParsedKeysFile): readonly string[] {
 }
 
 function checkNameConflict({ keys }: ParsedKeysFile, single: readonly AccessKey[]): readonly string[] {
-  const isTaken = single.length > 0 && keys.some(({ name }) => name === singleKeyName);
-  return isTaken ? [`the name "${singleKeyName}" is reserved for the key from --api-key`] : [];
+  const isReserved = single.length > 0 && keys.some(({ name }) => name === singleKeyName);
+  return isReserved ? [`the name "${singleKeyName}" is reserved for the key from --api-key`] : [];
 }

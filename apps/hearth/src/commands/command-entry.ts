@@ -11,8 +11,8 @@ export type CommandDependencies = {
 
 type EngineServices = {
   readonly chooseEngine: (
-    asked: EnginePreference | undefined,
-    parts: EngineChoiceOptions,
+    requested: EnginePreference | undefined,
+    options: EngineChoiceOptions,
   ) => Promise<EngineChoice>;
   readonly missingProtections: () => readonly string[];
 };

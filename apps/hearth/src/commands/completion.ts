@@ -28,8 +28,8 @@ export const define: DefineCommand = (command, dependencies) => {
       if (flags.models === true) return printModels();
       const shell = shells.find((each) => each === name);
       if (shell === undefined) {
-        const problem = name === undefined ? "No shell given" : `Unsupported shell "${name}"`;
-        const message = `${problem}: use ${shells.join(", ")}`;
+        const reason = name === undefined ? "No shell given" : `Unsupported shell "${name}"`;
+        const message = `${reason}: use ${shells.join(", ")}`;
         throw callFailure({ kind: "usage-error", message, next: 'run "hearth completion --help"' });
       }
       screen.write(writeCompletion(shell, await describeCommands(dependencies)));

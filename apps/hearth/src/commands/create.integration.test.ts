@@ -51,15 +51,15 @@ test("a failed create prints a message without a stack trace, and creates no mod
 
 test("create accepts a Modelfile with files relative to it, and one based on another model", async () => {
   await using folder = await makeTemporaryFolder("models");
-  await using beside = await makeTemporaryFolder("modelfile");
-  await copyFile(await testModel("tiny-llama.gguf"), join(beside.path, "tiny.gguf"));
-  await writeFile(join(beside.path, "adapter.gguf"), writeAdapter());
-  const first = join(beside.path, "Modelfile");
+  await using source = await makeTemporaryFolder("modelfile");
+  await copyFile(await testModel("tiny-llama.gguf"), join(source.path, "tiny.gguf"));
+  await writeFile(join(source.path, "adapter.gguf"), writeAdapter());
+  const first = join(source.path, "Modelfile");
   await writeFile(
     first,
     'FROM ./tiny.gguf\nADAPTER adapter.gguf\nPARAMETER temperature 0.5\nSYSTEM """a\nb"""\n',
   );
-  const second = join(beside.path, "other");
+  const second = join(source.path, "other");
   await writeFile(second, "# an alias\nfrom tuned\nparameter seed 7\n");
   expect(await hearth("create", "tuned", "-f", first, "--models", folder.path)).toEqual({
     code: 0,

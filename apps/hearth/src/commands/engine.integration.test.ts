@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { makeTemporaryFolder, type TemporaryFolder } from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder, seededEnvironment, type TemporaryFolder } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const program = fileURLToPath(new URL("../../bin/hearth.js", import.meta.url));
@@ -16,8 +16,9 @@ beforeAll(async () => {
 afterAll(() => folder[Symbol.asyncDispose]());
 
 async function hearth(args: readonly string[], enginesFolder = folder.path) {
-  const environment = { PATH: "/nowhere", HOME: folder.path, HEARTH_ENGINES_FOLDER: enginesFolder };
-  return run(process.execPath, [program, "engine", ...args], { env: environment }).catch((error) => error);
+  const locations = { PATH: "/nowhere", HOME: folder.path, HEARTH_ENGINES_FOLDER: enginesFolder };
+  const options = { env: { ...locations, ...seededEnvironment } };
+  return run(process.execPath, [program, "engine", ...args], options).catch((error) => error);
 }
 
 function chosen(): Promise<string> {

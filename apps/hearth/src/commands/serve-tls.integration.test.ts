@@ -88,20 +88,20 @@ test("changed certificate files are detected without a signal, once per change",
   await install(files, "first");
   const current = { cert: readFileSync(files.cert, "utf8"), key: readFileSync(files.key, "utf8") };
   const renewed: Certificate[] = [];
-  const problems: unknown[] = [];
+  const errors: unknown[] = [];
   using fresh = watchCertificate(paths, {
     current,
     everySeconds: 0.02,
     onRenewed: (certificate) => renewed.push(certificate),
-    onError: (error) => problems.push(error),
+    onError: (error) => errors.push(error),
   });
   await replace(files.cert, "second-certificate");
-  await expect.poll(() => problems).toHaveLength(1);
+  await expect.poll(() => errors).toHaveLength(1);
   await replace(files.key, "second-key");
   await expect.poll(() => renewed).toHaveLength(1);
   await new Promise((resolve) => setTimeout(resolve, 100));
   await fresh.check();
-  expect([renewed.length, problems.length]).toEqual([1, 1]);
+  expect([renewed.length, errors.length]).toEqual([1, 1]);
   expect(renewed[0]?.cert).toBe(authorities[1]);
 });
 

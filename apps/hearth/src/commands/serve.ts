@@ -81,7 +81,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     metrics,
     logger,
     access,
-    page: await readWebUiFiles(),
+    webUiFiles: await readWebUiFiles(),
     fetchImage: images.fetchImage,
     isDraining: () => signal.aborted,
     ...openResponseStore(config),

@@ -42,7 +42,7 @@ test("a last message that is too long is kept, for the engine to reject", async 
 });
 
 test.each<EngineFailure>([
-  { kind: "not-supported", feature: "counting tokens" },
+  { kind: "not-supported", feature: "token counting" },
   { kind: "engines-unavailable", retryAfterSeconds: 5 },
 ])("nothing is dropped if the engine cannot count: %j", async (failure) => {
   const engineWithoutCount: Engine = { ...engine, count: () => Promise.reject(new FailureError(failure)) };

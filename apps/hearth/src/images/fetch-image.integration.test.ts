@@ -19,7 +19,7 @@ beforeAll(async () => {
 test("no hostile image URL causes a connection, even if its host is listed", () => {
   for (const cases of [walked.unlisted, walked.listed]) {
     expect(cases.filter(({ connections }) => connections.length > 0)).toEqual([]);
-    expect(cases.filter(({ at, mayAnswer }) => at !== "" && !mayAnswer)).toEqual([]);
+    expect(cases.filter(({ at, mayRespond }) => at !== "" && !mayRespond)).toEqual([]);
   }
   const { length } = walked.listed;
   expect(length).toBeGreaterThanOrEqual(minHostile);

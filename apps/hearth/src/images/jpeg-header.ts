@@ -19,10 +19,10 @@ export function readJpegHeader(bytes: Buffer): ImageSize | RejectedImage {
       return { width, height, weight: width * height };
     }
     if (marker === scan || marker === end) return { reason: "is a JPEG without a header; save it again" };
-    if (!standsAlone(marker)) at += bytes.readUInt16BE(at);
+    if (!hasNoLength(marker)) at += bytes.readUInt16BE(at);
   }
 }
 
-function standsAlone(marker: number): boolean {
+function hasNoLength(marker: number): boolean {
   return marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 }

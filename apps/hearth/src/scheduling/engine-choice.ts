@@ -21,7 +21,7 @@ export type EngineChoiceOptions = {
   readonly locations: EngineLocations;
   /** Applied to every load of this server. */
   readonly loadSettings: Pick<LoadPlan, "threads" | "gpuLayers">;
-  /** Called with a sentence for the log. */
+  /** Called with a message for the log. */
   readonly onWarning: (message: string) => void;
 };
 

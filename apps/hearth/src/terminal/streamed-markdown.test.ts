@@ -73,7 +73,7 @@ test("a table that is too wide for the window is rendered as one line per cell",
   for (const line of lines) expect(displayWidth(line)).toBeLessThan(24);
 });
 
-test("a task has one checkbox beside its text, code is not decoded, and deleted text is marked", () => {
+test("a task has one checkbox next to its text, code is not decoded, and deleted text is marked", () => {
   const { screen } = openRecordingScreen();
   const render = (markdown: string) => parseMarkdown(markdown).flatMap((block) => renderBlock(block, screen));
   expect(render("- [x] done thing\n- [ ] open")).toEqual(["• [x] done thing", "• [ ] open"]);

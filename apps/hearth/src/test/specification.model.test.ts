@@ -133,16 +133,16 @@ describe("an endpoint", () => {
     const streamed = linesOf(await post("/api/generate", { ...body, stream: true })).map(parse);
     expect(streamed.map((chunk) => chunk["response"]).join("")).toBe("four");
     expect(streamed.length).toBeGreaterThan(1);
-    const whole = await post("/api/generate", { ...body, stream: false });
-    expect(linesOf(whole).map(parse)).toMatchObject([{ response: "four", done: true }]);
+    const complete = await post("/api/generate", { ...body, stream: false });
+    expect(linesOf(complete).map(parse)).toMatchObject([{ response: "four", done: true }]);
   });
 
   test("POST /api/chat streams chunks if stream is true, and sends a single object otherwise", async () => {
     const body = { model: "tiny", messages, options: { temperature: 0 } };
     const streamed = linesOf(await post("/api/chat", { ...body, stream: true })).map(parse);
     expect(streamed.length).toBeGreaterThan(1);
-    const whole = await post("/api/chat", { ...body, stream: false });
-    expect(linesOf(whole).map(parse)).toMatchObject([{ message: { content: "four" }, done: true }]);
+    const complete = await post("/api/chat", { ...body, stream: false });
+    expect(linesOf(complete).map(parse)).toMatchObject([{ message: { content: "four" }, done: true }]);
   });
 
   test("GET /api/tags returns an object with an array of models", async () => {
@@ -151,8 +151,8 @@ describe("an endpoint", () => {
 
   test("POST /v1/chat/completions returns a completion object, or events if stream is true", async () => {
     const body = { model: "tiny", messages, temperature: 0, max_tokens: 8 };
-    const whole = await post("/v1/chat/completions", { ...body, stream: false });
-    expect(parse(whole.text)).toMatchObject({
+    const complete = await post("/v1/chat/completions", { ...body, stream: false });
+    expect(parse(complete.text)).toMatchObject({
       object: "chat.completion",
       choices: [{ message: { content: "four" } }],
     });

@@ -33,9 +33,9 @@ import { createModelServer, logFields } from "../server.ts";
 import { readWebUiFiles } from "../web-ui/handlers.ts";
 
 export type TestServerOptions = {
-  /** Models to create, by name. */
   /** For requests that set none; -1 draws one at random. */
   readonly seed?: number;
+  /** Models to create, by name. */
   readonly models: Readonly<Record<string, TestModelOptions>>;
   /** An existing store, which the caller removes; otherwise a new, empty one. */
   readonly storeFolder?: string;
@@ -115,13 +115,13 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
   const server = createModelServer({
     metrics,
     transfers: guardRemoteModels(openTransfers(store, outbound, options), options.remote ?? []),
-    // Real weights answer the same prompt with the same text, so no test depends on chance.
+    // Real weights generate the same output for the same prompt, so no test depends on chance.
     models: withDefaultSeed(
       withRemoteModels(createCatalog([store]), options.remote ?? [], remote.getEngineInfo),
       options.seed ?? 1,
     ),
     scheduler,
-    page: await readWebUiFiles(),
+    webUiFiles: await readWebUiFiles(),
     fetchImage: options.fetchImage,
     ...(options.responses === undefined ? {} : { responses: options.responses }),
     access: options.access ?? { keys: [] },

@@ -54,9 +54,9 @@ const notBuiltText =
 
 export async function handleWebUi(
   { headers }: HearthRequest,
-  { page }: HearthDependencies,
+  { webUiFiles }: HearthDependencies,
 ): Promise<HttpResponse> {
-  const found = page.get("index.html");
+  const found = webUiFiles.get("index.html");
   if (found === undefined) return withSecurityHeaders(textResponse(notBuiltText), "no-cache");
   return withSecurityHeaders(await webPageResponse(headers, found), "no-cache");
 }
@@ -66,9 +66,9 @@ export async function handleWebUiFile(
   request: HearthRequest,
   dependencies: HearthDependencies,
 ): Promise<HttpResponse> {
-  const name = request.parameters["part"] ?? "";
+  const name = request.parameters["path"] ?? "";
   if (clientRoutes.has(name)) return handleWebUi(request, dependencies);
-  const found = name === "index.html" ? undefined : dependencies.page.get(name);
+  const found = name === "index.html" ? undefined : dependencies.webUiFiles.get(name);
   if (found === undefined) throw requestFailure({ kind: "route-not-found" });
   return withSecurityHeaders(await webAssetResponse(request.headers, found));
 }

@@ -26,14 +26,18 @@ export const timeoutMilliseconds = 20_000;
 
 export async function prepareScreenFixture(
   keep: ConsoleFixture,
-  visitor: BrowserContextOptions = {},
+  contextOptions: BrowserContextOptions = {},
 ): Promise<ScreenFixture> {
-  const owner = await keep.signIn(undefined, visitor);
-  const newcomer = await keep.signIn(secondAccount, visitor);
-  const pages = { owner, newcomer, visitor: await keep.browser.openPage(`${keep.url}/sign-in`, visitor) };
+  const owner = await keep.signIn(undefined, contextOptions);
+  const newcomer = await keep.signIn(secondAccount, contextOptions);
+  const pages = {
+    owner,
+    newcomer,
+    visitor: await keep.browser.openPage(`${keep.url}/sign-in`, contextOptions),
+  };
   for (const page of Object.values(pages)) page.setDefaultTimeout(timeoutMilliseconds);
   const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
-  const elsewhere = await keep.signIn(undefined, { ...visitor, userAgent: firefox });
+  const elsewhere = await keep.signIn(undefined, { ...contextOptions, userAgent: firefox });
   await elsewhere.context().close();
   const vault = await createVault(keep, owner, "Web shop");
   await fillVault(keep, owner, vault);

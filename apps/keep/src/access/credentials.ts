@@ -2,7 +2,7 @@ import type { RequestHead } from "@hearth-and-keep/http-service";
 
 export type Credential = { readonly kind: "token" | "session"; readonly text: string };
 
-/** The one credential a request carries. Two, of whatever kind, are one too many: which of them counts is a guess. */
+/** The request's credential. More than one, of any kind, is ambiguous and rejected. */
 export function readCredential(
   headers: RequestHead["headers"],
   sessionCookie: string,
@@ -20,7 +20,7 @@ export function readCredential(
   return others.length > 0 ? "ambiguous" : first;
 }
 
-/** Every value that a cookie of this name has. */
+/** All values of the cookies with this name. */
 export function cookiesOf(header: RequestHead["headers"][string], name: string): readonly string[] {
   return valuesOf(header)
     .flatMap((line) => line.split(";"))

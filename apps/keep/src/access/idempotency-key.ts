@@ -6,11 +6,11 @@ import type { KeepRequest } from "../route-row.ts";
 const keyCharacters = /^[\x20-\x7e]{1,255}$/u;
 
 /**
- * The `Idempotency-Key` of a request that changes something, and what tells the request from others: method, path,
- * query and body. Preconditions are left out, because who repeats a request may have read again in between. The body
- * may hold a secret, so its fingerprint is made with a key of the server's.
+ * The `Idempotency-Key` of a write, with a fingerprint of its method, path, query and body. Preconditions are left out,
+ * because a client may have read a newer revision before the retry. The fingerprint is keyed, because the body may
+ * contain a secret.
  */
-export function readOnce(
+export function readIdempotencyKey(
   { headers, method, path, query, body }: KeepRequest,
   serverKeys: Pick<ServerKeys, "fingerprint">,
 ): IdempotencyKey | undefined {

@@ -6,122 +6,125 @@ import { maxEntries } from "../cache-options.ts";
 import { requestFailure } from "../failures.ts";
 
 export type RateLimits = {
-  /** Counts a request of somebody we know; throws when it is one too many. */
-  take(head: RequestHead, actor: Pick<Actor, "id">): void;
-  /** Counts a request of an address on a row that anybody may call; throws when it is one too many. */
-  takeFrom(address: string, limit: AddressLimit): void;
-  /** Whether an address may have another credential looked up; says when, if not. */
+  /** Counts a request of an authenticated caller; throws "rate-limited" above the limit. */
+  consume(head: RequestHead, actor: Pick<Actor, "id">): void;
+  /** Counts a request of an address to a public route; throws "rate-limited" above the limit. */
+  consumeForAddress(address: string, limit: AddressLimit): void;
+  /** Limits lookups of invalid credentials per address. */
   badCredentials: {
     secondsUntilNext(address: string): number;
     count(address: string): void;
   };
-  /** What the answer to this request says of its limit. */
+  /** The RateLimit headers for the response to this request. */
   headersFor(head: RequestHead): Readonly<Record<string, string>>;
 };
 
-/** Rows with the same name share what an address may ask for. */
+/** Routes with the same name share one limit per address. */
 export type AddressLimit = { readonly name: string; readonly perMinute: number };
 
 export type LimitSettings = {
   readonly readsPerMinute: number;
   readonly writesPerMinute: number;
-  /** How many nodes share the limits: each takes its part. */
+  /** The number of nodes; each enforces an equal share of the limits. */
   readonly liveNodes: () => number;
 };
 
-const mostBuckets = 100_000;
+const maxBuckets = 100_000;
 const minute = 60_000;
-const mostMinutesOwed = 5;
+const maxDebtMinutes = 5;
 const badCredentialsPerMinute = 60;
-const none: Readonly<Record<string, string>> = {};
+const noHeaders: Readonly<Record<string, string>> = {};
 
 export function createRateLimits({ readsPerMinute, writesPerMinute, liveNodes }: LimitSettings): RateLimits {
   const callers = createBuckets(liveNodes);
   const addresses = createBuckets(liveNodes);
   const headers = new WeakMap<RequestHead, Readonly<Record<string, string>>>();
   return {
-    take(head, { id }) {
+    consume(head, { id }) {
       const isRead = head.method === "GET" || head.method === "HEAD";
       const name = isRead ? "reads" : "writes";
       const perMinute = isRead ? readsPerMinute : writesPerMinute;
-      const { left, fullInSeconds, waitSeconds } = callers.take(`${name} ${id}`, perMinute);
+      const { left, fullInSeconds, waitSeconds } = callers.consume(`${name} ${id}`, perMinute);
       headers.set(head, {
         "ratelimit-policy": `"${name}";q=${perMinute};w=60`,
         ratelimit: `"${name}";r=${left};t=${fullInSeconds}`,
       });
-      refuseIfAny(waitSeconds);
+      assertNoWait(waitSeconds);
     },
-    takeFrom(address, { name, perMinute }) {
-      refuseIfAny(addresses.take(`${name} ${neighbourhoodOf(address)}`, perMinute).waitSeconds);
+    consumeForAddress(address, { name, perMinute }) {
+      assertNoWait(addresses.consume(`${name} ${addressKey(address)}`, perMinute).waitSeconds);
     },
     badCredentials: {
       secondsUntilNext: (address) =>
-        addresses.look(`bad ${neighbourhoodOf(address)}`, badCredentialsPerMinute).waitSeconds,
-      count: (address) => addresses.owe(`bad ${neighbourhoodOf(address)}`, badCredentialsPerMinute),
+        addresses.peek(`bad ${addressKey(address)}`, badCredentialsPerMinute).waitSeconds,
+      count: (address) => addresses.charge(`bad ${addressKey(address)}`, badCredentialsPerMinute),
     },
-    headersFor: (head) => headers.get(head) ?? none,
+    headersFor: (head) => headers.get(head) ?? noHeaders,
   };
 }
 
-function refuseIfAny(waitSeconds: number): void {
+function assertNoWait(waitSeconds: number): void {
   if (waitSeconds > 0) throw requestFailure({ kind: "rate-limited", retryAfterSeconds: waitSeconds });
 }
 
-type Taken = {
-  /** Requests that would be let through now. */
+type BucketState = {
+  /** Requests that would be accepted now. */
   readonly left: number;
   readonly fullInSeconds: number;
-  /** Zero when there was one. */
+  /** Zero when the request was accepted. */
   readonly waitSeconds: number;
 };
 
 type Buckets = {
-  take(key: string, perMinute: number): Taken;
-  /** The same without taking. */
-  look(key: string, perMinute: number): Taken;
-  /** Takes one whether it is there or not: what came at once before anybody could refuse it is paid for by waiting. */
-  owe(key: string, perMinute: number): void;
+  consume(key: string, perMinute: number): BucketState;
+  /** As `consume`, without consuming. */
+  peek(key: string, perMinute: number): BucketState;
+  /** Consumes even when empty: the debt of requests that arrived concurrently is paid off by waiting longer. */
+  charge(key: string, perMinute: number): void;
 };
 
 /**
- * Buckets that hold a minute's requests and fill evenly. Of each only the moment is kept at which it will be full; one
- * that nobody has touched for a minute is full, and need not be kept.
+ * Token buckets that hold one minute's requests. Each is stored as the time at which it will be full again; a bucket
+ * unused for a minute is full, so its entry can be evicted.
  */
 function createBuckets(liveNodes: () => number): Buckets {
-  const fullAt = new LRUCache<string, number>({ ...maxEntries(mostBuckets) });
-  const measure = (key: string, perMinute: number) => {
+  const fullAt = new LRUCache<string, number>({ ...maxEntries(maxBuckets) });
+  const readBucket = (key: string, perMinute: number) => {
     const now = performance.now();
-    const each = minute / Math.max(1, Math.floor(perMinute / liveNodes()));
+    const interval = minute / Math.max(1, Math.floor(perMinute / liveNodes()));
     const full = Math.max(now, fullAt.get(key) ?? now);
-    // A thousandth of a request, so that the last of a full bucket is not lost to rounding.
-    return { now, each, full, missing: full + each * 0.999 - now - minute };
+    // 0.999 instead of 1, so that rounding does not cost the last request of a full bucket.
+    return { now, interval, full, missing: full + interval * 0.999 - now - minute };
   };
-  const keep = (key: string, full: number, now: number): void => {
-    // At least a minute: a cache whose last entry is stale is emptied as a whole, which is dear if every request does it.
+  const store = (key: string, full: number, now: number): void => {
+    // At least a minute: with shorter times the cache would often be completely stale, and clearing it is expensive.
     fullAt.set(key, full, { ttl: Math.max(minute, Math.ceil(full - now)) });
   };
-  const describe = ({ now, each, full, missing }: ReturnType<typeof measure>, taken: number): Taken => ({
-    left: Math.max(0, Math.floor((minute - (full + taken - now)) / each + 0.001)),
-    fullInSeconds: Math.ceil((full + taken - now) / 1000),
+  const toState = (
+    { now, interval, full, missing }: ReturnType<typeof readBucket>,
+    cost: number,
+  ): BucketState => ({
+    left: Math.max(0, Math.floor((minute - (full + cost - now)) / interval + 0.001)),
+    fullInSeconds: Math.ceil((full + cost - now) / 1000),
     waitSeconds: missing > 0 ? Math.ceil(missing / 1000) : 0,
   });
   return {
-    take(key, perMinute) {
-      const found = measure(key, perMinute);
-      const taken = found.missing > 0 ? 0 : found.each;
-      keep(key, found.full + taken, found.now);
-      return describe(found, taken);
+    consume(key, perMinute) {
+      const bucket = readBucket(key, perMinute);
+      const cost = bucket.missing > 0 ? 0 : bucket.interval;
+      store(key, bucket.full + cost, bucket.now);
+      return toState(bucket, cost);
     },
-    look: (key, perMinute) => describe(measure(key, perMinute), 0),
-    owe(key, perMinute) {
-      const { now, each, full } = measure(key, perMinute);
-      keep(key, Math.min(full + each, now + mostMinutesOwed * minute), now);
+    peek: (key, perMinute) => toState(readBucket(key, perMinute), 0),
+    charge(key, perMinute) {
+      const { now, interval, full } = readBucket(key, perMinute);
+      store(key, Math.min(full + interval, now + maxDebtMinutes * minute), now);
     },
   };
 }
 
-/** One home or host has a whole /64 of IPv6, so that is what counts as one address. */
-export function neighbourhoodOf(address: string): string {
+/** The IPv4 address, or the /64 prefix of an IPv6 address, because a single host usually controls a whole /64. */
+export function addressKey(address: string): string {
   const [plain = ""] = address.split("%");
   if (!isIPv6(plain) || plain.includes(".")) return plain.slice(plain.lastIndexOf(":") + 1);
   const [start = "", end] = plain.toLowerCase().split("::");

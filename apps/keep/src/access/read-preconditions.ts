@@ -2,7 +2,7 @@ import type { RequestHead } from "@hearth-and-keep/http-service";
 import { requestFailure } from "../failures.ts";
 import type { EntityTags, Preconditions } from "../preconditions.ts";
 
-const mostTags = 100;
+const maxTags = 100;
 /** RFC 9110, section 8.8.3; a list may have empty elements. */
 const entityTag = /^(?<weak>W\/)?"(?<tag>[\x21\x23-\x7e\x80-\xff]{0,256})"$/u;
 
@@ -10,8 +10,8 @@ export function entityTagOf(revision: number): string {
   return `"${revision}"`;
 }
 
-/** `If-Match` compares strongly, so a weak tag in it is none of ours; `If-None-Match` compares weakly. */
-export function readConditions(headers: RequestHead["headers"]): Preconditions {
+/** `If-Match` uses strong comparison, so weak tags in it never match; `If-None-Match` uses weak comparison. */
+export function readPreconditions(headers: RequestHead["headers"]): Preconditions {
   const match = readTags(headers, "if-match");
   const noneMatch = readTags(headers, "if-none-match");
   return {
@@ -33,7 +33,7 @@ function readTags(
     .filter((element) => element !== "");
   if (elements.length === 1 && elements[0] === "*") return "any";
   const tags = elements.map((element) => entityTag.exec(element)?.groups);
-  if (elements.length === 0 || elements.length > mostTags || tags.includes(undefined)) {
+  if (elements.length === 0 || elements.length > maxTags || tags.includes(undefined)) {
     throw requestFailure({
       kind: "request-invalid",
       errors: [{ field: name, reason: "must be * or a list of entity tags in quotes" }],

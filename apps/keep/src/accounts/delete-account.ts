@@ -3,11 +3,11 @@ import type { Actor } from "../authorization/actor.ts";
 import { notifyNodes } from "../cluster/queries.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
-import { emptyAccount, eraseAuditBodies, lockAccount } from "./queries.ts";
+import { deleteAccountData, eraseAuditBodies, lockAccount } from "./queries.ts";
 
 /**
- * An account with everything in it, for good. The person who signs in again begins a new one; what is left is a row
- * that says so, and audit chains without words.
+ * Permanently deletes the account and everything in it. Signing in again creates a new account. What remains is a
+ * tombstone row and the audit chains with their bodies erased.
  */
 export async function deleteAccount(
   transaction: Transaction,
@@ -18,12 +18,12 @@ export async function deleteAccount(
   const displayName = await lockAccount(transaction, accountId);
   if (displayName === undefined) throw requestFailure({ kind: "unauthenticated" });
   if (confirmation !== displayName) {
-    const mistake = { field: "confirm", reason: "must be the display name of the account" };
-    throw requestFailure({ kind: "request-invalid", errors: [mistake] });
+    const error = { field: "confirm", reason: "must be the display name of the account" };
+    throw requestFailure({ kind: "request-invalid", errors: [error] });
   }
-  await emptyAccount(transaction, accountId);
+  await deleteAccountData(transaction, accountId);
   await eraseAuditBodies(transaction);
-  // After the others were erased: that the account was deleted, and when, is all that stays to be read.
+  // After the erasure, so that this event is the only one that stays readable.
   await audit.record(transaction, { chain: accountId, by: actor, event: { type: "account-deleted" } });
   await notifyNodes(transaction, accountId, [{ kind: "account", subjectId: accountId }]);
 }

@@ -1,48 +1,53 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { Account, accountDeletion, Session, SessionList } from "@hearth-and-keep/vault-contract";
 import { freshMillisecondsLeft } from "../access/authenticate.ts";
-import { readOnce } from "../access/idempotency-key.ts";
+import { readIdempotencyKey } from "../access/idempotency-key.ts";
 import { readId } from "../access/read-change.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import { runIdempotent } from "../idempotency/run-idempotent.ts";
 import type { BodyRequest, KeepRequest } from "../route-row.ts";
-import { endOneSession, endSessions, listSessions } from "../sign-in/sessions.ts";
+import { listSessions, revokeSession, revokeSessions } from "../sign-in/sessions.ts";
 import { deleteAccount } from "./delete-account.ts";
 import { countHoldings, listIdentities, readAccount } from "./queries.ts";
 import { unlinkIdentity } from "./unlink-identity.ts";
 
 export async function handleDeleteAccount(
-  call: BodyRequest<typeof accountDeletion>,
-  parts: KeepDependencies,
+  request: BodyRequest<typeof accountDeletion>,
+  dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  return change(call, parts, (transaction) =>
-    deleteAccount(transaction, { actor: call.actor, confirmation: call.body.confirm }, parts),
+  return runChange(request, dependencies, (transaction) =>
+    deleteAccount(transaction, { actor: request.actor, confirmation: request.body.confirm }, dependencies),
   );
 }
 
 export async function handleDeleteOtherSessions(
-  call: KeepRequest,
-  parts: KeepDependencies,
+  request: KeepRequest,
+  dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  return change(call, parts, (transaction) =>
-    endSessions(transaction, { by: call.actor, which: { allBut: call.actor.id } }, parts),
+  return runChange(request, dependencies, (transaction) =>
+    revokeSessions(transaction, { by: request.actor, selector: { allBut: request.actor.id } }, dependencies),
   );
 }
 
-export async function handleDeleteSession(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
-  const id = readId(call.parameters["session"]);
-  return change(call, parts, (transaction) => endOneSession(transaction, { by: call.actor, id }, parts));
+export async function handleDeleteSession(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const id = readId(request.parameters["session"]);
+  return runChange(request, dependencies, (transaction) =>
+    revokeSession(transaction, { by: request.actor, id }, dependencies),
+  );
 }
 
 export async function handleUnlinkIdentity(
-  call: KeepRequest,
-  parts: KeepDependencies,
+  request: KeepRequest,
+  dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const identityId = readId(call.parameters["identity"]);
-  return change(call, parts, (transaction) =>
-    unlinkIdentity(transaction, { actor: call.actor, identityId }, parts),
+  const identityId = readId(request.parameters["identity"]);
+  return runChange(request, dependencies, (transaction) =>
+    unlinkIdentity(transaction, { actor: request.actor, identityId }, dependencies),
   );
 }
 
@@ -84,9 +89,9 @@ export async function handleGetAccount(
 
 export async function handleListSessions(
   { actor }: KeepRequest,
-  parts: KeepDependencies,
+  dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const rows = await listSessions(actor, parts);
+  const rows = await listSessions(actor, dependencies);
   const body: SessionList = {
     items: rows.map((row) => ({
       id: row.id,
@@ -104,20 +109,20 @@ export async function handleListSessions(
   return jsonResponse(body);
 }
 
-/** The account may end between the moment the session was checked and this one. */
+/** The account may be deleted after the session was checked. */
 async function findAccount({ accountId }: KeepRequest["actor"], database: KeepDependencies["database"]) {
   const row = await readAccount(database, accountId);
   if (row === undefined) throw requestFailure({ kind: "unauthenticated" });
   return row;
 }
 
-async function change(
-  call: KeepRequest,
+async function runChange(
+  request: KeepRequest,
   { database, serverKeys }: KeepDependencies,
   work: (transaction: Transaction) => Promise<unknown>,
 ): Promise<HttpResponse> {
-  const once = readOnce(call, serverKeys);
-  await runIdempotent(database, { actor: call.actor, idempotencyKey: once }, async (transaction) => {
+  const idempotencyKey = readIdempotencyKey(request, serverKeys);
+  await runIdempotent(database, { actor: request.actor, idempotencyKey }, async (transaction) => {
     await work(transaction);
     return null;
   });

@@ -3,28 +3,42 @@ import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
 import type { AccountDependencies } from "./find-or-create-account.ts";
 import type { Person } from "./person.ts";
-import { claimIdentity, findIdentity, holdAccount, insertIdentity, refreshIdentity } from "./queries.ts";
+import {
+  claimIdentity,
+  findIdentity,
+  insertIdentity,
+  lockAccountAgainstDeletion,
+  refreshIdentity,
+} from "./queries.ts";
 
-/** A second way into an account. Who has an account of their own already keeps it: two are never made one. */
-export async function linkIdentity(actor: Actor, person: Person, parts: AccountDependencies): Promise<void> {
+/** Adds an identity to the account. An identity that already has its own account is rejected; accounts never merge. */
+export async function linkIdentity(
+  actor: Actor,
+  person: Person,
+  dependencies: AccountDependencies,
+): Promise<void> {
   const { accountId } = actor;
-  const made = { accountId, identityId: generateId() };
-  const isNew = await parts.database.inAccount(accountId, async (transaction) => {
-    if (!(await holdAccount(transaction, accountId))) throw requestFailure({ kind: "unauthenticated" });
-    if (!(await claimIdentity(transaction, person, made))) return false;
-    await insertIdentity(transaction, person, made);
-    await parts.audit.record(transaction, {
+  const identityRef = { accountId, identityId: generateId() };
+  const isNew = await dependencies.database.inAccount(accountId, async (transaction) => {
+    if (!(await lockAccountAgainstDeletion(transaction, accountId)))
+      throw requestFailure({ kind: "unauthenticated" });
+    if (!(await claimIdentity(transaction, person, identityRef))) return false;
+    await insertIdentity(transaction, person, identityRef);
+    await dependencies.audit.record(transaction, {
       chain: accountId,
       by: actor,
-      event: { type: "identity-linked", identity: made.identityId, provider: person.provider },
+      event: { type: "identity-linked", identity: identityRef.identityId, provider: person.provider },
     });
     return true;
   });
   if (isNew) return;
-  const known = await findIdentity(parts.database, person);
-  if (known?.accountId !== accountId) {
-    const reason = "That identity has an account of its own; sign in there and delete it to link it here";
+  const existing = await findIdentity(dependencies.database, person);
+  if (existing?.accountId !== accountId) {
+    const reason =
+      "This identity already has its own account; to link it here, sign in with it and delete that account first";
     throw requestFailure({ kind: "sign-in-refused", reason });
   }
-  await parts.database.inAccount(accountId, (transaction) => refreshIdentity(transaction, person, known));
+  await dependencies.database.inAccount(accountId, (transaction) =>
+    refreshIdentity(transaction, person, existing),
+  );
 }

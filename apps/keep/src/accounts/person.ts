@@ -1,4 +1,4 @@
-/** Somebody as their provider knows them. Who they are is the issuer and the subject; the rest is for showing. */
+/** A person's identity at their provider. Issuer and subject identify the person; the other fields are for display. */
 export type Person = {
   readonly provider: "code-hosting" | "general";
   readonly issuer: string;
@@ -8,7 +8,7 @@ export type Person = {
   readonly email?: string;
 };
 
-export type AccountEntry = {
+export type OpenedAccount = {
   readonly accountId: string;
   readonly identityId: string;
   readonly isNew: boolean;

@@ -1,26 +1,26 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
-import type { AccountEntry, Person } from "./person.ts";
+import type { OpenedAccount, Person } from "./person.ts";
 
-type Entry = Pick<AccountEntry, "accountId" | "identityId">;
+type IdentityRef = Pick<OpenedAccount, "accountId" | "identityId">;
 
 export async function findIdentity(
-  database: Pick<Database, "ask">,
+  database: Pick<Database, "query">,
   { issuer, subject }: Pick<Person, "issuer" | "subject">,
-): Promise<Entry | undefined> {
-  const [row] = await database.ask<{ account_id: string; identity_id: string }>({
+): Promise<IdentityRef | undefined> {
+  const [row] = await database.query<{ account_id: string; identity_id: string }>({
     text: "SELECT account_id, identity_id FROM identity_route WHERE issuer = $1 AND subject = $2",
     values: [issuer, subject],
   });
   return row === undefined ? undefined : { accountId: row.account_id, identityId: row.identity_id };
 }
 
-/** False when this person is known already. */
+/** False when the identity already belongs to an account. */
 export async function claimIdentity(
   transaction: Transaction,
   { issuer, subject }: Pick<Person, "issuer" | "subject">,
-  { accountId, identityId }: Entry,
+  { accountId, identityId }: IdentityRef,
 ): Promise<boolean> {
   const rows = await transaction.query({
     text: "INSERT INTO identity_route (issuer, subject, account_id, identity_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING account_id",
@@ -43,7 +43,7 @@ export async function insertAccount(
 export async function insertIdentity(
   transaction: Transaction,
   { provider, issuer, subject, login, email }: Person,
-  { accountId, identityId }: Entry,
+  { accountId, identityId }: IdentityRef,
 ): Promise<void> {
   await transaction.query({
     text: "INSERT INTO identity (account_id, id, provider, issuer, subject, login, email) VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -62,8 +62,11 @@ export async function insertVault(
   });
 }
 
-/** Keeps the account from being deleted until the transaction ends; false when it is not active any more. */
-export async function holdAccount(transaction: Transaction, accountId: string): Promise<boolean> {
+/** Prevents deletion of the account until the transaction ends; false when it is no longer active. */
+export async function lockAccountAgainstDeletion(
+  transaction: Transaction,
+  accountId: string,
+): Promise<boolean> {
   const rows = await transaction.query({
     text: "SELECT FROM account WHERE account_id = $1 AND status = 'active' FOR SHARE",
     values: [accountId],
@@ -71,11 +74,11 @@ export async function holdAccount(transaction: Transaction, accountId: string): 
   return rows.length === 1;
 }
 
-/** What is shown of a person may have changed; who they are has not. */
+/** Updates the display fields, which may have changed at the provider. */
 export async function refreshIdentity(
   transaction: Transaction,
   { login, email }: Pick<Person, "login" | "email">,
-  { accountId, identityId }: Entry,
+  { accountId, identityId }: IdentityRef,
 ): Promise<void> {
   await transaction.query({
     text: "UPDATE identity SET login = $3, email = $4, last_sign_in_at = now() WHERE account_id = $1 AND id = $2",
@@ -89,10 +92,10 @@ export type AccountRow = {
 };
 
 export async function readAccount(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   accountId: string,
 ): Promise<AccountRow | undefined> {
-  const [row] = await database.askInAccount<AccountRow>(accountId, {
+  const [row] = await database.queryInAccount<AccountRow>(accountId, {
     text: "SELECT display_name, created_at FROM live_account WHERE account_id = entered.account::uuid",
   });
   return row;
@@ -101,10 +104,10 @@ export async function readAccount(
 export type Holdings = { readonly vaults: number; readonly secrets: number; readonly tokens: number };
 
 export async function countHoldings(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   accountId: string,
 ): Promise<Holdings> {
-  const [row] = await database.askInAccount<Holdings>(accountId, {
+  const [row] = await database.queryInAccount<Holdings>(accountId, {
     text: "SELECT (SELECT count(*)::float8 FROM live_vault WHERE account_id = entered.account::uuid) AS vaults, (SELECT count(*)::float8 FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id WHERE secret.account_id = entered.account::uuid) AS secrets, (SELECT count(*)::float8 FROM live_token WHERE account_id = entered.account::uuid) AS tokens",
   });
   return row ?? { vaults: 0, secrets: 0, tokens: 0 };
@@ -121,15 +124,15 @@ export type IdentityRow = {
 };
 
 export async function listIdentities(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   accountId: string,
 ): Promise<readonly IdentityRow[]> {
-  return database.askInAccount<IdentityRow>(accountId, {
+  return database.queryInAccount<IdentityRow>(accountId, {
     text: "SELECT id, provider, issuer, login, email, created_at, last_sign_in_at FROM identity WHERE account_id = entered.account::uuid ORDER BY id LIMIT 100",
   });
 }
 
-/** Every identity, locked: two that are taken away at once would leave none. */
+/** Locks every identity, so that two concurrent requests cannot unlink the last two. */
 export async function lockIdentities(
   transaction: Transaction,
   accountId: string,
@@ -142,7 +145,7 @@ export async function lockIdentities(
 
 export async function deleteIdentity(
   transaction: Transaction,
-  { accountId, identityId }: Entry,
+  { accountId, identityId }: IdentityRef,
 ): Promise<void> {
   await transaction.query({
     text: "DELETE FROM identity_route AS route USING identity WHERE identity.account_id = $1 AND identity.id = $2 AND route.issuer = identity.issuer AND route.subject = identity.subject AND route.account_id = $1",
@@ -154,14 +157,14 @@ export async function deleteIdentity(
   });
 }
 
-/** Locked against everything that would add to it; its name, or undefined when it is not active. */
+/** Locks the account against concurrent changes and returns its display name; undefined when it is not active. */
 export async function lockAccount(transaction: Transaction, accountId: string): Promise<string | undefined> {
   const [row] = await transaction.query<{ display_name: string }>({
     text: "SELECT display_name FROM account WHERE account_id = $1 AND status = 'active' FOR UPDATE",
     values: [accountId],
   });
   if (row === undefined) return undefined;
-  // In the order in which every change of a vault begins, so that one under way is waited for.
+  // Waits for changes in progress; in the same lock order as those, to avoid deadlocks.
   await transaction.query({
     text: "SELECT FROM vault WHERE account_id = $1 ORDER BY id FOR UPDATE",
     values: [accountId],
@@ -169,16 +172,16 @@ export async function lockAccount(transaction: Transaction, accountId: string): 
   return row.display_name;
 }
 
-/** Their keys begin with the vault. */
-const inOwnVault = "account_id = $1 AND vault_id IN (SELECT id FROM vault WHERE account_id = $1)";
+/** For tables whose primary key starts with the vault. */
+const inAccountVault = "account_id = $1 AND vault_id IN (SELECT id FROM vault WHERE account_id = $1)";
 
 /**
- * In the order that the tables refer to each other. Ways in are gone with their routes; without the wrapped data keys
- * no copy of a value can be opened; a token's row stays, revoked, and says nothing but that.
+ * In foreign-key order. Without the wrapped data keys, no copy of a value can be decrypted. Token rows stay, revoked
+ * and stripped of their details.
  */
-const emptying = [
-  `DELETE FROM secret_version WHERE account_id = $1 AND secret_id IN (SELECT id FROM secret WHERE ${inOwnVault})`,
-  `DELETE FROM secret WHERE ${inOwnVault}`,
+const deletionStatements = [
+  `DELETE FROM secret_version WHERE account_id = $1 AND secret_id IN (SELECT id FROM secret WHERE ${inAccountVault})`,
+  `DELETE FROM secret WHERE ${inAccountVault}`,
   "DELETE FROM folder WHERE account_id = $1",
   "DELETE FROM operation WHERE account_id = $1",
   "DELETE FROM idempotent_answer WHERE account_id = $1",
@@ -194,11 +197,11 @@ const emptying = [
   "UPDATE account SET status = 'deleted', display_name = 'deleted', deleted_at = now() WHERE account_id = $1",
 ] as const;
 
-export async function emptyAccount(transaction: Transaction, accountId: string): Promise<void> {
-  for (const text of emptying) await transaction.query({ text, values: [accountId] });
+export async function deleteAccountData(transaction: Transaction, accountId: string): Promise<void> {
+  for (const text of deletionStatements) await transaction.query({ text, values: [accountId] });
 }
 
-/** What its audit chains say; their hashes stay and still verify. */
+/** Erases the bodies of the account's audit events. The hashes stay, so the chains still verify. */
 export async function eraseAuditBodies(transaction: Transaction): Promise<void> {
   await transaction.query({ text: "SELECT erase_audit_bodies()" });
 }

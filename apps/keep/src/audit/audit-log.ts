@@ -1,8 +1,8 @@
 /**
  * @module
- * The audit log: who did what, when, in one hash chain for each vault and one for each account. Promises that a change
- * and its record stand or fall together, that no value leaves before the record of its reading is durable, and that a
- * chain that was tampered with is found out, with nothing but an export of it.
+ * The audit log: one hash chain per vault and one per account. Guarantees that a change and its record commit
+ * atomically, that no value is returned before the record of its read is durable, and that tampering with a chain is
+ * detectable from an export alone.
  * Imported by use cases, which record in their own transaction, and by `main.ts`.
  */
 import { randomBytes } from "node:crypto";
@@ -12,90 +12,90 @@ import { formatActor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { type AuditEvent, outcomeOf } from "./events.ts";
-import { appendAtOnce, appendEvents, type NewEvent } from "./queries.ts";
+import { appendEvents, appendInOwnTransaction, type NewEvent } from "./queries.ts";
 
-/** Who is written down: somebody who acts, or the server on its own behalf. */
-export type Recorded = Pick<Actor, "kind" | "id" | "address"> | "server";
+/** The recorded actor: a caller, or the server itself for background work. */
+export type AuditActor = Pick<Actor, "kind" | "id" | "address"> | "server";
 
-/** The secret that a change is about, and the vault's revision since. */
+/** The changed secret and its new revision. */
 export type Subject = { readonly id: string; readonly revision: number };
 
 export type AuditLog = {
   /**
-   * In the transaction of the change. The chain is a vault's id, or the account's; it stays locked until the
-   * transaction ends, so a transaction that adds to both adds to the vault's first.
+   * Records in the transaction of the change. The chain is the id of a vault or of the account. It stays locked until the
+   * transaction ends; to avoid deadlocks, a transaction that appends to both appends to the vault's first.
    */
   record(transaction: Transaction, entry: AuditEntry): Promise<void>;
-  /** Settles when the record is durable: only then may what was read leave. Several at once cost one commit. */
+  /** Resolves when the record is durable; values may be returned only then. Concurrent records share a commit. */
   recordRead(accountId: string, entry: AuditEntry): Promise<void>;
 };
 
 export type AuditEntry = {
   readonly chain: string;
-  readonly by: Recorded;
+  readonly by: AuditActor;
   readonly event: AuditEvent;
   readonly subject?: Subject;
 };
 
-const mostInOneCommit = 500;
+const maxBatchRecords = 500;
 
-/** Told of every commit of records of reads, once it is durable. */
+/** Called after each durable commit of read records. */
 export type BatchObserver = (records: number, milliseconds: number) => void;
 
 export function createAuditLog(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   onBatch: BatchObserver = () => undefined,
 ): AuditLog {
-  const waiting = new Map<string, Waiting[]>();
-  /** While one commit is under way the next ones gather, and go together. */
-  const commitAll = async (accountId: string, chain: string, line: Waiting[]): Promise<void> => {
-    while (line.length > 0) {
-      const batch = line.splice(0, mostInOneCommit);
+  const queues = new Map<string, QueuedRead[]>();
+  /** Records that arrive during a commit are batched into the next one. */
+  const commitQueue = async (accountId: string, chain: string, queue: QueuedRead[]): Promise<void> => {
+    while (queue.length > 0) {
+      const batch = queue.splice(0, maxBatchRecords);
       const events = batch.map(({ event }) => event);
-      const begunAt = performance.now();
+      const startedAt = performance.now();
       try {
-        await appendAtOnce(database, { accountId, chain }, events);
-        onBatch(batch.length, performance.now() - begunAt);
+        await appendInOwnTransaction(database, { accountId, chain }, events);
+        onBatch(batch.length, performance.now() - startedAt);
         for (const { resolve } of batch) resolve();
-      } catch (problem) {
-        for (const { reject } of batch) reject(problem);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
       }
     }
-    waiting.delete(chain);
+    queues.delete(chain);
   };
   return {
-    record: (transaction, entry) => appendEvents(transaction, entry.chain, [write(entry)]),
+    record: (transaction, entry) => appendEvents(transaction, entry.chain, [toNewEvent(entry)]),
     recordRead: (accountId, entry) =>
       new Promise((resolve, reject) => {
-        const item = { event: write(entry), resolve, reject };
-        const line = waiting.get(entry.chain);
-        if (line !== undefined) {
-          line.push(item);
+        const item = { event: toNewEvent(entry), resolve, reject };
+        const queue = queues.get(entry.chain);
+        if (queue !== undefined) {
+          queue.push(item);
           return;
         }
-        const begun = [item];
-        waiting.set(entry.chain, begun);
-        void commitAll(accountId, entry.chain, begun);
+        const newQueue = [item];
+        queues.set(entry.chain, newQueue);
+        void commitQueue(accountId, entry.chain, newQueue);
       }),
   };
 }
 
-function write(entry: AuditEntry): NewEvent {
+function toNewEvent(entry: AuditEntry): NewEvent {
   return {
-    body: canonicalJson(describe(entry)),
+    body: canonicalJson(toBody(entry)),
     outcome: outcomeOf(entry.event),
     subject: entry.subject,
   };
 }
 
-type Waiting = {
+type QueuedRead = {
   readonly event: NewEvent;
   readonly resolve: () => void;
-  readonly reject: (problem: unknown) => void;
+  readonly reject: (error: unknown) => void;
 };
 
-/** The salt keeps a body that was erased from being guessed by its hash. */
-function describe({ by, event }: AuditEntry) {
-  const who = by === "server" ? { by: "server" } : { by: formatActor(by), address: by.address };
-  return { ...event, ...who, salt: randomBytes(12).toString("base64url") };
+/** The salt prevents guessing an erased body from its hash. */
+function toBody({ by, event }: AuditEntry) {
+  const actor = by === "server" ? { by: "server" } : { by: formatActor(by), address: by.address };
+  return { ...event, ...actor, salt: randomBytes(12).toString("base64url") };
 }

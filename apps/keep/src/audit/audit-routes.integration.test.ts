@@ -1,7 +1,7 @@
 import { type TrustedMaterial, verifyChain } from "@hearth-and-keep/audit-chain";
 import { expect, test } from "vitest";
 import { generateId } from "../generate-id.ts";
-import { readAnswer } from "../test/read-json.ts";
+import { readJson } from "../test/read-json.ts";
 import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
 import { createAuditLog } from "./audit-log.ts";
 
@@ -19,13 +19,13 @@ type Page = {
   readonly next_before?: number;
 };
 
-test("a log is read page by page downwards, and only events of one type when asked", async () => {
+test("the log is paged newest first and can be filtered by event type", async () => {
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const { text: token } = await keep.addToken(person, { scopes: ["audit:read"] });
   await recordReads(keep, person, 7);
   const read = (query: string): Promise<Page> =>
-    readAnswer(keep.ask(`/api/secrets/vaults/${person.vaultId}/audit${query}`, { token }));
+    readJson(keep.request(`/api/secrets/vaults/${person.vaultId}/audit${query}`, { token }));
   const seen: number[] = [];
   let before: number | undefined;
   do {
@@ -36,43 +36,43 @@ test("a log is read page by page downwards, and only events of one type when ask
   expect(seen).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
   const created = await read("?type=vault-created");
   expect(created.items.map(({ seq, body }) => [seq, body.type])).toEqual([[1, "vault-created"]]);
-  // The path of every secret above says so, in quotes.
+  // The paths of the secrets above contain this type in quotes, which must not match.
   expect((await read("?type=denied")).items).toEqual([]);
 });
 
-test("daily counts have an entry for each day, and today's reads and changes", async () => {
+test("daily counts have an entry per day and include today's reads and changes", async () => {
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const { text: token } = await keep.addToken(person, { scopes: ["audit:read"] });
   await recordReads(keep, person, 3);
-  const answer = await keep.ask(`/api/secrets/vaults/${person.vaultId}/audit/daily?days=7`, { token });
-  const { items } = await readAnswer<{ items: readonly { day: string }[] }>(answer);
+  const response = await keep.request(`/api/secrets/vaults/${person.vaultId}/audit/daily?days=7`, { token });
+  const { items } = await readJson<{ items: readonly { day: string }[] }>(response);
   expect(items).toHaveLength(7);
   expect(items.at(-1)).toMatchObject({ read: 3, changed: 1, denied: 0, signed_in: 0 });
   expect(items[0]).toMatchObject({ read: 0, changed: 0 });
 });
 
-test("the export of a vault's log and of the account's own verify from themselves alone", async () => {
+test("exports of a vault's and the account's log verify without a server", async () => {
   await using keep = await startTestKeep({ settings: { auditCheckpointSeconds: "1" } });
   const person = await keep.addPerson();
   const { text: token } = await keep.addToken(person, { scopes: ["audit:read"] });
   await recordReads(keep, person, 5);
   const checkpoints = `/api/secrets/vaults/${person.vaultId}/audit/checkpoints`;
   const firstCheckpoint = async () => {
-    const { items } = await readAnswer<{ items: readonly unknown[] }>(keep.ask(checkpoints, { token }));
+    const { items } = await readJson<{ items: readonly unknown[] }>(keep.request(checkpoints, { token }));
     return items[0];
   };
   await expect.poll(firstCheckpoint, { timeout: 10_000 }).toMatchObject({ seq: 6, key_version: 1 });
-  const keys = await readAnswer<TrustedMaterial>(keep.ask("/api/secrets/audit/keys", { token }));
-  const answer = await keep.ask(`/api/secrets/vaults/${person.vaultId}/audit/export`, { token });
-  expect(answer.headers.get("content-type")).toBe("application/x-ndjson");
-  const lines = (await answer.text()).split("\n");
+  const keys = await readJson<TrustedMaterial>(keep.request("/api/secrets/audit/keys", { token }));
+  const response = await keep.request(`/api/secrets/vaults/${person.vaultId}/audit/export`, { token });
+  expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+  const lines = (await response.text()).split("\n");
   expect(await verifyChain(lines, keys)).toMatchObject({ isValid: true, links: 6, checkpoints: 1 });
-  const own = await (await keep.ask("/api/secrets/audit/export", { token })).text();
+  const own = await (await keep.request("/api/secrets/audit/export", { token })).text();
   expect(await verifyChain(own.split("\n"))).toMatchObject({ isValid: true, chain: person.accountId });
 });
 
-test("a token sees only logs that it reaches as a whole", async () => {
+test("a token reads only logs that its grant covers completely", async () => {
   await using keep = await startTestKeep();
   const [person, stranger] = [await keep.addPerson(), await keep.addPerson()];
   const tokenOf = async (limits: object) =>
@@ -80,7 +80,7 @@ test("a token sees only logs that it reaches as a whole", async () => {
   const statusesOf = async (token: string) =>
     Promise.all(
       [`vaults/${person.vaultId}/audit`, "audit", `vaults/${stranger.vaultId}/audit`, "vaults/x/audit"].map(
-        async (path) => (await keep.ask(`/api/secrets/${path}`, { token })).status,
+        async (path) => (await keep.request(`/api/secrets/${path}`, { token })).status,
       ),
     );
   expect(await statusesOf(await tokenOf({}))).toEqual([200, 200, 404, 404]);

@@ -1,35 +1,35 @@
 import { open } from "node:fs/promises";
 
-/** Where checkpoints are kept apart from the database, one a line. */
+/** Checkpoints stored outside the database, one per line. */
 export type CheckpointFile = {
-  /** False when it could not be written; what is missing is written along with the next. */
+  /** False when the file could not be written; the lines are kept and written with the next append. */
   append(line: string): Promise<boolean>;
 };
 
-const mostWaiting = 10_000;
+const maxPendingLines = 10_000;
 
 export function openCheckpointFile(path: string): CheckpointFile {
-  let waiting: string[] = [];
-  let last: Promise<boolean> = Promise.resolve(true);
-  const write = async (): Promise<boolean> => {
-    const lines = waiting;
+  let pending: string[] = [];
+  let lastFlush: Promise<boolean> = Promise.resolve(true);
+  const flush = async (): Promise<boolean> => {
+    const lines = pending;
     if (lines.length === 0) return true;
-    waiting = [];
+    pending = [];
     try {
       await using file = await open(path, "a", 0o600);
       await file.appendFile(lines.join(""));
       await file.sync();
       return true;
     } catch {
-      waiting = [...lines, ...waiting].slice(-mostWaiting);
+      pending = [...lines, ...pending].slice(-maxPendingLines);
       return false;
     }
   };
   return {
     append(line) {
-      waiting.push(line);
-      last = last.then(write);
-      return last;
+      pending.push(line);
+      lastFlush = lastFlush.then(flush);
+      return lastFlush;
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { AuditLog } from "./audit-log.ts";
 import type { AuditEvent } from "./events.ts";
 
-/** The same log, that also tells how many values left after each durable record. */
+/** Wraps the log to report how many values each durable record covers. */
 export function countReads(audit: AuditLog, onRead: (values: number) => void): AuditLog {
   return {
     ...audit,

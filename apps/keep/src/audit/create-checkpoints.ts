@@ -11,55 +11,59 @@ import {
 } from "./queries.ts";
 
 export type CheckpointDependencies = {
-  readonly database: Pick<Database, "acrossAccounts" | "askInAccount" | "inAccount">;
+  readonly database: Pick<Database, "acrossAccounts" | "queryInAccount" | "inAccount">;
   readonly serverKeys: Pick<ServerKeys, "sign">;
-  /** Kept apart from the database; none when nobody asked for it. */
+  /** The checkpoint file outside the database, if one is configured. */
   readonly file: CheckpointFile | undefined;
   readonly onFileFailed: () => void;
 };
 
-/** A chain that grows so fast does not wait for its time. */
-const mostUnchecked = 1000;
+/** A chain with this many new events gets a checkpoint before its scheduled time. */
+const maxUncheckedEvents = 1000;
 
-/** How long a chain may grow without a checkpoint, and how often this looks for those that grow fast. */
-export type CheckpointPace = { readonly seconds: number; readonly lookSeconds: number };
+/** The maximum age of unchecked events, and the interval at which fast-growing chains are looked for. */
+export type CheckpointSchedule = { readonly maxAgeSeconds: number; readonly pollSeconds: number };
 
-export function paceOf(seconds: number): CheckpointPace {
-  return { seconds, lookSeconds: Math.min(seconds, 5) };
+export function checkpointSchedule(seconds: number): CheckpointSchedule {
+  return { maxAgeSeconds: seconds, pollSeconds: Math.min(seconds, 5) };
 }
 
-/** One look at all chains; every node looks, and whichever comes first makes a chain's checkpoint. */
-export function createCheckpointing(
-  pace: CheckpointPace,
-  parts: CheckpointDependencies,
+/** One pass over all chains. Every node runs it; the first one to reach a chain creates its checkpoint. */
+export function createCheckpointTask(
+  schedule: CheckpointSchedule,
+  dependencies: CheckpointDependencies,
 ): () => Promise<void> {
   let allDueAt = 0;
   return async () => {
     const isAllDue = performance.now() >= allDueAt;
-    if (isAllDue) allDueAt = performance.now() + (pace.seconds - pace.lookSeconds / 2) * 1000;
-    const least = isAllDue ? 1 : mostUnchecked;
+    if (isAllDue) allDueAt = performance.now() + (schedule.maxAgeSeconds - schedule.pollSeconds / 2) * 1000;
+    const minUnchecked = isAllDue ? 1 : maxUncheckedEvents;
     let last: UncheckedChain | undefined;
     do {
-      const chains = await listUncheckedChains(parts.database, least, last);
-      for (const { accountId, chain } of chains) await makeCheckpoint({ accountId, chain }, pace, parts);
+      const chains = await listUncheckedChains(dependencies.database, minUnchecked, last);
+      for (const { accountId, chain } of chains)
+        await createCheckpoint({ accountId, chain }, schedule, dependencies);
       last = chains.at(-1);
     } while (last !== undefined);
   };
 }
 
-/** Written down outside before it counts as made: what is lost in between is written twice, never not at all. */
-async function makeCheckpoint(
-  place: ChainRef,
-  { seconds }: CheckpointPace,
+/** Appended to the file before it is recorded: a crash in between duplicates a line but never loses one. */
+async function createCheckpoint(
+  chainRef: ChainRef,
+  { maxAgeSeconds }: CheckpointSchedule,
   { database, serverKeys, file, onFileFailed }: CheckpointDependencies,
 ): Promise<void> {
-  const head = await readUncheckedHead(database, place, { mostUnchecked, seconds: seconds / 2 });
+  const head = await readUncheckedHead(database, chainRef, {
+    maxUncheckedEvents,
+    seconds: maxAgeSeconds / 2,
+  });
   if (head === undefined) return;
-  const named = { chain: place.chain, seq: Number(head.seq), hash: head.hash };
-  const { signature, keyVersion } = serverKeys.sign(checkpointMessage(named));
-  const checkpoint = { ...named, key_version: keyVersion, signature: signature.toString("base64") };
+  const content = { chain: chainRef.chain, seq: Number(head.seq), hash: head.hash };
+  const { signature, keyVersion } = serverKeys.sign(checkpointMessage(content));
+  const checkpoint = { ...content, key_version: keyVersion, signature: signature.toString("base64") };
   if (file !== undefined && !(await file.append(writeExportLine({ type: "checkpoint", ...checkpoint })))) {
     onFileFailed();
   }
-  await recordCheckpoint(database, place, checkpoint);
+  await recordCheckpoint(database, chainRef, checkpoint);
 }

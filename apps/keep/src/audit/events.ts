@@ -1,4 +1,4 @@
-/** Everything that is worth a record, by the words that stand in it. No value, token, or hash of one is ever in one. */
+/** Every audited event, with the fields of its record. Records never contain a value, a token or a hash of either. */
 export type AuditEvent =
   | { readonly type: "account-created" | "account-deleted" }
   | {
@@ -19,7 +19,7 @@ export type AuditEvent =
       readonly type: "secret-changed" | "secret-deleted" | "secret-restored" | "secret-purged";
     })
   | { readonly type: "value-read"; readonly secret: string; readonly path: string; readonly version: number }
-  /** Many at once: which, by their ids and versions. */
+  /** `secrets` lists ids with versions, e.g. `0198…@3`. */
   | {
       readonly type: "values-read" | "values-exported";
       readonly secrets: readonly string[];
@@ -33,7 +33,7 @@ export type AuditEvent =
 
 type SecretEvent = {
   readonly secret: string;
-  /** Folder and name in one. */
+  /** Folder and name joined. */
   readonly path: string;
 };
 
@@ -58,7 +58,7 @@ const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
   "signed-in": "signed-in",
 };
 
-/** What a day's chart counts an event as. */
+/** The category in the daily counts. */
 export function outcomeOf({ type }: AuditEvent): AuditOutcome {
   return outcomes[type] ?? "changed";
 }

@@ -1,6 +1,6 @@
 import { type CheckpointKey, chainFormat, writeExportLine } from "@hearth-and-keep/audit-chain";
 import type { ServerKeys } from "../keys/server-keys.ts";
-import { type ChainRef, type CheckpointRow, readHead, readStretch } from "./queries.ts";
+import { type ChainRef, type CheckpointRow, readHead, readRange } from "./queries.ts";
 import { describeLink, type LogReader } from "./read-log.ts";
 
 export type ExportDependencies = {
@@ -8,19 +8,22 @@ export type ExportDependencies = {
   readonly serverKeys: Pick<ServerKeys, "publicKeys">;
 };
 
-const linksAtATime = 500;
+const linksPerChunk = 500;
 
-/** The whole chain as it is now, a piece at a time; `keep audit verify` checks it without a server. */
-export async function* exportLog(place: ChainRef, parts: ExportDependencies): AsyncGenerator<string> {
-  const head = await readHead(parts.database, place);
-  const keys = describeKeys(parts.serverKeys);
-  const { accountId: account, chain } = place;
+/** Streams the chain up to its current head; `keep audit verify` checks the export offline. */
+export async function* exportLog(
+  chainRef: ChainRef,
+  dependencies: ExportDependencies,
+): AsyncGenerator<string> {
+  const head = await readHead(dependencies.database, chainRef);
+  const keys = describeKeys(dependencies.serverKeys);
+  const { accountId: account, chain } = chainRef;
   yield writeExportLine({ type: "chain", format: chainFormat, account, chain, keys });
   if (head === undefined) return;
   const last = Number(head.seq);
-  for (let after = 0; after < last; after += linksAtATime) {
-    const upTo = Math.min(after + linksAtATime, last);
-    const { links, checkpoints } = await readStretch(parts.database, place, { after, upTo });
+  for (let after = 0; after < last; after += linksPerChunk) {
+    const upTo = Math.min(after + linksPerChunk, last);
+    const { links, checkpoints } = await readRange(dependencies.database, chainRef, { after, upTo });
     yield interleave(chain, links.map(describeLink), checkpoints);
   }
   yield writeExportLine({ type: "end", seq: last, hash: head.hash });
@@ -30,7 +33,7 @@ export function describeKeys({ publicKeys }: Pick<ServerKeys, "publicKeys">): re
   return [...publicKeys()].map(([version, key]) => ({ version, public_key: key.toString("base64") }));
 }
 
-/** Each checkpoint right after the link that it was made of, or where that link is missing. */
+/** Sorts each checkpoint directly after its link, or where the link would be if it is missing. */
 function interleave(
   chain: string,
   links: readonly ReturnType<typeof describeLink>[],

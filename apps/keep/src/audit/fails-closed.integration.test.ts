@@ -2,11 +2,11 @@ import { connect } from "node:net";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { readAnswer } from "../test/read-json.ts";
+import { readJson } from "../test/read-json.ts";
 import { startTestKeep } from "../test/start-test-keep.ts";
 
-/** Everything that comes back over the connection, byte for byte. */
-function bytesOf(
+/** The raw bytes of the response. */
+function fetchRaw(
   url: string,
   { path, token }: { readonly path: string; readonly token: string },
 ): Promise<string> {
@@ -23,7 +23,7 @@ function bytesOf(
   });
 }
 
-/** Each is what a superuser can do to make the record of a read fail, and its undoing. */
+/** SQL that makes recording a read fail, and SQL that undoes it. */
 const faults = {
   "the insert raises": [
     "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE TRIGGER fault BEFORE INSERT ON audit_event FOR EACH ROW EXECUTE FUNCTION raise_it()",
@@ -41,17 +41,17 @@ const faults = {
     "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE CONSTRAINT TRIGGER fault AFTER INSERT ON audit_event DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION raise_it()",
     "DROP TRIGGER fault ON audit_event; DROP FUNCTION raise_it",
   ],
-  "the right to record is taken away": [
+  "the permission to record is revoked": [
     "REVOKE EXECUTE ON FUNCTION append_audit FROM keep_application",
     "GRANT EXECUTE ON FUNCTION append_audit TO keep_application",
   ],
-  "the table is gone": [
+  "the table is missing": [
     "ALTER TABLE audit_event RENAME TO elsewhere",
     "ALTER TABLE elsewhere RENAME TO audit_event",
   ],
 } as const;
 
-test("while a read cannot be recorded no value leaves, and when it can be again values do", {
+test("no value is returned while its read cannot be recorded, and values are returned again afterwards", {
   timeout: 300_000,
 }, async () => {
   await using keep = await startTestKeep();
@@ -59,9 +59,13 @@ test("while a read cannot be recorded no value leaves, and when it can be again 
   const { text: token } = await keep.addToken(person, { scopes: ["secrets:read", "secrets:write"] });
   const value = "canary-8f1c2d7e55aa4b90";
   const vault = `/api/secrets/vaults/${person.vaultId}`;
-  const written = await keep.ask(`${vault}/secrets/by-path/a/KEY`, { method: "PUT", token, body: { value } });
+  const written = await keep.request(`${vault}/secrets/by-path/a/KEY`, {
+    method: "PUT",
+    token,
+    body: { value },
+  });
   expect(written.status).toBe(201);
-  const { id } = await readAnswer<{ id: string }>(written);
+  const { id } = await readJson<{ id: string }>(written);
   const forms = [value, Buffer.from(value).toString("base64"), Buffer.from(value).toString("hex")];
   const paths = [`${vault}/secrets/${id}/value`, `${vault}/values/by-path/a/KEY`, `${vault}/values?path=/a`];
   const superuser = new Client(keep.databaseUrl);
@@ -70,30 +74,32 @@ test("while a read cannot be recorded no value leaves, and when it can be again 
   try {
     for (const [name, [fault, undo]] of Object.entries(faults)) {
       for (const path of paths)
-        expect([name, await bytesOf(keep.url, { path, token })]).toEqual([
+        expect([name, await fetchRaw(keep.url, { path, token })]).toEqual([
           name,
           expect.stringContaining(value),
         ]);
       await superuser.query(fault);
       for (const path of paths) {
-        const bytes = await bytesOf(keep.url, { path, token });
+        const bytes = await fetchRaw(keep.url, { path, token });
         expect([name, bytes]).toEqual([name, expect.stringMatching(/^HTTP\/1\.1 50[03] /u)]);
         expect(forms.filter((form) => bytes.includes(form))).toEqual([]);
         refused += 1;
       }
       const write = { method: "PUT", token, body: { value: "another" } };
-      expect((await keep.ask(`${vault}/secrets/by-path/a/KEY`, write)).status).toBeGreaterThanOrEqual(500);
+      expect((await keep.request(`${vault}/secrets/by-path/a/KEY`, write)).status).toBeGreaterThanOrEqual(
+        500,
+      );
       await superuser.query(undo);
     }
   } finally {
     await superuser.end();
   }
-  const after = await keep.ask(`${vault}/secrets/${id}/value`, { token });
+  const after = await keep.request(`${vault}/secrets/${id}/value`, { token });
   expect(await after.json()).toMatchObject({ value, version: 1 });
   const needed = Object.keys(faults).length * paths.length;
   recordFigure({
     claim: "keep 7",
-    text: `${refused} reads while ${Object.keys(faults).length} faults kept them from being recorded: no value left`,
+    text: `${refused} reads during ${Object.keys(faults).length} faults that prevented recording: no value returned`,
     counted: { reached: refused, needed },
   });
 });

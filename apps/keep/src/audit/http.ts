@@ -9,9 +9,9 @@ export function handleListAuditKeys(_request: KeepRequest, { serverKeys }: KeepD
   return jsonResponse({ keys: describeKeys(serverKeys) });
 }
 
-type Paging = { readonly limit?: string; readonly before?: string; readonly type?: string };
+type PagingQuery = { readonly limit?: string; readonly before?: string; readonly type?: string };
 
-function readPaging({ limit, before }: Paging): {
+function readPaging({ limit, before }: PagingQuery): {
   readonly limit: number;
   readonly before: number | undefined;
 } {
@@ -19,33 +19,33 @@ function readPaging({ limit, before }: Paging): {
 }
 
 export async function handleListAuditEvents(
-  call: KeepRequest<unknown, Paging>,
+  request: KeepRequest<unknown, PagingQuery>,
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
-  const place = await findChain(call.actor, call.parameters["vault"], database);
-  const asked = { ...readPaging(call.query), type: call.query.type };
-  const { items, nextBefore } = await readLog(place, asked, database);
+  const chainRef = await findChain(request.actor, request.parameters["vault"], database);
+  const page = { ...readPaging(request.query), type: request.query.type };
+  const { items, nextBefore } = await readLog(chainRef, page, database);
   return jsonResponse({ items, ...(nextBefore === undefined ? {} : { next_before: nextBefore }) });
 }
 
 export async function handleListCheckpoints(
-  call: KeepRequest<unknown, Paging>,
+  request: KeepRequest<unknown, PagingQuery>,
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
-  const place = await findChain(call.actor, call.parameters["vault"], database);
-  const { limit, before = Number.MAX_SAFE_INTEGER } = readPaging(call.query);
-  const rows = await listCheckpoints(database, place, { before, limit });
+  const chainRef = await findChain(request.actor, request.parameters["vault"], database);
+  const { limit, before = Number.MAX_SAFE_INTEGER } = readPaging(request.query);
+  const rows = await listCheckpoints(database, chainRef, { before, limit });
   const items = rows.map((row) => ({ ...row, seq: Number(row.seq), at: row.at.toISOString() }));
   const last = items.length === limit ? items.at(-1) : undefined;
   return jsonResponse({ items, ...(last === undefined ? {} : { next_before: last.seq }) });
 }
 
 export async function handleCountDailyEvents(
-  call: KeepRequest<unknown, { readonly days?: string }>,
+  request: KeepRequest<unknown, { readonly days?: string }>,
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
-  const place = await findChain(call.actor, call.parameters["vault"], database);
-  const rows = await countByDay(database, place, Number(call.query.days ?? 30));
+  const chainRef = await findChain(request.actor, request.parameters["vault"], database);
+  const rows = await countByDay(database, chainRef, Number(request.query.days ?? 30));
   const items = rows.map(({ day, read, changed, denied, signed_in }) => ({
     day,
     read: Number(read),
@@ -56,16 +56,16 @@ export async function handleCountDailyEvents(
   return jsonResponse({ items });
 }
 
-/** An export that fails on its way has no end line, which whoever verifies it is told. */
+/** An export that fails midway has no end line, which verification reports. */
 export async function handleExportAuditLog(
-  call: KeepRequest,
-  parts: KeepDependencies,
+  request: KeepRequest,
+  dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const place = await findChain(call.actor, call.parameters["vault"], parts.database);
+  const chainRef = await findChain(request.actor, request.parameters["vault"], dependencies.database);
   return {
     status: 200,
     headers: { "content-type": "application/x-ndjson" },
-    chunks: exportLog(place, parts),
+    chunks: exportLog(chainRef, dependencies),
     keepAliveChunk: "\n",
     formatError: () => "",
   };

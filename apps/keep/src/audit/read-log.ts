@@ -6,25 +6,25 @@ import { requestFailure } from "../failures.ts";
 import { isId } from "../generate-id.ts";
 import { type ChainRef, hasVault, type LinkRow, listLinks, readHead } from "./queries.ts";
 
-export type LogReader = Pick<Database, "askInAccount">;
+export type LogReader = Pick<Database, "queryInAccount">;
 
 /**
- * The chain of this vault, or the account's when none is named. A chain is read whole or not at all: a token that is
- * limited to some vaults does not see the account's, one that is limited to some paths sees none.
+ * The vault's chain, or the account's without a vault id. Chains are not filtered, so a token restricted to vaults cannot
+ * read the account's chain, and one restricted to paths cannot read any.
  */
 export async function findChain(
   actor: Actor,
   vaultId: string | undefined,
   database: LogReader,
 ): Promise<ChainRef> {
-  const place = { accountId: actor.accountId, chain: vaultId ?? actor.accountId };
-  const isThere =
+  const chainRef = { accountId: actor.accountId, chain: vaultId ?? actor.accountId };
+  const isVisible =
     vaultId === undefined
       ? actor.grant.vaultIds === undefined
-      : isId(vaultId) && allowsVault(actor.grant, vaultId) && (await hasVault(database, place));
-  if (!isThere) throw requestFailure({ kind: "not-found" });
+      : isId(vaultId) && allowsVault(actor.grant, vaultId) && (await hasVault(database, chainRef));
+  if (!isVisible) throw requestFailure({ kind: "not-found" });
   if (!allowsPath(actor.grant, "/**")) throw requestFailure({ kind: "out-of-reach", path: "/**" });
-  return place;
+  return chainRef;
 }
 
 export type PageRequest = {
@@ -33,25 +33,25 @@ export type PageRequest = {
   readonly type: string | undefined;
 };
 
-export type LogAnswer = { readonly items: readonly AuditLink[]; readonly nextBefore: number | undefined };
+export type LogResult = { readonly items: readonly AuditLink[]; readonly nextBefore: number | undefined };
 
-/** A rare type is looked for in so many links at a time; the page says where to go on. */
-const mostLookedAt = 50_000;
+/** Bounds the scan for a rare event type; the response contains where to continue. */
+const maxScannedLinks = 50_000;
 
 export async function readLog(
-  place: ChainRef,
+  chainRef: ChainRef,
   { limit, before, type }: PageRequest,
   database: LogReader,
-): Promise<LogAnswer> {
-  const head = Number((await readHead(database, place))?.seq ?? 0);
+): Promise<LogResult> {
+  const head = Number((await readHead(database, chainRef))?.seq ?? 0);
   const start = Math.min(before ?? head + 1, head + 1);
-  const from = type === undefined ? 1 : Math.max(1, start - mostLookedAt);
-  const rows = await listLinks(database, place, { before: start, limit, type, from });
+  const from = type === undefined ? 1 : Math.max(1, start - maxScannedLinks);
+  const rows = await listLinks(database, chainRef, { before: start, limit, type, from });
   const lowest = rows.length === limit ? Number(rows.at(-1)?.seq) : from;
   return { items: rows.map(describeLink), nextBefore: lowest > 1 ? lowest : undefined };
 }
 
-/** A body that somebody made unreadable is shown as the text it is; it does not verify, and that is what is told. */
+/** A body that is not canonical JSON was tampered with; it is returned as text, and verification reports it. */
 export function describeLink(row: LinkRow): AuditLink {
   return {
     ...row,
@@ -63,12 +63,12 @@ export function describeLink(row: LinkRow): AuditLink {
 
 function readBody(text: string): Json {
   try {
-    // What JSON.parse gives is JSON.
+    // JSON.parse returns only JSON values.
     const body = JSON.parse(text) as Json;
     canonicalJson(body);
     return body;
-  } catch (problem) {
-    if (problem instanceof SyntaxError || problem instanceof CanonicalFormError) return text;
-    throw problem;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof CanonicalFormError) return text;
+    throw error;
   }
 }

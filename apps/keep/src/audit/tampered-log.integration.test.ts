@@ -9,8 +9,8 @@ import { openServerKeys } from "../keys/server-keys.ts";
 import { seededRandom } from "../test/seeded-random.ts";
 import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
 import { createAuditLog } from "./audit-log.ts";
-import { createCheckpointing } from "./create-checkpoints.ts";
-import { takeApart, tampersOf } from "./test/tamper-export.ts";
+import { createCheckpointTask } from "./create-checkpoints.ts";
+import { parseExport, tampersOf } from "./test/tamper-export.ts";
 import { rowTampers } from "./test/tamper-rows.ts";
 
 const cases = {
@@ -19,7 +19,7 @@ const cases = {
 };
 const checkpointEvery = 12;
 
-/** A chain with checkpoints, all of which are kept apart as well. */
+/** Creates a chain with checkpoints; returns the checkpoints written to the checkpoint file. */
 async function growChain(
   keep: TestKeep,
   { accountId, vaultId }: TestPerson,
@@ -27,16 +27,16 @@ async function growChain(
 ): Promise<Checkpoint[]> {
   const audit = createAuditLog(keep.database);
   const serverKeys = await openServerKeys(keep.database, readKeys(new Hidden(keep.key)));
-  const keptApart: Checkpoint[] = [];
+  const storedCheckpoints: Checkpoint[] = [];
   const file = {
     append: async (line: string) => {
-      // One line of the checkpoint file, as it was written just now.
-      keptApart.push(JSON.parse(line) as Checkpoint);
+      // A line of the checkpoint file is a checkpoint in JSON.
+      storedCheckpoints.push(JSON.parse(line) as Checkpoint);
       return true;
     },
   };
-  const look = createCheckpointing(
-    { seconds: 0, lookSeconds: 0 },
+  const runCheckpoints = createCheckpointTask(
+    { maxAgeSeconds: 0, pollSeconds: 0 },
     { database: keep.database, serverKeys, file, onFileFailed: () => undefined },
   );
   const by = { kind: "token", id: generateId(), address: "127.0.0.1" } as const;
@@ -44,52 +44,52 @@ async function growChain(
     const event = { type: "value-read", secret: generateId(), path: "/a/b", version: seq } as const;
     const entry = { chain: vaultId, by, event, subject: { id: event.secret, revision: seq } };
     await keep.database.inAccount(accountId, (transaction) => audit.record(transaction, entry));
-    if (seq % checkpointEvery === 0 || seq === links) await look();
+    if (seq % checkpointEvery === 0 || seq === links) await runCheckpoints();
   }
-  return keptApart.filter(({ chain }) => chain === vaultId);
+  return storedCheckpoints.filter(({ chain }) => chain === vaultId);
 }
 
-async function exportOf(keep: TestKeep, person: TestPerson): Promise<string> {
+async function exportChain(keep: TestKeep, person: TestPerson): Promise<string> {
   const { text: token } = await keep.addToken(person, { scopes: ["audit:read"] });
-  return (await keep.ask(`/api/secrets/vaults/${person.vaultId}/audit/export`, { token })).text();
+  return (await keep.request(`/api/secrets/vaults/${person.vaultId}/audit/export`, { token })).text();
 }
 
-const firstBadOf = (verdict: VerificationResult): number | undefined =>
-  verdict.isValid ? undefined : verdict.seq;
+const firstBadRecord = (result: VerificationResult): number | undefined =>
+  result.isValid ? undefined : result.seq;
 
-test("whatever is changed in an export, verifying it names the first row that is not what was recorded", {
+test("verification of a tampered export names the first bad record, whatever was changed", {
   timeout: 300_000,
 }, async () => {
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const checkpoints = await growChain(keep, person, 60);
-  const text = await exportOf(keep, person);
-  const taken = takeApart(text);
-  expect(taken.checkpointed).toEqual(checkpoints.map(({ seq }) => seq));
-  const trust = { checkpoints };
-  expect(await verifyChain(text.split("\n"), trust)).toMatchObject({
+  const text = await exportChain(keep, person);
+  const parsed = parseExport(text);
+  expect(parsed.checkpointed).toEqual(checkpoints.map(({ seq }) => seq));
+  const trusted = { checkpoints };
+  expect(await verifyChain(text.split("\n"), trusted)).toMatchObject({
     isValid: true,
     links: 60,
     checkpoints: 10,
   });
   const kinds = Object.entries(tampersOf(person.vaultId));
   const random = seededRandom(7);
-  let named = 0;
+  let detected = 0;
   for (let number = 0; number < cases.exports; number += 1) {
     const [kind, tamper] = kinds[number % kinds.length] ?? random.pick(kinds);
-    const { lines, firstBad } = tamper(taken, random);
-    expect([kind, firstBadOf(await verifyChain(lines, trust))]).toEqual([kind, firstBad]);
-    named += 1;
+    const { lines, firstBad } = tamper(parsed, random);
+    expect([kind, firstBadRecord(await verifyChain(lines, trusted))]).toEqual([kind, firstBad]);
+    detected += 1;
   }
-  expect(await verifyChain(text.split("\n"), trust)).toMatchObject({ isValid: true });
+  expect(await verifyChain(text.split("\n"), trusted)).toMatchObject({ isValid: true });
   recordFigure({
     claim: "keep 7",
-    text: `${named} tampers of ${kinds.length} kinds with an export: the first bad row named in all`,
-    counted: { reached: named, needed: cases.exports },
+    text: `${detected} tampered exports of ${kinds.length} kinds: the first bad record named in all`,
+    counted: { reached: detected, needed: cases.exports },
   });
 });
 
-test("whatever a superuser changes in a stored chain, verifying its export names the first bad row", {
+test("verification of a chain tampered with by a superuser names the first bad record, whatever was changed", {
   timeout: 300_000,
 }, async () => {
   await using keep = await startTestKeep({ settings: { readsPerMinute: "1000000" } });
@@ -101,31 +101,31 @@ test("whatever a superuser changes in a stored chain, verifying its export names
     const tables = ["audit_event", "audit_chain", "audit_checkpoint"];
     for (const table of tables) await superuser.query(`CREATE TABLE ${table}_copy AS TABLE ${table}`);
     await superuser.query("SET session_replication_role = replica");
-    const putBack = async () => {
+    const restoreTables = async () => {
       for (const table of tables) {
         await superuser.query(`DELETE FROM ${table}`);
         await superuser.query(`INSERT INTO ${table} TABLE ${table}_copy`);
       }
     };
-    const verify = async () => verifyChain((await exportOf(keep, person)).split("\n"), { checkpoints });
+    const verify = async () => verifyChain((await exportChain(keep, person)).split("\n"), { checkpoints });
     const kinds = Object.entries(rowTampers);
     const random = seededRandom(77);
-    let named = 0;
+    let detected = 0;
     for (let number = 0; number < cases.rows; number += 1) {
       const [kind, tamper] = kinds[number % kinds.length] ?? random.pick(kinds);
       const { statements, firstBad } = tamper(30, random);
       for (const statement of statements) {
         await superuser.query(statement, statement.includes("$1") ? [person.vaultId] : []);
       }
-      expect([kind, firstBadOf(await verify())]).toEqual([kind, firstBad]);
-      await putBack();
-      named += 1;
+      expect([kind, firstBadRecord(await verify())]).toEqual([kind, firstBad]);
+      await restoreTables();
+      detected += 1;
     }
     expect(await verify()).toMatchObject({ isValid: true, links: 30 });
     recordFigure({
       claim: "keep 7",
-      text: `${named} tampers of ${kinds.length} kinds with stored rows: the first bad row named in all`,
-      counted: { reached: named, needed: cases.rows },
+      text: `${detected} tampered chains of ${kinds.length} kinds in the database: the first bad record named in all`,
+      counted: { reached: detected, needed: cases.rows },
     });
   } finally {
     await superuser.end();

@@ -65,9 +65,9 @@ const pattern = tuple(array(patternSegment, { maxLength: 4 }), boolean())
   .filter((text) => text !== "/");
 
 test("PostgreSQL selects exactly the paths that JavaScript matches", async () => {
-  await using lent = await acquireDatabase({ name: "empty", prepare: () => Promise.resolve() });
-  await using undo = new AsyncDisposableStack();
-  const client = undo.adopt(new Client(lent.url), (opened) => opened.end());
+  await using testDatabase = await acquireDatabase({ name: "empty", prepare: () => Promise.resolve() });
+  await using cleanup = new AsyncDisposableStack();
+  const client = cleanup.adopt(new Client(testDatabase.url), (opened) => opened.end());
   await client.connect();
   let pairs = 0;
   let matched = 0;

@@ -18,7 +18,9 @@ export function matchesPath(pattern: string, path: string): boolean {
   const { prefix, isRecursive } = parsePattern(pattern);
   const segments = splitPath(path);
   const hasLength = isRecursive ? segments.length > prefix.length : segments.length === prefix.length;
-  return hasLength && prefix.every((wanted, index) => matchesSegment(wanted, segments[index]));
+  return (
+    hasLength && prefix.every((patternSegment, index) => matchesSegment(patternSegment, segments[index]))
+  );
 }
 
 /** Whether the pattern matches some path below the folder. */
@@ -28,7 +30,9 @@ export function matchesBelow(pattern: string, folder: string): boolean {
   const isDeeper = isRecursive || prefix.length > segments.length;
   return (
     isDeeper &&
-    prefix.slice(0, segments.length).every((wanted, index) => matchesSegment(wanted, segments[index]))
+    prefix
+      .slice(0, segments.length)
+      .every((patternSegment, index) => matchesSegment(patternSegment, segments[index]))
   );
 }
 
@@ -73,8 +77,8 @@ function parsePattern(pattern: string): ParsedPattern {
   return { prefix: isRecursive ? segments.slice(0, -1) : segments, isRecursive };
 }
 
-function matchesSegment(wanted: string, segment: string | undefined): boolean {
-  return wanted === "*" || wanted === segment;
+function matchesSegment(patternSegment: string, segment: string | undefined): boolean {
+  return patternSegment === "*" || patternSegment === segment;
 }
 
 /** A backslash before ASCII punctuation makes it literal in PostgreSQL's regular expressions. */

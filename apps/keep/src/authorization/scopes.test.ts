@@ -4,8 +4,8 @@ import { expandScopes, parseScope, scopes, scopesCover } from "./scopes.ts";
 
 test("the list of scopes is closed", () => {
   for (const scope of scopes) expect(parseScope(scope)).toBe(scope);
-  for (const word of ["", "secrets:*", "SECRETS:READ", "secrets:read ", "__proto__", "constructor"]) {
-    expect(parseScope(word)).toBeUndefined();
+  for (const text of ["", "secrets:*", "SECRETS:READ", "secrets:read ", "__proto__", "constructor"]) {
+    expect(parseScope(text)).toBeUndefined();
   }
 });
 
@@ -25,8 +25,8 @@ test("one set of scopes covers another exactly when it allows everything the oth
   const some = array(constantFrom(...scopes), { maxLength: 6 });
   assert(
     property(some, some, (parent, child) => {
-      const [allowed, wanted] = [expandScopes(parent), expandScopes(child)];
-      expect(scopesCover(parent, child)).toBe(wanted.isSubsetOf(allowed));
+      const [allowed, required] = [expandScopes(parent), expandScopes(child)];
+      expect(scopesCover(parent, child)).toBe(required.isSubsetOf(allowed));
       expect(scopesCover(parent, parent)).toBe(true);
       expect(scopesCover([...parent, ...child], child)).toBe(true);
     }),

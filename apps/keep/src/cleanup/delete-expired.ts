@@ -1,8 +1,8 @@
 /**
  * @module
- * What nobody asks for and must be done: what is past its time goes for good. Sees of other accounts only which have
- * something to do, and acts in one account at a time, as the server. Several nodes at once do no harm: each looks again
- * under the lock before it acts.
+ * Deletes expired data: soft-deleted vaults and secrets, idempotency results, sessions and sign-in attempts. Finds the
+ * affected accounts through the maintenance role and then works in one account at a time, as the server. Safe on several
+ * nodes at once, because each purge is checked again under the vault's lock.
  * Imported by `background.ts`.
  */
 import type { Database } from "../database/open-database.ts";
@@ -10,32 +10,34 @@ import { purgeExpiredSecret } from "../secrets/delete-secret.ts";
 import type { ChangeDependencies } from "../vaults/change-vault.ts";
 import { purgeExpiredVault } from "../vaults/delete-vault.ts";
 import {
-  deleteUnfinishedSignIns,
+  deleteExpiredRows,
+  deleteExpiredSignInAttempts,
+  listAccountsWithExpiredRows,
   listDueSecrets,
   listDueVaults,
-  listUntidyAccounts,
-  tidyAccount,
 } from "./queries.ts";
 
 export type CleanupDependencies = Omit<ChangeDependencies, "database"> & {
-  readonly database: Pick<Database, "ask" | "inAccount" | "acrossAccounts">;
-  /** Fires when this node ends; what is left another one does. */
+  readonly database: Pick<Database, "query" | "inAccount" | "acrossAccounts">;
+  /** Aborted at shutdown; the next run or another node does the rest. */
   readonly signal: AbortSignal;
 };
 
-/** One turn. What fails does not keep the rest from being done; the first failure is thrown at the end. */
-export async function tidyUp(parts: CleanupDependencies): Promise<void> {
-  const { database, signal } = parts;
-  const problems: unknown[] = [];
-  const doEach = async <Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>) => {
+/** One pass. An error does not stop the others; the first one is thrown at the end. */
+export async function deleteExpired(dependencies: CleanupDependencies): Promise<void> {
+  const { database, signal } = dependencies;
+  const errors: unknown[] = [];
+  const runForEach = async <Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>) => {
     for (const item of items) {
       if (signal.aborted) return;
-      await act(item).catch((problem: unknown) => problems.push(problem));
+      await run(item).catch((error: unknown) => errors.push(error));
     }
   };
-  await doEach(await listDueVaults(database), (place) => purgeExpiredVault(place, parts));
-  await doEach(await listDueSecrets(database), (place) => purgeExpiredSecret(place, parts));
-  await doEach(await listUntidyAccounts(database), (accountId) => tidyAccount(database, accountId));
-  await deleteUnfinishedSignIns(database);
-  if (problems.length > 0) throw problems[0];
+  await runForEach(await listDueVaults(database), (ref) => purgeExpiredVault(ref, dependencies));
+  await runForEach(await listDueSecrets(database), (ref) => purgeExpiredSecret(ref, dependencies));
+  await runForEach(await listAccountsWithExpiredRows(database), (accountId) =>
+    deleteExpiredRows(database, accountId),
+  );
+  await deleteExpiredSignInAttempts(database);
+  if (errors.length > 0) throw errors[0];
 }

@@ -1,14 +1,14 @@
 import type { Database } from "../database/open-database.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
 
-const mostAtOnce = 1000;
+const maxRows = 1000;
 
-/** Vaults whose time is over, the longest over first. */
+/** Soft-deleted vaults past their retention period, oldest first. */
 export function listDueVaults(database: Pick<Database, "acrossAccounts">): Promise<readonly VaultRef[]> {
   return database.acrossAccounts((transaction) =>
     transaction.query<VaultRef>({
       text: 'SELECT account_id AS "accountId", id AS "vaultId" FROM vault WHERE purge_after <= now() ORDER BY purge_after LIMIT $1',
-      values: [mostAtOnce],
+      values: [maxRows],
     }),
   );
 }
@@ -19,25 +19,28 @@ export function listDueSecrets(
   return database.acrossAccounts((transaction) =>
     transaction.query<VaultRef & { secretId: string }>({
       text: 'SELECT account_id AS "accountId", vault_id AS "vaultId", id AS "secretId" FROM secret WHERE purge_after <= now() ORDER BY purge_after LIMIT $1',
-      values: [mostAtOnce],
+      values: [maxRows],
     }),
   );
 }
 
-/** Accounts that have answers which nobody may ask for again, or sessions that ended more than a day ago. */
-export async function listUntidyAccounts(
+/** Accounts with idempotency results older than a day, or sessions that ended more than a day ago. */
+export async function listAccountsWithExpiredRows(
   database: Pick<Database, "acrossAccounts">,
 ): Promise<readonly string[]> {
   const rows = await database.acrossAccounts((transaction) =>
     transaction.query<{ account_id: string }>({
       text: "SELECT account_id FROM idempotent_answer WHERE created_at < now() - interval '24 hours' UNION SELECT account_id FROM session WHERE least(idle_until, absolute_until, ended_at) < now() - interval '1 day' LIMIT $1",
-      values: [mostAtOnce],
+      values: [maxRows],
     }),
   );
   return rows.map(({ account_id }) => account_id);
 }
 
-export async function tidyAccount(database: Pick<Database, "inAccount">, accountId: string): Promise<void> {
+export async function deleteExpiredRows(
+  database: Pick<Database, "inAccount">,
+  accountId: string,
+): Promise<void> {
   await database.inAccount(accountId, async (transaction) => {
     await transaction.query({
       text: "DELETE FROM idempotent_answer WHERE account_id = $1 AND created_at < now() - interval '24 hours'",
@@ -50,7 +53,7 @@ export async function tidyAccount(database: Pick<Database, "inAccount">, account
   });
 }
 
-/** Sign-ins that were begun and can no longer be finished. */
-export async function deleteUnfinishedSignIns(database: Pick<Database, "ask">): Promise<void> {
-  await database.ask({ text: "DELETE FROM sign_in_attempt WHERE expires_at < now()" });
+/** Deletes sign-in attempts that can no longer be finished. */
+export async function deleteExpiredSignInAttempts(database: Pick<Database, "query">): Promise<void> {
+  await database.query({ text: "DELETE FROM sign_in_attempt WHERE expires_at < now()" });
 }

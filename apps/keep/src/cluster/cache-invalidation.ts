@@ -1,57 +1,57 @@
 /**
  * @module
- * The nodes of one Keep and what they tell each other: that something no longer holds. Every node reads what was
- * revoked several times a second, and at once when notified; what it remembers counts only while it does.
- * Promises that a node which cannot hear trusts nothing it remembers, and that time is the database's.
- * Imported by whoever remembers something between requests, and by `commands/serve.ts`.
+ * Cache invalidation across nodes. Every node polls for revocations several times a second, and immediately when
+ * notified, and uses its caches only while polling succeeds. Guarantees that a node that cannot receive revocations
+ * does not use its caches, and that expiry is decided by the database's clock.
+ * Imported by code that caches between requests, and by `commands/serve.ts`.
  */
 
-type ForgetKind = "token" | "session" | "account" | "vault";
+type SubjectKind = "token" | "session" | "account" | "vault";
 
-type Forget = {
+type InvalidationHandler = {
   readonly one: (subjectId: string) => void;
-  /** When this node may have missed something. */
+  /** Called when this node may have missed a revocation. */
   readonly all: () => void;
 };
 
 export type CacheInvalidation = {
-  onForget(kind: ForgetKind, forget: Forget): void;
-  /** Whether what this node remembers can be trusted now; when not, ask the database. */
+  onInvalidate(kind: SubjectKind, handler: InvalidationHandler): void;
+  /** Whether caches may be used now; otherwise query the database. */
   isFresh(): boolean;
   /**
-   * How often something was forgotten. Who asks the database to remember the answer notes this before asking, and
-   * remembers only if it is the same afterwards: what was asked for may be revoked while the answer is on its way.
+   * Incremented by every invalidation. Read it before querying the database, and cache the result only if it is unchanged
+   * afterwards: the row may have been revoked while the query was running.
    */
   generation(): number;
-  /** Milliseconds since 1970 by the database's clock, a little late rather than early. */
+  /** Milliseconds since 1970 by the database's clock; the estimate may run ahead by a round trip, never behind. */
   databaseNow(): number;
 };
 
-export type Revoked = { readonly kind: ForgetKind; readonly subjectId: string };
+export type Revocation = { readonly kind: SubjectKind; readonly subjectId: string };
 
-export type Hearing = Pick<CacheInvalidation, "isFresh" | "databaseNow">;
+export type DatabaseClock = Pick<CacheInvalidation, "isFresh" | "databaseNow">;
 
 export type CacheInvalidationHub = CacheInvalidation & {
-  forget(revoked: readonly Revoked[]): void;
-  forgetEverything(): void;
+  invalidate(revocations: readonly Revocation[]): void;
+  invalidateAll(): void;
 };
 
-export function createCacheInvalidation(hearing: Hearing): CacheInvalidationHub {
-  const listeners: (readonly [ForgetKind, Forget])[] = [];
+export function createCacheInvalidation(clock: DatabaseClock): CacheInvalidationHub {
+  const listeners: (readonly [SubjectKind, InvalidationHandler])[] = [];
   let generation = 0;
   return {
-    ...hearing,
-    onForget: (kind, forget) => void listeners.push([kind, forget]),
+    ...clock,
+    onInvalidate: (kind, handler) => void listeners.push([kind, handler]),
     generation: () => generation,
-    forget(revoked) {
-      if (revoked.length > 0) generation += 1;
-      for (const { kind, subjectId } of revoked) {
-        for (const [heard, forget] of listeners) if (heard === kind) forget.one(subjectId);
+    invalidate(revocations) {
+      if (revocations.length > 0) generation += 1;
+      for (const { kind, subjectId } of revocations) {
+        for (const [listenerKind, handler] of listeners) if (listenerKind === kind) handler.one(subjectId);
       }
     },
-    forgetEverything() {
+    invalidateAll() {
       generation += 1;
-      for (const [, forget] of listeners) forget.all();
+      for (const [, handler] of listeners) handler.all();
     },
   };
 }

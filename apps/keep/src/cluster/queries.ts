@@ -1,93 +1,96 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { Revoked } from "./cache-invalidation.ts";
+import type { Revocation } from "./cache-invalidation.ts";
 
-/** A node that has not reported for so long trusts nothing it remembers, so nobody needs to wait for it. */
+/** A node without a recent heartbeat does not use its caches, so revocations need not wait for it. */
 const isAlive = "heartbeat_at > now() - interval '10 seconds'";
-const patience = { query_timeout: 2000 };
+const queryTimeout = { query_timeout: 2000 };
 
-export type Heard = {
-  /** Everything that was committed before this moment is in here, or was heard before. */
-  readonly moment: string;
-  readonly milliseconds: number;
-  /** What the next reading begins with: the oldest transaction that was still under way. */
+export type RevocationPage = {
+  /** Every revocation committed before this time is in this page or an earlier one. */
+  readonly readAt: string;
+  readonly databaseMilliseconds: number;
+  /** The oldest transaction still running; the next poll starts from it. */
   readonly horizon: string;
-  readonly revoked: readonly (Revoked & { readonly seq: number })[];
+  readonly revoked: readonly (Revocation & { readonly seq: number })[];
 };
 
 /**
- * What was revoked by transactions that the last reading could not see. Their numbers decide, not the rows' moments: a
- * commit may wait for a standby much longer than any window of time.
+ * Revocations by transactions that the last poll could not see. Selected by transaction id, not by time: a commit may
+ * wait for a standby longer than any time window.
  */
-export async function readRevoked(
-  database: Pick<Database, "ask">,
+export async function readRevocations(
+  database: Pick<Database, "query">,
   horizon: string | null,
-  most: number,
-): Promise<Heard> {
-  const [row] = await database.ask<Heard>({
-    ...patience,
+  limit: number,
+): Promise<RevocationPage> {
+  const [row] = await database.query<RevocationPage>({
+    ...queryTimeout,
     name: "read-revoked",
-    text: `SELECT statement_timestamp()::text AS moment, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS milliseconds, pg_snapshot_xmin(pg_current_snapshot())::xid::text AS horizon,
+    text: `SELECT statement_timestamp()::text AS "readAt", (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "databaseMilliseconds", pg_snapshot_xmin(pg_current_snapshot())::xid::text AS horizon,
       (SELECT coalesce(json_agg(json_build_object('seq', seq, 'kind', kind, 'subjectId', subject_id)), '[]'::json) FROM (SELECT seq, kind, subject_id FROM revocation WHERE at > now() - interval '15 minutes' AND age(xmin) <= age($1::text::xid) LIMIT $2) AS fresh) AS revoked`,
-    values: [horizon, most],
+    values: [horizon, limit],
   });
-  if (row === undefined) throw new Error("One row was asked for");
+  if (row === undefined) throw new Error("Query returned no row");
   return row;
 }
 
-/** Says that this node lives and what it has forgotten; gives the number of nodes that live. */
+/** Heartbeat: also stores up to when this node has processed revocations. Returns the number of live nodes. */
 export async function reportNode(
-  database: Pick<Database, "ask">,
-  { id, forgottenUntil }: { readonly id: string; readonly forgottenUntil: string },
+  database: Pick<Database, "query">,
+  { id, invalidatedUntil }: { readonly id: string; readonly invalidatedUntil: string },
 ): Promise<number> {
-  const [row] = await database.ask<{ others: number }>({
-    ...patience,
+  const [row] = await database.query<{ others: number }>({
+    ...queryTimeout,
     name: "report-node",
     text: `WITH mine AS (INSERT INTO node (id, forgotten_until) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), forgotten_until = greatest(node.forgotten_until, excluded.forgotten_until)),
       gone AS (DELETE FROM node WHERE id <> $1 AND heartbeat_at < now() - interval '60 seconds')
       SELECT count(*)::integer AS others FROM node WHERE id <> $1 AND ${isAlive}`,
-    values: [id, forgottenUntil],
+    values: [id, invalidatedUntil],
   });
   return 1 + (row?.others ?? 0);
 }
 
-export async function removeNode(database: Pick<Database, "ask">, id: string): Promise<void> {
-  await database.ask({ ...patience, text: "DELETE FROM node WHERE id = $1", values: [id] });
+export async function removeNode(database: Pick<Database, "query">, id: string): Promise<void> {
+  await database.query({ ...queryTimeout, text: "DELETE FROM node WHERE id = $1", values: [id] });
 }
 
-/** Long after every node has read them. */
-export async function removeOldRevocations(database: Pick<Database, "ask">): Promise<void> {
-  await database.ask({ ...patience, text: "DELETE FROM revocation WHERE at < now() - interval '1 day'" });
+/** A day is long after every live node has read them. */
+export async function removeOldRevocations(database: Pick<Database, "query">): Promise<void> {
+  await database.query({
+    ...queryTimeout,
+    text: "DELETE FROM revocation WHERE at < now() - interval '1 day'",
+  });
 }
 
-/** In the transaction that revokes, as its last statement; heard when it commits. */
+/** Publishes revocations. Must be the transaction's last statement; nodes are notified when it commits. */
 export async function notifyNodes(
   transaction: Transaction,
   accountId: string,
-  revoked: readonly Revoked[],
+  revocations: readonly Revocation[],
 ): Promise<void> {
   await transaction.query({
-    name: "tell-nodes",
-    text: "WITH told AS (INSERT INTO revocation (kind, account_id, subject_id) SELECT kind, $1, subject FROM unnest($2::text[], $3::uuid[]) AS revoked (kind, subject)) SELECT pg_notify('keep_revocation', '')",
-    values: [accountId, revoked.map(({ kind }) => kind), revoked.map(({ subjectId }) => subjectId)],
+    name: "notify-nodes",
+    text: "WITH published AS (INSERT INTO revocation (kind, account_id, subject_id) SELECT kind, $1, subject FROM unnest($2::text[], $3::uuid[]) AS revoked (kind, subject)) SELECT pg_notify('keep_revocation', '')",
+    values: [accountId, revocations.map(({ kind }) => kind), revocations.map(({ subjectId }) => subjectId)],
   });
 }
 
-export async function readDatabaseMoment(database: Pick<Database, "ask">): Promise<string> {
-  const [row] = await database.ask<{ moment: string }>({
-    ...patience,
-    text: "SELECT clock_timestamp()::text AS moment",
+export async function readDatabaseTime(database: Pick<Database, "query">): Promise<string> {
+  const [row] = await database.query<{ now: string }>({
+    ...queryTimeout,
+    text: "SELECT clock_timestamp()::text AS now",
   });
-  return row?.moment ?? "infinity";
+  return row?.now ?? "infinity";
 }
 
-/** How many living nodes may still remember what was revoked before this moment. */
-export async function countBehind(database: Pick<Database, "ask">, moment: string): Promise<number> {
-  const [row] = await database.ask<{ behind: number }>({
-    ...patience,
+/** Live nodes that have not processed all revocations committed before this time. */
+export async function countLaggingNodes(database: Pick<Database, "query">, before: string): Promise<number> {
+  const [row] = await database.query<{ behind: number }>({
+    ...queryTimeout,
     name: "count-nodes-behind",
     text: `SELECT count(*)::integer AS behind FROM node WHERE ${isAlive} AND forgotten_until <= $1`,
-    values: [moment],
+    values: [before],
   });
   return row?.behind ?? 1;
 }

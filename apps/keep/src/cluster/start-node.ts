@@ -2,72 +2,74 @@ import type { Database } from "../database/open-database.ts";
 import { generateId } from "../generate-id.ts";
 import { repeatUntil, sleepUnlessAborted } from "../repeat-until.ts";
 import { type CacheInvalidation, createCacheInvalidation } from "./cache-invalidation.ts";
-import { readRevoked, removeNode, removeOldRevocations, reportNode } from "./queries.ts";
+import { readRevocations, removeNode, removeOldRevocations, reportNode } from "./queries.ts";
 
-/** This process among those that serve the same database. */
+/** This process as one of the nodes on the same database. */
 export type Node = AsyncDisposable & {
-  readonly forgetting: CacheInvalidation;
-  /** How many serve now, this one among them. */
+  readonly invalidation: CacheInvalidation;
+  /** The number of live nodes, including this one. */
   liveNodes(): number;
-  /** Since this node last learned what was revoked. */
-  deafMilliseconds(): number;
+  /** Time since the last successful poll for revocations. */
+  staleMilliseconds(): number;
 };
 
 const pollMilliseconds = 250;
-const reportMilliseconds = 2000;
-const tidyMilliseconds = 600_000;
-const listenAgainMilliseconds = 1000;
-/** Older than this, what a node heard is not enough to trust what it remembers. */
-const heardMilliseconds = 2000;
-/** Below the ten seconds after which others no longer wait for a silent node. */
-const reportedMilliseconds = 6000;
-/** More than this at once, and forgetting everything is quicker. */
-const mostAtOnce = 10_000;
+const heartbeatMilliseconds = 2000;
+const cleanupMilliseconds = 600_000;
+const listenRetryMilliseconds = 1000;
+/** Caches are not used when the last successful poll is older than this. */
+const maxPollAgeMilliseconds = 2000;
+/** Below the 10 seconds after which other nodes stop waiting for this one. */
+const maxHeartbeatAgeMilliseconds = 6000;
+/** A poll that returns this many clears the caches instead of evicting one by one. */
+const maxRevocations = 10_000;
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** Settles when this node is known to the others and hears what they revoke. */
+/** Resolves after the first poll and heartbeat, when the other nodes wait for this one's revocations. */
 export async function startNode(
-  database: Pick<Database, "ask" | "listen">,
+  database: Pick<Database, "query" | "listen">,
   channel = "keep_revocation",
 ): Promise<Node> {
   const id = generateId();
-  const state: NodeState = { heardAt: never, reportedAt: never, known: new Set() };
+  const state: NodeState = { polledAt: never, reportedAt: never, seen: new Set() };
   const hub = createCacheInvalidation({
     isFresh: () => {
       const now = performance.now();
-      return now - state.heardAt < heardMilliseconds && now - state.reportedAt < reportedMilliseconds;
+      return (
+        now - state.polledAt < maxPollAgeMilliseconds && now - state.reportedAt < maxHeartbeatAgeMilliseconds
+      );
     },
-    databaseNow: () => (state.clockAhead ?? Date.now() - performance.now()) + performance.now(),
+    databaseNow: () => (state.clockOffset ?? Date.now() - performance.now()) + performance.now(),
   });
   let liveNodes = 1;
   const report = async (): Promise<void> => {
-    const begunAt = performance.now();
-    liveNodes = await reportNode(database, { id, forgottenUntil: state.moment ?? "-infinity" });
-    state.reportedAt = begunAt;
+    const startedAt = performance.now();
+    liveNodes = await reportNode(database, { id, invalidatedUntil: state.invalidatedUntil ?? "-infinity" });
+    state.reportedAt = startedAt;
   };
   const poll = async (): Promise<void> => {
-    if (await hearOnce(state, hub, database)) await report();
+    if (await pollOnce(state, hub, database)) await report();
   };
   await poll();
   await report();
-  const end = new AbortController();
-  const bell = { ring: (): void => undefined };
+  const stop = new AbortController();
+  const wakeup = { wake: (): void => undefined };
   const running = [
-    repeat(reportMilliseconds, end.signal, report),
-    repeat(tidyMilliseconds, end.signal, () => removeOldRevocations(database)),
-    repeat(listenAgainMilliseconds, end.signal, () =>
-      database.listen(channel, () => bell.ring(), end.signal),
+    repeat(heartbeatMilliseconds, stop.signal, report),
+    repeat(cleanupMilliseconds, stop.signal, () => removeOldRevocations(database)),
+    repeat(listenRetryMilliseconds, stop.signal, () =>
+      database.listen(channel, () => wakeup.wake(), stop.signal),
     ),
-    repeatOrWake(bell, end.signal, poll),
+    repeatOrWake(wakeup, stop.signal, poll),
   ];
   return {
-    forgetting: hub,
+    invalidation: hub,
     liveNodes: () => liveNodes,
-    deafMilliseconds: () => performance.now() - state.heardAt,
+    staleMilliseconds: () => performance.now() - state.polledAt,
     async [Symbol.asyncDispose]() {
-      end.abort();
-      bell.ring();
+      stop.abort();
+      wakeup.wake();
       await Promise.all(running);
       await removeNode(database, id).catch(() => undefined);
     },
@@ -75,54 +77,54 @@ export async function startNode(
 }
 
 type NodeState = {
-  heardAt: number;
+  polledAt: number;
   reportedAt: number;
-  /** What the database's clock shows when ours, which never goes back, shows zero. */
-  clockAhead?: number;
-  moment?: string;
+  /** The database's time when this process's monotonic clock was zero. */
+  clockOffset?: number;
+  invalidatedUntil?: string;
   horizon?: string | undefined;
-  known: ReadonlySet<number>;
+  seen: ReadonlySet<number>;
 };
 
-/** True when there was something to forget, so that whoever waits for it learns it at once. */
-async function hearOnce(
+/** True when there were new revocations; the caller then reports at once, so that waiting requests can continue. */
+async function pollOnce(
   state: NodeState,
   hub: ReturnType<typeof createCacheInvalidation>,
-  database: Pick<Database, "ask">,
+  database: Pick<Database, "query">,
 ): Promise<boolean> {
-  const begunAt = performance.now();
+  const startedAt = performance.now();
   const { horizon } = state;
-  // Until this reading has gone well, the next one does not rest on the last.
+  // If this poll fails, the next one starts over without a horizon and clears the caches.
   state.horizon = undefined;
-  const heard = await readRevoked(database, horizon ?? null, mostAtOnce);
-  // The same rows come again as long as an older transaction is under way.
-  const fresh = heard.revoked.filter(({ seq }) => !state.known.has(seq));
-  if (horizon === undefined || heard.revoked.length === mostAtOnce) hub.forgetEverything();
-  else hub.forget(fresh);
-  state.known = new Set(heard.revoked.map(({ seq }) => seq));
-  state.horizon = heard.horizon;
-  state.moment = heard.moment;
-  // As if the answer had taken no time: rather late than early.
-  state.clockAhead = heard.milliseconds - begunAt;
-  state.heardAt = begunAt;
-  return fresh.length > 0;
+  const page = await readRevocations(database, horizon ?? null, maxRevocations);
+  // Rows are returned again while an older transaction is still running.
+  const unseen = page.revoked.filter(({ seq }) => !state.seen.has(seq));
+  if (horizon === undefined || page.revoked.length === maxRevocations) hub.invalidateAll();
+  else hub.invalidate(unseen);
+  state.seen = new Set(page.revoked.map(({ seq }) => seq));
+  state.horizon = page.horizon;
+  state.invalidatedUntil = page.readAt;
+  // Assumes that the query took no time, so the estimate never runs behind.
+  state.clockOffset = page.databaseMilliseconds - startedAt;
+  state.polledAt = startedAt;
+  return unseen.length > 0;
 }
 
-/** A turn that fails is tried again like any other: how long nothing was heard is what tells. */
-function repeat(milliseconds: number, signal: AbortSignal, turn: () => Promise<void>): Promise<void> {
-  return repeatUntil(signal, { milliseconds, run: turn, onError: () => undefined });
+/** Errors are ignored: the work is repeated, and a lasting failure shows as a stale node. */
+function repeat(milliseconds: number, signal: AbortSignal, run: () => Promise<void>): Promise<void> {
+  return repeatUntil(signal, { milliseconds, run, onError: () => undefined });
 }
 
-/** The same, with the pause cut short by a ring; one that comes during a turn counts for the next. */
+/** As `repeat`, but `wake` ends the pause early; a wake during a run skips the next pause. */
 async function repeatOrWake(
-  bell: { ring: () => void },
+  wakeup: { wake: () => void },
   signal: AbortSignal,
-  turn: () => Promise<void>,
+  run: () => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {
-    const { promise: rung, resolve } = Promise.withResolvers<void>();
-    bell.ring = resolve;
-    await turn().catch(() => undefined);
-    await Promise.race([rung, sleepUnlessAborted(signal, pollMilliseconds)]);
+    const { promise: woken, resolve } = Promise.withResolvers<void>();
+    wakeup.wake = resolve;
+    await run().catch(() => undefined);
+    await Promise.race([woken, sleepUnlessAborted(signal, pollMilliseconds)]);
   }
 }

@@ -11,14 +11,14 @@ import {
   startProcess,
 } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { makeKeyText } from "../keys/key-encryption-key.ts";
+import { generateKeyText } from "../keys/key-encryption-key.ts";
 
 const program = fileURLToPath(new URL("../../bin/keep.js", import.meta.url));
 const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}.pem`, import.meta.url));
 const authorities = ["first", "second"].map((name) => readFileSync(fixture(`${name}-certificate`), "utf8"));
 
-/** In one step, as programs that renew certificates do. */
-async function place(folder: string, name: "first" | "second"): Promise<void> {
+/** Replaces each file atomically, as certificate renewal tools do. */
+async function installCertificate(folder: string, name: "first" | "second"): Promise<void> {
   for (const part of ["certificate", "key"]) {
     await copyFile(fixture(`${name}-${part}`), join(folder, "new.pem"));
     await rename(join(folder, "new.pem"), join(folder, `${part}.pem`));
@@ -29,27 +29,29 @@ function startKeep(databaseUrl: string, flags: readonly string[]): Promise<Owned
   return startProcess({
     command: process.execPath,
     arguments: [program, "serve", "--port", "0", "--metrics-port", "0", ...flags],
-    environment: { KEEP_DATABASE_URL: databaseUrl, KEEP_ENCRYPTION_KEY: makeKeyText() },
+    environment: { KEEP_DATABASE_URL: databaseUrl, KEEP_ENCRYPTION_KEY: generateKeyText() },
     isReady: (output) => output.includes("Keep is listening on"),
   });
 }
 
-/** Whose certificate is shown, and what is answered under it. */
-async function ask(keep: OwnedProcess): Promise<{ readonly name: unknown; readonly answer: string }> {
+/** The common name of the server's certificate, and its response. */
+async function fetchHealth(
+  keep: OwnedProcess,
+): Promise<{ readonly name: unknown; readonly response: string }> {
   const { port } = new URL(/Keep is listening on (\S+)/.exec(keep.output())?.[1] ?? "");
   const socket = connect({ port: Number(port), host: "127.0.0.1", servername: "localhost", ca: authorities });
   await once(socket, "secureConnect");
   const name = socket.getPeerCertificate().subject.CN;
   socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-  let answer = "";
-  for await (const chunk of socket) answer += String(chunk);
-  return { name, answer };
+  let response = "";
+  for await (const chunk of socket) response += String(chunk);
+  return { name, response };
 }
 
-test("with a certificate Keep speaks HTTPS, and shows a new one after SIGHUP without an end", async () => {
+test("Keep serves HTTPS and reloads its certificate on SIGHUP without a restart", async () => {
   await using folder = await makeTemporaryFolder("keep-tls");
   await using database = await acquireDatabase({ name: "empty", prepare: () => Promise.resolve() });
-  await place(folder.path, "first");
+  await installCertificate(folder.path, "first");
   const paths = ["certificate", "key"].map((part) => join(folder.path, `${part}.pem`));
   await using keep = await startKeep(database.url, [
     "--tls-cert",
@@ -58,16 +60,16 @@ test("with a certificate Keep speaks HTTPS, and shows a new one after SIGHUP wit
     paths[1] ?? "",
   ]);
   expect(keep.output()).toContain("Keep is listening on https:");
-  const before = await ask(keep);
+  const before = await fetchHealth(keep);
   expect(before.name).toBe("first.test");
-  expect(before.answer).toContain('{"status":"alive"}');
-  await place(folder.path, "second");
+  expect(before.response).toContain('{"status":"alive"}');
+  await installCertificate(folder.path, "second");
   process.kill(keep.pid, "SIGHUP");
   await expect.poll(() => keep.output()).toContain("Certificate renewed");
-  expect((await ask(keep)).name).toBe("second.test");
+  expect((await fetchHealth(keep)).name).toBe("second.test");
 });
 
-test("a certificate without its key is refused in one plain sentence", async () => {
+test("a certificate without its key is rejected with a clear message", async () => {
   const refused = startKeep("postgres://nobody@127.0.0.1:1/none", [
     "--tls-cert",
     fixture("first-certificate"),

@@ -12,9 +12,9 @@ import { expect, test } from "vitest";
 
 const program = fileURLToPath(new URL("../../bin/keep.js", import.meta.url));
 const emptyDatabase = { name: "empty", prepare: () => Promise.resolve() };
-const key = makeKey();
+const key = generateKey();
 
-function makeKey(): string {
+function generateKey(): string {
   return execFileSync(process.execPath, [program, "generate-key"], { encoding: "utf8" }).trim();
 }
 
@@ -27,24 +27,24 @@ function startKeep(environment: Record<string, string>): Promise<OwnedProcess> {
   });
 }
 
-function addressOf(keep: OwnedProcess): string {
+function urlOf(keep: OwnedProcess): string {
   return /Keep is listening on (\S+)/.exec(keep.output())?.[1] ?? "";
 }
 
-/** What a start that must fail printed, and its exit code, without the harness's own words. */
-async function refusalOf(environment: Record<string, string>): Promise<{ code: string; printed: string }> {
+/** The exit code and output of a start that must fail, without the test harness's own message. */
+async function startFailure(environment: Record<string, string>): Promise<{ code: string; output: string }> {
   const message = await startKeep(environment).then(
     async (keep) => {
       await keep.stop();
       return "it started";
     },
-    (problem: Error) => problem.message,
+    (error: Error) => error.message,
   );
-  const [first = "", ...printed] = message.split("\n");
-  return { code: /it ended with (\d+)/.exec(first)?.[1] ?? first, printed: printed.join("\n").trim() };
+  const [first = "", ...lines] = message.split("\n");
+  return { code: /it ended with (\d+)/.exec(first)?.[1] ?? first, output: lines.join("\n").trim() };
 }
 
-async function askDatabase<Row extends object>(url: string, sql: string): Promise<readonly Row[]> {
+async function queryDatabase<Row extends object>(url: string, sql: string): Promise<readonly Row[]> {
   const client = new Client(url);
   await client.connect();
   try {
@@ -54,26 +54,26 @@ async function askDatabase<Row extends object>(url: string, sql: string): Promis
   }
 }
 
-test("serve sets up an empty database and answers that it is ready", async () => {
+test("serve migrates an empty database and becomes ready", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   await using keep = await startKeep({ KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key });
-  const response = await fetch(`${addressOf(keep)}/readyz`);
+  const response = await fetch(`${urlOf(keep)}/readyz`);
   expect([response.status, await response.json()]).toEqual([200, { status: "ready" }]);
-  const rows = await askDatabase<{ number: number }>(
+  const rows = await queryDatabase<{ number: number }>(
     database.url,
     "SELECT number FROM schema_migration ORDER BY 1",
   );
   expect(rows.map((row) => row.number)).toEqual([1, 2, 3, 4, 5, 6, 7]);
 });
 
-test("five nodes that start at once on an empty database all become ready, and each migration runs once", async () => {
+test("five nodes started at once on an empty database all become ready, and each migration runs once", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   const environment = { KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key };
   await using nodes = new AsyncDisposableStack();
   const started = await Promise.all([1, 2, 3, 4, 5].map(() => startKeep(environment)));
   for (const node of started) nodes.use(node);
   const statuses = await Promise.all(
-    started.map(async (node) => (await fetch(`${addressOf(node)}/readyz`)).status),
+    started.map(async (node) => (await fetch(`${urlOf(node)}/readyz`)).status),
   );
   expect(statuses).toEqual([200, 200, 200, 200, 200]);
   const applied = started.map((node) => Number(/"applied":(\d+)/.exec(node.output())?.[1]));
@@ -81,35 +81,35 @@ test("five nodes that start at once on an empty database all become ready, and e
   expect(applied.filter((count) => count === 0)).toHaveLength(4);
 });
 
-test("the second start on the same database with the same key is ready too", async () => {
+test("a second start on the same database with the same key becomes ready", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   const environment = { KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key };
   await (await startKeep(environment)).stop();
   await using again = await startKeep(environment);
-  expect((await fetch(`${addressOf(again)}/readyz`)).status).toBe(200);
+  expect((await fetch(`${urlOf(again)}/readyz`)).status).toBe(200);
 });
 
-test("SIGTERM ends the server with exit code 0", async () => {
+test("SIGTERM stops the server with exit code 0", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   const keep = await startKeep({ KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key });
   process.kill(keep.pid, "SIGTERM");
   expect(await keep.exited).toBe(0);
 });
 
-test("a database that goes away makes the node not ready, and ready again when it is back", async () => {
+test("a node is not ready while its database is down, and ready again when it is back", async () => {
   await using postgres = await startPostgres();
   await using database = await postgres.createDatabase();
   await using keep = await startKeep({ KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key });
-  const readiness = async () => (await fetch(`${addressOf(keep)}/readyz`)).status;
+  const readiness = async () => (await fetch(`${urlOf(keep)}/readyz`)).status;
   expect(await readiness()).toBe(200);
   await postgres.stop();
   expect(await readiness()).toBe(503);
-  expect((await fetch(`${addressOf(keep)}/healthz`)).status).toBe(200);
+  expect((await fetch(`${urlOf(keep)}/healthz`)).status).toBe(200);
   await postgres.startAgain();
   await expect.poll(readiness, { timeout: 10_000 }).toBe(200);
 });
 
-test("what is missing at start is said in one plain sentence with the exit code for it", async () => {
+test("a missing or invalid setting is reported in one line with its exit code", async () => {
   const port = await findFreePort();
   const closed = `postgres://someone:canary-password@127.0.0.1:${port}/keep`;
   const cases: readonly [Record<string, string>, string, string][] = [
@@ -130,60 +130,60 @@ test("what is missing at start is said in one plain sentence with the exit code 
       `Cannot start: cannot connect to the database at 127.0.0.1:${port}`,
     ],
   ];
-  for (const [environment, code, sentence] of cases) {
-    const refusal = await refusalOf(environment);
-    expect(refusal.code).toBe(code);
-    expect(refusal.printed).toContain(sentence);
-    expect(refusal.printed.split("\n")).toHaveLength(1);
-    expect(refusal.printed).not.toContain("canary-password");
+  for (const [environment, code, message] of cases) {
+    const failure = await startFailure(environment);
+    expect(failure.code).toBe(code);
+    expect(failure.output).toContain(message);
+    expect(failure.output.split("\n")).toHaveLength(1);
+    expect(failure.output).not.toContain("canary-password");
   }
 });
 
-test("a database that does not exist and a password that is wrong are told apart", async () => {
+test("a missing database and a wrong password give different messages", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   const missing = new URL(database.url);
   missing.pathname = "/nowhere";
   const refused = new URL(database.url);
   refused.password = "canary-wrong";
-  const refusals = await Promise.all(
-    [missing, refused].map((url) => refusalOf({ KEEP_DATABASE_URL: url.href, KEEP_ENCRYPTION_KEY: key })),
+  const failures = await Promise.all(
+    [missing, refused].map((url) => startFailure({ KEEP_DATABASE_URL: url.href, KEEP_ENCRYPTION_KEY: key })),
   );
-  expect(refusals.map((refusal) => refusal.code)).toEqual(["3", "3"]);
-  expect(refusals[0]?.printed).toContain('Cannot start: the database "nowhere" does not exist');
-  expect(refusals[1]?.printed).toContain('rejected the user "postgres"');
-  expect(refusals[1]?.printed).not.toContain("canary-wrong");
+  expect(failures.map((failure) => failure.code)).toEqual(["3", "3"]);
+  expect(failures[0]?.output).toContain('Cannot start: the database "nowhere" does not exist');
+  expect(failures[1]?.output).toContain('rejected the user "postgres"');
+  expect(failures[1]?.output).not.toContain("canary-wrong");
 });
 
-test("another key than the one the database was set up with is refused by fingerprint, and the key is not printed", async () => {
+test("a wrong encryption key is rejected by fingerprint, and no key is printed", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   await (await startKeep({ KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key })).stop();
-  const other = makeKey();
-  const refusal = await refusalOf({ KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: other });
-  expect(refusal.code).toBe("4");
-  expect(refusal.printed).toMatch(
+  const other = generateKey();
+  const failure = await startFailure({ KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: other });
+  expect(failure.code).toBe("4");
+  expect(failure.output).toMatch(
     /has fingerprint [0-9a-f]{16}, but this database was encrypted with [0-9a-f]{16}/,
   );
-  expect(refusal.printed).not.toContain(other);
-  expect(refusal.printed).not.toContain(key);
+  expect(failure.output).not.toContain(other);
+  expect(failure.output).not.toContain(key);
 });
 
-test("a database that a newer Keep has set up is left alone", async () => {
+test("a database migrated by a newer Keep is rejected", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   const environment = { KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key };
   await (await startKeep(environment)).stop();
-  await askDatabase(
+  await queryDatabase(
     database.url,
     "INSERT INTO schema_migration (number, name, checksum) VALUES (999, 'later', 'x')",
   );
-  expect((await refusalOf(environment)).printed).toContain(
+  expect((await startFailure(environment)).output).toContain(
     "this database was migrated by a newer Keep (schema 999",
   );
 });
 
-test("a migration that was changed after it was applied is refused", async () => {
+test("a migration that was changed after it was applied is rejected", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   const environment = { KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key };
   await (await startKeep(environment)).stop();
-  await askDatabase(database.url, "UPDATE schema_migration SET checksum = 'another' WHERE number = 1");
-  expect((await refusalOf(environment)).printed).toContain("differs from the one applied to this database");
+  await queryDatabase(database.url, "UPDATE schema_migration SET checksum = 'another' WHERE number = 1");
+  expect((await startFailure(environment)).output).toContain("differs from the one applied to this database");
 });

@@ -1,7 +1,7 @@
 /**
  * @module
- * The verbs of the command line, one per file. Each takes its settings and parts and ends by returning;
- * what goes wrong is thrown as a Failure, which `main.ts` turns into a sentence and an exit code.
+ * The commands of the command line, one per file. Each takes its settings and dependencies and returns when done;
+ * expected errors are thrown as a Failure, which `main.ts` turns into a message and an exit code.
  * Imported by `main.ts` only.
  */
 
@@ -16,7 +16,7 @@ import { countReads } from "../audit/count-reads.ts";
 import { startBackground } from "../background.ts";
 import { type Node, startNode } from "../cluster/start-node.ts";
 import type { ServeConfig } from "../config.ts";
-import { consoleFolders, policyOfPage } from "../console/console-files.ts";
+import { consoleFolders, consolePolicy } from "../console/console-files.ts";
 import type { Database, DatabaseAddresses } from "../database/open-database.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import type { Failure } from "../failures.ts";
@@ -25,12 +25,12 @@ import { checkKey } from "../keys/check-key.ts";
 import { readKeys } from "../keys/key-encryption-key.ts";
 import type { KeyWrapper } from "../keys/key-wrapper.ts";
 import { countRunningOperations } from "../keys/queries.ts";
-import { openServerKeys, opensServerKeys } from "../keys/server-keys.ts";
+import { canUnwrapServerKeys, openServerKeys } from "../keys/server-keys.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { createMetricsService } from "../openapi/http.ts";
 import { createVaultServer, type KeepLogger } from "../server.ts";
-import { originsOf } from "../sign-in/identity-provider.ts";
+import { listProviderOrigins } from "../sign-in/identity-provider.ts";
 import { prepareSignIn, type SignIn } from "../sign-in/prepare-sign-in.ts";
 import { checkSession } from "../sign-in/sessions.ts";
 import { createTokenCheck } from "../tokens/check-token.ts";
@@ -41,79 +41,83 @@ type ReadinessCheckOf = (database: Database) => ReturnType<ReadinessCheck>;
 export type ServeDependencies = {
   readonly logger: KeepLogger;
   readonly openDatabase: (addresses: DatabaseAddresses) => Promise<Database>;
-  readonly whyNotReady: ReadinessCheckOf;
-  /** One line on standard output for the person or script that started us. */
+  readonly checkDatabaseReadiness: ReadinessCheckOf;
+  /** Prints a line to standard output. */
   readonly print: (line: string) => void;
-  /** Fires when the server is asked to end. */
+  /** Aborted to shut the server down. */
   readonly signal: AbortSignal;
 };
 
-export async function serve(config: ServeConfig, parts: ServeDependencies): Promise<void> {
-  const { logger, signal } = parts;
+export async function serve(config: ServeConfig, dependencies: ServeDependencies): Promise<void> {
+  const { logger, signal } = dependencies;
   const { databaseUrl } = config;
   if (databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
   const wrapper = readKeys(config.encryptionKey);
-  const served = await readServedCertificate(config);
+  const tls = await readServedCertificate(config);
   await using outbound = new AsyncDisposableStack();
   const signIn = prepareSignIn(config, {
-    scheme: served === undefined ? "http" : "https",
+    scheme: tls === undefined ? "http" : "https",
     outbound: (privateHosts) => outbound.use(createOutbound({ privateHosts })),
   });
-  await using database = await parts.openDatabase({
+  await using database = await dependencies.openDatabase({
     url: databaseUrl.reveal(),
     migrationUrl: config.migrationDatabaseUrl?.reveal(),
   });
   logger.info("Database ready", database.migrations);
-  const held = await openHeld(database, wrapper, logger);
-  const { metrics } = held;
+  const services = await openServices(database, wrapper, logger);
+  const { metrics } = services;
   await using node = await startNode(database);
-  node.forgetting.onForget("vault", {
-    one: (vaultId) => held.vaultKeys.forget(vaultId),
-    all: () => held.vaultKeys.forget(),
+  node.invalidation.onInvalidate("vault", {
+    one: (vaultId) => services.vaultKeys.evict(vaultId),
+    all: () => services.vaultKeys.evict(),
   });
-  await using lastUsed = createLastUsed(database, () => node.forgetting.databaseNow());
-  const access = accessOf(config, { ...held, signIn, node, lastUsed });
+  await using lastUsed = createLastUsed(database, () => node.invalidation.databaseNow());
+  const access = createAccess(config, { ...services, signIn, node, lastUsed });
   const server = createVaultServer({
-    ...held,
+    ...services,
     logger,
     signIn,
     access,
     console: {
       files: await readWebFiles(consoleFolders),
-      policy: () => policyOfPage(originsOf(signIn.providers)),
+      policy: () => consolePolicy(listProviderOrigins(signIn.providers)),
     },
-    readinessChecks: readinessChecksOf({ ...held, node, whyNotReady: parts.whyNotReady }),
+    readinessChecks: createReadinessChecks({
+      ...services,
+      node,
+      checkDatabaseReadiness: dependencies.checkDatabaseReadiness,
+    }),
     transport: {
       trustedProxies: config.trustedProxies,
-      ...(served === undefined ? {} : { certificate: served.certificate }),
+      ...(tls === undefined ? {} : { certificate: tls.certificate }),
     },
   });
-  await using ending = new AsyncDisposableStack();
-  ending.use(
-    startBackground(config, { ...held, logger, onCheckpointFileFailed: metrics.countCheckpointFailure }),
+  await using background = new AsyncDisposableStack();
+  background.use(
+    startBackground(config, { ...services, logger, onCheckpointFileFailed: metrics.countCheckpointFailure }),
   );
-  if (served !== undefined) ending.use(watchServedCertificate(server, served, logger));
-  watchGauges(held, node);
-  ending.use(await showMetrics(config, metrics, parts.print));
+  if (tls !== undefined) background.use(watchServedCertificate(server, tls, logger));
+  watchGauges(services, node);
+  background.use(await serveMetrics(config, metrics, dependencies.print));
   await serveUntil(server, config, {
     signal,
     onListening: (url) => {
-      signIn.listensAt(url);
-      // The console's page says where its forms may lead, so that is found out before somebody asks for it.
+      signIn.setListenUrl(url);
+      // Starts discovery early, because the console's policy lists the providers' origins.
       for (const provider of signIn.providers.values()) void provider.prepare();
       logger.info("Listening", { url });
-      parts.print(`Keep is listening on ${url}`);
+      dependencies.print(`Keep is listening on ${url}`);
     },
   });
   logger.info("Stopped");
 }
 
-/** What is made from the database and the key that opens it. */
-type Held = Pick<KeepDependencies, "database" | "vaultKeys" | "serverKeys" | "audit" | "metrics"> & {
+/** Services created from the database and the key-encryption key. */
+type Services = Pick<KeepDependencies, "database" | "vaultKeys" | "serverKeys" | "audit" | "metrics"> & {
   readonly wrapper: KeyWrapper;
 };
 
-async function openHeld(database: Database, wrapper: KeyWrapper, logger: KeepLogger): Promise<Held> {
+async function openServices(database: Database, wrapper: KeyWrapper, logger: KeepLogger): Promise<Services> {
   await checkKey(wrapper, database);
   logger.info("Encryption key accepted", { fingerprint: wrapper.fingerprint });
   const metrics = createMetrics();
@@ -127,13 +131,13 @@ async function openHeld(database: Database, wrapper: KeyWrapper, logger: KeepLog
   };
 }
 
-type AccessSources = Pick<Held, "database" | "metrics"> & {
+type AccessSources = Pick<Services, "database" | "metrics"> & {
   readonly signIn: SignIn;
   readonly node: Node;
   readonly lastUsed: LastUsed;
 };
 
-function accessOf(config: ServeConfig, sources: AccessSources): AccessDependencies {
+function createAccess(config: ServeConfig, sources: AccessSources): AccessDependencies {
   const { database, metrics, signIn, node, lastUsed } = sources;
   return {
     get publicUrl() {
@@ -143,7 +147,7 @@ function accessOf(config: ServeConfig, sources: AccessSources): AccessDependenci
     limits: createRateLimits({ ...config, liveNodes: () => node.liveNodes() }),
     checkToken: createTokenCheck({
       database,
-      invalidation: node.forgetting,
+      invalidation: node.invalidation,
       recordUse: (actor) => lastUsed.record(actor),
       countCheck: metrics.countTokenCheck,
     }),
@@ -151,38 +155,38 @@ function accessOf(config: ServeConfig, sources: AccessSources): AccessDependenci
   };
 }
 
-const keysStayClosed = "the encryption key does not open the server's keys";
-const nodeIsDeaf = "this node has not learned for more than five seconds what was revoked";
-const mostDeafMilliseconds = 5000;
+const keysUnreadable = "the encryption key does not decrypt the server's keys";
+const listenerStale = "this node has not received revocations for more than 5 seconds";
+const maxStaleMilliseconds = 5000;
 
-type ReadinessSources = Pick<Held, "database" | "wrapper"> & {
+type ReadinessSources = Pick<Services, "database" | "wrapper"> & {
   readonly node: Node;
-  readonly whyNotReady: ReadinessCheckOf;
+  readonly checkDatabaseReadiness: ReadinessCheckOf;
 };
 
-function readinessChecksOf(sources: ReadinessSources): readonly ReadinessCheck[] {
-  const { database, wrapper, node, whyNotReady } = sources;
+function createReadinessChecks(sources: ReadinessSources): readonly ReadinessCheck[] {
+  const { database, wrapper, node, checkDatabaseReadiness } = sources;
   return [
-    () => whyNotReady(database),
-    async () => ((await opensServerKeys(database, wrapper)) ? undefined : keysStayClosed),
-    async () => (node.deafMilliseconds() <= mostDeafMilliseconds ? undefined : nodeIsDeaf),
+    () => checkDatabaseReadiness(database),
+    async () => ((await canUnwrapServerKeys(database, wrapper)) ? undefined : keysUnreadable),
+    async () => (node.staleMilliseconds() <= maxStaleMilliseconds ? undefined : listenerStale),
   ];
 }
 
-function watchGauges({ metrics, database, vaultKeys }: Held, node: Node): void {
+function watchGauges({ metrics, database, vaultKeys }: Services, node: Node): void {
   metrics.watch({
     database_connections_in_use: () => database.connections().inUse,
     database_connections_idle: () => database.connections().idle,
     database_requests_waiting: () => database.connections().waiting,
-    data_keys_remembered: () => vaultKeys.count(),
-    revocation_poll_age_seconds: () => node.deafMilliseconds() / 1000,
+    data_keys_cached: () => vaultKeys.count(),
+    revocation_poll_age_seconds: () => node.staleMilliseconds() / 1000,
     operations_running: () => countRunningOperations(database),
     resident_memory_bytes: () => process.memoryUsage.rss(),
   });
 }
 
-/** On their own port until disposed of. */
-async function showMetrics(
+/** Serves metrics on their own port until disposed. */
+async function serveMetrics(
   { host, metricsPort }: ServeConfig,
   metrics: Metrics,
   print: (line: string) => void,

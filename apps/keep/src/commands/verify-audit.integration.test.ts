@@ -7,38 +7,38 @@ import { acquireDatabase, makeTemporaryFolder } from "@hearth-and-keep/test-serv
 import { expect, test } from "vitest";
 import { openDatabase } from "../database/open-database.ts";
 import { generateId } from "../generate-id.ts";
-import { makeKeyText } from "../keys/key-encryption-key.ts";
+import { generateKeyText } from "../keys/key-encryption-key.ts";
 import { startTestKeep, type TestPerson } from "../test/start-test-keep.ts";
 
 const program = fileURLToPath(new URL("../../bin/keep.js", import.meta.url));
 
-type Run = { readonly words: readonly string[]; readonly environment?: Record<string, string> };
+type Run = { readonly args: readonly string[]; readonly environment?: Record<string, string> };
 
-/** Exit code and what was printed, of the program as people run it. */
-function runKeep({ words, environment = {} }: Run): Promise<readonly [code: number, printed: string]> {
+/** Runs the command; returns its exit code and output. */
+function runKeep({ args, environment = {} }: Run): Promise<readonly [code: number, output: string]> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [program, ...words],
+      [program, ...args],
       { env: environment },
-      (_problem, printed, complaints) => resolve([child.exitCode ?? -1, printed + complaints]),
+      (_error, output, stderr) => resolve([child.exitCode ?? -1, output + stderr]),
     );
   });
 }
 
-const verify = (...words: readonly string[]) => runKeep({ words: ["audit", "verify", ...words] });
+const verify = (...args: readonly string[]) => runKeep({ args: ["audit", "verify", ...args] });
 
-const verifyStored = (url: string, ...words: readonly string[]) =>
-  runKeep({ words: ["audit", "verify", "--database", ...words], environment: { KEEP_DATABASE_URL: url } });
+const verifyStored = (url: string, ...args: readonly string[]) =>
+  runKeep({ args: ["audit", "verify", "--database", ...args], environment: { KEEP_DATABASE_URL: url } });
 
-test("a whole database that was put back is found by the checkpoints that were kept apart, and only then", {
+test("a rolled-back database is detected with the checkpoint file, and only with it", {
   timeout: 300_000,
 }, async () => {
   await using folder = await makeTemporaryFolder("keep-checkpoints");
   const checkpoints = join(folder.path, "checkpoints.ndjson");
-  const key = makeKeyText();
+  const key = generateKeyText();
   let person: TestPerson | undefined;
-  const earlier = {
+  const earlierState = {
     name: `earlier state ${generateId()}`,
     prepare: async (url: string) => {
       await (await openDatabase({ url }))[Symbol.asyncDispose]();
@@ -46,9 +46,9 @@ test("a whole database that was put back is found by the checkpoints that were k
       person = await keep.addPerson();
     },
   };
-  await using present = await acquireDatabase(earlier);
-  await using putBack = await acquireDatabase(earlier);
-  if (person === undefined) throw new Error("Nobody was added");
+  await using present = await acquireDatabase(earlierState);
+  await using rolledBack = await acquireDatabase(earlierState);
+  if (person === undefined) throw new Error("The database was not prepared");
   const { vaultId } = person;
   {
     const settings = { auditCheckpointFile: checkpoints, auditCheckpointSeconds: "1" };
@@ -56,57 +56,57 @@ test("a whole database that was put back is found by the checkpoints that were k
     const { text: token } = await keep.addToken(person, { scopes: ["secrets:write"] });
     for (const name of ["A", "B", "C"]) {
       const path = `/api/secrets/vaults/${vaultId}/secrets/by-path/${name}`;
-      expect((await keep.ask(path, { method: "PUT", token, body: { value: name } })).status).toBe(201);
+      expect((await keep.request(path, { method: "PUT", token, body: { value: name } })).status).toBe(201);
     }
-    const isKept = async () => (await readFile(checkpoints, "utf8").catch(() => "")).includes('"seq":4');
-    await expect.poll(isKept, { timeout: 20_000 }).toBe(true);
+    const isWritten = async () => (await readFile(checkpoints, "utf8").catch(() => "")).includes('"seq":4');
+    await expect.poll(isWritten, { timeout: 20_000 }).toBe(true);
   }
   expect(await verifyStored(present.url, "--checkpoints", checkpoints)).toEqual([
     0,
-    "Of 2 logs 2 are as they were recorded\n",
+    "2 of 2 logs verified\n",
   ]);
-  // Everything in it fits together: nothing inside of it can tell.
-  expect(await verifyStored(putBack.url)).toEqual([0, "Of 2 logs 2 are as they were recorded\n"]);
-  const [code, printed] = await verifyStored(putBack.url, "--checkpoints", checkpoints);
+  // The old state is consistent, so it verifies on its own.
+  expect(await verifyStored(rolledBack.url)).toEqual([0, "2 of 2 logs verified\n"]);
+  const [code, output] = await verifyStored(rolledBack.url, "--checkpoints", checkpoints);
   expect(code).toBe(1);
-  expect(printed).toContain(
-    `The log ${vaultId} is not as it was recorded. The first bad one is row 2: record missing: a trusted checkpoint exists for record 4, so the log was rolled back`,
+  expect(output).toContain(
+    `Log ${vaultId} failed verification at record 2: record missing: a trusted checkpoint exists for record 4, so the log was rolled back`,
   );
-  recordFigure({ claim: "keep 6", text: "a whole database put back: found by the checkpoint file" });
+  recordFigure({ claim: "keep 6", text: "a rolled-back database: detected with the checkpoint file" });
 });
 
-test("an export is verified without a server, and the first bad row is named with exit code 1", {
+test("an export is verified offline, and a bad record is reported with exit code 1", {
   timeout: 300_000,
 }, async () => {
   await using folder = await makeTemporaryFolder("keep-export");
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const { text: token } = await keep.addToken(person, { scopes: ["audit:read", "vaults:write"] });
-  const text = await (await keep.ask("/api/secrets/audit/export", { token })).text();
-  const keys = await (await keep.ask("/api/secrets/audit/keys", { token })).text();
+  const text = await (await keep.request("/api/secrets/audit/export", { token })).text();
+  const keys = await (await keep.request("/api/secrets/audit/keys", { token })).text();
   const files = { good: text, bad: text.replace("account-created", "account-deleted"), keys, nothing: "{}" };
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder.path, name), content);
-  const at = (name: string): string => join(folder.path, name);
-  const log = `The log ${person.accountId} is`;
-  expect(await verify(at("good"), "--keys", at("keys"))).toEqual([
+  const pathOf = (name: string): string => join(folder.path, name);
+  const log = `Log ${person.accountId}`;
+  expect(await verify(pathOf("good"), "--keys", pathOf("keys"))).toEqual([
     0,
-    expect.stringContaining(`${log} as it was recorded: 1 rows`),
+    expect.stringContaining(`${log} verified, no changes detected (records: 1,`),
   ]);
-  expect(await verify(at("bad"))).toEqual([
+  expect(await verify(pathOf("bad"))).toEqual([
     1,
-    `${log} not as it was recorded. The first bad one is row 1: content does not match what was recorded\n`,
+    `${log} failed verification at record 1: content does not match what was recorded\n`,
   ]);
-  expect(await verify(at("nothing"))).toEqual([
+  expect(await verify(pathOf("nothing"))).toEqual([
     1,
-    expect.stringContaining("This file is not as it was recorded"),
+    expect.stringContaining("The file failed verification"),
   ]);
-  expect(await verify(at("missing"))).toEqual([2, expect.stringContaining("cannot be read")]);
-  expect(await verify(at("good"), "--keys", at("bad"))).toEqual([
+  expect(await verify(pathOf("missing"))).toEqual([2, expect.stringContaining("cannot be read")]);
+  expect(await verify(pathOf("good"), "--keys", pathOf("bad"))).toEqual([
     2,
-    expect.stringContaining("does not hold the keys"),
+    expect.stringContaining("does not contain audit keys"),
   ]);
-  expect(await verify(at("good"), "--checkpoints", at("good"))).toEqual([
+  expect(await verify(pathOf("good"), "--checkpoints", pathOf("good"))).toEqual([
     2,
-    expect.stringContaining("does not hold checkpoints"),
+    expect.stringContaining("does not contain audit checkpoints"),
   ]);
 });

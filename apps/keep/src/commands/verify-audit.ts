@@ -18,66 +18,66 @@ import { listServerKeys } from "../keys/queries.ts";
 import { publicKeysOf } from "../keys/server-keys.ts";
 
 export type VerificationRequest = {
-  /** What GET …/audit/keys answered, kept apart from what is verified. */
+  /** A response of GET …/audit/keys, stored separately from the log to verify. */
   readonly keysFile?: string | undefined;
-  /** What `keep serve` wrote into its checkpoint file. */
+  /** The checkpoint file written by `keep serve`. */
   readonly checkpointsFile?: string | undefined;
 };
 
-export type VerificationDependencies = { readonly print: (sentence: string) => void };
+export type VerificationDependencies = { readonly print: (line: string) => void };
 
-const verificationCodes = { isSound: 0, isNot: 1, unreadable: 2 } as const;
+const exitCodes = { valid: 0, invalid: 1, unreadable: 2 } as const;
 
-/** Checks an export; needs neither a server nor a database. Gives the exit code. */
+/** Verifies an export offline. Returns the exit code. */
 export async function verifyExport(
   exportFile: string,
-  asked: VerificationRequest,
+  request: VerificationRequest,
   { print }: VerificationDependencies,
 ): Promise<number> {
-  const trust = await readTrust(asked, print);
-  if (trust === undefined) return verificationCodes.unreadable;
+  const trusted = await readTrustedMaterial(request, print);
+  if (trusted === undefined) return exitCodes.unreadable;
   const lines = createInterface({ input: createReadStream(exportFile, "utf8"), crlfDelay: Infinity });
-  const verdict = await verifyChain(lines, trust).catch(() => undefined);
-  if (verdict === undefined) {
+  const result = await verifyChain(lines, trusted).catch(() => undefined);
+  if (result === undefined) {
     print(`Cannot verify: the file "${exportFile}" cannot be read`);
-    return verificationCodes.unreadable;
+    return exitCodes.unreadable;
   }
-  print(describeVerdict(verdict));
-  if (verdict.isValid && trust.keys === undefined && verdict.checkpoints > 0) {
-    print("Signatures were checked with the keys in the export itself; name others with --keys");
+  print(describeResult(result));
+  if (result.isValid && trusted.keys === undefined && result.checkpoints > 0) {
+    print("Signatures were verified with the keys in the export itself; pass trusted keys with --keys");
   }
-  return verdict.isValid ? verificationCodes.isSound : verificationCodes.isNot;
+  return result.isValid ? exitCodes.valid : exitCodes.invalid;
 }
 
 export type DatabaseVerificationDependencies = VerificationDependencies & { readonly database: Database };
 
-/** Checks every chain of a database, and that none is missing which a checkpoint kept apart speaks of. */
+/** Verifies every chain of a database, and that every chain with a trusted checkpoint exists. */
 export async function verifyDatabase(
-  asked: VerificationRequest,
-  parts: DatabaseVerificationDependencies,
+  request: VerificationRequest,
+  dependencies: DatabaseVerificationDependencies,
 ): Promise<number> {
-  const { database, print } = parts;
-  const trust = await readTrust(asked, print);
-  if (trust === undefined) return verificationCodes.unreadable;
+  const { database, print } = dependencies;
+  const trusted = await readTrustedMaterial(request, print);
+  if (trusted === undefined) return exitCodes.unreadable;
   const serverKeys = { publicKeys: publicKeysOf(await listServerKeys(database)) };
-  const missing = new Set(trust.checkpoints?.map(({ chain }) => chain));
-  let sound = 0;
+  const missing = new Set(trusted.checkpoints?.map(({ chain }) => chain));
+  let valid = 0;
   let broken = 0;
-  for await (const place of chainsOf(database)) {
-    const pieces = exportLog(place, { database, serverKeys });
-    const verdict = await verifyChain(linesOf(pieces), trust);
-    missing.delete(place.chain);
-    if (verdict.isValid) sound += 1;
+  for await (const chainRef of chainsOf(database)) {
+    const chunks = exportLog(chainRef, { database, serverKeys });
+    const result = await verifyChain(linesOf(chunks), trusted);
+    missing.delete(chainRef.chain);
+    if (result.isValid) valid += 1;
     else {
       broken += 1;
-      print(describeVerdict(verdict));
+      print(describeResult(result));
     }
   }
   for (const chain of missing) {
-    print(`The log ${chain} is missing: a checkpoint kept apart speaks of it, so this database was put back`);
+    print(`Log ${chain} is missing: a trusted checkpoint refers to it, so the database was rolled back`);
   }
-  print(`Of ${sound + broken + missing.size} logs ${sound} are as they were recorded`);
-  return broken + missing.size === 0 ? verificationCodes.isSound : verificationCodes.isNot;
+  print(`${valid} of ${valid + broken + missing.size} logs verified`);
+  return broken + missing.size === 0 ? exitCodes.valid : exitCodes.invalid;
 }
 
 async function* chainsOf(database: Database): AsyncGenerator<ChainRef> {
@@ -89,27 +89,27 @@ async function* chainsOf(database: Database): AsyncGenerator<ChainRef> {
   } while (last !== undefined);
 }
 
-function describeVerdict(verdict: VerificationResult): string {
-  if (verdict.isValid) {
-    return `The log ${verdict.chain} is as it was recorded: ${verdict.links} rows, ${verdict.checkpoints} checkpoints`;
+function describeResult(result: VerificationResult): string {
+  if (result.isValid) {
+    return `Log ${result.chain} verified, no changes detected (records: ${result.links}, checkpoints: ${result.checkpoints})`;
   }
-  const log = verdict.chain === undefined ? "This file" : `The log ${verdict.chain}`;
-  const row = verdict.seq === undefined ? `line ${verdict.line}` : `row ${verdict.seq}`;
-  return `${log} is not as it was recorded. The first bad one is ${row}: ${verdict.reason}`;
+  const log = result.chain === undefined ? "The file" : `Log ${result.chain}`;
+  const position = result.seq === undefined ? `line ${result.line}` : `record ${result.seq}`;
+  return `${log} failed verification at ${position}: ${result.reason}`;
 }
 
-async function readTrust(
+async function readTrustedMaterial(
   { keysFile, checkpointsFile }: VerificationRequest,
-  print: (sentence: string) => void,
+  print: (line: string) => void,
 ): Promise<TrustedMaterial | undefined> {
   const keys = keysFile === undefined ? undefined : await readKeysFile(keysFile);
   const checkpoints = checkpointsFile === undefined ? [] : await readCheckpointsFile(checkpointsFile);
   if (keysFile !== undefined && keys === undefined) {
-    print(`Cannot verify: the file "${keysFile}" does not hold the keys of an audit log`);
+    print(`Cannot verify: the file "${keysFile}" does not contain audit keys`);
     return undefined;
   }
   if (checkpoints === undefined) {
-    print(`Cannot verify: the file "${checkpointsFile}" does not hold checkpoints of an audit log`);
+    print(`Cannot verify: the file "${checkpointsFile}" does not contain audit checkpoints`);
     return undefined;
   }
   return { keys, checkpoints };
@@ -124,7 +124,7 @@ async function readKeysFile(path: string): Promise<readonly CheckpointKey[] | un
   }
 }
 
-/** The last line may be half written: whoever wrote it was stopped, and made it again. */
+/** An incomplete last line was cut off by a crash; the server appended that checkpoint again. */
 async function readCheckpointsFile(path: string): Promise<readonly Checkpoint[] | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   const lines = text?.slice(0, text.lastIndexOf("\n") + 1).split("\n");
@@ -133,6 +133,6 @@ async function readCheckpointsFile(path: string): Promise<readonly Checkpoint[] 
   return checkpoints?.length === parsed?.length ? checkpoints : undefined;
 }
 
-async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const piece of pieces) yield* piece.split("\n");
+async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const chunk of chunks) yield* chunk.split("\n");
 }

@@ -1,10 +1,10 @@
-/** Where the console's files are: beside the program in a tarball, beside its sources otherwise. */
+/** Folders with the built console: next to the bundle in an installed package, otherwise in the repository. */
 export const consoleFolders: readonly URL[] = ["./console/", "../../../keep-console/dist/"].map(
-  (place) => new URL(place, import.meta.url),
+  (path) => new URL(path, import.meta.url),
 );
 
-/** What the console's page may do: its own scripts, styles and answers, and forms that lead to the providers. */
-export function policyOfPage(providerOrigins: readonly string[]): string {
+/** Content-Security-Policy of the console: its own scripts, styles and API, and forms that redirect to the providers. */
+export function consolePolicy(providerOrigins: readonly string[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",

@@ -3,7 +3,7 @@ import { findFreePort } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { startTestKeep } from "../test/start-test-keep.ts";
 
-test("the console's forms may lead to where a provider says that people sign in, also when that is elsewhere", async () => {
+test("the console's form-action policy includes a provider's authorization endpoint on another origin", async () => {
   const port = await findFreePort();
   const issuer = `http://localhost:${port}`;
   const elsewhere = "https://people.example.com";
@@ -24,7 +24,7 @@ test("the console's forms may lead to where a provider says that people sign in,
   try {
     const settings = { generalIssuer: issuer, generalClientId: "keep", generalClientSecret: "secret" };
     await using keep = await startTestKeep({ settings });
-    const policy = async () => (await keep.ask("/")).headers.get("content-security-policy");
+    const policy = async () => (await keep.request("/")).headers.get("content-security-policy");
     await expect.poll(policy, { timeout: 20_000 }).toContain(`form-action 'self' ${issuer} ${elsewhere};`);
     expect(await policy()).toContain("trusted-types 'none'");
   } finally {

@@ -1,8 +1,8 @@
 /**
  * @module
- * The console as files: read at start, packed when first asked for, given out from memory. Scripts and styles have the hash of their
- * content in their names and may be kept for ever; the page itself never is. Promises that a page of ours runs our own
- * scripts alone and speaks to nobody but us.
+ * Serves the console's files from memory; they are read at start and compressed on first request. Scripts and styles have
+ * content hashes in their names and are cached indefinitely, the page itself never. Its policy allows only Keep's own
+ * scripts and API.
  * Imported by `routes.ts`.
  */
 import { type HttpResponse, webAssetResponse, webPageResponse } from "@hearth-and-keep/http-service";

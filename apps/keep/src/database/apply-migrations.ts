@@ -5,27 +5,30 @@ import type { Migration } from "./read-migrations.ts";
 
 export type AppliedMigrations = { readonly applied: number; readonly schemaNumber: number };
 
-/** Any number will do as long as every Keep uses the same one. */
-const lockNumber = 4_711_300_827;
+/** An arbitrary number, the same in every version of Keep. */
+const advisoryLockId = 4_711_300_827;
 
 /**
- * Brings the schema up to what this program knows, one transaction per file.
- * The lock lets any number of nodes start at once: the first applies, the others wait and find nothing to do.
+ * Applies pending migrations, each in its own transaction. The advisory lock allows several nodes to start at once: the
+ * first one migrates, the others wait and find nothing to do.
  */
-export async function applyMigrations(pool: Pool, known: readonly Migration[]): Promise<AppliedMigrations> {
+export async function applyMigrations(
+  pool: Pool,
+  migrations: readonly Migration[],
+): Promise<AppliedMigrations> {
   const client = await pool.connect();
   try {
-    await client.query("SELECT pg_advisory_lock($1)", [lockNumber]);
+    await client.query("SELECT pg_advisory_lock($1)", [advisoryLockId]);
     await client.query(
       "CREATE TABLE IF NOT EXISTS schema_migration (number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())",
     );
-    const present = await readApplied(client);
-    refuseStrangers(present, known);
-    const missing = known.filter((migration) => !present.has(migration.number));
+    const applied = await readApplied(client);
+    assertCompatible(applied, migrations);
+    const missing = migrations.filter((migration) => !applied.has(migration.number));
     for (const migration of missing) await applyOne(client, migration);
-    return { applied: missing.length, schemaNumber: known.length };
+    return { applied: missing.length, schemaNumber: migrations.length };
   } finally {
-    // Closing the connection gives the lock back, also after a failure half-way.
+    // Closing the connection releases the lock, also after an error.
     client.release(true);
   }
 }
@@ -39,14 +42,14 @@ async function readApplied(client: PoolClient): Promise<Applied> {
   return new Map(rows.map((row) => [row.number, row]));
 }
 
-function refuseStrangers(present: Applied, known: readonly Migration[]): void {
-  const newest = Math.max(0, ...present.keys());
-  if (newest > known.length) {
-    throw new FailureError<Failure>({ kind: "database-newer", found: newest, known: known.length });
+function assertCompatible(applied: Applied, migrations: readonly Migration[]): void {
+  const newest = Math.max(0, ...applied.keys());
+  if (newest > migrations.length) {
+    throw new FailureError<Failure>({ kind: "database-newer", found: newest, known: migrations.length });
   }
-  for (const migration of known) {
-    const before = present.get(migration.number);
-    if (before !== undefined && before.checksum !== migration.checksum) {
+  for (const migration of migrations) {
+    const appliedMigration = applied.get(migration.number);
+    if (appliedMigration !== undefined && appliedMigration.checksum !== migration.checksum) {
       throw new FailureError<Failure>({ kind: "migration-changed", name: migration.name });
     }
   }
@@ -62,8 +65,8 @@ async function applyOne(client: PoolClient, migration: Migration): Promise<void>
       migration.checksum,
     ]);
     await client.query("COMMIT");
-  } catch (problem) {
+  } catch (error) {
     await client.query("ROLLBACK");
-    throw problem;
+    throw error;
   }
 }

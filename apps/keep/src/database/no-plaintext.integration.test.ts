@@ -7,28 +7,28 @@ import { Client } from "pg";
 import { expect, test } from "vitest";
 import { scopes } from "../authorization/scopes.ts";
 import { encodingsOf, findCanaries, type Haystack, readFolder } from "../test/canaries.ts";
+import { createFakeBrowser, readAs } from "../test/fake-browser.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import type { TestKeep, TestRequest } from "../test/start-test-keep.ts";
-import { readAs, visitKeep } from "../test/fake-browser.ts";
 
-/** In every value and every note, each with a number of its own beside it. */
+/** Part of every value and note, followed by a unique number. */
 const marker = `canary${randomBytes(9).toString("hex")}`;
-/** Planted in clear, to see that the search would find one. */
+/** Stored unencrypted, to prove that the search works. */
 const control = `planted${randomBytes(9).toString("hex")}`;
-const fewestCanaries = 60;
+const minCanaries = 60;
 
 type Collected = { readonly texts: string[]; readonly errors: string[]; count: number };
 
-/** The next canary: every kind of character, and the marker in the middle. */
+/** The next canary: the marker surrounded by multi-byte characters. */
 function nextCanary(collected: Collected): string {
   collected.count += 1;
   return `Grüße-🔑-${marker}-${collected.count}-終`;
 }
 
-type Writer = (method: string, path: string, body?: unknown) => Promise<Response>;
+type SendRequest = (method: string, path: string, body?: unknown) => Promise<Response>;
 
-/** Every route that takes a value or a note, with every type of value, each with an Idempotency-Key and again. */
-async function writeEverywhere(write: Writer, collected: Collected): Promise<void> {
+/** Uses every route that accepts a value or note, with every secret type. */
+async function writeSecrets(write: SendRequest, collected: Collected): Promise<void> {
   const next = () => nextCanary(collected);
   const values: readonly (readonly [string, object])[] = [
     ["text", { value: next() }],
@@ -60,14 +60,13 @@ async function writeEverywhere(write: Writer, collected: Collected): Promise<voi
   await write("POST", "/rotate-key");
 }
 
-/** A whole MiB with the canary at its begin, at its end and in between. */
+/** One MiB of repeated canaries. */
 function fileOf(canary: string): Buffer {
-  const file = Buffer.alloc(1024 * 1024, canary);
-  return file;
+  return Buffer.alloc(1024 * 1024, canary);
 }
 
-/** Requests that are refused, each with a canary in it. */
-async function failEverywhere(write: Writer, collected: Collected): Promise<void> {
+/** Invalid requests, each with a canary in it. */
+async function sendInvalidRequests(write: SendRequest, collected: Collected): Promise<void> {
   const next = () => nextCanary(collected);
   const refused: readonly (readonly [string, string, unknown])[] = [
     ["PUT", "/secrets/by-path/app/text", `{"value": "${next()}"`],
@@ -93,50 +92,57 @@ async function failEverywhere(write: Writer, collected: Collected): Promise<void
   }
 }
 
-/** Tokens by every route that makes one; their texts are canaries as they are. */
-async function mintEverywhere(keep: TestKeep, admin: string): Promise<readonly string[]> {
-  const ask = async (
+/** Tokens from every route that issues one; their values serve as canaries. */
+async function issueTokens(keep: TestKeep, admin: string): Promise<readonly string[]> {
+  const requestToken = async (
     path: string,
-    asked: TestRequest,
+    options: TestRequest,
   ): Promise<{ readonly id: string; readonly value: string }> => {
-    const response = await keep.ask(`/api/secrets/tokens${path}`, { token: admin, method: "POST", ...asked });
+    const response = await keep.request(`/api/secrets/tokens${path}`, {
+      token: admin,
+      method: "POST",
+      ...options,
+    });
     expect(response.ok, await response.clone().text()).toBe(true);
-    // What mints is answered with both.
+    // Both issuing routes return an id and a value.
     return (await response.json()) as { id: string; value: string };
   };
   const body = { name: "minted", scopes: ["vaults:read"] };
-  const first = await ask("", { body, headers: { "idempotency-key": "mint-1" } });
-  const again = await keep.ask("/api/secrets/tokens", {
+  const first = await requestToken("", { body, headers: { "idempotency-key": "mint-1" } });
+  const again = await keep.request("/api/secrets/tokens", {
     token: admin,
     method: "POST",
     body,
     headers: { "idempotency-key": "mint-1" },
   });
   expect(again.status).toBe(409);
-  const rotated = await ask(`/${first.id}/rotate`, { body: { grace_seconds: 60 } });
-  const leaked = await ask("", { body });
-  await keep.ask("/api/secrets/tokens/leaked", { method: "POST", body: { tokens: [leaked.value] } });
+  const rotated = await requestToken(`/${first.id}/rotate`, { body: { grace_seconds: 60 } });
+  const leaked = await requestToken("", { body });
+  await keep.request("/api/secrets/tokens/leaked", { method: "POST", body: { tokens: [leaked.value] } });
   for (const value of [first.value, rotated.value, leaked.value]) {
-    await keep.ask("/api/secrets/vaults", { token: value });
+    await keep.request("/api/secrets/vaults", { token: value });
   }
   return [admin, first.value, rotated.value, leaked.value];
 }
 
-/** Sessions of people who signed in, and what of a sign-in that is under way nobody else may know. */
-async function signInEverywhere(world: KeepWithProviders): Promise<readonly string[]> {
-  const { keep } = world;
-  const visitors = [
-    await world.signIn("general", "101"),
-    await world.signIn("code-hosting", "first"),
-    visitKeep(keep),
+/** Session cookies, and the cookies, states and nonces of unfinished sign-ins. */
+async function collectSessionSecrets(fixture: KeepWithProviders): Promise<readonly string[]> {
+  const { keep } = fixture;
+  const browsers = [
+    await fixture.signIn("general", "101"),
+    await fixture.signIn("code-hosting", "first"),
+    createFakeBrowser(keep),
   ];
-  const locations = [await visitors[2]?.leave("general"), await visitKeep(keep).leave("code-hosting")];
-  const fromCookies = visitors.flatMap(({ cookies }) => [...cookies.values()]);
-  const fromAddresses = locations.flatMap((url) => [
+  const locations = [
+    await browsers[2]?.startSignIn("general"),
+    await createFakeBrowser(keep).startSignIn("code-hosting"),
+  ];
+  const fromCookies = browsers.flatMap(({ cookies }) => [...cookies.values()]);
+  const fromUrls = locations.flatMap((url) => [
     url?.searchParams.get("state"),
     url?.searchParams.get("nonce"),
   ]);
-  const texts = [...fromCookies, ...fromAddresses].filter((text) => typeof text === "string");
+  const texts = [...fromCookies, ...fromUrls].filter((text) => typeof text === "string");
   expect(texts.length).toBeGreaterThanOrEqual(6);
   return texts;
 }
@@ -162,68 +168,68 @@ async function dump(url: string): Promise<Haystack> {
   return { name: "dump", content: Buffer.from(stdout) };
 }
 
-/** The dump, and when the server has ended every file of it, its log of changes among them. */
+/** A dump, and every file of the stopped server, including the WAL. */
 async function collectDatabase(postgres: Postgres, url: string): Promise<readonly Haystack[]> {
   const dumped = await dump(url);
   await postgres.stop();
   return [dumped, ...(await readFolder(postgres.dataFolder))];
 }
 
-test("no value, note, token or session is in a dump, in data files, in the log of changes, in our log, in errors or in metrics", {
+test("no value, note, token or session is in a dump, data files, the WAL, Keep's log, errors or metrics", {
   timeout: 120_000,
 }, async () => {
   const collected: Collected = { texts: [], errors: [], count: 0 };
   await using postgres = await startPostgres({ settings: { full_page_writes: "on" } });
   const { url } = await postgres.createDatabase();
-  const ours: Haystack[] = [];
-  let bearers: readonly string[] = [];
+  const keepOutputs: Haystack[] = [];
+  let credentials: readonly string[] = [];
   {
-    await using world = await startKeepWithProviders({ databaseUrl: url });
-    const { keep } = world;
+    await using fixture = await startKeepWithProviders({ databaseUrl: url });
+    const { keep } = fixture;
     const person = await keep.addPerson();
     const { text: admin } = await keep.addToken(person, { scopes });
     let writes = 0;
-    const send: Writer = (method, path, body) => {
+    const send: SendRequest = (method, path, body) => {
       writes += 1;
-      return keep.ask(`/api/secrets/vaults/${person.vaultId}${path}`, {
+      return keep.request(`/api/secrets/vaults/${person.vaultId}${path}`, {
         method,
         token: admin,
         headers: method === "GET" ? {} : { "idempotency-key": `write-${writes}` },
         ...(body === undefined ? {} : { body }),
       });
     };
-    const write: Writer = async (...request) => {
+    const write: SendRequest = async (...request) => {
       const response = await send(...request);
       expect(response.ok, `${request[0]} ${request[1]} ${await response.clone().text()}`).toBe(true);
       return response;
     };
-    await writeEverywhere(write, collected);
-    bearers = [...(await mintEverywhere(keep, admin)), ...(await signInEverywhere(world))];
-    await failEverywhere(send, collected);
-    ours.push({ name: "our log", content: Buffer.from(keep.logLines.join("\n")) });
-    ours.push({ name: "errors", content: Buffer.from(collected.errors.join("\n")) });
-    ours.push({ name: "metrics", content: Buffer.from(await (await fetch(keep.metricsUrl)).text()) });
+    await writeSecrets(write, collected);
+    credentials = [...(await issueTokens(keep, admin)), ...(await collectSessionSecrets(fixture))];
+    await sendInvalidRequests(send, collected);
+    keepOutputs.push({ name: "Keep's log", content: Buffer.from(keep.logLines.join("\n")) });
+    keepOutputs.push({ name: "errors", content: Buffer.from(collected.errors.join("\n")) });
+    keepOutputs.push({ name: "metrics", content: Buffer.from(await (await fetch(keep.metricsUrl)).text()) });
     await plantControl(url);
   }
-  const theirs = await collectDatabase(postgres, url);
-  const everywhere = [...ours, ...theirs];
-  expect(findCanaries(everywhere, [marker, ...bearers])).toEqual([]);
-  expectControlFound(theirs);
-  const canaries = collected.count + bearers.length;
-  expect(canaries).toBeGreaterThanOrEqual(fewestCanaries);
-  const megabytes = everywhere.reduce((sum, { content }) => sum + content.length, 0) / 1e6;
+  const databaseFiles = await collectDatabase(postgres, url);
+  const haystacks = [...keepOutputs, ...databaseFiles];
+  expect(findCanaries(haystacks, [marker, ...credentials])).toEqual([]);
+  expectControlFound(databaseFiles);
+  const canaries = collected.count + credentials.length;
+  expect(canaries).toBeGreaterThanOrEqual(minCanaries);
+  const megabytes = haystacks.reduce((sum, { content }) => sum + content.length, 0) / 1e6;
   recordFigure({
     claim: "keep 5",
-    text: `0 hits of ${canaries} canaries in ${encodingsOf(marker).size} encodings over ${everywhere.length} files and texts (${megabytes.toFixed(0)} MB); the planted one was found`,
-    counted: { reached: canaries, needed: fewestCanaries },
+    text: `0 hits of ${canaries} canaries in ${encodingsOf(marker).size} encodings over ${haystacks.length} files and texts (${megabytes.toFixed(0)} MB); the planted one was found`,
+    counted: { reached: canaries, needed: minCanaries },
   });
 });
 
-/** The same search finds what lies there in clear, in every encoding, in a data file and in the log of changes. */
+/** The same search finds the unencrypted control in every encoding, in the data files and in the WAL. */
 function expectControlFound(haystacks: readonly Haystack[]): void {
   const hits = findCanaries(haystacks, [control]);
   const inFolder = (folder: string) =>
-    new Set(hits.filter(({ place }) => place.startsWith(folder)).map(({ encoding }) => encoding));
+    new Set(hits.filter(({ source }) => source.startsWith(folder)).map(({ encoding }) => encoding));
   expect(inFolder("base/").size).toBe(encodingsOf(control).size);
   expect(inFolder("pg_wal/").size).toBe(encodingsOf(control).size);
   expect(inFolder("dump").size).toBeGreaterThan(0);

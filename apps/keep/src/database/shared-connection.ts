@@ -1,60 +1,60 @@
 import type { Pool, PoolClient, QueryResult } from "pg";
 import type { Statement } from "./transaction.ts";
 
-/** Short statements of many callers over one connection, in the order they come. */
+/** Runs short statements of many callers on one connection, in order. */
 export type SharedConnection = AsyncDisposable & {
-  ask<Row extends object>(statement: Statement): Promise<QueryResult<Row>>;
+  query<Row extends object>(statement: Statement): Promise<QueryResult<Row>>;
 };
 
 /**
- * What comes in one turn of the event loop is sent in one go: at many requests a second, waking the database for each
- * of them costs more than their statements do. Only for statements that are always short, because each waits for those
- * before it. A connection that breaks is replaced for the next statement.
+ * Statements issued in one turn of the event loop are sent in one packet: under load, waking the database for each costs
+ * more than executing it. Only for statements that are always fast, because each waits for those before it. A broken
+ * connection is replaced for the next statement.
  */
 export function shareConnection(pool: Pool): SharedConnection {
-  let lent: Promise<PoolClient> | undefined;
-  let isHeld = false;
-  const borrow = (): Promise<PoolClient> => {
-    const borrowed = pool.connect();
-    borrowed.then(
-      (client) => client.on("error", () => giveUp(borrowed)),
-      () => giveUp(borrowed),
+  let connection: Promise<PoolClient> | undefined;
+  let isCorked = false;
+  const connect = (): Promise<PoolClient> => {
+    const connecting = pool.connect();
+    connecting.then(
+      (client) => client.on("error", () => discard(connecting)),
+      () => discard(connecting),
     );
-    return borrowed;
+    return connecting;
   };
-  const giveUp = (broken: Promise<PoolClient>): void => {
-    if (lent !== broken) return;
-    lent = undefined;
+  const discard = (broken: Promise<PoolClient>): void => {
+    if (connection !== broken) return;
+    connection = undefined;
     broken.then(
       (client) => client.release(true),
       () => undefined,
     );
   };
-  const hold = ({ connection: { stream } }: PoolClient): void => {
-    if (isHeld) return;
-    isHeld = true;
+  const corkUntilNextTurn = ({ connection: { stream } }: PoolClient): void => {
+    if (isCorked) return;
+    isCorked = true;
     stream.cork();
     setImmediate(() => {
-      isHeld = false;
+      isCorked = false;
       stream.uncork();
     });
   };
   return {
-    async ask<Row extends object>(statement: Statement) {
-      const mine = (lent ??= borrow());
-      const client = await mine;
-      hold(client);
+    async query<Row extends object>(statement: Statement) {
+      const current = (connection ??= connect());
+      const client = await current;
+      corkUntilNextTurn(client);
       try {
         return await client.query<Row>(statement);
-      } catch (problem) {
-        // Anything but a word of the database itself leaves open what the connection is good for.
-        if (!(problem instanceof Error && "severity" in problem)) giveUp(mine);
-        throw problem;
+      } catch (error) {
+        // Only errors reported by PostgreSQL itself leave the connection usable.
+        if (!(error instanceof Error && "severity" in error)) discard(current);
+        throw error;
       }
     },
     async [Symbol.asyncDispose]() {
-      const last = lent;
-      lent = undefined;
+      const last = connection;
+      connection = undefined;
       const client = await last?.catch(() => undefined);
       client?.release(true);
     },

@@ -2,15 +2,15 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { Pool, PoolClient } from "pg";
 import type { Failure } from "../failures.ts";
 
-/** One statement; a name makes the server keep its plan, which pays for those that every request runs. */
+/** One statement. A named one is prepared once per connection, which pays off for statements on the request path. */
 export type Statement = {
   readonly name?: string;
   readonly text: string;
-  // The driver takes a list it could change.
+  // Mutable, because the driver's type requires it.
   values?: unknown[];
-  /** Milliseconds after which the driver gives up on the answer, and on the connection with it. */
+  /** Milliseconds after which the driver abandons the query and its connection. */
   readonly query_timeout?: number;
-  /** Always answered within a fraction of a millisecond: it goes over a connection that many share. */
+  /** Always takes a fraction of a millisecond, so it may use the shared connection. */
   readonly isShort?: true;
 };
 
@@ -18,88 +18,89 @@ export type Transaction = {
   query<Row extends object>(statement: Statement): Promise<readonly Row[]>;
 };
 
-/** None sees what belongs to no account, and nothing else. */
-type Rights = { readonly accountId: string } | { readonly role: "keep_maintenance" } | "none";
+/** "none" sees only rows that belong to no account. */
+type Scope = { readonly accountId: string } | { readonly role: "keep_maintenance" } | "none";
 
-const mostAttempts = 5;
-/** A deadlock, or rows that changed under a transaction that wanted them unchanged. */
-const worthRetrying = new Set(["40001", "40P01"]);
+const maxAttempts = 5;
+/** Serialization failure and deadlock. */
+const retryableCodes = new Set(["40001", "40P01"]);
 
 export async function runTransaction<Result>(
   pool: Pool,
-  rights: Rights,
+  scope: Scope,
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await runOnce(pool, rights, work);
-    } catch (problem) {
-      if (attempt === mostAttempts || !worthRetrying.has(codeOf(problem))) throw nameOutage(problem);
-      // Two that met once would meet again if both came back at the same time.
+      return await runOnce(pool, scope, work);
+    } catch (error) {
+      if (attempt === maxAttempts || !retryableCodes.has(codeOf(error))) throw toOutageFailure(error);
+      // Random delay, so that the conflicting transactions do not collide again.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * attempt));
     }
   }
 }
 
 /**
- * The same right of entry without a transaction of its own: the setting ends with the statement. What reads the rows
- * depends on what sets it and is kept from being merged with it, so it cannot come first; if it did, it saw nothing.
+ * Scopes a single statement to an account without an explicit transaction. The lateral join makes the query depend on
+ * set_config, and OFFSET 0 prevents the planner from merging the two, so the account is set before any row is read. If
+ * it were not, row-level security would return no rows.
  */
-export function enterFirst(accountId: string, { text, values = [], ...rest }: Statement): Statement {
-  return { ...rest, text: entering(rest.name, text), values: [accountId, ...values] };
+export function scopeToAccount(accountId: string, { text, values = [], ...rest }: Statement): Statement {
+  return { ...rest, text: scopedText(rest.name, text), values: [accountId, ...values] };
 }
 
-/** By the statements' names, which stand for one text each: a request need not put the same text together again. */
-const enteringTexts = new Map<string, string>();
+/** Scoped texts by statement name, so that they are not rebuilt on every request. */
+const scopedTexts = new Map<string, string>();
 
-function entering(name: string | undefined, text: string): string {
-  const known = name === undefined ? undefined : enteringTexts.get(name);
-  if (known !== undefined) return known;
-  const whole = `SELECT answer.* FROM (SELECT set_config('keep.account_id', $1, true) AS account) AS entered CROSS JOIN LATERAL (${text} OFFSET 0) AS answer`;
-  if (name !== undefined) enteringTexts.set(name, whole);
-  return whole;
+function scopedText(name: string | undefined, text: string): string {
+  const cached = name === undefined ? undefined : scopedTexts.get(name);
+  if (cached !== undefined) return cached;
+  const scoped = `SELECT result.* FROM (SELECT set_config('keep.account_id', $1, true) AS account) AS entered CROSS JOIN LATERAL (${text} OFFSET 0) AS result`;
+  if (name !== undefined) scopedTexts.set(name, scoped);
+  return scoped;
 }
 
 async function runOnce<Result>(
   pool: Pool,
-  rights: Rights,
+  scope: Scope,
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
-  // The statement under way fails by itself; without a listener the error would end the process as well.
+  // The running statement rejects anyway; without a listener the error event would crash the process.
   client.on("error", ignore);
-  // A connection is used again unless something went wrong that we did not understand.
-  let isSound = false;
+  // The connection returns to the pool only after a clean commit or rollback.
+  let isReusable = false;
   try {
-    // Not waited for one by one: they travel with the first statement of the work.
-    const begun = begin(client, rights);
-    begun.catch(() => undefined);
+    // Not awaited here, so that BEGIN is pipelined with the first statement of the work.
+    const started = begin(client, scope);
+    started.catch(() => undefined);
     const result = await work({
       query: async <Row extends object>(statement: Statement) => (await client.query<Row>(statement)).rows,
     });
-    await begun;
+    await started;
     await commit(client);
-    isSound = true;
+    isReusable = true;
     return result;
-  } catch (problem) {
-    // On a connection that is gone, waiting for this would only take as long once more.
-    isSound = !isGone(problem) && (await rollBack(client));
-    throw problem;
+  } catch (error) {
+    // On a lost connection, ROLLBACK would only wait for another timeout.
+    isReusable = !isConnectionLost(error) && (await rollBack(client));
+    throw error;
   } finally {
-    if (isSound) client.off("error", ignore);
-    client.release(!isSound);
+    if (isReusable) client.off("error", ignore);
+    client.release(!isReusable);
   }
 }
 
 function ignore(): void {}
 
-function isGone(problem: unknown): boolean {
-  if (problem instanceof FailureError) {
-    // Only failures of ours are thrown as one.
-    const { kind } = problem.failure as Failure;
+function isConnectionLost(error: unknown): boolean {
+  if (error instanceof FailureError) {
+    // Keep throws FailureError only with its own failures.
+    const { kind } = error.failure as Failure;
     return kind === "outcome-unknown" || kind === "database-away";
   }
-  return nameOutage(problem) !== problem;
+  return toOutageFailure(error) !== error;
 }
 
 function rollBack(client: PoolClient): Promise<boolean> {
@@ -109,44 +110,44 @@ function rollBack(client: PoolClient): Promise<boolean> {
   );
 }
 
-async function begin(client: PoolClient, rights: Rights): Promise<void> {
-  const begun = client.query("BEGIN");
-  if (rights === "none") return void (await begun);
+async function begin(client: PoolClient, scope: Scope): Promise<void> {
+  const started = client.query("BEGIN");
+  if (scope === "none") return void (await started);
   const entered =
-    "accountId" in rights
+    "accountId" in scope
       ? client.query({
           name: "enter-account",
           text: "SELECT set_config('keep.account_id', $1, true)",
-          values: [rights.accountId],
+          values: [scope.accountId],
         })
-      : client.query(`SET LOCAL ROLE ${rights.role}`);
-  await Promise.all([begun, entered]);
+      : client.query(`SET LOCAL ROLE ${scope.role}`);
+  await Promise.all([started, entered]);
 }
 
-/** A connection that breaks here leaves open whether the transaction stands; nobody may be told that it does not. */
+/** If the connection breaks here, the transaction may have committed, so the failure must not claim that it did not. */
 async function commit(client: PoolClient): Promise<void> {
   try {
     const { command } = await client.query("COMMIT");
-    if (command !== "COMMIT") throw new Error("The transaction had failed before its end");
-  } catch (problem) {
-    if (codeOf(problem).length === 5) throw problem;
-    throw new FailureError<Failure>({ kind: "outcome-unknown" }, { cause: problem });
+    if (command !== "COMMIT") throw new Error("The transaction was rolled back at COMMIT");
+  } catch (error) {
+    if (codeOf(error).length === 5) throw error;
+    throw new FailureError<Failure>({ kind: "outcome-unknown" }, { cause: error });
   }
 }
 
-/** What the database says when it goes away, and what the driver says when it is gone. */
-export function nameOutage(problem: unknown): unknown {
-  const code = codeOf(problem);
+/** Maps PostgreSQL's shutdown, connection and resource errors and the driver's network errors to "database-away". */
+export function toOutageFailure(error: unknown): unknown {
+  const code = codeOf(error);
   const isOutage =
     code.startsWith("08") ||
     code.startsWith("57P") ||
     code.startsWith("53") ||
     ["25006", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"].includes(code) ||
-    (problem instanceof Error &&
-      /connection (?:terminated|timeout|error)|timeout exceeded|read timeout/iu.test(problem.message));
-  return isOutage ? new FailureError<Failure>({ kind: "database-away" }, { cause: problem }) : problem;
+    (error instanceof Error &&
+      /connection (?:terminated|timeout|error)|timeout exceeded|read timeout/iu.test(error.message));
+  return isOutage ? new FailureError<Failure>({ kind: "database-away" }, { cause: error }) : error;
 }
 
-function codeOf(problem: unknown): string {
-  return problem instanceof Error && "code" in problem ? String(problem.code) : "";
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

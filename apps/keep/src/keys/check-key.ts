@@ -2,16 +2,16 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { Database } from "../database/open-database.ts";
 import type { Failure } from "../failures.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
-import { isKeyNeeded, listRetiredKeys, makeActive, readOrRecordActiveKey } from "./queries.ts";
+import { activateKey, isKeyNeeded, listRetiredKeys, readOrRecordActiveKey } from "./queries.ts";
 
 /**
- * Refuses to start on a database that was sealed with another key. When the first of several keys is new and the one
- * that was active until now is among the others, the new one becomes active: from then on it wraps, and what the old
- * one wrapped is wrapped anew in the background.
+ * Throws "key-mismatch" for a database that was encrypted with another key. If the first configured key is new and the
+ * active one is among the others, the new one becomes active; data keys wrapped by the old one are rewrapped in the
+ * background.
  */
 export async function checkKey(
   wrapper: KeyWrapper,
-  database: Pick<Database, "ask" | "inTransaction" | "acrossAccounts">,
+  database: Pick<Database, "query" | "inTransaction" | "acrossAccounts">,
 ): Promise<void> {
   const given = wrapper.fingerprint;
   const active = await readOrRecordActiveKey(database, given);
@@ -19,16 +19,17 @@ export async function checkKey(
     ? await findMissingKey(database, wrapper.fingerprints)
     : active;
   if (expected !== undefined) throw new FailureError<Failure>({ kind: "key-mismatch", given, expected });
-  if (active !== given) await makeActive(database, given);
+  if (active !== given) await activateKey(database, given);
 }
 
-/** An older key that was taken away before everything it wrapped was wrapped anew. */
+/** A retired key that is no longer configured although data keys are still wrapped by it. */
 async function findMissingKey(
-  database: Pick<Database, "ask" | "acrossAccounts">,
-  known: readonly string[],
+  database: Pick<Database, "query" | "acrossAccounts">,
+  availableKeys: readonly string[],
 ): Promise<string | undefined> {
   for (const fingerprint of await listRetiredKeys(database)) {
-    if (!known.includes(fingerprint) && (await isKeyNeeded(database, fingerprint))) return fingerprint;
+    if (!availableKeys.includes(fingerprint) && (await isKeyNeeded(database, fingerprint)))
+      return fingerprint;
   }
   return undefined;
 }

@@ -1,9 +1,8 @@
 /**
  * @module
- * Keys: the key-encryption key, where it comes from and how it is recognised; the data key of each vault; the keys of
- * the server itself; and how each is exchanged while requests go on.
- * A key's bytes leave this folder only inside a KeyObject, which neither prints nor serialises.
- * Imported by `main.ts`, `commands/` and the use cases that seal and open.
+ * Key management: the key-encryption key and its fingerprint, the vaults' data keys, the server's own keys, and rotation
+ * of each without downtime. Key bytes leave this folder only inside a KeyObject, which does not print or serialize them.
+ * Imported by `main.ts`, `commands/` and the use cases that encrypt and decrypt.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { IntegrityError, unwrapKey, wrapKey } from "@hearth-and-keep/envelope-crypto";
@@ -13,42 +12,43 @@ import type { Failure } from "../failures.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
 
 const keyBytes = 32;
-const mostKeys = 8;
+const maxKeys = 8;
 
-export function makeKeyText(): string {
+export function generateKeyText(): string {
   return randomBytes(keyBytes).toString("base64");
 }
 
-/** One or several keys with commas or new lines between them; the first wraps, the others only unwrap. */
+/** Parses keys separated by commas or newlines; the first wraps, the others only unwrap. */
 export function readKeys(text: Hidden<string> | undefined): KeyWrapper {
   if (text === undefined) throw new FailureError<Failure>({ kind: "key-not-set" });
-  const words = text
+  const encodedKeys = text
     .reveal()
     .split(/[\s,]+/u)
-    .filter((word) => word !== "");
-  if (words.length === 0 || words.length > mostKeys)
+    .filter((encoded) => encoded !== "");
+  if (encodedKeys.length === 0 || encodedKeys.length > maxKeys)
     throw new FailureError<Failure>({ kind: "key-malformed" });
-  const keys = new Map(words.map(readKey));
+  const keys = new Map(encodedKeys.map(readKey));
   const [fingerprint = ""] = keys.keys();
-  const keyOf = (wanted: string): KeyObject => {
-    const key = keys.get(wanted);
-    // Every start checks that what is needed was given: a row that names another one was changed since.
+  const keyOf = (keyFingerprint: string): KeyObject => {
+    const key = keys.get(keyFingerprint);
+    // The start-up check ensures that every needed key is configured, so this row was changed since.
     if (key === undefined) throw new IntegrityError();
     return key;
   };
   return {
     fingerprint,
     fingerprints: [...keys.keys()],
-    wrap: async (key, place) => wrapKey(key, keyOf(fingerprint), place),
-    unwrap: async (wrapped, place, by) => unwrapKey(wrapped, keyOf(by), place),
+    wrap: async (key, associatedData) => wrapKey(key, keyOf(fingerprint), associatedData),
+    unwrap: async (wrapped, associatedData, wrappedBy) =>
+      unwrapKey(wrapped, keyOf(wrappedBy), associatedData),
   };
 }
 
-/** The fingerprint names the key without giving it away: who tests a guess has 256 random bits to guess. */
-function readKey(word: string): readonly [fingerprint: string, key: KeyObject] {
-  const bytes = Buffer.from(word, "base64");
-  // Node skips characters that are not base64, so a mistyped key is found by writing it back.
-  if (bytes.length !== keyBytes || bytes.toString("base64") !== word) {
+/** The fingerprint identifies the key without revealing it: the key has 256 random bits, so it cannot be guessed. */
+function readKey(encoded: string): readonly [fingerprint: string, key: KeyObject] {
+  const bytes = Buffer.from(encoded, "base64");
+  // Node's decoder skips invalid characters, so a mistyped key is detected by encoding it again.
+  if (bytes.length !== keyBytes || bytes.toString("base64") !== encoded) {
     throw new FailureError<Failure>({ kind: "key-malformed" });
   }
   const fingerprint = createHmac("sha256", bytes).update("keep key fingerprint").digest("hex").slice(0, 16);

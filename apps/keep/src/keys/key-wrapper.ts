@@ -2,20 +2,20 @@ import type { KeyObject } from "node:crypto";
 import type { AssociatedData } from "@hearth-and-keep/envelope-crypto";
 
 /**
- * What holds the key-encryption key. From a file or the environment today; a key management service is another one.
- * Keys go in and out as KeyObjects, whose bytes are not in JavaScript's memory.
+ * Wraps and unwraps keys with the key-encryption key. The only implementation reads that key from the settings; a key
+ * management service could be another. Keys are passed as KeyObjects, whose bytes are outside the JavaScript heap.
  */
 export type KeyWrapper = {
-  /** Which key wraps now. */
+  /** The key that wraps. */
   readonly fingerprint: string;
-  /** Every key it can unwrap with, the one above first. */
+  /** Every key that can unwrap, starting with the one above. */
   readonly fingerprints: readonly string[];
-  wrap(key: KeyObject, place: AssociatedData): Promise<Buffer>;
-  /** By the key that wrapped it. */
-  unwrap(wrapped: Uint8Array, place: AssociatedData, fingerprint: string): Promise<KeyObject>;
+  wrap(key: KeyObject, associatedData: AssociatedData): Promise<Buffer>;
+  /** `fingerprint` names the key that wrapped it. */
+  unwrap(wrapped: Uint8Array, associatedData: AssociatedData, fingerprint: string): Promise<KeyObject>;
 };
 
-/** Where wrapped keys belong. The fingerprint is part of it, so a wrap is not mistaken for one by another key. */
+/** Includes the fingerprint, so that a wrapped key cannot be attributed to another key-encryption key. */
 export function vaultKeyAssociatedData(
   vaultId: string,
   version: number,

@@ -2,29 +2,29 @@ import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { VaultRef } from "./vault-ref.ts";
 
-/** Records the first key a database ever sees, and tells which one is active, whoever came first. */
+/** Records the key as active if the database has none; returns the active one, which another node may have recorded. */
 export async function readOrRecordActiveKey(
-  database: Pick<Database, "ask">,
+  database: Pick<Database, "query">,
   fingerprint: string,
 ): Promise<string> {
-  await database.ask({
+  await database.query({
     text: "INSERT INTO key_encryption_key (fingerprint, status) SELECT $1, 'active' WHERE NOT EXISTS (SELECT FROM key_encryption_key) ON CONFLICT DO NOTHING",
     values: [fingerprint],
   });
-  const [active] = await database.ask<{ fingerprint: string }>({
+  const [active] = await database.query<{ fingerprint: string }>({
     text: "SELECT fingerprint FROM key_encryption_key WHERE status = 'active'",
   });
-  if (active === undefined) throw new Error("Cannot tell the active key: the table holds retired ones only");
+  if (active === undefined) throw new Error("No active key-encryption key: all are retired");
   return active.fingerprint;
 }
 
-/** The one that wrapped until now no longer does; the two change places at once. */
-export async function makeActive(
+/** Retires the active key and activates this one, in one transaction. */
+export async function activateKey(
   database: Pick<Database, "inTransaction">,
   fingerprint: string,
 ): Promise<void> {
   await database.inTransaction(async (transaction) => {
-    // Nodes that start together take turns.
+    // Serializes nodes that start at the same time.
     await transaction.query({ text: "LOCK TABLE key_encryption_key IN SHARE ROW EXCLUSIVE MODE" });
     await transaction.query({
       text: "UPDATE key_encryption_key SET status = 'retired' WHERE status = 'active'",
@@ -68,11 +68,11 @@ export async function findActiveKey(
 }
 
 export async function findVaultKey(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   version: number,
 ): Promise<WrappedKey | undefined> {
-  const [row] = await database.askInAccount<KeyRow>(accountId, {
+  const [row] = await database.queryInAccount<KeyRow>(accountId, {
     name: "find-vault-key",
     text: "SELECT version, kek_fingerprint, wrapped FROM vault_key WHERE account_id = entered.account::uuid AND vault_id = $2 AND version = $3",
     values: [vaultId, version],
@@ -102,30 +102,30 @@ export type ServerKeyRow = WrappedKey & {
   readonly publicKey: Buffer | null;
 };
 
-export async function listServerKeys(database: Pick<Database, "ask">): Promise<readonly ServerKeyRow[]> {
-  const rows = await database.ask<KeyRow & { purpose: "sealing" | "signing"; public_key: Buffer | null }>({
+export async function listServerKeys(database: Pick<Database, "query">): Promise<readonly ServerKeyRow[]> {
+  const rows = await database.query<KeyRow & { purpose: "sealing" | "signing"; public_key: Buffer | null }>({
     text: "SELECT purpose, version, kek_fingerprint, wrapped, public_key FROM server_key ORDER BY purpose, version",
   });
   return rows.map((row) => ({ ...asWrapped(row), purpose: row.purpose, publicKey: row.public_key }));
 }
 
-/** The first of each purpose; when several nodes make one at once, the first of them is everybody's. */
-export async function insertServerKey(database: Pick<Database, "ask">, row: ServerKeyRow): Promise<void> {
-  await database.ask({
+/** Inserts the first key of a purpose; if several nodes insert one concurrently, all use the first. */
+export async function insertServerKey(database: Pick<Database, "query">, row: ServerKeyRow): Promise<void> {
+  await database.query({
     text: "INSERT INTO server_key (purpose, version, kek_fingerprint, wrapped, public_key) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
     values: [row.purpose, row.version, row.kekFingerprint, row.wrapped, row.publicKey],
   });
 }
 
-export async function readActiveKey(database: Pick<Database, "ask">): Promise<string | undefined> {
-  const [row] = await database.ask<{ fingerprint: string }>({
+export async function readActiveKey(database: Pick<Database, "query">): Promise<string | undefined> {
+  const [row] = await database.query<{ fingerprint: string }>({
     text: "SELECT fingerprint FROM key_encryption_key WHERE status = 'active'",
   });
   return row?.fingerprint;
 }
 
-export async function listRetiredKeys(database: Pick<Database, "ask">): Promise<readonly string[]> {
-  const rows = await database.ask<{ fingerprint: string }>({
+export async function listRetiredKeys(database: Pick<Database, "query">): Promise<readonly string[]> {
+  const rows = await database.query<{ fingerprint: string }>({
     text: "SELECT fingerprint FROM key_encryption_key WHERE status = 'retired' ORDER BY created_at",
   });
   return rows.map(({ fingerprint }) => fingerprint);
@@ -133,14 +133,14 @@ export async function listRetiredKeys(database: Pick<Database, "ask">): Promise<
 
 /** Whether anything is still wrapped by this key-encryption key. */
 export async function isKeyNeeded(
-  database: Pick<Database, "ask" | "acrossAccounts">,
+  database: Pick<Database, "query" | "acrossAccounts">,
   fingerprint: string,
 ): Promise<boolean> {
   const statement = (table: "server_key" | "vault_key") => ({
     text: `SELECT EXISTS (SELECT FROM ${table} WHERE kek_fingerprint = $1) AS needed`,
     values: [fingerprint],
   });
-  const [server] = await database.ask<{ needed: boolean }>(statement("server_key"));
+  const [server] = await database.query<{ needed: boolean }>(statement("server_key"));
   if (server?.needed === true) return true;
   const [vault] = await database.acrossAccounts((transaction) =>
     transaction.query<{ needed: boolean }>(statement("vault_key")),
@@ -150,7 +150,7 @@ export async function isKeyNeeded(
 
 export type KeyRef = VaultRef & { readonly version: number };
 
-/** Data keys that this key-encryption key wraps, of all accounts, a page after the one that ended with `after`. */
+/** Data keys of all accounts that are wrapped by this key-encryption key; the page after `after`. */
 export async function listKeysWrappedBy(
   database: Pick<Database, "acrossAccounts">,
   fingerprint: string,
@@ -164,7 +164,7 @@ export async function listKeysWrappedBy(
   );
 }
 
-/** Locked, so that two nodes do not wrap it both; undefined when another key wraps it by now. */
+/** Locks the row, so that only one node rewraps it; undefined when it is no longer wrapped by this key. */
 export async function lockKeyWrappedBy(
   transaction: Transaction,
   { accountId, vaultId, version }: KeyRef,
@@ -177,7 +177,7 @@ export async function lockKeyWrappedBy(
   return row?.wrapped;
 }
 
-export async function storeWrap(
+export async function updateWrappedKey(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
   { version, kekFingerprint, wrapped }: WrappedKey,
@@ -188,19 +188,19 @@ export async function storeWrap(
   });
 }
 
-/** Nothing happens when another node was first. */
-export async function storeServerWrap(
-  database: Pick<Database, "ask">,
+/** Does nothing when another node has already rewrapped it. */
+export async function updateWrappedServerKey(
+  database: Pick<Database, "query">,
   { purpose, version, kekFingerprint, wrapped }: Omit<ServerKeyRow, "publicKey">,
   before: string,
 ): Promise<void> {
-  await database.ask({
+  await database.query({
     text: "UPDATE server_key SET kek_fingerprint = $3, wrapped = $4 WHERE purpose = $1 AND version = $2 AND kek_fingerprint = $5",
     values: [purpose, version, kekFingerprint, wrapped, before],
   });
 }
 
-/** The active key's version, which is no longer the active one. */
+/** Returns the version of the key that was active. */
 export async function retireActiveKey(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
@@ -212,7 +212,7 @@ export async function retireActiveKey(
   return row?.version;
 }
 
-/** Of all accounts, for whoever watches. */
+/** For metrics: running operations of all accounts. */
 export async function countRunningOperations(database: Pick<Database, "acrossAccounts">): Promise<number> {
   return database.acrossAccounts(async (transaction) => {
     const [row] = await transaction.query<{ running: number }>({

@@ -9,77 +9,87 @@ import {
   listServerKeys,
   lockKeyWrappedBy,
   readActiveKey,
-  storeServerWrap,
-  storeWrap,
+  updateWrappedKey,
+  updateWrappedServerKey,
 } from "./queries.ts";
-import { serverKeyContext } from "./server-keys.ts";
+import { serverKeyAssociatedData } from "./server-keys.ts";
 
 export type RewrapDependencies = {
-  readonly database: Pick<Database, "ask" | "inAccount" | "acrossAccounts">;
+  readonly database: Pick<Database, "query" | "inAccount" | "acrossAccounts">;
   readonly wrapper: KeyWrapper;
-  /** Nothing that is stored needs the key with this fingerprint any longer. Told once. */
-  readonly onNeedless: (fingerprint: string) => void;
-  /** A wrapped key that does not open; it stays as it is, and so does the need for the key that wrapped it. */
-  readonly onBroken: (place: KeyRef) => void;
+  /** Called once when nothing is wrapped by this key any more. */
+  readonly onKeyUnused: (fingerprint: string) => void;
+  /** Called for a wrapped key that fails to unwrap. It is left unchanged, so its key-encryption key is still needed. */
+  readonly onIntegrityError: (keyRef: KeyRef) => void;
 };
 
 /**
- * One turn of wrapping anew by the active key what older ones wrapped. Every key is a transaction of its own, so that a
- * node may end at any moment, and several may work at once. A node whose first key is not the active one leaves it to
- * those that know better: two that disagree would undo each other's work.
+ * One pass that rewraps, with the active key, what retired keys wrapped. Each key is rewrapped in its own transaction, so
+ * a node can stop at any time and several nodes can work concurrently. A node whose first key is not the active one does
+ * nothing, because nodes with different keys would undo each other's work.
  */
-export function createRewrapping(parts: RewrapDependencies): () => Promise<void> {
-  const { database, wrapper } = parts;
-  const told = new Set<string>();
+export function createRewrapTask(dependencies: RewrapDependencies): () => Promise<void> {
+  const { database, wrapper } = dependencies;
+  const reported = new Set<string>();
   return async () => {
     if ((await readActiveKey(database)) !== wrapper.fingerprint) return;
-    for (const old of await listRetiredKeys(database)) {
-      if (!wrapper.fingerprints.includes(old)) continue;
-      await rewrapServerKeys(old, parts);
-      await rewrapVaultKeys(old, parts);
-      if (told.has(old) || (await isKeyNeeded(database, old))) continue;
-      told.add(old);
-      parts.onNeedless(old);
+    for (const retired of await listRetiredKeys(database)) {
+      if (!wrapper.fingerprints.includes(retired)) continue;
+      await rewrapServerKeys(retired, dependencies);
+      await rewrapVaultKeys(retired, dependencies);
+      if (reported.has(retired) || (await isKeyNeeded(database, retired))) continue;
+      reported.add(retired);
+      dependencies.onKeyUnused(retired);
     }
   };
 }
 
-async function rewrapServerKeys(old: string, { database, wrapper }: RewrapDependencies): Promise<void> {
+async function rewrapServerKeys(retired: string, { database, wrapper }: RewrapDependencies): Promise<void> {
   const kekFingerprint = wrapper.fingerprint;
   const rows = await listServerKeys(database);
-  for (const { purpose, version, ...row } of rows.filter((candidate) => candidate.kekFingerprint === old)) {
-    const key = await wrapper.unwrap(row.wrapped, serverKeyContext(purpose, version, old), old);
-    const wrapped = await wrapper.wrap(key, serverKeyContext(purpose, version, kekFingerprint));
-    await storeServerWrap(database, { purpose, version, kekFingerprint, wrapped }, old);
+  for (const { purpose, version, ...row } of rows.filter(
+    (candidate) => candidate.kekFingerprint === retired,
+  )) {
+    const key = await wrapper.unwrap(
+      row.wrapped,
+      serverKeyAssociatedData(purpose, version, retired),
+      retired,
+    );
+    const wrapped = await wrapper.wrap(key, serverKeyAssociatedData(purpose, version, kekFingerprint));
+    await updateWrappedServerKey(database, { purpose, version, kekFingerprint, wrapped }, retired);
   }
 }
 
-async function rewrapVaultKeys(old: string, parts: RewrapDependencies): Promise<void> {
+async function rewrapVaultKeys(retired: string, dependencies: RewrapDependencies): Promise<void> {
   let last: KeyRef | undefined;
   do {
-    const places = await listKeysWrappedBy(parts.database, old, last);
-    for (const place of places) {
-      await rewrapVaultKey(place, old, parts).catch((problem: unknown) => {
-        if (!(problem instanceof IntegrityError)) throw problem;
-        parts.onBroken(place);
+    const keyRefs = await listKeysWrappedBy(dependencies.database, retired, last);
+    for (const keyRef of keyRefs) {
+      await rewrapVaultKey(keyRef, retired, dependencies).catch((error: unknown) => {
+        if (!(error instanceof IntegrityError)) throw error;
+        dependencies.onIntegrityError(keyRef);
       });
     }
-    last = places.at(-1);
+    last = keyRefs.at(-1);
   } while (last !== undefined);
 }
 
 async function rewrapVaultKey(
-  place: KeyRef,
-  old: string,
+  keyRef: KeyRef,
+  retired: string,
   { database, wrapper }: RewrapDependencies,
 ): Promise<void> {
-  const { vaultId, version } = place;
-  await database.inAccount(place.accountId, async (transaction) => {
-    const before = await lockKeyWrappedBy(transaction, place, old);
-    if (before === undefined) return;
+  const { vaultId, version } = keyRef;
+  await database.inAccount(keyRef.accountId, async (transaction) => {
+    const wrappedBefore = await lockKeyWrappedBy(transaction, keyRef, retired);
+    if (wrappedBefore === undefined) return;
     const kekFingerprint = wrapper.fingerprint;
-    const key = await wrapper.unwrap(before, vaultKeyAssociatedData(vaultId, version, old), old);
+    const key = await wrapper.unwrap(
+      wrappedBefore,
+      vaultKeyAssociatedData(vaultId, version, retired),
+      retired,
+    );
     const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(vaultId, version, kekFingerprint));
-    await storeWrap(transaction, place, { version, kekFingerprint, wrapped });
+    await updateWrappedKey(transaction, keyRef, { version, kekFingerprint, wrapped });
   });
 }

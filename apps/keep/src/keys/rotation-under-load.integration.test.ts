@@ -1,14 +1,14 @@
 import { IntegrityError } from "@hearth-and-keep/envelope-crypto";
-import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { Hidden } from "@hearth-and-keep/logging";
 import { expect, test } from "vitest";
 import { generateId } from "../generate-id.ts";
-import { readAnswer } from "../test/read-json.ts";
+import { readJson } from "../test/read-json.ts";
 import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
-import { makeKeyText, readKeys } from "./key-encryption-key.ts";
+import { generateKeyText, readKeys } from "./key-encryption-key.ts";
 import { type KeyWrapper, vaultKeyAssociatedData } from "./key-wrapper.ts";
-import { inSuperuser } from "./test/tamper-fixtures.ts";
 import { type NodeFleet, startFleet } from "./test/node-fleet.ts";
+import { asSuperuser } from "./test/tamper-fixtures.ts";
 import { createVaultKeys } from "./vault-keys.ts";
 
 const sizes = chooseSize({
@@ -18,14 +18,14 @@ const sizes = chooseSize({
 });
 const scopes = ["secrets:read", "secrets:write", "keys:rotate"] as const;
 
-/** Vaults that have nothing but a key, so that there is something to wrap anew. */
+/** Empty vaults, each with a data key to rewrap. */
 async function addVaults(keep: TestKeep, { accountId }: TestPerson): Promise<void> {
   const vaultKeys = createVaultKeys(keep.database, readKeys(new Hidden(keep.key)));
   await keep.database.inAccount(accountId, async (transaction) => {
     for (let number = 0; number < sizes.vaults; number += 1) {
       const vaultId = generateId();
       await transaction.query({
-        text: "INSERT INTO vault (account_id, id, name, kind) VALUES ($1, $2, 'Full of nothing', 'project')",
+        text: "INSERT INTO vault (account_id, id, name, kind) VALUES ($1, $2, 'Empty', 'project')",
         values: [accountId, vaultId],
       });
       await vaultKeys.create(transaction, { accountId, vaultId });
@@ -40,7 +40,7 @@ async function prepareVault(keep: TestKeep): Promise<{ readonly token: string; r
   for (let number = 0; number < sizes.secrets; number += 1) {
     const body = { value: `value of S${number}` };
     const path = `/api/secrets/vaults/${vaultId}/secrets/by-path/load/S${number}`;
-    expect((await keep.ask(path, { method: "PUT", token, body })).status).toBe(201);
+    expect((await keep.request(path, { method: "PUT", token, body })).status).toBe(201);
   }
   await addVaults(keep, person);
   return { token, vaultId };
@@ -52,26 +52,26 @@ type Client = { readonly fleet: NodeFleet; readonly token: string; readonly vaul
 const secretAt = ({ vaultId }: Client, kind: "values" | "secrets", name: string): string =>
   `/api/secrets/vaults/${vaultId}/${kind}/by-path/load/${name}`;
 
-/** Reads what never changes, and says so when it is not there. */
+/** Reads values that never change, and collects failures. */
 async function keepReading(client: Client, load: Load): Promise<void> {
   const headers = { authorization: `Bearer ${client.token}` };
   for (let turn = 0; !load.isOver; turn += 1) {
     const name = `S${turn % sizes.secrets}`;
-    const answer = await client.fleet.ask(secretAt(client, "values", name), { headers });
-    const text = await answer.text().catch(() => undefined);
-    // Its connection was cut by a kill after the first byte.
+    const response = await client.fleet.request(secretAt(client, "values", name), { headers });
+    const text = await response.text().catch(() => undefined);
+    // The node was killed while sending the response.
     if (text === undefined) continue;
-    if (answer.status !== 200 || !text.includes(`"value of ${name}"`))
-      load.failures.push(`${answer.status} ${text}`);
+    if (response.status !== 200 || !text.includes(`"value of ${name}"`))
+      load.failures.push(`${response.status} ${text}`);
     load.reads += 1;
   }
 }
 
-/** Writes, and reads what was acknowledged. Nobody else writes it. */
+/** Writes, and reads back each acknowledged value; no other client writes these secrets. */
 async function keepWriting(client: Client, load: Load): Promise<void> {
   const headers = { authorization: `Bearer ${client.token}`, "content-type": "application/json" };
   for (let turn = 0; !load.isOver; turn += 1) {
-    // Before a secret has as many versions as it may.
+    // Stays below the limit of versions per secret.
     const name = `W${Math.floor(turn / 50)}`;
     const value = `${name} ${turn}`;
     const put = {
@@ -79,30 +79,33 @@ async function keepWriting(client: Client, load: Load): Promise<void> {
       headers: { ...headers, "idempotency-key": value },
       body: JSON.stringify({ value }),
     };
-    const status = async () => (await client.fleet.ask(secretAt(client, "secrets", name), put)).status;
-    // What a kill left open is asked for again under the same key.
+    const status = async () => (await client.fleet.request(secretAt(client, "secrets", name), put)).status;
+    // Retries with the same idempotency key when a kill leaves the outcome unknown.
     while (![200, 201].includes(await status().catch(() => 503))) if (load.isOver) return;
-    const answer = await client.fleet.ask(secretAt(client, "values", name), { headers });
-    const text = await answer.text().catch(() => undefined);
+    const response = await client.fleet.request(secretAt(client, "values", name), { headers });
+    const text = await response.text().catch(() => undefined);
     if (text !== undefined && !text.includes(`"value":"${value}"`))
-      load.failures.push(`${answer.status} ${text}`);
+      load.failures.push(`${response.status} ${text}`);
     load.writes += 1;
   }
 }
 
-async function rotateDataKeyOf({ fleet, token, vaultId }: Client): Promise<void> {
+async function rotateDataKey({ fleet, token, vaultId }: Client): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, "idempotency-key": generateId() };
-  const begun = await fleet.ask(`/api/secrets/vaults/${vaultId}/rotate-key`, { method: "POST", headers });
-  const { operation } = await readAnswer<{ operation: { id: string } }>(begun);
+  const started = await fleet.request(`/api/secrets/vaults/${vaultId}/rotate-key`, {
+    method: "POST",
+    headers,
+  });
+  const { operation } = await readJson<{ operation: { id: string } }>(started);
   const state = async () => {
-    const answer = await fleet.ask(`/api/secrets/operations/${operation.id}`, { headers });
-    return (await readAnswer<{ state: string }>(answer)).state;
+    const response = await fleet.request(`/api/secrets/operations/${operation.id}`, { headers });
+    return (await readJson<{ state: string }>(response)).state;
   };
   await expect.poll(state, { timeout: 120_000, interval: 200 }).toBe("done");
 }
 
-async function readWraps(url: string) {
-  const { rows } = await inSuperuser(url, (superuser) =>
+async function readWrappedKeys(url: string) {
+  const { rows } = await asSuperuser(url, (superuser) =>
     superuser.query<{ vault_id: string; version: number; kek_fingerprint: string; wrapped: Buffer }>(
       "SELECT vault_id, version, kek_fingerprint, wrapped FROM vault_key",
     ),
@@ -110,20 +113,22 @@ async function readWraps(url: string) {
   return rows;
 }
 
-async function expectOpensNone(
+async function expectUnwrapsNone(
   wrapper: KeyWrapper,
-  wraps: Awaited<ReturnType<typeof readWraps>>,
+  wrappedKeys: Awaited<ReturnType<typeof readWrappedKeys>>,
 ): Promise<void> {
-  for (const { vault_id, version, wrapped } of wraps) {
-    const place = vaultKeyAssociatedData(vault_id, version, wrapper.fingerprint);
-    await expect(wrapper.unwrap(wrapped, place, wrapper.fingerprint)).rejects.toThrow(IntegrityError);
+  for (const { vault_id, version, wrapped } of wrappedKeys) {
+    const associatedData = vaultKeyAssociatedData(vault_id, version, wrapper.fingerprint);
+    await expect(wrapper.unwrap(wrapped, associatedData, wrapper.fingerprint)).rejects.toThrow(
+      IntegrityError,
+    );
   }
 }
 
-test("keys are exchanged under load while nodes are killed: every read succeeds, and the old keys open nothing", {
+test("keys are rotated under load while nodes are killed: every read succeeds, and the old keys decrypt nothing", {
   timeout: 600_000,
 }, async () => {
-  const [old, fresh] = [makeKeyText(), makeKeyText()];
+  const [old, fresh] = [generateKeyText(), generateKeyText()];
   await using keep = await startTestKeep({ key: old, settings: { writesPerMinute: "1000000" } });
   const { token, vaultId } = await prepareVault(keep);
   const environment = (keys: string) => ({
@@ -143,11 +148,11 @@ test("keys are exchanged under load while nodes are killed: every read succeeds,
   working.catch(() => undefined);
   await fleet.restartWith(environment(`${fresh},${old}`));
   const newFingerprint = readKeys(new Hidden(fresh)).fingerprint;
-  const others = async () =>
-    (await readWraps(keep.databaseUrl)).filter((row) => row.kek_fingerprint !== newFingerprint);
+  const listOldWraps = async () =>
+    (await readWrappedKeys(keep.databaseUrl)).filter((row) => row.kek_fingerprint !== newFingerprint);
   let rotations = 0;
-  while (fleet.kills < sizes.kills || rotations < 2 || (await others()).length > 0) {
-    const rotating = rotateDataKeyOf(client);
+  while (fleet.kills < sizes.kills || rotations < 2 || (await listOldWraps()).length > 0) {
+    const rotating = rotateDataKey(client);
     for (let kill = 0; kill < 3 && fleet.kills < sizes.kills; kill += 1) {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
       await fleet.killOne();
@@ -160,18 +165,18 @@ test("keys are exchanged under load while nodes are killed: every read succeeds,
   await working;
   expect(load.failures).toEqual([]);
   expect([load.reads > 100, load.writes > 1]).toEqual([true, true]);
-  const wraps = await readWraps(keep.databaseUrl);
-  expect(wraps.filter(({ vault_id }) => vault_id === vaultId).map(({ version }) => version)).toEqual([
+  const wrappedKeys = await readWrappedKeys(keep.databaseUrl);
+  expect(wrappedKeys.filter(({ vault_id }) => vault_id === vaultId).map(({ version }) => version)).toEqual([
     rotations + 1,
   ]);
-  expect([...new Set(wraps.map((row) => row.kek_fingerprint))]).toEqual([newFingerprint]);
-  await expectOpensNone(readKeys(new Hidden(old)), wraps);
+  expect([...new Set(wrappedKeys.map((row) => row.kek_fingerprint))]).toEqual([newFingerprint]);
+  await expectUnwrapsNone(readKeys(new Hidden(old)), wrappedKeys);
   await expect(startTestKeep({ databaseUrl: keep.databaseUrl, key: old })).rejects.toMatchObject({
     failure: { kind: "key-mismatch" },
   });
   recordFigure({
     claim: "keep 10",
-    text: `${load.reads} reads and ${load.writes} writes, ${fleet.kills} kills, ${rotations} data keys and one key-encryption key exchanged: no failed read, ${wraps.length} keys wrapped by the new key alone`,
+    text: `${load.reads} reads and ${load.writes} writes, ${fleet.kills} kills, ${rotations} data keys and one key-encryption key rotated: no failed read, ${wrappedKeys.length} keys wrapped only by the new key`,
     counted: { reached: fleet.kills, needed: sizes.kills },
   });
 });

@@ -11,19 +11,19 @@ import type { Database } from "../database/open-database.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
 import { insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts";
 
-/** Keys of the server itself: what seals things that belong to no vault, and what signs the audit log's checkpoints. */
+/** The server's own keys: one encrypts data outside vaults, one signs audit checkpoints. */
 export type ServerKeys = {
-  seal(plaintext: Uint8Array, place: AssociatedData): Buffer;
-  open(sealed: Uint8Array, place: AssociatedData): Buffer;
-  /** 32 bytes that tell one place from another, and by which nobody without the key can test a guess. */
-  fingerprint(place: AssociatedData): Buffer;
+  encrypt(plaintext: Uint8Array, associatedData: AssociatedData): Buffer;
+  decrypt(ciphertext: Uint8Array, associatedData: AssociatedData): Buffer;
+  /** A keyed 32-byte fingerprint; guesses of the input cannot be tested without the key. */
+  fingerprint(associatedData: AssociatedData): Buffer;
   /** Ed25519. */
   sign(message: Uint8Array): { readonly signature: Buffer; readonly keyVersion: number };
-  /** Every public key that a checkpoint may be signed with, in SPKI form, by version. */
+  /** Public keys of all signing key versions, in SPKI format. */
   publicKeys(): ReadonlyMap<number, Buffer>;
 };
 
-export function serverKeyContext(
+export function serverKeyAssociatedData(
   purpose: ServerKeyRow["purpose"],
   version: number,
   fingerprint: string,
@@ -31,33 +31,37 @@ export function serverKeyContext(
   return ["server-key", purpose, version, fingerprint];
 }
 
-/** Makes what is missing. To unwrap them is also the proof at every start that the key-encryption key is the right one. */
+/** Creates missing keys. Unwrapping them also verifies at start-up that the key-encryption key is correct. */
 export async function openServerKeys(
-  database: Pick<Database, "ask">,
+  database: Pick<Database, "query">,
   wrapper: KeyWrapper,
 ): Promise<ServerKeys> {
-  for (const purpose of ["sealing", "signing"] as const) await makeFirst(database, wrapper, purpose);
+  for (const purpose of ["sealing", "signing"] as const) await createFirstKey(database, wrapper, purpose);
   const rows = await listServerKeys(database);
-  const opened = await Promise.all(
+  const unwrapped = await Promise.all(
     rows.map(async ({ purpose, version, kekFingerprint, wrapped }) => ({
       purpose,
       version,
-      key: await wrapper.unwrap(wrapped, serverKeyContext(purpose, version, kekFingerprint), kekFingerprint),
+      key: await wrapper.unwrap(
+        wrapped,
+        serverKeyAssociatedData(purpose, version, kekFingerprint),
+        kekFingerprint,
+      ),
     })),
   );
-  const newest = (wanted: ServerKeyRow["purpose"]) => {
-    const found = opened.findLast(({ purpose }) => purpose === wanted);
-    if (found === undefined) throw new Error(`Cannot find the server's ${wanted} key`);
+  const newestKey = (requiredPurpose: ServerKeyRow["purpose"]) => {
+    const found = unwrapped.findLast(({ purpose }) => purpose === requiredPurpose);
+    if (found === undefined) throw new Error(`No server key for ${requiredPurpose}`);
     return found;
   };
-  const sealing = newest("sealing").key;
-  const marking = deriveMacKey(sealing);
-  const { key, version } = newest("signing");
+  const encryptionKey = newestKey("sealing").key;
+  const macKey = deriveMacKey(encryptionKey);
+  const { key, version } = newestKey("signing");
   const signing = signingKey(key);
   return {
-    seal: (plaintext, place) => encrypt(plaintext, sealing, place),
-    open: (sealed, place) => decrypt(sealed, sealing, place),
-    fingerprint: (place) => computeMac(marking, place),
+    encrypt: (plaintext, associatedData) => encrypt(plaintext, encryptionKey, associatedData),
+    decrypt: (ciphertext, associatedData) => decrypt(ciphertext, encryptionKey, associatedData),
+    fingerprint: (associatedData) => computeMac(macKey, associatedData),
     sign: (message) => ({ signature: sign(null, message, signing), keyVersion: version }),
     publicKeys: publicKeysOf(rows),
   };
@@ -70,38 +74,38 @@ export function publicKeysOf(rows: readonly ServerKeyRow[]): ServerKeys["publicK
   return () => new Map(keys);
 }
 
-/** Whether the key-encryption key that was given opens what is stored now; another node may have changed it since. */
-export async function opensServerKeys(
-  database: Pick<Database, "ask">,
+/** Whether the configured key unwraps the stored keys; another node may have rewrapped them since the start. */
+export async function canUnwrapServerKeys(
+  database: Pick<Database, "query">,
   wrapper: KeyWrapper,
 ): Promise<boolean> {
   const rows = await listServerKeys(database);
-  const opened = await Promise.allSettled(
+  const unwrapped = await Promise.allSettled(
     rows.map(({ purpose, version, kekFingerprint, wrapped }) =>
-      wrapper.unwrap(wrapped, serverKeyContext(purpose, version, kekFingerprint), kekFingerprint),
+      wrapper.unwrap(wrapped, serverKeyAssociatedData(purpose, version, kekFingerprint), kekFingerprint),
     ),
   );
-  return opened.length > 0 && opened.every(({ status }) => status === "fulfilled");
+  return unwrapped.length > 0 && unwrapped.every(({ status }) => status === "fulfilled");
 }
 
-async function makeFirst(
-  database: Pick<Database, "ask">,
+async function createFirstKey(
+  database: Pick<Database, "query">,
   wrapper: KeyWrapper,
   purpose: ServerKeyRow["purpose"],
 ): Promise<void> {
   const key = generateKey();
   const { fingerprint } = wrapper;
-  const wrapped = await wrapper.wrap(key, serverKeyContext(purpose, 1, fingerprint));
+  const wrapped = await wrapper.wrap(key, serverKeyAssociatedData(purpose, 1, fingerprint));
   const publicKey =
     purpose === "signing" ? createPublicKey(signingKey(key)).export({ type: "spki", format: "der" }) : null;
   await insertServerKey(database, { purpose, version: 1, kekFingerprint: fingerprint, wrapped, publicKey });
 }
 
-/** PKCS #8 of an Ed25519 key is this beginning and its 32 bytes (RFC 8410). */
-const ed25519Beginning = Buffer.from("302e020100300506032b657004220420", "hex");
+/** The PKCS #8 encoding of an Ed25519 key is this prefix followed by its 32 bytes (RFC 8410). */
+const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
 
 function signingKey(seed: KeyObject): KeyObject {
-  const encoded = Buffer.concat([ed25519Beginning, seed.export()]);
+  const encoded = Buffer.concat([ed25519Prefix, seed.export()]);
   const key = createPrivateKey({ key: encoded, format: "der", type: "pkcs8" });
   encoded.fill(0);
   return key;

@@ -16,99 +16,101 @@ import {
 } from "./queries.ts";
 import type { VaultRef } from "./vault-ref.ts";
 
-/** A vault's data key of one version. */
+/** One version of a vault's data key. */
 export type DataKey = {
   readonly version: number;
-  /** Seals values and notes. */
+  /** Encrypts values and notes. */
   readonly key: KeyObject;
-  /** Marks rows; derived from the key above. */
+  /** Authenticates rows; derived from `key`. */
   readonly macKey: KeyObject;
 };
 
 export type { VaultRef };
 
-/** The data keys of vaults, unwrapped when they are needed and remembered for a while. */
+/** The vaults' data keys, unwrapped on first use and cached. */
 export type VaultKeys = {
-  /** Makes and stores the first key of a new vault, in the transaction that makes the vault. */
-  create(transaction: Transaction, place: VaultRef): Promise<DataKey>;
-  /** Makes another one, which new values are sealed with from this transaction on; the old ones open still. */
-  rotate(transaction: Transaction, place: VaultRef): Promise<DataKey>;
-  /** The one that new values are sealed with. */
-  active(transaction: Transaction, place: VaultRef): Promise<DataKey>;
+  /** Creates the first key of a new vault, in the transaction that creates the vault. */
+  create(transaction: Transaction, vaultRef: VaultRef): Promise<DataKey>;
+  /** Creates a new key that encrypts new values from this transaction on; the old ones still decrypt. */
+  rotate(transaction: Transaction, vaultRef: VaultRef): Promise<DataKey>;
+  /** The key that encrypts new values. */
+  active(transaction: Transaction, vaultRef: VaultRef): Promise<DataKey>;
   /**
-   * The one that a row names. Asks the database only when this node does not remember it. Throws IntegrityError when it is
-   * not there or not what was wrapped.
+   * The key of this version, from the cache or the database. Throws IntegrityError when it is missing or cannot be
+   * unwrapped.
    */
-  ofVersion(place: VaultRef, version: number): Promise<DataKey>;
-  /** The same inside a transaction: who waits for a second connection while holding one waits for others who do. */
-  ofVersionWithin(transaction: Transaction, place: VaultRef, version: number): Promise<DataKey>;
-  /** After a key was rotated or its vault purged; without an id all of them. */
-  forget(vaultId?: string): void;
-  /** How many this node remembers. */
+  ofVersion(vaultRef: VaultRef, version: number): Promise<DataKey>;
+  /** As `ofVersion`, on the transaction's connection: acquiring a second connection while holding one can deadlock. */
+  ofVersionWithin(transaction: Transaction, vaultRef: VaultRef, version: number): Promise<DataKey>;
+  /** For rotated keys and purged vaults; without an id, evicts all keys. */
+  evict(vaultId?: string): void;
+  /** The number of cached keys. */
   count(): number;
 };
 
-const mostRemembered = 20_000;
-const rememberedMilliseconds = 5 * 60 * 1000;
+const maxCachedKeys = 20_000;
+const cachedMilliseconds = 5 * 60 * 1000;
 
-export function createVaultKeys(database: Pick<Database, "askInAccount">, wrapper: KeyWrapper): VaultKeys {
-  const remembered = new LRUCache<string, DataKey>({
-    ...maxEntries(mostRemembered),
-    ttl: rememberedMilliseconds,
+export function createVaultKeys(database: Pick<Database, "queryInAccount">, wrapper: KeyWrapper): VaultKeys {
+  const cache = new LRUCache<string, DataKey>({
+    ...maxEntries(maxCachedKeys),
+    ttl: cachedMilliseconds,
   });
-  const open = async (vaultId: string, row: WrappedKey): Promise<DataKey> => {
-    const known = remembered.get(nameOf(vaultId, row.version));
-    if (known !== undefined) return known;
-    const place = vaultKeyAssociatedData(vaultId, row.version, row.kekFingerprint);
-    const dataKey = describe(row.version, await wrapper.unwrap(row.wrapped, place, row.kekFingerprint));
-    remembered.set(nameOf(vaultId, row.version), dataKey);
+  const unwrap = async (vaultId: string, row: WrappedKey): Promise<DataKey> => {
+    const cached = cache.get(cacheKey(vaultId, row.version));
+    if (cached !== undefined) return cached;
+    const associatedData = vaultKeyAssociatedData(vaultId, row.version, row.kekFingerprint);
+    const key = await wrapper.unwrap(row.wrapped, associatedData, row.kekFingerprint);
+    const dataKey = toDataKey(row.version, key);
+    cache.set(cacheKey(vaultId, row.version), dataKey);
     return dataKey;
   };
-  const recall = async (
+  const getOrFind = async (
     { vaultId }: VaultRef,
     version: number,
     find: () => Promise<WrappedKey | undefined>,
   ): Promise<DataKey> => {
-    const known = remembered.get(nameOf(vaultId, version));
-    if (known !== undefined) return known;
+    const cached = cache.get(cacheKey(vaultId, version));
+    if (cached !== undefined) return cached;
     const row = await find();
     if (row === undefined) throw new IntegrityError();
-    return open(vaultId, row);
+    return unwrap(vaultId, row);
   };
-  const add = async (transaction: Transaction, place: VaultRef, version: number): Promise<DataKey> => {
+  const add = async (transaction: Transaction, vaultRef: VaultRef, version: number): Promise<DataKey> => {
     const key = generateKey();
     const { fingerprint } = wrapper;
-    const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(place.vaultId, version, fingerprint));
-    await insertVaultKey(transaction, place, { version, kekFingerprint: fingerprint, wrapped });
-    return describe(version, key);
+    const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(vaultRef.vaultId, version, fingerprint));
+    await insertVaultKey(transaction, vaultRef, { version, kekFingerprint: fingerprint, wrapped });
+    return toDataKey(version, key);
   };
   return {
-    create: (transaction, place) => add(transaction, place, 1),
-    async rotate(transaction, place) {
-      const version = await retireActiveKey(transaction, place);
+    create: (transaction, vaultRef) => add(transaction, vaultRef, 1),
+    async rotate(transaction, vaultRef) {
+      const version = await retireActiveKey(transaction, vaultRef);
       if (version === undefined) throw requestFailure({ kind: "not-found" });
-      return add(transaction, place, version + 1);
+      return add(transaction, vaultRef, version + 1);
     },
-    async active(transaction, place) {
-      const row = await findActiveKey(transaction, place);
+    async active(transaction, vaultRef) {
+      const row = await findActiveKey(transaction, vaultRef);
       if (row === undefined) throw requestFailure({ kind: "not-found" });
-      return open(place.vaultId, row);
+      return unwrap(vaultRef.vaultId, row);
     },
-    ofVersion: (place, version) => recall(place, version, () => findVaultKey(database, place, version)),
-    ofVersionWithin: (transaction, place, version) =>
-      recall(place, version, () => findVaultKeyWithin(transaction, place, version)),
-    forget(vaultId) {
-      if (vaultId === undefined) remembered.clear();
-      for (const name of remembered.keys()) if (name.startsWith(`${vaultId} `)) remembered.delete(name);
+    ofVersion: (vaultRef, version) =>
+      getOrFind(vaultRef, version, () => findVaultKey(database, vaultRef, version)),
+    ofVersionWithin: (transaction, vaultRef, version) =>
+      getOrFind(vaultRef, version, () => findVaultKeyWithin(transaction, vaultRef, version)),
+    evict(vaultId) {
+      if (vaultId === undefined) cache.clear();
+      for (const name of cache.keys()) if (name.startsWith(`${vaultId} `)) cache.delete(name);
     },
-    count: () => remembered.size,
+    count: () => cache.size,
   };
 }
 
-function nameOf(vaultId: string, version: number): string {
+function cacheKey(vaultId: string, version: number): string {
   return `${vaultId} ${version}`;
 }
 
-function describe(version: number, key: KeyObject): DataKey {
+function toDataKey(version: number, key: KeyObject): DataKey {
   return { version, key, macKey: deriveMacKey(key) };
 }

@@ -1,2 +1,2 @@
-/** Where a vault is: whose, and which. */
+/** A vault's id and the account it belongs to. */
 export type VaultRef = { readonly accountId: string; readonly vaultId: string };

@@ -1,17 +1,16 @@
 /**
  * @module
- * What Keep tells about itself: an OpenAPI document made from the table of routes and from the schemas that requests
- * are checked against, and the metrics on their own port. Promises that a row of the table cannot be missing from the
- * document, and that a path parameter nobody described keeps the server from being built.
+ * The OpenAPI document, generated from the route table and its validation schemas, and the metrics endpoint on its own
+ * port. Guarantees that every route is in the document; an undescribed path parameter is an error.
  * Imported by `routes.ts`, `server.ts` and `commands/serve.ts`.
  */
 import { problem } from "@hearth-and-keep/vault-contract";
 import type { TSchema } from "typebox";
-import { type AnswerShape, describeAnswers } from "./describe-responses.ts";
 import { describeParameters, templateOf } from "./describe-parameters.ts";
+import { describeResponses, type ResponseShape } from "./describe-responses.ts";
 import { exampleOf } from "./example-of.ts";
 
-/** What of a row is told. */
+/** The columns of a route that the document describes. */
 export type DescribedRow = {
   readonly method: string;
   readonly path: string;
@@ -20,7 +19,7 @@ export type DescribedRow = {
   readonly scope?: string;
   readonly bodySchema?: TSchema;
   readonly querySchema?: TSchema;
-  readonly responses: Readonly<Record<number, AnswerShape>>;
+  readonly responses: Readonly<Record<number, ResponseShape>>;
 };
 
 export type ApiDocument = {
@@ -32,7 +31,7 @@ export type ApiDocument = {
 };
 
 const description =
-  "A secrets vault for people and programs. Every refusal is a problem document (RFC 9457) whose `code` never changes its meaning.";
+  "A secrets vault for people and programs. Errors are problem documents (RFC 9457) with a stable `code`.";
 
 export function describeApi(rows: readonly DescribedRow[], version: string): ApiDocument {
   const byPath = Map.groupBy(rows, ({ path }) => templateOf(path));
@@ -49,12 +48,12 @@ export function describeApi(rows: readonly DescribedRow[], version: string): Api
     components: {
       schemas: { Problem: problem },
       securitySchemes: {
-        token: { type: "http", scheme: "bearer", description: "A token, as `Bearer sk-svc-…`" },
+        token: { type: "http", scheme: "bearer", description: "API token, sent as `Bearer sk-svc-…`" },
         session: {
           type: "apiKey",
           in: "cookie",
           name: "__Host-session",
-          description: "A person who signed in, from Keep's own pages",
+          description: "Session of a signed-in person; accepted only from Keep's own pages",
         },
       },
     },
@@ -66,7 +65,7 @@ function describeOperation(row: DescribedRow): object {
   return {
     operationId: `${row.method} ${row.path}`
       .toLowerCase()
-      // What is below a path has another name than the path itself.
+      // Distinguishes a wildcard path from the path without it.
       .replace("*", "below")
       .replaceAll(/[^a-z]+/gu, "-")
       .replace(/-$/u, ""),
@@ -82,22 +81,25 @@ function describeOperation(row: DescribedRow): object {
             content: { "application/json": { schema: row.bodySchema, ...exampleOf(row.bodySchema) } },
           },
         }),
-    responses: describeAnswers(row),
+    responses: describeResponses(row),
   };
 }
 
 function describeAccess({ access, scope }: DescribedRow): object {
   if (access === "public") return { security: [] };
-  const fresh = access === "fresh" ? ["A person must have signed in within the last 15 minutes."] : [];
+  const fresh = access === "fresh" ? ["A session must have signed in within the last 15 minutes."] : [];
   if (access === "session" || scope === "session") {
-    const sentence = ["Only for a person who signed in.", ...fresh].join(" ");
-    return { description: sentence, security: [{ session: [] }] };
+    const text = ["Requires a signed-in session.", ...fresh].join(" ");
+    return { description: text, security: [{ session: [] }] };
   }
-  const needed = scope === undefined || scope === "any" ? [] : [scope];
-  const sentence = [...needed.map((each) => `A token needs the scope \`${each}\`.`), ...fresh].join(" ");
+  const requiredScopes = scope === undefined || scope === "any" ? [] : [scope];
+  const text = [
+    ...requiredScopes.map((requiredScope) => `A token needs the scope \`${requiredScope}\`.`),
+    ...fresh,
+  ].join(" ");
   return {
-    ...(sentence === "" ? {} : { description: sentence }),
-    security: [{ token: needed }, { session: [] }],
+    ...(text === "" ? {} : { description: text }),
+    security: [{ token: requiredScopes }, { session: [] }],
   };
 }
 

@@ -13,11 +13,11 @@ const secretPath = {
   minLength: 1,
   maxLength: 2048,
   pattern: "^[^/]+(/[^/]+)*$",
-  description: "Folders and name, without the slash at the beginning",
+  description: "Folders and name, without a leading slash",
 };
 
-/** Every word that may stand for a part of a path. */
-const pathParts: Readonly<Record<string, object>> = {
+/** Schemas of all path parameters. */
+const pathParameters: Readonly<Record<string, object>> = {
   vault: id,
   secret: id,
   token: id,
@@ -34,7 +34,7 @@ export function describeParameters(row: ParameterSource): readonly object[] {
   return [...describePath(row.path), ...describeQuery(row.querySchema), ...describeHeaders(row)];
 }
 
-/** `/a/:vault/*` as OpenAPI writes it; the rest of a path is a secret's. */
+/** Converts `/a/:vault/*` to OpenAPI syntax; a wildcard is always a secret's path. */
 export function templateOf(path: string): string {
   return path.replace("*", "{path}").replaceAll(/:(\w+)/gu, "{$1}");
 }
@@ -42,16 +42,17 @@ export function templateOf(path: string): string {
 function describePath(path: string): readonly object[] {
   return [...templateOf(path).matchAll(/\{(?<name>\w+)\}/gu)].map(({ groups }) => {
     const name = groups?.["name"] ?? "";
-    const schema = pathParts[name];
-    if (schema === undefined) throw new Error(`Cannot describe "${path}": nobody said what ${name} is`);
+    const schema = pathParameters[name];
+    if (schema === undefined)
+      throw new Error(`Cannot describe "${path}": the path parameter ${name} has no schema`);
     return { name, in: "path", required: true, schema };
   });
 }
 
-function describeQuery(shape: TSchema | undefined): readonly object[] {
-  if (shape === undefined || !("properties" in shape)) return [];
-  // TypeBox writes objects with their properties and the names of those that must be there.
-  const { properties, required = [] } = shape as unknown as {
+function describeQuery(querySchema: TSchema | undefined): readonly object[] {
+  if (querySchema === undefined || !("properties" in querySchema)) return [];
+  // A TypeBox object schema has these members.
+  const { properties, required = [] } = querySchema as unknown as {
     readonly properties: Readonly<Record<string, object>>;
     readonly required?: readonly string[];
   };
@@ -71,22 +72,24 @@ const entityTags = {
 
 function describeHeaders({ method, path, access }: ParameterSource): readonly object[] {
   if (access === "public") return [];
-  const isOfVault = path.includes(":vault");
+  const isVaultRoute = path.includes(":vault");
   if (method === "GET") {
-    return isOfVault
-      ? [header("If-None-Match", entityTags, "Answers 304 when nothing has changed since")]
-      : [];
+    return isVaultRoute ? [header("If-None-Match", entityTags, "Returns 304 if nothing has changed")] : [];
   }
   return [
     header(
       "Idempotency-Key",
       { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
-      "Makes a repeated request have one effect; the same answer is given again",
+      "Repeated requests with the same key take effect once and get the same response",
     ),
-    ...(isOfVault
+    ...(isVaultRoute
       ? [
-          header("If-Match", entityTags, "Done only while it is as this ETag says"),
-          header("If-None-Match", { type: "string", const: "*" }, "Done only when there is none yet"),
+          header("If-Match", entityTags, "Applies the change only if the ETag still matches"),
+          header(
+            "If-None-Match",
+            { type: "string", const: "*" },
+            "Applies the change only if the resource does not exist",
+          ),
         ]
       : []),
   ];

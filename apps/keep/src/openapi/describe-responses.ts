@@ -2,79 +2,85 @@ import { STATUS_CODES } from "node:http";
 import type { TSchema } from "typebox";
 import { exampleOf } from "./example-of.ts";
 
-/** Nothing, JSON of a schema, or something else of this content type. */
-export type AnswerShape = { readonly json: TSchema } | { readonly type: string } | "empty";
+/** No body, a JSON body with a schema, or a body of another content type. */
+export type ResponseShape = { readonly json: TSchema } | { readonly type: string } | "empty";
 
-export type AnswerSource = {
+export type ResponseSource = {
   readonly method: string;
   readonly path: string;
   readonly access: string;
   readonly bodySchema?: TSchema;
   readonly querySchema?: TSchema;
-  readonly responses: Readonly<Record<number, AnswerShape>>;
+  readonly responses: Readonly<Record<number, ResponseShape>>;
 };
 
-/** Answers by status: what the row promises, and a problem document for each way it can refuse. */
-export function describeAnswers(row: AnswerSource): Readonly<Record<string, object>> {
+/** Responses by status: those of the row, and a problem document for every error status it can return. */
+export function describeResponses(row: ResponseSource): Readonly<Record<string, object>> {
   const own = Object.entries(row.responses).map(([status, shape]) => [
     status,
-    describeAnswer(row, status, shape),
+    describeResponse(row, status, shape),
   ]);
-  const refusals = refusalsOf(row)
+  const problems = problemStatuses(row)
     .filter((status) => !(status in row.responses))
-    .map((status) => [String(status), describeRefusal(status)]);
-  return Object.fromEntries([...refusals, ...own, ["431", headTooLarge]]);
+    .map((status) => [String(status), describeProblem(status)]);
+  return Object.fromEntries([...problems, ...own, ["431", headTooLarge]]);
 }
 
-/** Found before there is a request to speak of, so nothing is in it. */
-const headTooLarge = { description: "The address and the headers together are too large" };
+/** Sent by the HTTP parser before the request is routed, so it has no body. */
+const headTooLarge = { description: "Request URL and headers are too large" };
 
 const requestIdHeader = {
-  "X-Request-Id": { description: "Names this request in the log", schema: { type: "string", maxLength: 64 } },
+  "X-Request-Id": {
+    description: "Identifies this request in the server log",
+    schema: { type: "string", maxLength: 64 },
+  },
 };
 
 const limitHeaders = {
   RateLimit: {
-    description: "How many requests are left, and when there are more again",
+    description: "Remaining requests, and seconds until the limit resets",
     schema: { type: "string", maxLength: 256 },
   },
   "RateLimit-Policy": {
-    description: "How many requests there may be in what time",
+    description: "Request limit and its time window in seconds",
     schema: { type: "string", maxLength: 256 },
   },
 };
 
 const entityTagHeader = {
-  ETag: { description: "Its revision; send it as If-Match", schema: { type: "string", maxLength: 128 } },
+  ETag: {
+    description: "Current revision; send it back as If-Match",
+    schema: { type: "string", maxLength: 128 },
+  },
 };
 
-function describeAnswer({ path, access }: AnswerSource, status: string, shape: AnswerShape): object {
-  const isOfVault = path.includes(":vault") && Number(status) < 300;
+function describeResponse({ path, access }: ResponseSource, status: string, shape: ResponseShape): object {
+  const isVaultRoute = path.includes(":vault") && Number(status) < 300;
   return {
-    description: STATUS_CODES[status] ?? "The answer",
+    description: STATUS_CODES[status] ?? "Response",
     headers: {
       ...requestIdHeader,
       ...(access === "public" ? {} : limitHeaders),
-      ...(isOfVault ? entityTagHeader : {}),
+      ...(isVaultRoute ? entityTagHeader : {}),
     },
     ...contentOf(shape),
   };
 }
 
-function contentOf(shape: AnswerShape): object {
+function contentOf(shape: ResponseShape): object {
   if (shape === "empty") return {};
   if ("type" in shape) return { content: { [shape.type]: {} } };
   return { content: { "application/json": { schema: shape.json, ...exampleOf(shape.json) } } };
 }
 
-/** Statuses that something in front of the handler, or the handler itself, can refuse with. */
-function refusalsOf({
+/** Error statuses of authentication, validation and the handler itself. */
+function problemStatuses({
   method,
   path,
   access,
-  bodySchema: request,
-  querySchema: queryShape,
-}: AnswerSource): readonly number[] {
+  bodySchema,
+  querySchema,
+}: ResponseSource): readonly number[] {
   const isChange = method !== "GET";
   return [
     404,
@@ -83,8 +89,8 @@ function refusalsOf({
     503,
     ...(access === "public" ? [] : [400, 401, 403]),
     ...(path.startsWith("/auth/") ? [403] : []),
-    ...(request === undefined ? [] : [400, 413, 422]),
-    ...(queryShape === undefined && !path.includes("*") ? [] : [422]),
+    ...(bodySchema === undefined ? [] : [400, 413, 422]),
+    ...(querySchema === undefined && !path.includes("*") ? [] : [422]),
     ...(isChange ? [400, 409, 412, 413, 422, 428] : []),
   ];
 }
@@ -93,9 +99,9 @@ const retryHeader = {
   "Retry-After": { description: "Seconds to wait", schema: { type: "string", pattern: "^[0-9]{1,6}$" } },
 };
 
-function describeRefusal(status: number): object {
+function describeProblem(status: number): object {
   return {
-    description: STATUS_CODES[status] ?? "Refused",
+    description: STATUS_CODES[status] ?? "Error",
     headers: { ...requestIdHeader, ...(status === 429 || status === 503 ? retryHeader : {}) },
     content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
   };

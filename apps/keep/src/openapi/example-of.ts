@@ -14,13 +14,13 @@ type Shape = {
   readonly examples?: readonly unknown[];
 };
 
-/** One example of a schema, to put beside it; nothing when none was found that the schema would take. */
+/** An example for the schema; empty when the generated one does not validate. */
 export function exampleOf(schema: TSchema): { readonly example?: unknown } {
   const example = sample(schema);
   return Compile(schema).Check(example) ? { example } : {};
 }
 
-const texts: Readonly<Record<string, string>> = {
+const examplesByFormat: Readonly<Record<string, string>> = {
   uuid: "0198c0de-7c1a-7f00-8000-5a1e5a1e5a1e",
   "date-time": "2026-01-31T12:00:00.000Z",
 };
@@ -43,7 +43,7 @@ function sample(shape: Shape): unknown {
     case "boolean":
       return true;
     case "string":
-      return texts[shape.format ?? ""] ?? "example".padEnd(shape.minLength ?? 0, "x");
+      return examplesByFormat[shape.format ?? ""] ?? "example".padEnd(shape.minLength ?? 0, "x");
     case undefined:
     default:
       return null;

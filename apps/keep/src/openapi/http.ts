@@ -14,7 +14,7 @@ export function handleOpenApi(_request: KeepRequest, { apiDocument }: KeepDepend
 
 const plainText = { "content-type": "text/plain; charset=utf-8" };
 
-/** Metrics have a port of their own, so that who reaches Keep does not reach them. */
+/** On a separate port, so that clients of the API cannot reach the metrics. */
 export function createMetricsService(metrics: Pick<Metrics, "render">): HttpService {
   return createHttpService({
     routes: [
@@ -30,7 +30,7 @@ export function createMetricsService(metrics: Pick<Metrics, "render">): HttpServ
     dependencies: undefined,
     authenticate: () => undefined,
     maxBodyBytes: 1024,
-    toErrorResponse: () => ({ status: 404, headers: plainText, body: "Only GET /metrics is here\n" }),
+    toErrorResponse: () => ({ status: 404, headers: plainText, body: "Not found; use GET /metrics\n" }),
     recordRequest: () => undefined,
   });
 }

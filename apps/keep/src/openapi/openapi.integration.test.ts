@@ -17,16 +17,16 @@ type Operation = {
 function operationsOf(document: ApiDocument): readonly (readonly [string, Operation])[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
-      // What describeApi writes for each row.
+      // The shape that describeApi generates.
       ([method, operation]) => [`${method.toUpperCase()} ${path}`, operation as Operation] as const,
     ),
   );
 }
 
-test("every row of the table is in the document, with its body, its parameters and each way it refuses", async () => {
+test("every route is in the document with its body, responses and security", async () => {
   await using keep = await startTestKeep();
-  const response = await keep.ask("/openapi.json");
-  // What the test is about is whether it is so.
+  const response = await keep.request("/openapi.json");
+  // Checked by the assertions below.
   const document = (await response.json()) as ApiDocument;
   expect([response.status, document.openapi]).toEqual([200, "3.1.0"]);
   const operations = new Map(operationsOf(document));
@@ -47,13 +47,13 @@ test("every row of the table is in the document, with its body, its parameters a
   expect(new Set(names).size).toBe(names.length);
 });
 
-test("every example in the document is one that its schema takes", () => {
+test("every example in the document validates against its schema", () => {
   const document = describeApi(routes, "0");
   const examples: boolean[] = [];
   const walk = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
     if ("schema" in value && "example" in value) {
-      // A schema of the document is one of ours.
+      // Every schema in the document is a TypeBox schema.
       examples.push(Compile(value.schema as object).Check(value.example));
     }
     for (const inner of Object.values(value)) walk(inner);
@@ -63,18 +63,18 @@ test("every example in the document is one that its schema takes", () => {
   expect(examples).not.toContain(false);
 });
 
-test("a row with a path parameter that nobody described cannot be told", () => {
+test("a route with an undescribed path parameter is rejected", () => {
   const row = { method: "GET", path: "/a/:novelty", summary: "", access: "public", responses: {} } as const;
-  expect(() => describeApi([row], "0")).toThrow("nobody said what novelty is");
+  expect(() => describeApi([row], "0")).toThrow("the path parameter novelty has no schema");
 });
 
-test("metrics are on their own port alone, count by row, and show nothing that a caller wrote", async () => {
+test("metrics are only on their own port, are labeled by route, and contain no client data", async () => {
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const token = await keep.addToken(person, { scopes: ["vaults:read"] });
-  expect((await keep.ask("/api/secrets/vaults", { token: token.text })).status).toBe(200);
-  await keep.ask("/canary-path?canary-query=1", { token: "canary-token", method: "DELETE" });
-  expect((await keep.ask("/metrics")).status).toBe(404);
+  expect((await keep.request("/api/secrets/vaults", { token: token.text })).status).toBe(200);
+  await keep.request("/canary-path?canary-query=1", { token: "canary-token", method: "DELETE" });
+  expect((await keep.request("/metrics")).status).toBe(404);
   const response = await fetch(keep.metricsUrl);
   const text = await response.text();
   expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -91,15 +91,15 @@ test("metrics are on their own port alone, count by row, and show nothing that a
   expect((await fetch(new URL("/other", keep.metricsUrl))).status).toBe(404);
 });
 
-test("a log line has the row, the actor and the account, and neither path, query nor header", async () => {
+test("a request's log line has the route, actor and account, but no path, query or header", async () => {
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const token = await keep.addToken(person, { scopes: ["vaults:read"] });
-  await keep.ask("/api/secrets/vaults?limit=7&note=canary-query", {
+  await keep.request("/api/secrets/vaults?limit=7&note=canary-query", {
     token: token.text,
     headers: { "user-agent": "canary-agent", "x-forwarded-for": "192.0.2.99" },
   });
-  await keep.ask("/canary-path");
+  await keep.request("/canary-path");
   await expect.poll(() => keep.logLines.filter((line) => line.includes("Request completed")).length).toBe(2);
   const lines = keep.logLines.filter((line) => line.includes("Request completed"));
   // A line is one JSON object.

@@ -45,9 +45,9 @@ export function changeSecrets<Result>(
  */
 export async function loadSecrets(
   change: VaultChange,
-  which: SecretLocator,
+  locator: SecretLocator,
 ): Promise<readonly SecretForUpdate[]> {
-  const found = await findSecrets(change.transaction, change.vaultRef, which);
+  const found = await findSecrets(change.transaction, change.vaultRef, locator);
   for (const row of found) {
     // The vault row's revision is written at the end of the change, after rows that this change stored.
     const verifiable = { ...row, vault_revision: change.latestRevision() };
@@ -63,11 +63,11 @@ export async function loadSecret(
   { actor, state }: { readonly actor: Pick<Actor, "grant">; readonly state: "live" | "deleted" | "any" },
 ): Promise<SecretForUpdate> {
   const [found] = await loadSecrets(change, { id });
-  const isThere =
+  const isVisible =
     found !== undefined &&
     allowsPath(actor.grant, joinPath(found.folder, found.name)) &&
     (state === "any" || state === (found.deleted_at === null ? "live" : "deleted"));
-  if (!isThere) throw requestFailure({ kind: "not-found" });
+  if (!isVisible) throw requestFailure({ kind: "not-found" });
   return found;
 }
 

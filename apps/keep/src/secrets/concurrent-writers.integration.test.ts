@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { openVault, startPatientKeep } from "../test/open-vault.ts";
+import { openVault, startUnlimitedKeep } from "../test/open-vault.ts";
 import { startServingNode } from "../test/serving-node.ts";
 
 const timeout = scale === "nightly" ? 1_800_000 : 240_000;
@@ -13,7 +13,7 @@ test("of sixteen concurrent writers with the same revision on two nodes, one suc
   const writers = 16;
   await using keep = await openVault();
   const { databaseUrl, key, token, person } = keep;
-  await using other = await startPatientKeep({ databaseUrl, key });
+  await using other = await startUnlimitedKeep({ databaseUrl, key });
   await keep.json("PATCH", "", { most_versions: 10_000 });
   const path = `/api/secrets/vaults/${person.vaultId}/secrets/by-path/A`;
   const first = await keep.write("/A", "first");
@@ -61,22 +61,22 @@ test("a request repeated a thousand times with one Idempotency-Key while nodes a
   const responses = new Map<string, number>();
   const tally = { completed: 0, kills: 0, cutOff: 0 };
   const isEnough = () => tally.completed >= replays && tally.kills >= minKills;
-  const ask = async (index: number): Promise<void> => {
+  const send = async (index: number): Promise<void> => {
     const response = await fetch(new URL(path, nodes[index]?.url), {
       method: "PUT",
       headers: { authorization: `Bearer ${token.text}`, "idempotency-key": "the one key" },
-      body: JSON.stringify({ value: "said once" }),
+      body: JSON.stringify({ value: "written once" }),
       signal: AbortSignal.timeout(10_000),
     });
-    const answer = `${response.status} ${await response.text()}`;
-    // A node whose database connections were just cut responses 503: the outcome is unknown, so the client retries.
+    const outcome = `${response.status} ${await response.text()}`;
+    // A node whose database connections were just cut returns 503: the outcome is unknown, so the client retries.
     if (response.status === 503) return;
-    responses.set(answer, (responses.get(answer) ?? 0) + 1);
+    responses.set(outcome, (responses.get(outcome) ?? 0) + 1);
     tally.completed += 1;
   };
   const client = async (number: number): Promise<void> => {
     for (let turn = number; !isEnough(); turn += 1) {
-      await ask(turn % 2).catch(async () => {
+      await send(turn % 2).catch(async () => {
         tally.cutOff += 1;
         await sleep(20);
       });
@@ -98,14 +98,14 @@ test("a request repeated a thousand times with one Idempotency-Key while nodes a
   await Promise.all(nodes.map((node) => node.stop()));
   expect([...responses.keys()]).toEqual([expect.stringMatching(/^201 .*"version":1,/)]);
   expect(tally.completed).toBeGreaterThanOrEqual(replays);
-  const effects = await keep.database.askInAccount(person.accountId, {
+  const effects = await keep.database.queryInAccount(person.accountId, {
     text: "SELECT event.revision FROM audit_event AS event WHERE event.account_id = entered.account::uuid AND event.subject_id IS NOT NULL",
   });
   expect(effects).toHaveLength(1);
   expect((await keep.json("GET", "/secrets"))[1].items).toMatchObject([{ version: 1, revision: 1 }]);
   recordFigure({
     claim: "keep 8",
-    text: `One Idempotency-Key ${tally.completed} times across ${tally.kills} kills (${tally.cutOff} requests cut off): one effect, one answer`,
+    text: `One Idempotency-Key ${tally.completed} times across ${tally.kills} kills (${tally.cutOff} requests cut off): one effect, one response`,
     counted: { reached: tally.completed, needed: replays },
   });
 });

@@ -90,7 +90,7 @@ test("every acknowledged write survives killed nodes exactly once, with one audi
   };
   await Promise.all([killer(), ...Array.from({ length: clients }, client)]);
   await nodes.stop();
-  const rows = await keep.database.askInAccount<{ name: string; versions: number; records: number }>(
+  const rows = await keep.database.queryInAccount<{ name: string; versions: number; records: number }>(
     person.accountId,
     {
       text: "SELECT secret.name, (SELECT count(*)::int FROM secret_version AS version WHERE version.account_id = secret.account_id AND version.vault_id = secret.vault_id AND version.secret_id = secret.id) AS versions, (SELECT count(*)::int FROM audit_event AS event WHERE event.account_id = secret.account_id AND event.chain_id = secret.vault_id AND event.subject_id = secret.id) AS records FROM live_secret AS secret WHERE secret.account_id = entered.account::uuid",

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openVault, startPatientKeep } from "../test/open-vault.ts";
+import { openVault, startUnlimitedKeep } from "../test/open-vault.ts";
 import type { TestKeep } from "../test/start-test-keep.ts";
 
 let shared: TestKeep;
 beforeAll(async () => {
-  shared = await startPatientKeep();
+  shared = await startUnlimitedKeep();
 });
 afterAll(() => shared[Symbol.asyncDispose]());
 
 test("every write of a secret honours If-Match and If-None-Match as in RFC 9110", async () => {
   await using keep = await openVault(shared);
   const put = async (headers: Readonly<Record<string, string>>, path = "/A") =>
-    (await keep.ask("PUT", `/secrets/by-path${path}`, { body: { value: "x" }, headers })).status;
+    (await keep.request("PUT", `/secrets/by-path${path}`, { body: { value: "x" }, headers })).status;
   expect(await put({ "if-match": "*" })).toBe(412);
   expect(await put({ "if-none-match": "*" })).toBe(201);
   expect(await put({ "if-none-match": "*" })).toBe(412);
@@ -36,11 +36,11 @@ test("every write of a secret honours If-Match and If-None-Match as in RFC 9110"
     const state = path.endsWith(`${id}/restore`) ? "deleted" : undefined;
     const current = (await keep.json("GET", `/secrets?${state === undefined ? "" : "state=deleted"}`))[1]
       .items;
-    const asked = body === undefined ? {} : { body };
-    const stale = await keep.ask(method, path, { ...asked, headers: { "if-match": '"1"' } });
+    const options = body === undefined ? {} : { body };
+    const stale = await keep.request(method, path, { ...options, headers: { "if-match": '"1"' } });
     expect([method, path, stale.status]).toEqual([method, path, 412]);
-    const fresh = await keep.ask(method, path, {
-      ...asked,
+    const fresh = await keep.request(method, path, {
+      ...options,
       headers: { "if-match": `"${current[0]?.revision}"` },
     });
     expect([method, path, fresh.status < 300]).toEqual([method, path, true]);
@@ -51,7 +51,7 @@ test("a vault that requires preconditions rejects every write without one", asyn
   await using keep = await openVault(shared);
   const { id } = await keep.write("/f/A", "one");
   await keep.write("/f/A", "two");
-  const changed = await keep.ask("PATCH", "", { body: { demands_preconditions: true } });
+  const changed = await keep.request("PATCH", "", { body: { demands_preconditions: true } });
   expect(changed.status).toBe(200);
   for (const [method, path, body] of [
     ["PUT", "/secrets/by-path/f/A", { value: "x" }],
@@ -74,8 +74,8 @@ test("a vault that requires preconditions rejects every write without one", asyn
   const statusOf = async (
     method: string,
     path: string,
-    asked: { readonly headers: Record<string, string>; readonly body: unknown },
-  ) => (await keep.ask(method, path, asked)).status;
+    options: { readonly headers: Record<string, string>; readonly body: unknown },
+  ) => (await keep.request(method, path, options)).status;
   expect(
     await statusOf("PUT", "/secrets/by-path/f/A", { headers: { "if-match": "*" }, body: { value: "x" } }),
   ).toBe(200);
@@ -108,7 +108,7 @@ test("a vault that requires preconditions rejects every write without one", asyn
 test("a repeated Idempotency-Key has one effect and one response; a different request with it is rejected", async () => {
   await using keep = await openVault(shared);
   const put = (value: string, key: string, ifMatch?: string) =>
-    keep.ask("PUT", "/secrets/by-path/A", {
+    keep.request("PUT", "/secrets/by-path/A", {
       body: { value },
       headers: { "idempotency-key": key, ...(ifMatch === undefined ? {} : { "if-match": ifMatch }) },
     });
@@ -127,7 +127,7 @@ test("a repeated Idempotency-Key has one effect and one response; a different re
     const response = await put("x", bad).catch(() => undefined);
     expect([bad, response?.status ?? 422]).toEqual([bad, 422]);
   }
-  const rows = await keep.database.askInAccount<{ answer: string }>(keep.person.accountId, {
+  const rows = await keep.database.queryInAccount<{ answer: string }>(keep.person.accountId, {
     text: "SELECT answer FROM idempotent_answer WHERE account_id = entered.account::uuid",
   });
   expect(rows).toHaveLength(2);
@@ -138,7 +138,7 @@ test("a failed request does not consume its Idempotency-Key", async () => {
   await using keep = await openVault(shared);
   const put = async (ifMatch: string | undefined) =>
     (
-      await keep.ask("PUT", "/secrets/by-path/A", {
+      await keep.request("PUT", "/secrets/by-path/A", {
         body: { value: "x" },
         headers: { "idempotency-key": "k", ...(ifMatch === undefined ? {} : { "if-match": ifMatch }) },
       })

@@ -95,11 +95,11 @@ function searchParameters(vaultId: string, search: SecretSearch): unknown[] {
 
 /** Ordered by folder and name; the page after `after`. */
 export async function listSecrets(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   { after, ...search }: SecretSearch & { readonly after: readonly [folder: string, name: string] | null },
 ): Promise<readonly SecretMetadataRow[]> {
-  return database.askInAccount<SecretMetadataRow>(accountId, {
+  return database.queryInAccount<SecretMetadataRow>(accountId, {
     name: "list-secrets",
     text: `SELECT ${listColumns} FROM live_secret AS secret ${joinCurrentVersion} WHERE ${searchCondition} AND ($9::text IS NULL OR (secret.folder, secret.name) > ($9::text COLLATE "C", $10::text COLLATE "C")) ORDER BY secret.folder, secret.name LIMIT $8`,
     values: [...searchParameters(vaultId, search), after?.[0] ?? null, after?.[1] ?? null],
@@ -108,11 +108,11 @@ export async function listSecrets(
 
 /** Soft-deleted secrets in order of creation. */
 export async function listDeletedSecrets(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   { after, ...search }: SecretSearch & { readonly after: string | null },
 ): Promise<readonly SecretMetadataRow[]> {
-  return database.askInAccount<SecretMetadataRow>(accountId, {
+  return database.queryInAccount<SecretMetadataRow>(accountId, {
     name: "list-deleted-secrets",
     text: `SELECT ${listColumns} FROM secret ${joinCurrentVersion} WHERE ${searchCondition} AND secret.deleted_at IS NOT NULL AND ($9::uuid IS NULL OR secret.id > $9) ORDER BY secret.id LIMIT $8`,
     values: [...searchParameters(vaultId, search), after],
@@ -121,15 +121,15 @@ export async function listDeletedSecrets(
 
 /** Undefined also when the vault does not exist. */
 export async function findSecretMetadata(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
-  which: { readonly id: string } | { readonly folder: string; readonly name: string },
+  locator: { readonly id: string } | { readonly folder: string; readonly name: string },
 ): Promise<SecretMetadataRow | undefined> {
-  const isById = "id" in which;
-  const [row] = await database.askInAccount<SecretMetadataRow>(accountId, {
+  const isById = "id" in locator;
+  const [row] = await database.queryInAccount<SecretMetadataRow>(accountId, {
     name: isById ? "find-secret-by-id" : "find-secret-by-path",
     text: `SELECT ${listColumns} FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id ${joinCurrentVersion} WHERE secret.account_id = entered.account::uuid AND secret.vault_id = $2 AND ${isById ? "secret.id = $3" : "secret.folder = $3 AND secret.name = $4"}`,
-    values: [vaultId, ...(isById ? [which.id] : [which.folder, which.name])],
+    values: [vaultId, ...(isById ? [locator.id] : [locator.folder, locator.name])],
   });
   return row;
 }
@@ -144,27 +144,27 @@ export type SecretLocator =
 export async function findSecrets(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-  which: SecretLocator,
+  locator: SecretLocator,
 ): Promise<readonly SecretForUpdate[]> {
-  const [condition, ...values] = conditionFor(which);
+  const [condition, ...values] = conditionFor(locator);
   return transaction.query<SecretForUpdate>({
     text: `SELECT ${baseColumns}, ${macColumns}, ${dateColumns} FROM secret ${joinVault} ${joinCurrentVersion} WHERE secret.account_id = $1 AND secret.vault_id = $2 AND ${condition}`,
     values: [accountId, vaultId, ...values],
   });
 }
 
-function conditionFor(which: SecretLocator): [condition: string, ...values: string[]] {
-  if ("id" in which) return ["secret.id = $3", which.id];
-  if ("name" in which) {
+function conditionFor(locator: SecretLocator): [condition: string, ...values: string[]] {
+  if ("id" in locator) return ["secret.id = $3", locator.id];
+  if ("name" in locator) {
     return [
       "secret.folder = $3 AND secret.name = $4 AND secret.deleted_at IS NULL",
-      which.folder,
-      which.name,
+      locator.folder,
+      locator.name,
     ];
   }
   return [
     "(secret.folder = $3 OR starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END)) AND secret.deleted_at IS NULL",
-    which.within,
+    locator.within,
   ];
 }
 
@@ -193,11 +193,11 @@ const selectValueByPath = selectValues(
 
 /** A null version means the current one; undefined when the secret does not exist. */
 export async function readValueById(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   { id, version }: { readonly id: string; readonly version: number | null },
 ): Promise<ValueRow | undefined> {
-  const [row] = await database.askInAccount<ValueRow>(accountId, {
+  const [row] = await database.queryInAccount<ValueRow>(accountId, {
     name: "read-value-by-id",
     isShort: true,
     text: selectValueById,
@@ -207,11 +207,11 @@ export async function readValueById(
 }
 
 export async function readValueByPath(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   { folder, name }: { readonly folder: string; readonly name: string },
 ): Promise<ValueRow | undefined> {
-  const [row] = await database.askInAccount<ValueRow>(accountId, {
+  const [row] = await database.queryInAccount<ValueRow>(accountId, {
     name: "read-value-by-path",
     isShort: true,
     text: selectValueByPath,
@@ -234,11 +234,11 @@ const valueSearchCondition = `${ownVault} AND (secret.folder = $3 OR ($4 AND sta
 
 /** Total count and size of the selection, queried before any value is fetched. */
 export async function measureValues(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   search: Omit<ValueSearch, "limit">,
 ): Promise<{ readonly items: number; readonly bytes: number }> {
-  const [row] = await database.askInAccount<{ items: number; bytes: number }>(accountId, {
+  const [row] = await database.queryInAccount<{ items: number; bytes: number }>(accountId, {
     name: "measure-values",
     text: `SELECT count(*)::float8 AS items, coalesce(sum(version.size), 0)::float8 AS bytes FROM live_secret AS secret ${joinCurrentVersion} WHERE ${valueSearchCondition}`,
     values: [vaultId, search.folder, search.recursive, search.names, search.sqlPatterns],
@@ -248,11 +248,11 @@ export async function measureValues(
 
 /** Current versions, ordered by folder and name. */
 export async function readValueRows(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   search: ValueSearch,
 ): Promise<readonly ValueRow[]> {
-  return database.askInAccount<ValueRow>(accountId, {
+  return database.queryInAccount<ValueRow>(accountId, {
     name: "read-values",
     text: `${selectValues(valueSearchCondition, "secret.current_version")} ORDER BY secret.folder, secret.name LIMIT $7`,
     values: [vaultId, search.folder, search.recursive, search.names, search.sqlPatterns, search.limit],

@@ -34,7 +34,7 @@ export type DecryptedValue = {
 };
 
 export type ReadDependencies = {
-  readonly database: Pick<Database, "askInAccount">;
+  readonly database: Pick<Database, "queryInAccount">;
   readonly vaultKeys: Pick<VaultKeys, "ofVersion">;
   readonly audit: AuditLog;
 };

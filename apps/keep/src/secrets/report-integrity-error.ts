@@ -1,4 +1,4 @@
-import type { AuditLog, Recorded } from "../audit/audit-log.ts";
+import type { AuditActor, AuditLog } from "../audit/audit-log.ts";
 import { requestFailure } from "../failures.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
 import { SecretIntegrityError } from "./secret-mac.ts";
@@ -6,7 +6,7 @@ import { SecretIntegrityError } from "./secret-mac.ts";
 /** Records a failed integrity check in the audit log, in its own transaction, and throws; rethrows any other error. */
 export async function reportIntegrityError(
   error: unknown,
-  { by, vaultRef }: { readonly by: Recorded; readonly vaultRef: VaultRef },
+  { by, vaultRef }: { readonly by: AuditActor; readonly vaultRef: VaultRef },
   { audit }: { readonly audit: AuditLog },
 ): Promise<never> {
   if (!(error instanceof SecretIntegrityError)) throw error;

@@ -31,12 +31,8 @@ export class SecretIntegrityError extends Error {
 }
 
 /** HMAC over the row, keyed by the data key that the row names; every update of the row recomputes it. */
-export function computeSecretMac(
-  vaultId: string,
-  row: AuthenticatedColumns,
-  { macKey: markKey }: DataKey,
-): Buffer {
-  return computeMac(markKey, macInput(vaultId, row));
+export function computeSecretMac(vaultId: string, row: AuthenticatedColumns, { macKey }: DataKey): Buffer {
+  return computeMac(macKey, macInput(vaultId, row));
 }
 
 export type VerifiableRow = AuthenticatedColumns & {
@@ -50,11 +46,11 @@ export type VerifiableRow = AuthenticatedColumns & {
  * Throws SecretIntegrityError unless the row is the last one that Keep stored. The MAC detects a modified or moved row;
  * the revision in the audit chain detects an older row with a valid MAC.
  */
-export function assertNotRolledBack(vaultId: string, row: VerifiableRow, { macKey: markKey }: DataKey): void {
+export function assertNotRolledBack(vaultId: string, row: VerifiableRow, { macKey }: DataKey): void {
   if (row.revision !== row.audited_revision || row.revision > row.vault_revision) {
     throw new SecretIntegrityError(row.id);
   }
-  wrapIntegrityError(row.id, () => verifyMac(row.mark, markKey, macInput(vaultId, row)));
+  wrapIntegrityError(row.id, () => verifyMac(row.mark, macKey, macInput(vaultId, row)));
 }
 
 /** Rethrows a failed decryption or MAC check as an error that names the secret. */

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { everyScope, openVault, type ResponseBody, startPatientKeep } from "../test/open-vault.ts";
+import { everyScope, openVault, type ResponseBody, startUnlimitedKeep } from "../test/open-vault.ts";
 import type { TestKeep } from "../test/start-test-keep.ts";
 
 let shared: TestKeep;
 beforeAll(async () => {
-  shared = await startPatientKeep();
+  shared = await startUnlimitedKeep();
 });
 afterAll(() => shared[Symbol.asyncDispose]());
 
 test("a secret is written, read by id and by path, and listed, with its revision in every response", async () => {
   await using keep = await openVault(shared);
-  const written = await keep.ask("PUT", "/secrets/by-path/prod/db/PASSWORD", {
+  const written = await keep.request("PUT", "/secrets/by-path/prod/db/PASSWORD", {
     body: { value: "pässword", tags: ["db"], note: "rotate in May" },
   });
   expect([written.status, written.headers.get("etag")]).toEqual([201, '"1"']);
@@ -40,7 +40,7 @@ test("a secret is written, read by id and by path, and listed, with its revision
     encoding: "utf8",
     note: "rotate in May",
   };
-  const byId = await keep.ask("GET", `/secrets/${metadata.id}/value`);
+  const byId = await keep.request("GET", `/secrets/${metadata.id}/value`);
   expect([byId.status, byId.headers.get("cache-control"), await byId.json()]).toEqual([
     200,
     "no-store",
@@ -76,7 +76,7 @@ test("binary values and files round-trip byte for byte, as base64 or raw", async
     encoding: "base64",
     type: "binary",
   });
-  const raw = await keep.ask("GET", "/values/by-path/KEY", {
+  const raw = await keep.request("GET", "/values/by-path/KEY", {
     headers: { accept: "application/octet-stream" },
   });
   expect([raw.headers.get("content-type"), Buffer.from(await raw.arrayBuffer())]).toEqual([
@@ -149,7 +149,7 @@ test("renaming, moving, tagging and annotating keep the id, the versions and the
 test("a deleted secret is not found, is listed as deleted, and can be restored unless its path is taken", async () => {
   await using keep = await openVault(shared);
   const { id } = await keep.write("/A", "one");
-  expect((await keep.ask("DELETE", `/secrets/${id}`)).status).toBe(204);
+  expect((await keep.request("DELETE", `/secrets/${id}`)).status).toBe(204);
   for (const path of [
     `/secrets/${id}`,
     `/secrets/${id}/value`,
@@ -158,12 +158,12 @@ test("a deleted secret is not found, is listed as deleted, and can be restored u
   ]) {
     expect([path, (await keep.json("GET", path))[0]]).toEqual([path, 404]);
   }
-  expect((await keep.ask("DELETE", `/secrets/${id}`)).status).toBe(404);
+  expect((await keep.request("DELETE", `/secrets/${id}`)).status).toBe(404);
   const [, deleted] = await keep.json("GET", "/secrets?state=deleted");
   expect(deleted).toMatchObject({ items: [{ id, deleted_at: expect.stringMatching(/Z$/) }] });
   const other = await keep.write("/A", "two");
   expect((await keep.json("POST", `/secrets/${id}/restore`))[0]).toBe(409);
-  await keep.ask("DELETE", `/secrets/${other.id}?purge=true`);
+  await keep.request("DELETE", `/secrets/${other.id}?purge=true`);
   expect((await keep.json("POST", `/secrets/${id}/restore`))[0]).toBe(200);
   expect((await keep.json("GET", "/values/by-path/A"))[1]).toMatchObject({ id, value: "one" });
   expect((await keep.json("POST", `/secrets/${id}/restore`))[0]).toBe(404);
@@ -180,8 +180,8 @@ test("a purge deletes every row of the secret, and requires its own scope", asyn
       detail: "This request requires the scope secrets:destroy",
     }),
   ]);
-  expect((await keep.ask("DELETE", `/secrets/${id}?purge=true`)).status).toBe(204);
-  const rows = await keep.database.askInAccount(keep.person.accountId, {
+  expect((await keep.request("DELETE", `/secrets/${id}?purge=true`)).status).toBe(204);
+  const rows = await keep.database.queryInAccount(keep.person.accountId, {
     text: "SELECT secret_id AS id FROM secret_version WHERE account_id = entered.account::uuid UNION ALL SELECT id FROM secret WHERE account_id = entered.account::uuid",
   });
   expect(rows).toEqual([]);
@@ -195,7 +195,7 @@ test("an older version can be restored as a new one; a destroyed version cannot"
   expect([status, restored]).toEqual([200, expect.objectContaining({ version: 3 })]);
   expect((await keep.json("GET", "/values/by-path/A"))[1]).toMatchObject({ version: 3, value: "one" });
   expect((await keep.json("DELETE", `/secrets/${id}/versions/3`))[0]).toBe(409);
-  expect((await keep.ask("DELETE", `/secrets/${id}/versions/2`)).status).toBe(204);
+  expect((await keep.request("DELETE", `/secrets/${id}/versions/2`)).status).toBe(204);
   for (const [method, path] of [
     ["GET", `/secrets/${id}/value?version=2`],
     ["POST", `/secrets/${id}/versions/2/restore`],
@@ -222,7 +222,7 @@ test("a write beyond the vault's version limit is rejected with a hint, and noth
     expect.objectContaining({ code: "versions_full", detail: expect.stringContaining("DELETE") }),
   ]);
   expect((await keep.json("GET", `/secrets/${id}/value?version=1`))[1]).toMatchObject({ value: "one" });
-  await keep.ask("DELETE", `/secrets/${id}/versions/1`);
+  await keep.request("DELETE", `/secrets/${id}/versions/1`);
   expect((await keep.json("PUT", "/secrets/by-path/A", { value: "three" }))[0]).toBe(200);
 });
 

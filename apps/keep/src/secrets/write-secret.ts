@@ -85,9 +85,9 @@ type NewVersionOf = {
 
 /** Adds the next version to an existing secret. */
 export async function addVersion(change: VaultChange, { before, secret }: NewVersionOf): Promise<SecretRow> {
-  const most = change.vault.most_versions;
-  if (before.current_version - before.destroyed_versions.length >= most) {
-    throw requestFailure({ kind: "versions-full", max: most });
+  const maxVersions = change.vault.most_versions;
+  if (before.current_version - before.destroyed_versions.length >= maxVersions) {
+    throw requestFailure({ kind: "versions-full", max: maxVersions });
   }
   const stored = await updateSecret(change, before, {
     current_version: before.current_version + 1,

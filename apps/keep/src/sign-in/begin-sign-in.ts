@@ -3,59 +3,73 @@ import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
 import type {
-  Departure,
+  AuthorizationRequest,
   IdentityProvider,
   IdentityProviders,
   ProviderKind,
   SignInSecrets,
 } from "./identity-provider.ts";
-import { deleteOldAttempts, insertAttempt, type Purpose } from "./queries.ts";
-import { hashText, makeSecretText } from "./random-tokens.ts";
+import { deleteExpiredAttempts, insertAttempt, type Purpose } from "./queries.ts";
+import { generateRandomToken, hashText } from "./random-tokens.ts";
 import { safeReturnTo } from "./return-to.ts";
 
-export type SignInPlan = {
-  /** As the address names it; a provider that is not there or not set is not found. */
+export type SignInRequest = {
+  /** The provider in the request path; unknown and unconfigured providers are not found. */
   readonly provider: string;
   readonly purpose: Purpose;
-  /** Who is signed in, unless that is what this is for. */
+  /** The signed-in person who links or confirms an identity; absent for a plain sign-in. */
   readonly actor?: Actor;
   readonly returnTo: unknown;
 };
 
 export type BeginDependencies = {
-  readonly database: Pick<Database, "ask">;
-  readonly serverKeys: Pick<ServerKeys, "seal">;
+  readonly database: Pick<Database, "query">;
+  readonly serverKeys: Pick<ServerKeys, "encrypt">;
   readonly providers: IdentityProviders;
   readonly publicUrl: URL;
 };
 
-/** The binder stays in the browser: who comes back without it did not leave from there. */
-export type BegunSignIn = { readonly location: URL; readonly binder: string };
+/** The binder is a cookie that ties the callback to the browser that started the sign-in. */
+export type SignInRedirect = { readonly location: URL; readonly binder: string };
 
 export const attemptSeconds = 600;
 
-export async function beginSignIn(plan: SignInPlan, parts: BeginDependencies): Promise<BegunSignIn> {
-  const provider = findProvider(parts.providers, plan.provider);
-  const secrets = { state: makeSecretText(), nonce: makeSecretText(), verifier: makeSecretText() };
-  const departure = departureFor(provider, { secrets, purpose: plan.purpose, publicUrl: parts.publicUrl });
-  // Asked first: a provider that does not answer leaves nothing behind.
-  const location = await provider.begin(departure);
-  const binder = makeSecretText();
+export async function beginSignIn(
+  request: SignInRequest,
+  dependencies: BeginDependencies,
+): Promise<SignInRedirect> {
+  const provider = findProvider(dependencies.providers, request.provider);
+  const secrets = {
+    state: generateRandomToken(),
+    nonce: generateRandomToken(),
+    verifier: generateRandomToken(),
+  };
+  const authorizationRequest = authorizationRequestFor(provider, {
+    secrets,
+    purpose: request.purpose,
+    publicUrl: dependencies.publicUrl,
+  });
+  // Before the insert, so that an unavailable provider leaves no row behind.
+  const location = await provider.begin(authorizationRequest);
+  const binder = generateRandomToken();
   const stateHash = hashText(secrets.state);
   await insertAttempt(
-    parts.database,
+    dependencies.database,
     { stateHash, binderHash: hashText(binder) },
     {
       provider: provider.kind,
-      purpose: plan.purpose,
-      accountId: plan.actor?.accountId ?? null,
-      sessionId: plan.actor?.id ?? null,
-      sealed: parts.serverKeys.seal(Buffer.from(JSON.stringify(secrets)), attemptContext(stateHash)),
-      returnTo: safeReturnTo(plan.returnTo, parts.publicUrl),
+      purpose: request.purpose,
+      accountId: request.actor?.accountId ?? null,
+      sessionId: request.actor?.id ?? null,
+      sealed: dependencies.serverKeys.encrypt(
+        Buffer.from(JSON.stringify(secrets)),
+        attemptAssociatedData(stateHash),
+      ),
+      returnTo: safeReturnTo(request.returnTo, dependencies.publicUrl),
       seconds: attemptSeconds,
     },
   );
-  await deleteOldAttempts(parts.database);
+  await deleteExpiredAttempts(dependencies.database);
   return { location, binder };
 }
 
@@ -65,21 +79,29 @@ export function findProvider(providers: IdentityProviders, name: string): Identi
   return found;
 }
 
-type Leave = { readonly secrets: SignInSecrets; readonly purpose: Purpose; readonly publicUrl: URL };
+type AuthorizationOptions = {
+  readonly secrets: SignInSecrets;
+  readonly purpose: Purpose;
+  readonly publicUrl: URL;
+};
 
-/** The same when the browser leaves and when it is back. */
-export function departureFor(
+/** Called at the redirect and again at the callback, which must use the same values. */
+export function authorizationRequestFor(
   { kind }: Pick<IdentityProvider, "kind">,
-  { secrets, purpose, publicUrl }: Leave,
-): Departure {
-  return { ...secrets, redirectUri: callbackUrl(kind, publicUrl).href, mustAskAgain: purpose !== "sign-in" };
+  { secrets, purpose, publicUrl }: AuthorizationOptions,
+): AuthorizationRequest {
+  return {
+    ...secrets,
+    redirectUri: callbackUrl(kind, publicUrl).href,
+    requiresReauthentication: purpose !== "sign-in",
+  };
 }
 
-/** One for each provider: an answer that comes to the other's is never taken for its own. */
+/** One URL per provider, so that one provider's response is never accepted as another's (mix-up attack). */
 export function callbackUrl(kind: ProviderKind, publicUrl: URL): URL {
   return new URL(`/auth/callback/${kind}`, publicUrl);
 }
 
-export function attemptContext(stateHash: Buffer): readonly [string, string] {
+export function attemptAssociatedData(stateHash: Buffer): readonly [string, string] {
   return ["sign-in-attempt", stateHash.toString("hex")];
 }

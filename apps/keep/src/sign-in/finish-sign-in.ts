@@ -1,129 +1,150 @@
+import { type AccountDependencies, findOrCreateAccount } from "../accounts/find-or-create-account.ts";
 import { linkIdentity } from "../accounts/link-identity.ts";
-import { type AccountDependencies, openAccount } from "../accounts/find-or-create-account.ts";
 import type { Person } from "../accounts/person.ts";
 import { findIdentity, refreshIdentity } from "../accounts/queries.ts";
 import type { Actor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
-import { attemptContext, callbackUrl, departureFor, findProvider } from "./begin-sign-in.ts";
-import type { IdentityProviders, SignInSecrets } from "./identity-provider.ts";
-import { type Attempt, useUpAttempt } from "./queries.ts";
-import { hashText, isSecretText } from "./random-tokens.ts";
 import {
-  endSessions,
+  attemptAssociatedData,
+  authorizationRequestFor,
+  callbackUrl,
+  findProvider,
+} from "./begin-sign-in.ts";
+import type { IdentityProviders, SignInSecrets } from "./identity-provider.ts";
+import { type Attempt, consumeAttempt } from "./queries.ts";
+import { hashText, isRandomToken } from "./random-tokens.ts";
+import {
+  revokeSessions,
+  type SessionClient,
   type SessionLimits,
   type StartedSession,
   startSession,
-  type Visitor,
 } from "./sessions.ts";
 
-/** A browser that comes back from a provider. */
-export type Return = {
+/** The provider's redirect back to Keep. */
+export type SignInCallback = {
   readonly provider: string;
   readonly parameters: URLSearchParams;
-  /** Every value that the browser has for its binder; one that has two was tampered with. */
+  /** All values of the binder cookie. More than one means that another one was planted. */
   readonly binders: readonly string[];
-  /** Who is signed in there already, if anybody. */
+  /** The person already signed in in this browser, if any. */
   readonly actor: Actor | undefined;
-  readonly visitor: Visitor;
+  readonly client: SessionClient;
 };
 
 export type FinishDependencies = AccountDependencies & {
-  readonly database: Pick<Database, "ask" | "askInAccount" | "inAccount">;
-  readonly serverKeys: Pick<ServerKeys, "open">;
+  readonly database: Pick<Database, "query" | "queryInAccount" | "inAccount">;
+  readonly serverKeys: Pick<ServerKeys, "decrypt">;
   readonly providers: IdentityProviders;
   readonly publicUrl: URL;
   readonly limits: SessionLimits;
 };
 
-/** Where the browser goes next; a session only when a new one began. */
+/** The redirect target, and the new session unless an identity was linked. */
 export type FinishedSignIn = { readonly returnTo: string; readonly session?: StartedSession };
 
-export async function finishSignIn(back: Return, parts: FinishDependencies): Promise<FinishedSignIn> {
-  const provider = findProvider(parts.providers, back.provider);
-  const { attempt, secrets } = await takeAttempt(back, provider.kind, parts);
-  // Somebody who is signed in began it, so the same session must end it.
-  if (attempt.purpose !== "sign-in" && attempt.sessionId !== back.actor?.id) throw begunElsewhere(parts);
-  const callback = callbackUrl(provider.kind, parts.publicUrl);
-  callback.search = back.parameters.toString();
-  const departure = departureFor(provider, { secrets, purpose: attempt.purpose, publicUrl: parts.publicUrl });
-  const person = await provider.finish(callback, departure);
+export async function finishSignIn(
+  callback: SignInCallback,
+  dependencies: FinishDependencies,
+): Promise<FinishedSignIn> {
+  const provider = findProvider(dependencies.providers, callback.provider);
+  const { attempt, secrets } = await readAttempt(callback, provider.kind, dependencies);
+  // Linking and confirming are started by a session, and only that session may finish them.
+  if (attempt.purpose !== "sign-in" && attempt.sessionId !== callback.actor?.id)
+    throw attemptInvalid(dependencies);
+  const url = callbackUrl(provider.kind, dependencies.publicUrl);
+  url.search = callback.parameters.toString();
+  const authorizationRequest = authorizationRequestFor(provider, {
+    secrets,
+    purpose: attempt.purpose,
+    publicUrl: dependencies.publicUrl,
+  });
+  const person = await provider.finish(url, authorizationRequest);
   const { returnTo } = attempt;
-  if (attempt.purpose === "link" && back.actor !== undefined) {
-    await linkIdentity(back.actor, person, parts);
+  if (attempt.purpose === "link" && callback.actor !== undefined) {
+    await linkIdentity(callback.actor, person, dependencies);
     return { returnTo };
   }
-  const replaced = attempt.purpose === "confirm" ? back.actor : undefined;
-  return { returnTo, session: await enter(person, { visitor: back.visitor, replaced }, parts) };
+  const replaced = attempt.purpose === "confirm" ? callback.actor : undefined;
+  return { returnTo, session: await signIn(person, { client: callback.client, replaced }, dependencies) };
 }
 
-async function takeAttempt(
-  { parameters, binders }: Return,
+async function readAttempt(
+  { parameters, binders }: SignInCallback,
   provider: Attempt["provider"],
-  parts: FinishDependencies,
+  dependencies: FinishDependencies,
 ): Promise<{ readonly attempt: Attempt; readonly secrets: SignInSecrets }> {
   const [state, ...otherStates] = parameters.getAll("state");
   const [binder, ...otherBinders] = binders;
-  const isWhole =
+  const isComplete =
     state !== undefined &&
     binder !== undefined &&
     otherStates.length + otherBinders.length === 0 &&
-    isSecretText(state) &&
-    isSecretText(binder);
-  if (!isWhole) throw begunElsewhere(parts);
+    isRandomToken(state) &&
+    isRandomToken(binder);
+  if (!isComplete) throw attemptInvalid(dependencies);
   const stateHash = hashText(state);
   const key = { stateHash, binderHash: hashText(binder) };
-  const attempt = await useUpAttempt(parts.database, key, provider);
-  if (attempt === undefined) throw begunElsewhere(parts);
-  const opened = parts.serverKeys.open(attempt.sealed, attemptContext(stateHash)).toString("utf8");
-  // Sealed by beginSignIn, which wrote exactly this.
-  return { attempt, secrets: JSON.parse(opened) as SignInSecrets };
+  const attempt = await consumeAttempt(dependencies.database, key, provider);
+  if (attempt === undefined) throw attemptInvalid(dependencies);
+  const plaintext = dependencies.serverKeys
+    .decrypt(attempt.sealed, attemptAssociatedData(stateHash))
+    .toString("utf8");
+  // Encrypted by beginSignIn, which serialized this type.
+  return { attempt, secrets: JSON.parse(plaintext) as SignInSecrets };
 }
 
-/** One for unknown, used, too late, another provider's and another browser's: nobody learns which. */
-function begunElsewhere({ publicUrl }: Pick<FinishDependencies, "publicUrl">) {
-  const reason = `This sign-in was not begun in this browser, was used already, or took too long. Begin again at ${publicUrl.origin}`;
+/**
+ * The same error for an unknown, used or expired attempt, and for one of another provider or browser, so that the
+ * response does not reveal which.
+ */
+function attemptInvalid({ publicUrl }: Pick<FinishDependencies, "publicUrl">) {
+  const reason = `This sign-in has expired, was already used, or was started in another browser. Start again at ${publicUrl.origin}`;
   return requestFailure({ kind: "sign-in-refused", reason });
 }
 
-type Entry = { readonly visitor: Visitor; readonly replaced: Actor | undefined };
+type SignInContext = { readonly client: SessionClient; readonly replaced: Actor | undefined };
 
-const mostAttempts = 3;
+const maxAttempts = 3;
 
-async function enter(
+async function signIn(
   person: Person,
-  { visitor, replaced }: Entry,
-  parts: FinishDependencies,
+  { client, replaced }: SignInContext,
+  dependencies: FinishDependencies,
 ): Promise<StartedSession> {
-  if (replaced !== undefined) await refuseOtherPerson(person, replaced, parts);
+  if (replaced !== undefined) await assertSamePerson(person, replaced, dependencies);
   for (let attempt = 1; ; attempt += 1) {
-    const { accountId, identityId, isNew } = await openAccount(person, parts);
-    const session = await parts.database.inAccount(accountId, async (transaction) => {
-      const plan = { accountId, identityId, provider: person.provider, visitor };
-      const started = await startSession(transaction, plan, parts);
+    const { accountId, identityId, isNew } = await findOrCreateAccount(person, dependencies);
+    const session = await dependencies.database.inAccount(accountId, async (transaction) => {
+      const options = { accountId, identityId, provider: person.provider, client };
+      const started = await startSession(transaction, options, dependencies);
       if (started === undefined) return undefined;
       if (!isNew) await refreshIdentity(transaction, person, { accountId, identityId });
       if (replaced !== undefined) {
-        await endSessions(transaction, { by: replaced, which: { only: replaced.id } }, parts);
+        await revokeSessions(transaction, { by: replaced, selector: { only: replaced.id } }, dependencies);
       }
       return started;
     });
     if (session !== undefined) return session;
-    // The account may have been deleted just now; then the person begins a new one.
-    if (attempt === mostAttempts) {
+    // The account may have been deleted concurrently; the next attempt then creates a new one.
+    if (attempt === maxAttempts) {
       throw requestFailure({ kind: "sign-in-refused", reason: "This account is disabled" });
     }
   }
 }
 
-/** To confirm is to prove again that one is the person who signed in, not that one is somebody. */
-async function refuseOtherPerson(
+/** Reauthentication must be with the identity of the current session; any other identity is rejected. */
+async function assertSamePerson(
   person: Person,
   { accountId, identityId }: Actor,
   { database }: FinishDependencies,
 ): Promise<void> {
-  const known = await findIdentity(database, person);
-  if (known?.accountId === accountId && known.identityId === identityId) return;
-  throw requestFailure({ kind: "sign-in-refused", reason: "That is not who is signed in here" });
+  const stored = await findIdentity(database, person);
+  if (stored?.accountId === accountId && stored.identityId === identityId) return;
+  throw requestFailure({
+    kind: "sign-in-refused",
+    reason: "This is not the identity you are signed in with",
+  });
 }

@@ -19,10 +19,10 @@ import {
 } from "openid-client";
 import type { Person } from "../accounts/person.ts";
 import { requestFailure } from "../failures.ts";
-import type { Departure, IdentityProvider } from "./identity-provider.ts";
-import { asFetch, providerSeconds } from "./provider-client.ts";
-import { challengeFor } from "./random-tokens.ts";
-import { shownText } from "./sanitize-display-name.ts";
+import type { AuthorizationRequest, IdentityProvider } from "./identity-provider.ts";
+import { asFetch, providerTimeoutSeconds } from "./provider-client.ts";
+import { pkceChallenge } from "./random-tokens.ts";
+import { sanitizeDisplayText } from "./sanitize-display-name.ts";
 
 export type GeneralSettings = {
   readonly name: string;
@@ -32,19 +32,19 @@ export type GeneralSettings = {
   readonly outbound: Pick<Outbound, "request">;
 };
 
-/** Signatures that nobody can make who only knows what is published, or what we hold. */
-const asymmetric = new Set(
+/** Excludes HMAC algorithms, whose key is the client secret or could be confused with the public key. */
+const asymmetricAlgorithms = new Set(
   ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"].concat(
     "EdDSA",
     "Ed25519",
   ),
 );
-const clockSeconds = 60;
-/** How old the provider's own sign-in may be when we asked for a new one. */
-const mostSecondsSinceAsked = 15 * 60;
-const discoveryPatienceMilliseconds = 2000;
+const clockToleranceSeconds = 60;
+/** The maximum age of the provider's `auth_time` when reauthentication was requested. */
+const maxAuthenticationAgeSeconds = 15 * 60;
+const discoveryTimeoutMilliseconds = 2000;
 
-/** OpenID Connect by discovery, which is tried when it is needed and again until it succeeds. */
+/** OpenID Connect. Discovery runs on first use and is repeated until it succeeds. */
 export function createGeneralProvider(settings: GeneralSettings): IdentityProvider {
   const { name, issuer } = settings;
   let discovered: Promise<Configuration> | undefined;
@@ -53,33 +53,33 @@ export function createGeneralProvider(settings: GeneralSettings): IdentityProvid
     discovered ??= discover(settings);
     const attempt = discovered;
     try {
-      const known = await attempt;
-      endpointOrigin = buildAuthorizationUrl(known, {}).origin;
-      return known;
-    } catch (problem) {
-      // Only the attempt that failed: the next one may be under way already.
+      const metadata = await attempt;
+      endpointOrigin = buildAuthorizationUrl(metadata, {}).origin;
+      return metadata;
+    } catch (error) {
+      // A newer attempt may already be running; only the failed one is cleared.
       if (discovered === attempt) discovered = undefined;
-      throw problem;
+      throw error;
     }
   };
   return {
     kind: "general",
     name,
     async prepare() {
-      const patience = new AbortController();
-      const hurry = sleep(discoveryPatienceMilliseconds, undefined, { ref: false, signal: patience.signal });
-      await Promise.race([configuration(), hurry]).catch(() => undefined);
-      patience.abort();
-      await hurry.catch(() => undefined);
+      const cancel = new AbortController();
+      const timeout = sleep(discoveryTimeoutMilliseconds, undefined, { ref: false, signal: cancel.signal });
+      await Promise.race([configuration(), timeout]).catch(() => undefined);
+      cancel.abort();
+      await timeout.catch(() => undefined);
     },
     origins: () => [...new Set([issuer.origin, ...(endpointOrigin === undefined ? [] : [endpointOrigin])])],
-    begin: async (departure) => authorizationUrl(await configuration(), departure),
-    async finish(callback, departure) {
-      const known = await configuration();
+    begin: async (request) => authorizationUrl(await configuration(), request),
+    async finish(callback, request) {
+      const metadata = await configuration();
       try {
-        return await redeem(known, { callback, departure });
-      } catch (problem) {
-        throw explain(problem, name);
+        return await exchangeCode(metadata, { callback, request });
+      } catch (error) {
+        throw toFailure(error, name);
       }
     },
   };
@@ -87,123 +87,133 @@ export function createGeneralProvider(settings: GeneralSettings): IdentityProvid
 
 async function discover({ name, issuer, clientId, clientSecret, outbound }: GeneralSettings) {
   const isInsecure = issuer.protocol === "http:";
-  // Without it the library trusts the connection alone, and no signature is looked at.
+  // Without these checks the library relies on TLS and does not verify the ID token's signature.
   const extensions = [enableNonRepudiationChecks, ...(isInsecure ? [allowInsecureRequests] : [])];
   try {
     const authentication = clientSecret === undefined ? None() : ClientSecretPost(clientSecret);
-    const known = await discovery(issuer, clientId, { [clockTolerance]: clockSeconds }, authentication, {
-      [customFetch]: asFetch({ outbound, isInsecure, name }),
-      execute: extensions,
-      timeout: providerSeconds,
-    });
-    // Says now rather than at the first click that there is nowhere to go.
-    buildAuthorizationUrl(known, {});
-    return known;
-  } catch (problem) {
-    throw requestFailure({ kind: "provider-unavailable", provider: name }, { cause: problem });
+    const metadata = await discovery(
+      issuer,
+      clientId,
+      { [clockTolerance]: clockToleranceSeconds },
+      authentication,
+      {
+        [customFetch]: asFetch({ outbound, isInsecure, name }),
+        execute: extensions,
+        timeout: providerTimeoutSeconds,
+      },
+    );
+    // Fails here, at discovery, if the provider has no usable authorization endpoint.
+    buildAuthorizationUrl(metadata, {});
+    return metadata;
+  } catch (error) {
+    throw requestFailure({ kind: "provider-unavailable", provider: name }, { cause: error });
   }
 }
 
 function authorizationUrl(
   configuration: Configuration,
-  { state, nonce, verifier, redirectUri, mustAskAgain }: Departure,
+  { state, nonce, verifier, redirectUri, requiresReauthentication }: AuthorizationRequest,
 ): URL {
   return buildAuthorizationUrl(configuration, {
     redirect_uri: redirectUri,
     scope: "openid email profile",
     state,
     nonce,
-    code_challenge: challengeFor(verifier),
+    code_challenge: pkceChallenge(verifier),
     code_challenge_method: "S256",
-    ...(mustAskAgain ? { max_age: "0" } : {}),
+    ...(requiresReauthentication ? { max_age: "0" } : {}),
   });
 }
 
-type Arrival = { readonly callback: URL; readonly departure: Departure };
+type RedeemOptions = { readonly callback: URL; readonly request: AuthorizationRequest };
 
-async function redeem(configuration: Configuration, { callback, departure }: Arrival): Promise<Person> {
+async function exchangeCode(
+  configuration: Configuration,
+  { callback, request }: RedeemOptions,
+): Promise<Person> {
   const tokens = await authorizationCodeGrant(configuration, callback, {
-    pkceCodeVerifier: departure.verifier,
-    expectedState: departure.state,
-    expectedNonce: departure.nonce,
+    pkceCodeVerifier: request.verifier,
+    expectedState: request.state,
+    expectedNonce: request.nonce,
     idTokenExpected: true,
   });
   const claims = tokens.claims();
-  if (claims === undefined) throw new Error("There is no ID token");
-  checkRest(claims, { configuration, departure, tokens });
-  const email = claims["email_verified"] === true ? shownText(claims["email"], 320) : undefined;
+  if (claims === undefined) throw new Error("No ID token");
+  checkClaims(claims, { configuration, request, tokens });
+  const email = claims["email_verified"] === true ? sanitizeDisplayText(claims["email"], 320) : undefined;
   return {
     provider: "general",
     issuer: configuration.serverMetadata().issuer,
     subject: claims.sub,
-    displayName: shownText(claims["name"] ?? email, 200) ?? claims.sub.slice(0, 200),
+    displayName: sanitizeDisplayText(claims["name"] ?? email, 200) ?? claims.sub.slice(0, 200),
     ...(email === undefined ? {} : { email }),
   };
 }
 
-type Proof = {
+type TokenContext = {
   readonly configuration: Configuration;
-  readonly departure: Departure;
+  readonly request: AuthorizationRequest;
   readonly tokens: TokenEndpointResponse;
 };
 
-/** What the library leaves to us. */
-function checkRest(claims: IDToken, { configuration, departure, tokens }: Proof): void {
+/** Checks that the library does not make. */
+function checkClaims(claims: IDToken, { configuration, request, tokens }: TokenContext): void {
   const now = Date.now() / 1000;
-  if (!asymmetric.has(algorithmOf(tokens.id_token)))
-    throw new Error("Anybody could have signed the ID token");
-  if (claims.iat > now + clockSeconds) throw new Error("The ID token is from the future");
+  if (!asymmetricAlgorithms.has(algorithmOf(tokens.id_token)))
+    throw new Error("The ID token is not signed with an asymmetric algorithm");
+  if (claims.iat > now + clockToleranceSeconds) throw new Error("The ID token was issued in the future");
   if (claims.azp !== undefined && claims.azp !== configuration.clientMetadata().client_id) {
-    throw new Error("The ID token was made for another client");
+    throw new Error("The ID token was issued to another client");
   }
   // OpenID Connect Core 2: at most 255 characters of ASCII.
-  if (!/^[\x20-\x7e]{1,255}$/u.test(claims.sub)) throw new Error("The subject is no subject");
+  if (!/^[\x20-\x7e]{1,255}$/u.test(claims.sub)) throw new Error("The ID token has an invalid subject");
   const hash = claims["at_hash"];
-  // Which digest belongs to it is the algorithm's word; a half of none of them is a forgery.
+  // The digest depends on the signing algorithm; accepting any of the three does not weaken the check.
   if (
     hash !== undefined &&
-    !["sha256", "sha384", "sha512"].some((digest) => halfOf(tokens.access_token, digest) === hash)
+    !["sha256", "sha384", "sha512"].some((digest) => leftHalfHash(tokens.access_token, digest) === hash)
   ) {
-    throw new Error("The ID token came with another access token");
+    throw new Error("The ID token's at_hash does not match the access token");
   }
   const authenticatedAt = claims.auth_time;
   if (
-    departure.mustAskAgain &&
+    request.requiresReauthentication &&
     authenticatedAt !== undefined &&
-    authenticatedAt < now - mostSecondsSinceAsked
+    authenticatedAt < now - maxAuthenticationAgeSeconds
   ) {
-    throw new Error("The person was not asked again");
+    throw new Error("The provider did not reauthenticate the person");
   }
 }
 
-/** The library has verified the signature, so this is a header with an algorithm in it. */
+/** The library has verified the signature, so the header is valid JSON with an algorithm. */
 function algorithmOf(token: string | undefined): string {
   const header: unknown = JSON.parse(Buffer.from(token?.split(".")[0] ?? "", "base64url").toString("utf8"));
   return typeof header === "object" && header !== null && "alg" in header ? String(header.alg) : "";
 }
 
-/** OpenID Connect Core 3.1.3.6. */
-function halfOf(accessToken: string, digest: string): string {
-  const whole = createHash(digest).update(accessToken).digest();
-  return whole.subarray(0, whole.length / 2).toString("base64url");
+/** The at_hash of OpenID Connect Core 3.1.3.6: the left half of the access token's hash. */
+function leftHalfHash(accessToken: string, digest: string): string {
+  const digestBytes = createHash(digest).update(accessToken).digest();
+  return digestBytes.subarray(0, digestBytes.length / 2).toString("base64url");
 }
 
-/** What the provider answered is not told on; it may hold what an attacker wrote. */
-function explain(problem: unknown, name: string): Error {
-  const [ours] = causesOf(problem).filter((cause) => cause instanceof FailureError);
-  if (ours !== undefined) return ours;
-  const isAway = causesOf(problem).some((cause) => cause instanceof Response && cause.status >= 500);
-  if (isAway) return requestFailure({ kind: "provider-unavailable", provider: name }, { cause: problem });
+/** The provider's own error text is not passed on, because an attacker may have written it. */
+function toFailure(error: unknown, name: string): Error {
+  const [failure] = listCauses(error).filter((cause) => cause instanceof FailureError);
+  if (failure !== undefined) return failure;
+  const isUnavailable = listCauses(error).some((cause) => cause instanceof Response && cause.status >= 500);
+  if (isUnavailable)
+    return requestFailure({ kind: "provider-unavailable", provider: name }, { cause: error });
   const reason =
-    problem instanceof AuthorizationResponseError
-      ? `The sign-in was not allowed at ${name}`
-      : `What ${name} answered does not prove who signed in`;
-  return requestFailure({ kind: "sign-in-refused", reason }, { cause: problem });
+    error instanceof AuthorizationResponseError
+      ? `The sign-in was canceled or denied at ${name}`
+      : `The response from ${name} could not be verified`;
+  return requestFailure({ kind: "sign-in-refused", reason }, { cause: error });
 }
 
-function causesOf(problem: unknown): readonly unknown[] {
+function listCauses(error: unknown): readonly unknown[] {
   const causes: unknown[] = [];
-  for (let cause = problem; cause !== undefined && causes.length < 8; ) {
+  for (let cause = error; cause !== undefined && causes.length < 8; ) {
     causes.push(cause);
     cause = cause instanceof Error ? cause.cause : undefined;
   }

@@ -1,13 +1,13 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { BufferedResponse, HttpResponse } from "@hearth-and-keep/http-service";
 import { cookiesOf } from "../access/credentials.ts";
-import { refuseOtherSites } from "../access/same-origin.ts";
+import { assertSameOrigin } from "../access/same-origin.ts";
 import { readAccount } from "../accounts/queries.ts";
 import type { Actor } from "../authorization/actor.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { asRequestFailure, problemResponse } from "../problems.ts";
 import type { KeepRequest } from "../route-row.ts";
-import { attemptSeconds, type BegunSignIn, beginSignIn, type SignInPlan } from "./begin-sign-in.ts";
+import { attemptSeconds, beginSignIn, type SignInRedirect, type SignInRequest } from "./begin-sign-in.ts";
 import { finishSignIn } from "./finish-sign-in.ts";
 import {
   type Page,
@@ -17,161 +17,195 @@ import {
   renderSignInPage,
 } from "./pages.ts";
 import { safeReturnTo } from "./return-to.ts";
-import { checkSession, endSessions } from "./sessions.ts";
+import { checkSession, revokeSessions } from "./sessions.ts";
 
-export async function handleStartSignIn(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
-  return orPage(call, parts, async () => {
-    refuseOtherSites(call, parts.signIn.publicUrl);
-    return leave(call, parts, { purpose: "sign-in" });
+export async function handleStartSignIn(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  return withErrorPage(request, dependencies, async () => {
+    assertSameOrigin(request, dependencies.signIn.publicUrl);
+    return redirectToProvider(request, dependencies, { purpose: "sign-in" });
   });
 }
 
 export async function handleSignInCallback(
-  call: KeepRequest,
-  parts: KeepDependencies,
+  request: KeepRequest,
+  dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  return orPage(call, parts, () => comeBack(call, parts));
+  return withErrorPage(request, dependencies, () => completeSignIn(request, dependencies));
 }
 
-export async function handleLinkIdentity(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
-  return orPage(call, parts, () => leave(call, parts, { purpose: "link", actor: call.actor }));
+export async function handleLinkIdentity(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  return withErrorPage(request, dependencies, () =>
+    redirectToProvider(request, dependencies, { purpose: "link", actor: request.actor }),
+  );
 }
 
 export async function handleReauthenticate(
-  call: KeepRequest,
-  parts: KeepDependencies,
+  request: KeepRequest,
+  dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  return orPage(call, parts, () => leave(call, parts, { purpose: "confirm", actor: call.actor }));
+  return withErrorPage(request, dependencies, () =>
+    redirectToProvider(request, dependencies, { purpose: "confirm", actor: request.actor }),
+  );
 }
 
-export async function handleSignInPage(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
-  const { providers, publicUrl } = parts.signIn;
-  const actor = await whoIs(call, parts);
-  const account = actor === undefined ? undefined : await readAccount(parts.database, actor.accountId);
-  if (account !== undefined) return answerPage(renderSignedInPage(account.display_name, pageParts(parts)));
-  // So that the policy of the page names where its forms lead.
+export async function handleSignInPage(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { providers, publicUrl } = dependencies.signIn;
+  const actor = await findActor(request, dependencies);
+  const account = actor === undefined ? undefined : await readAccount(dependencies.database, actor.accountId);
+  if (account !== undefined)
+    return htmlResponse(renderSignedInPage(account.display_name, pageOptions(dependencies)));
+  // Discovery must have run, because the page's form-action policy lists the providers' origins.
   await Promise.all([...providers.values()].map((provider) => provider.prepare()));
-  const returnTo = safeReturnTo(readQuery(call)["return_to"], publicUrl);
-  return answerPage(renderSignInPage(returnTo, pageParts(parts)));
+  const returnTo = safeReturnTo(readQuery(request)["return_to"], publicUrl);
+  return htmlResponse(renderSignInPage(returnTo, pageOptions(dependencies)));
 }
 
-type Reason = Pick<SignInPlan, "purpose" | "actor">;
+type SignInPurpose = Pick<SignInRequest, "purpose" | "actor">;
 
-async function leave(call: KeepRequest, parts: KeepDependencies, reason: Reason): Promise<HttpResponse> {
-  const plan: SignInPlan = {
-    ...reason,
-    provider: call.parameters["provider"] ?? "",
-    returnTo: readQuery(call)["return_to"],
+async function redirectToProvider(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+  purpose: SignInPurpose,
+): Promise<HttpResponse> {
+  const signInRequest: SignInRequest = {
+    ...purpose,
+    provider: request.parameters["provider"] ?? "",
+    returnTo: readQuery(request)["return_to"],
   };
-  const { location, binder }: BegunSignIn = await beginSignIn(plan, { ...parts, ...parts.signIn });
-  return goTo(location.href, writeCookie(loginCookie(parts), binder, { parts, seconds: attemptSeconds }));
+  const { location, binder }: SignInRedirect = await beginSignIn(signInRequest, {
+    ...dependencies,
+    ...dependencies.signIn,
+  });
+  return redirectTo(
+    location.href,
+    writeCookie(loginCookie(dependencies), binder, { dependencies, seconds: attemptSeconds }),
+  );
 }
 
-async function comeBack(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
-  const userAgent = call.headers["user-agent"];
+async function completeSignIn(request: KeepRequest, dependencies: KeepDependencies): Promise<HttpResponse> {
+  const userAgent = request.headers["user-agent"];
   const { returnTo, session } = await finishSignIn(
     {
-      provider: call.parameters["provider"] ?? "",
-      parameters: asParameters(readQuery(call)),
-      binders: cookiesOf(call.headers["cookie"], loginCookie(parts)),
-      actor: await whoIs(call, parts),
-      visitor: {
-        address: call.clientAddress,
+      provider: request.parameters["provider"] ?? "",
+      parameters: toSearchParameters(readQuery(request)),
+      binders: cookiesOf(request.headers["cookie"], loginCookie(dependencies)),
+      actor: await findActor(request, dependencies),
+      client: {
+        address: request.clientAddress,
         userAgent: typeof userAgent === "string" ? userAgent : undefined,
       },
     },
-    { ...parts, ...parts.signIn },
+    { ...dependencies, ...dependencies.signIn },
   );
-  // A program without its console has no first page.
-  const place = returnTo === "/" && pageParts(parts).consoleStyle === undefined ? "/sign-in" : returnTo;
-  if (session === undefined) return goTo(place);
-  const seconds = parts.signIn.limits.lifetimeHours * 3600;
-  return goTo(place, writeCookie(parts.signIn.sessionCookie, session.text, { parts, seconds }));
+  // Without the console there is no page at "/".
+  const location =
+    returnTo === "/" && pageOptions(dependencies).consoleStyle === undefined ? "/sign-in" : returnTo;
+  if (session === undefined) return redirectTo(location);
+  const seconds = dependencies.signIn.limits.lifetimeHours * 3600;
+  return redirectTo(
+    location,
+    writeCookie(dependencies.signIn.sessionCookie, session.token, { dependencies, seconds }),
+  );
 }
 
-/** Cookies of other programs on the same domain are theirs, so this one is taken back by itself. */
-export async function handleSignOut(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
-  refuseOtherSites(call, parts.signIn.publicUrl);
-  const actor = await whoIs(call, parts);
+/** Expires only Keep's own cookie: Clear-Site-Data "cookies" would also delete those of other apps on the domain. */
+export async function handleSignOut(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  assertSameOrigin(request, dependencies.signIn.publicUrl);
+  const actor = await findActor(request, dependencies);
   if (actor !== undefined) {
-    await parts.database.inAccount(actor.accountId, (transaction) =>
-      endSessions(transaction, { by: actor, which: { only: actor.id } }, parts),
+    await dependencies.database.inAccount(actor.accountId, (transaction) =>
+      revokeSessions(transaction, { by: actor, selector: { only: actor.id } }, dependencies),
     );
   }
   const headers = {
     "clear-site-data": '"cache", "storage"',
-    "set-cookie": writeCookie(parts.signIn.sessionCookie, "", { parts, seconds: 0 }),
+    "set-cookie": writeCookie(dependencies.signIn.sessionCookie, "", {
+      dependencies,
+      seconds: 0,
+    }),
   };
-  const wantsPage = String(call.headers["accept"] ?? "").includes("text/html");
-  return wantsPage
+  const wantsHtml = String(request.headers["accept"] ?? "").includes("text/html");
+  return wantsHtml
     ? { status: 303, headers: { ...headers, location: "/sign-in" } }
     : { status: 204, headers };
 }
 
-/** Whose session the browser has, without asking where the request comes from: for what changes nothing by itself. */
-async function whoIs(
+/** The session's actor, without a same-origin check; only for requests that change nothing on the session's behalf. */
+async function findActor(
   { headers, clientAddress: address }: KeepRequest,
-  parts: KeepDependencies,
+  dependencies: KeepDependencies,
 ): Promise<Actor | undefined> {
-  const [text, ...others] = cookiesOf(headers["cookie"], parts.signIn.sessionCookie);
+  const [text, ...others] = cookiesOf(headers["cookie"], dependencies.signIn.sessionCookie);
   if (text === undefined || others.length > 0) return undefined;
-  return checkSession(text, address, { database: parts.database, limits: parts.signIn.limits });
+  return checkSession(text, address, { database: dependencies.database, limits: dependencies.signIn.limits });
 }
 
-/** A person reads a page and a program a problem document; what nobody expected is answered as everywhere. */
-async function orPage(
-  call: KeepRequest,
-  parts: KeepDependencies,
+/** Renders expected failures as a page for browsers. Other clients get a problem document, as do unexpected errors. */
+async function withErrorPage(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
   work: () => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   try {
     return await work();
-  } catch (problem) {
-    const isForPeople = String(call.headers["accept"] ?? "").includes("text/html");
-    if (!(problem instanceof FailureError) || !isForPeople) throw problem;
-    const failure = asRequestFailure(problem);
-    call.addLogFields({ failure: failure.kind });
-    const { status, headers } = problemResponse(problem, call.requestId);
-    // What went wrong may be the very thing that tells who is signed in.
-    const actor = await whoIs(call, parts).catch(() => undefined);
-    const failed = { message: sentenceFor(problem, call), isSignedIn: actor !== undefined };
-    const answer = answerPage(renderFailurePage(failed, pageParts(parts)), status);
+  } catch (error) {
+    const wantsHtml = String(request.headers["accept"] ?? "").includes("text/html");
+    if (!(error instanceof FailureError) || !wantsHtml) throw error;
+    const failure = asRequestFailure(error);
+    request.addLogFields({ failure: failure.kind });
+    const { status, headers } = problemResponse(error, request.requestId);
+    // The failure may be in the session lookup itself.
+    const actor = await findActor(request, dependencies).catch(() => undefined);
+    const content = { message: describeError(error, request), isSignedIn: actor !== undefined };
+    const page = htmlResponse(renderFailurePage(content, pageOptions(dependencies)), status);
     const retryAfter = headers?.["retry-after"];
     const retry = retryAfter === undefined ? {} : { "retry-after": retryAfter };
-    return { ...answer, headers: { ...answer.headers, ...retry } };
+    return { ...page, headers: { ...page.headers, ...retry } };
   }
 }
 
-/** In the words of the problem document: nothing that a provider or a caller wrote is in them. */
-function sentenceFor(problem: unknown, { requestId }: KeepRequest): string {
-  const failure = asRequestFailure(problem);
+/** Contains no text from the provider or the request. */
+function describeError(error: unknown, { requestId }: KeepRequest): string {
+  const failure = asRequestFailure(error);
   if (failure.kind === "sign-in-refused") return `${failure.reason}.`;
   if (failure.kind === "provider-unavailable") {
-    return `${failure.provider} does not answer as it should. Try again in a while; nothing has changed here.`;
+    return `${failure.provider} is currently unavailable. Please try again later; nothing was changed.`;
   }
-  if (failure.kind === "not-found") return "There is no such provider here.";
-  return `Keep could not do this. The operator finds it in the log as ${requestId}.`;
+  if (failure.kind === "not-found") return "Unknown sign-in provider.";
+  return `Something went wrong. Quote request ID ${requestId} when you contact the operator.`;
 }
 
-function pageParts({ signIn, console }: KeepDependencies): PageOptions {
+function pageOptions({ signIn, console }: KeepDependencies): PageOptions {
   const consoleStyle = [...console.files.keys()].find((name) => name.endsWith(".css"));
   return { providers: signIn.providers, publicUrl: signIn.publicUrl, consoleStyle };
 }
 
-function answerPage({ html, policy }: Page, status = 200): BufferedResponse {
+function htmlResponse({ html, policy }: Page, status = 200): BufferedResponse {
   return {
     status,
     headers: {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": policy,
-      // A form of a page without a referrer says that it comes from nowhere.
+      // With "no-referrer", the page's forms would send "Origin: null", which the same-origin check rejects.
       "referrer-policy": "same-origin",
     },
     body: html,
   };
 }
 
-function goTo(location: string, cookie?: string): BufferedResponse {
+function redirectTo(location: string, cookie?: string): BufferedResponse {
   return { status: 303, headers: { location, ...(cookie === undefined ? {} : { "set-cookie": cookie }) } };
 }
 
@@ -179,19 +213,19 @@ function loginCookie({ signIn }: KeepDependencies): string {
   return signIn.publicUrl.protocol === "https:" ? "__Host-login" : "login";
 }
 
-type CookieLife = { readonly parts: KeepDependencies; readonly seconds: number };
+type CookieOptions = { readonly dependencies: KeepDependencies; readonly seconds: number };
 
-function writeCookie(name: string, value: string, { parts, seconds }: CookieLife): string {
-  const secure = parts.signIn.publicUrl.protocol === "https:" ? "; Secure" : "";
+function writeCookie(name: string, value: string, { dependencies, seconds }: CookieOptions): string {
+  const secure = dependencies.signIn.publicUrl.protocol === "https:" ? "; Secure" : "";
   return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
 }
 
-/** A row without a schema for its query has it as it was parsed. */
+/** Routes without a query schema get the query as parsed, unvalidated. */
 function readQuery({ query }: KeepRequest): Readonly<Record<string, unknown>> {
   return typeof query === "object" && query !== null ? { ...query } : {};
 }
 
-function asParameters(query: Readonly<Record<string, unknown>>): URLSearchParams {
+function toSearchParameters(query: Readonly<Record<string, unknown>>): URLSearchParams {
   return new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) =>
       [value].flat().map((each): [string, string] => [name, String(each)]),

@@ -3,32 +3,32 @@ import type { Person } from "../accounts/person.ts";
 const providerKinds = ["code-hosting", "general"] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
-/** What only the browser that left and the server know of one sign-in. */
+/** Random values of one sign-in attempt, stored encrypted until the callback. */
 export type SignInSecrets = { readonly state: string; readonly nonce: string; readonly verifier: string };
 
-export type Departure = SignInSecrets & {
+export type AuthorizationRequest = SignInSecrets & {
   readonly redirectUri: string;
-  /** The provider should ask the person again, and not take them from its own session. */
-  readonly mustAskAgain: boolean;
+  /** Asks the provider to authenticate the person again instead of using its own session. */
+  readonly requiresReauthentication: boolean;
 };
 
 export type IdentityProvider = {
   readonly kind: ProviderKind;
-  /** As people know it. */
+  /** Display name. */
   readonly name: string;
-  /** Where the browser goes. Throws "provider-unavailable". */
-  begin(departure: Departure): Promise<URL>;
-  /** Who came back. The address is the whole callback. Throws "sign-in-refused" or "provider-unavailable". */
-  finish(callback: URL, departure: Departure): Promise<Person>;
-  /** Settles when it is known where browsers go, or after a short while. */
+  /** The URL to redirect the browser to. Throws "provider-unavailable". */
+  begin(request: AuthorizationRequest): Promise<URL>;
+  /** The person who signed in. `callback` includes the query. Throws "sign-in-refused" or "provider-unavailable". */
+  finish(callback: URL, request: AuthorizationRequest): Promise<Person>;
+  /** Resolves once the provider's endpoints are discovered, or after a timeout. */
   prepare(): Promise<void>;
-  /** Where browsers go, as far as it is known. */
+  /** Origins that the browser is redirected to, as far as they are discovered. */
   origins(): readonly string[];
 };
 
 export type IdentityProviders = ReadonlyMap<ProviderKind, IdentityProvider>;
 
-/** Everywhere that a form may lead a browser to. */
-export function originsOf(providers: IdentityProviders): readonly string[] {
+/** Origins for the form-action directive. */
+export function listProviderOrigins(providers: IdentityProviders): readonly string[] {
   return [...new Set([...providers.values()].flatMap((provider) => provider.origins()))];
 }

@@ -1,9 +1,9 @@
 /**
  * @module
- * Signing in: the two identity providers, a sign-in from its first click to the session, sessions themselves, and the
- * pages that need no script. Promises that a person is who the provider says and the browser that comes back is the
- * one that left; that a sign-in is used once; and that no provider's mistake or outage touches a session that exists.
- * Imported by `routes.ts`, `commands/` and `accounts/`, which ends sessions.
+ * Sign-in: the two identity providers, the sign-in flow, sessions, and script-free HTML pages. Guarantees that the
+ * callback arrives in the browser that started the sign-in, that each attempt is used once, and that a provider's
+ * errors and outages do not affect existing sessions.
+ * Imported by `routes.ts`, `commands/`, and `accounts/`, which revokes sessions.
  */
 import type { Outbound } from "@hearth-and-keep/outbound-http";
 import type { ServeConfig } from "../config.ts";
@@ -25,16 +25,16 @@ type SignInConfig = Pick<
   | "generalClientSecret"
 >;
 
-/** Those that a client id is set for, in the order in which they are offered. */
+/** The providers with a configured client id, in display order. */
 export function createIdentityProviders(
   config: SignInConfig,
   openOutbound: (privateHosts: readonly string[]) => Pick<Outbound, "request">,
 ): IdentityProviders {
-  const found: IdentityProvider[] = [];
+  const providers: IdentityProvider[] = [];
   if (config.codeHostingClientId !== undefined) {
     const base = readProviderAddress("codeHostingUrl", config.codeHostingUrl);
-    const api = readProviderAddress("codeHostingApiUrl", config.codeHostingApiUrl ?? usualApi(base));
-    found.push(
+    const api = readProviderAddress("codeHostingApiUrl", config.codeHostingApiUrl ?? defaultApiUrl(base));
+    providers.push(
       createCodeHostingProvider({
         name: config.codeHostingName,
         base,
@@ -47,7 +47,7 @@ export function createIdentityProviders(
   }
   if (config.generalClientId !== undefined) {
     const issuer = readProviderAddress("generalIssuer", config.generalIssuer);
-    found.push(
+    providers.push(
       createGeneralProvider({
         name: config.generalName,
         issuer,
@@ -57,9 +57,9 @@ export function createIdentityProviders(
       }),
     );
   }
-  return new Map(found.map((provider) => [provider.kind, provider]));
+  return new Map(providers.map((provider) => [provider.kind, provider]));
 }
 
-function usualApi(base: URL): string {
+function defaultApiUrl(base: URL): string {
   return base.host === "github.com" ? "https://api.github.com" : `${base.href.replace(/\/+$/u, "")}/api/v3`;
 }

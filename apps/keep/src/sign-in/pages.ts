@@ -3,7 +3,7 @@ import { keepIcon, providerIcons } from "./icons.ts";
 import {
   type IdentityProvider,
   type IdentityProviders,
-  originsOf,
+  listProviderOrigins,
   type ProviderKind,
 } from "./identity-provider.ts";
 import { styleSheet } from "./style-sheet.ts";
@@ -111,7 +111,7 @@ function contentSecurityPolicy(providers: IdentityProviders, styleSource: string
     `style-src ${styleSource}`,
     "connect-src 'self'",
     "base-uri 'none'",
-    `form-action ${["'self'", ...originsOf(providers)].join(" ")}`,
+    `form-action ${["'self'", ...listProviderOrigins(providers)].join(" ")}`,
     "frame-ancestors 'none'",
   ].join("; ");
 }

@@ -9,29 +9,29 @@ import type { SessionLimits } from "./sessions.ts";
 
 export type SignIn = {
   readonly providers: IdentityProviders;
-  /** Where people reach Keep: providers send them back there, and its pages alone may use a session. */
+  /** Keep's URL in a browser: the redirect target for providers and the only origin whose pages may use a session. */
   readonly publicUrl: URL;
   readonly sessionCookie: string;
   readonly limits: SessionLimits;
 };
 
 export type PreparedSignIn = SignIn & {
-  /** Without a setting people reach Keep where it listens, which is known once it does. */
-  listensAt(url: string): void;
+  /** Sets the public URL to the listening address, unless one is configured. */
+  setListenUrl(url: string): void;
 };
 
-type Place = { readonly scheme: "http" | "https"; readonly outbound: OpenOutbound };
+type SignInEnvironment = { readonly scheme: "http" | "https"; readonly outbound: OpenOutbound };
 type OpenOutbound = (privateHosts: readonly string[]) => Pick<Outbound, "request">;
 
-/** Throws when what is set would send people or their codes the wrong way. */
-export function prepareSignIn(config: ServeConfig, { scheme, outbound }: Place): PreparedSignIn {
+/** Throws for settings that would send people or authorization codes to a wrong or unencrypted address. */
+export function prepareSignIn(config: ServeConfig, { scheme, outbound }: SignInEnvironment): PreparedSignIn {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
-  const listening = new URL(`${scheme}://${host}:${config.port}`);
+  const listenUrl = new URL(`${scheme}://${host}:${config.port}`);
   const providers = createIdentityProviders(config, outbound);
-  if (config.publicUrl === undefined && providers.size > 0 && !isLoopback(listening)) {
+  if (config.publicUrl === undefined && providers.size > 0 && !isLoopback(listenUrl)) {
     throw new FailureError<Failure>({ kind: "public-url-not-set" });
   }
-  let publicUrl = config.publicUrl === undefined ? listening : readPublicUrl(config.publicUrl);
+  let publicUrl = config.publicUrl === undefined ? listenUrl : readPublicUrl(config.publicUrl);
   return {
     providers,
     get publicUrl() {
@@ -41,7 +41,7 @@ export function prepareSignIn(config: ServeConfig, { scheme, outbound }: Place):
       return publicUrl.protocol === "https:" ? "__Host-session" : "session";
     },
     limits: { idleMinutes: config.sessionIdleMinutes, lifetimeHours: config.sessionLifetimeHours },
-    listensAt(url) {
+    setListenUrl(url) {
       if (config.publicUrl === undefined) publicUrl = new URL(url);
     },
   };

@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { explainFailure, type StartFailure } from "../failures.ts";
 import { readProviderAddress, readPublicUrl } from "./provider-address.ts";
 
-/** The sentence that a person reads, or the address that was accepted. */
-function outcomeOf(read: () => URL): string {
+/** The error message, or the accepted URL. */
+function outcomeOf(parse: () => URL): string {
   try {
-    return read().href;
-  } catch (problem) {
-    if (!(problem instanceof FailureError)) throw problem;
-    // Both functions throw what keeps a command from starting.
-    return explainFailure(problem.failure as StartFailure).messages.join(" ");
+    return parse().href;
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    // Both functions throw only start failures.
+    return explainFailure(error.failure as StartFailure).messages.join(" ");
   }
 }
 
@@ -20,7 +20,7 @@ test.each([
   "http://localhost:8300",
   "http://127.0.0.1:8300",
   "http://[::1]:8300",
-])("people may reach Keep at %s", (text) => {
+])("%s is a valid public URL", (text) => {
   expect(outcomeOf(() => readPublicUrl(text))).toBe(`${text}/`);
 });
 
@@ -39,14 +39,14 @@ test.each([
   "ftp://keep.example",
   "https://me:canary@keep.example",
   "",
-])("people cannot reach Keep at %j, which is said without what may be a password", (text) => {
-  const sentence = outcomeOf(() => readPublicUrl(text));
-  expect(sentence).toContain("must be a URL without a path");
-  expect(sentence).not.toContain("canary");
+])("%j is not a valid public URL, and the error does not contain its password", (text) => {
+  const message = outcomeOf(() => readPublicUrl(text));
+  expect(message).toContain("must be a URL without a path");
+  expect(message).not.toContain("canary");
 });
 
 test.each(["https://github.com", "https://git.example/base", "http://localhost:3000", "http://192.168.1.7"])(
-  "a provider may be at %s",
+  "%s is a valid provider URL",
   (text) => {
     expect(outcomeOf(() => readProviderAddress("codeHostingUrl", text))).toContain(text);
   },
@@ -58,8 +58,8 @@ test.each([
   "https://git.example?x=1",
   "https://me:canary@git.example",
   "git",
-])("a provider may not be at %s", (text) => {
-  const sentence = outcomeOf(() => readProviderAddress("codeHostingUrl", text));
-  expect(sentence).toContain("Cannot start: codeHostingUrl must be an https URL");
-  expect(sentence).not.toContain("canary");
+])("%s is not a valid provider URL", (text) => {
+  const message = outcomeOf(() => readProviderAddress("codeHostingUrl", text));
+  expect(message).toContain("Cannot start: codeHostingUrl must be an https URL");
+  expect(message).not.toContain("canary");
 });

@@ -2,15 +2,15 @@ import { type Outbound, OutboundError } from "@hearth-and-keep/outbound-http";
 import type { CustomFetch } from "openid-client";
 import { requestFailure } from "../failures.ts";
 
-/** How Keep speaks to identity providers: never along a redirect, never longer or more than this. */
-export const providerSeconds = 10;
-const mostAnswerBytes = 1024 * 1024;
+/** Requests to identity providers follow no redirects and are limited in time and response size. */
+export const providerTimeoutSeconds = 10;
+const maxResponseBytes = 1024 * 1024;
 
-export type ProviderCalls = {
+export type ProviderClient = {
   readonly outbound: Pick<Outbound, "request">;
-  /** Plain http was configured for this provider, on a host of one's own. */
+  /** The provider is configured with plain http, on a loopback or private address. */
   readonly isInsecure: boolean;
-  /** As people know the provider. */
+  /** The provider's display name. */
   readonly name: string;
 };
 
@@ -21,40 +21,44 @@ export type ProviderRequest = {
   readonly body?: Uint8Array;
 };
 
-type ProviderAnswer = {
+type ProviderResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly bytes: Buffer;
 };
 
-/** One exchange with a provider. Throws "provider-unavailable" when there is no whole answer in time. */
-export async function callProvider(
+/** Sends one request. Throws "provider-unavailable" unless a complete response arrives in time. */
+export async function sendProviderRequest(
   url: URL,
   request: ProviderRequest,
-  { outbound, isInsecure, name }: ProviderCalls,
-): Promise<ProviderAnswer> {
-  const signal = AbortSignal.timeout(providerSeconds * 1000);
+  { outbound, isInsecure, name }: ProviderClient,
+): Promise<ProviderResponse> {
+  const signal = AbortSignal.timeout(providerTimeoutSeconds * 1000);
   try {
-    await using answer = await outbound.request(url, {
+    await using response = await outbound.request(url, {
       ...request,
       headers: { ...request.headers, "user-agent": "keep" },
       allowPlainHttp: isInsecure,
       maxRedirects: 0,
-      idleSeconds: providerSeconds,
+      idleSeconds: providerTimeoutSeconds,
       signal,
     });
-    return { status: answer.status, headers: answer.headers, bytes: await answer.readAll(mostAnswerBytes) };
-  } catch (problem) {
-    if (!(problem instanceof OutboundError) && !signal.aborted) throw problem;
-    throw requestFailure({ kind: "provider-unavailable", provider: name }, { cause: problem });
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes: await response.readAll(maxResponseBytes),
+    };
+  } catch (error) {
+    if (!(error instanceof OutboundError) && !signal.aborted) throw error;
+    throw requestFailure({ kind: "provider-unavailable", provider: name }, { cause: error });
   }
 }
 
-/** The same for the OpenID Connect client, which speaks in terms of fetch and sends forms alone. */
-export function asFetch(calls: ProviderCalls): CustomFetch {
+/** Adapts the client to the fetch signature that openid-client expects; its only bodies are forms. */
+export function asFetch(client: ProviderClient): CustomFetch {
   return async (address, { method, headers, body }) => {
     const { authorization, ...others } = headers;
-    const answer = await callProvider(
+    const response = await sendProviderRequest(
       new URL(address),
       {
         method: method === "POST" ? "POST" : "GET",
@@ -62,21 +66,21 @@ export function asFetch(calls: ProviderCalls): CustomFetch {
         ...(authorization === undefined ? {} : { authorization }),
         ...(body instanceof URLSearchParams ? { body: Buffer.from(body.toString()) } : {}),
       },
-      calls,
+      client,
     );
-    // A head that no Response can have is garbage from the provider.
-    if (answer.status < 200 || answer.status > 599) {
-      throw requestFailure({ kind: "provider-unavailable", provider: calls.name });
+    // The Response constructor rejects other status codes.
+    if (response.status < 200 || response.status > 599) {
+      throw requestFailure({ kind: "provider-unavailable", provider: client.name });
     }
-    const bodyless = [204, 205, 304].includes(answer.status);
-    return new Response(bodyless ? null : new Uint8Array(answer.bytes), {
-      status: answer.status,
-      headers: plainHeaders(answer.headers),
+    const hasNoBody = [204, 205, 304].includes(response.status);
+    return new Response(hasNoBody ? null : new Uint8Array(response.bytes), {
+      status: response.status,
+      headers: plainHeaders(response.headers),
     });
   };
 }
 
-function plainHeaders(headers: ProviderAnswer["headers"]): Record<string, string> {
+function plainHeaders(headers: ProviderResponse["headers"]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
   );

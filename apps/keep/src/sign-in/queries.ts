@@ -4,7 +4,7 @@ import type { ProviderKind } from "./identity-provider.ts";
 
 export type Purpose = "sign-in" | "link" | "confirm";
 
-/** A sign-in that was begun. An account and a session only when somebody who is signed in began it. */
+/** A started sign-in. `accountId` and `sessionId` are set only when a signed-in person links or confirms an identity. */
 export type Attempt = {
   readonly provider: ProviderKind;
   readonly purpose: Purpose;
@@ -16,14 +16,14 @@ export type Attempt = {
 
 type AttemptKey = { readonly stateHash: Buffer; readonly binderHash: Buffer };
 
-const mostForgottenAtOnce = 100;
+const maxDeletedAttempts = 100;
 
 export async function insertAttempt(
-  database: Pick<Database, "ask">,
+  database: Pick<Database, "query">,
   { stateHash, binderHash }: AttemptKey,
   attempt: Attempt & { readonly seconds: number },
 ): Promise<void> {
-  await database.ask({
+  await database.query({
     text: "INSERT INTO sign_in_attempt (state_hash, binder_hash, provider, purpose, account_id, session_id, sealed, return_to, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9))",
     values: [
       stateHash,
@@ -39,11 +39,11 @@ export async function insertAttempt(
   });
 }
 
-/** A few of those that nobody can come back to: each sign-in takes away more than it adds. */
-export async function deleteOldAttempts(database: Pick<Database, "ask">): Promise<void> {
-  await database.ask({
+/** Deletes a batch of expired attempts. Called on every sign-in, so that the table does not grow without bound. */
+export async function deleteExpiredAttempts(database: Pick<Database, "query">): Promise<void> {
+  await database.query({
     text: "DELETE FROM sign_in_attempt WHERE state_hash IN (SELECT state_hash FROM sign_in_attempt WHERE expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED)",
-    values: [mostForgottenAtOnce],
+    values: [maxDeletedAttempts],
   });
 }
 
@@ -55,13 +55,13 @@ type AttemptRow = {
   return_to: string;
 };
 
-/** Undefined unless it is there, of this provider and browser, in time, and used for the first time. */
-export async function useUpAttempt(
-  database: Pick<Database, "ask">,
+/** Marks the attempt as used. Undefined unless it exists for this provider and browser, is unexpired and unused. */
+export async function consumeAttempt(
+  database: Pick<Database, "query">,
   { stateHash, binderHash }: AttemptKey,
   provider: ProviderKind,
 ): Promise<Attempt | undefined> {
-  const [row] = await database.ask<AttemptRow>({
+  const [row] = await database.query<AttemptRow>({
     text: "UPDATE sign_in_attempt SET used_at = now() WHERE state_hash = $1 AND binder_hash = $2 AND provider = $3 AND used_at IS NULL AND expires_at > now() RETURNING purpose, account_id, session_id, sealed, return_to",
     values: [stateHash, binderHash, provider],
   });
@@ -87,7 +87,7 @@ export type NewSession = {
   readonly lifetimeHours: number;
 };
 
-/** False when the account is not active, or ends just now. */
+/** False when the account is not active or is being deleted. */
 export async function insertSession(transaction: Transaction, session: NewSession): Promise<boolean> {
   const rows = await transaction.query({
     text: "INSERT INTO session (account_id, id, session_hash, identity_id, address, user_agent, idle_until, absolute_until) SELECT account_id, $2, $3, $4, $5, $6, now() + least(make_interval(mins => $7), make_interval(hours => $8)), now() + make_interval(hours => $8) FROM account WHERE account_id = $1 AND status = 'active' FOR SHARE RETURNING id",
@@ -110,7 +110,7 @@ export async function insertSession(transaction: Transaction, session: NewSessio
   return true;
 }
 
-/** Those of an account that have not held for a month, and what leads to them. */
+/** Deletes sessions that ended more than 30 days ago, with their routes. */
 export async function deleteExpiredSessions(transaction: Transaction, accountId: string): Promise<void> {
   await transaction.query({
     text: "WITH dead AS (DELETE FROM session WHERE account_id = $1 AND least(ended_at, idle_until, absolute_until) < now() - interval '30 days' RETURNING session_hash) DELETE FROM session_route USING dead WHERE session_route.session_hash = dead.session_hash",
@@ -122,31 +122,34 @@ export type StoredSession = {
   readonly accountId: string;
   readonly id: string;
   readonly identityId: string;
-  /** By the database's clock, which decides. */
+  /** By the database's clock. */
   readonly authenticatedSecondsAgo: number;
-  readonly isSeenLately: boolean;
+  readonly wasSeenRecently: boolean;
 };
 
 type SessionRow = {
   identity_id: string;
   authenticated_seconds_ago: number;
-  is_seen_lately: boolean;
+  was_seen_recently: boolean;
 };
 
-/** Only one that holds. Where it is, then what it is: two statements, because they may be on two servers one day. */
+/**
+ * Finds a valid session: the account by the hash, then the session in it. Two statements, so that accounts can be on
+ * different servers.
+ */
 export async function findSession(
-  database: Pick<Database, "ask" | "askInAccount">,
+  database: Pick<Database, "query" | "queryInAccount">,
   hash: Buffer,
 ): Promise<StoredSession | undefined> {
-  const [route] = await database.ask<{ account_id: string; session_id: string }>({
+  const [route] = await database.query<{ account_id: string; session_id: string }>({
     name: "find-session-route",
     text: "SELECT account_id, session_id FROM session_route WHERE session_hash = $1",
     values: [hash],
   });
   if (route === undefined) return undefined;
-  const [row] = await database.askInAccount<SessionRow>(route.account_id, {
+  const [row] = await database.queryInAccount<SessionRow>(route.account_id, {
     name: "find-session",
-    text: "SELECT identity_id, extract(epoch FROM now() - authenticated_at)::float8 AS authenticated_seconds_ago, last_seen_at > now() - interval '1 minute' AS is_seen_lately FROM live_session AS session JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3",
+    text: "SELECT identity_id, extract(epoch FROM now() - authenticated_at)::float8 AS authenticated_seconds_ago, last_seen_at > now() - interval '1 minute' AS was_seen_recently FROM live_session AS session JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3",
     values: [route.session_id, hash],
   });
   if (row === undefined) return undefined;
@@ -155,11 +158,11 @@ export async function findSession(
     id: route.session_id,
     identityId: row.identity_id,
     authenticatedSecondsAgo: row.authenticated_seconds_ago,
-    isSeenLately: row.is_seen_lately,
+    wasSeenRecently: row.was_seen_recently,
   };
 }
 
-/** Moves the idle limit on, never beyond the absolute one, and never of a session that has ended meanwhile. */
+/** Extends the idle timeout up to the absolute one, unless the session has ended in the meantime. */
 export async function touchSession(
   transaction: Transaction,
   { accountId, id }: Pick<StoredSession, "accountId" | "id">,
@@ -183,44 +186,44 @@ export type ListedSession = {
   readonly user_agent: string | null;
 };
 
-/** Those that hold, the newest first. */
+/** Valid sessions, newest first. */
 export async function listLiveSessions(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   accountId: string,
-  most: number,
+  limit: number,
 ): Promise<readonly ListedSession[]> {
-  return database.askInAccount<ListedSession>(accountId, {
+  return database.queryInAccount<ListedSession>(accountId, {
     text: "SELECT id, identity_id, created_at, authenticated_at, last_seen_at, idle_until, absolute_until, address, user_agent FROM live_session WHERE account_id = entered.account::uuid ORDER BY id DESC LIMIT $2",
-    values: [most],
+    values: [limit],
   });
 }
 
-/** Which sessions of an account: this one, all but this one, or those of an identity. */
-export type WhichSessions =
+/** One session of an account, all except one, or those of an identity. */
+export type SessionSelector =
   | { readonly only: string }
   | { readonly allBut: string }
   | { readonly ofIdentity: string };
 
-/** Ends them and takes their routes away. Gives the ids of those that held. */
-export async function endSessionRows(
+/** Ends the sessions and deletes their routes; returns the ids of those that were still active. */
+export async function revokeSessionRows(
   transaction: Transaction,
   accountId: string,
-  which: WhichSessions,
+  selector: SessionSelector,
 ): Promise<readonly string[]> {
   const [only, allBut, ofIdentity] = [
-    "only" in which ? which.only : null,
-    "allBut" in which ? which.allBut : null,
-    "ofIdentity" in which ? which.ofIdentity : null,
+    "only" in selector ? selector.only : null,
+    "allBut" in selector ? selector.allBut : null,
+    "ofIdentity" in selector ? selector.ofIdentity : null,
   ];
-  const ended = await transaction.query<{ id: string; session_hash: Buffer }>({
+  const revoked = await transaction.query<{ id: string; session_hash: Buffer }>({
     text: "UPDATE session SET ended_at = now() WHERE account_id = $1 AND ended_at IS NULL AND ($2::uuid IS NULL OR id = $2) AND ($3::uuid IS NULL OR id <> $3) AND ($4::uuid IS NULL OR identity_id = $4) RETURNING id, session_hash",
     values: [accountId, only, allBut, ofIdentity],
   });
-  if (ended.length === 0) return [];
-  const ids = ended.map(({ id }) => id);
+  if (revoked.length === 0) return [];
+  const ids = revoked.map(({ id }) => id);
   await transaction.query({
     text: "DELETE FROM session_route WHERE session_hash = ANY ($1)",
-    values: [ended.map((row) => row.session_hash)],
+    values: [revoked.map((row) => row.session_hash)],
   });
   return ids;
 }

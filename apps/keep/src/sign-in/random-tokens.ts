@@ -1,21 +1,21 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** 256 bits that nobody can guess, as text that goes into an address or a cookie as it is. */
-export function makeSecretText(): string {
+/** 256 random bits in base64url, usable in a URL or cookie without escaping. */
+export function generateRandomToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** What `makeSecretText` gives; anything else is not worth a question to the database. */
-export function isSecretText(text: string): boolean {
+/** Whether the text has the format of `generateRandomToken`; anything else is rejected without a database query. */
+export function isRandomToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/u.test(text);
 }
 
-/** What is stored of such a text, and looked for by. */
+/** The stored form; lookups are by this hash. */
 export function hashText(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** RFC 7636, S256. */
-export function challengeFor(verifier: string): string {
+/** The S256 code challenge of RFC 7636. */
+export function pkceChallenge(verifier: string): string {
   return hashText(verifier).toString("base64url");
 }

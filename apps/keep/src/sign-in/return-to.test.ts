@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { safeReturnTo } from "./return-to.ts";
 
-const ours = new URL("https://keep.example");
+const publicUrl = new URL("https://keep.example");
 
 test.each(["/", "/secrets", "/secrets/vaults?path=%2Fprod&q=a", "/account"])(
-  "the way back to %s is ours and kept",
+  "the local path %s is kept",
   (path) => {
-    expect(safeReturnTo(path, ours)).toBe(path);
+    expect(safeReturnTo(path, publicUrl)).toBe(path);
   },
 );
 
@@ -36,6 +36,6 @@ test.each([
   undefined,
   ["/a", "/b"],
   7,
-])("the way back to %j is not ours and leads to the first page", (asked) => {
-  expect(safeReturnTo(asked, ours)).toBe("/");
+])("%j is not a safe local path and is replaced by /", (requested) => {
+  expect(safeReturnTo(requested, publicUrl)).toBe("/");
 });

@@ -1,10 +1,13 @@
-const anywhereOfOurs = /^\/(?:[A-Za-z0-9][A-Za-z0-9._~/?&=%-]*)?$/u;
-const mostCharacters = 512;
+const localPath = /^\/(?:[A-Za-z0-9][A-Za-z0-9._~/?&=%-]*)?$/u;
+const maxCharacters = 512;
 
-/** Where a browser goes after a sign-in: a path of ours as it was asked for, or the first page. */
-export function safeReturnTo(asked: unknown, publicUrl: URL): string {
-  if (typeof asked !== "string" || asked.length > mostCharacters || !anywhereOfOurs.test(asked)) return "/";
-  const url = URL.parse(asked, publicUrl.href);
-  // A path that changes when it is resolved has something in it that browsers do not agree about.
-  return url !== null && url.origin === publicUrl.origin && url.pathname + url.search === asked ? asked : "/";
+/** The requested redirect target if it is a path on this server, otherwise `/`. Prevents open redirects. */
+export function safeReturnTo(requested: unknown, publicUrl: URL): string {
+  if (typeof requested !== "string" || requested.length > maxCharacters || !localPath.test(requested))
+    return "/";
+  const url = URL.parse(requested, publicUrl.href);
+  // A path that changes when resolved, e.g. because of dot segments, is parsed differently by different browsers.
+  return url !== null && url.origin === publicUrl.origin && url.pathname + url.search === requested
+    ? requested
+    : "/";
 }

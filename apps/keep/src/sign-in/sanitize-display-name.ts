@@ -1,11 +1,11 @@
-/** What a provider says somebody is called, as one line that can be stored and shown; undefined when nothing is left. */
-export function shownText(given: unknown, mostCharacters: number): string | undefined {
-  if (typeof given !== "string") return undefined;
-  const line = given
+/** Text from a provider as one line without control characters; undefined when nothing is left. */
+export function sanitizeDisplayText(text: unknown, maxCharacters: number): string | undefined {
+  if (typeof text !== "string") return undefined;
+  const line = text
     .toWellFormed()
     .replaceAll(/[\p{C}\s]+/gu, " ")
     .trim();
-  // Not in the middle of a character.
-  const shown = line.slice(0, mostCharacters).replace(/[\uD800-\uDBFF]$/u, "");
-  return shown === "" ? undefined : shown;
+  // Does not split a surrogate pair.
+  const truncated = line.slice(0, maxCharacters).replace(/[\uD800-\uDBFF]$/u, "");
+  return truncated === "" ? undefined : truncated;
 }

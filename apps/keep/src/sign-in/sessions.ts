@@ -8,79 +8,79 @@ import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
 import {
   deleteExpiredSessions,
-  endSessionRows,
   findSession,
   insertSession,
   type ListedSession,
   listLiveSessions,
+  revokeSessionRows,
+  type SessionSelector,
   touchSession,
-  type WhichSessions,
 } from "./queries.ts";
-import { hashText, isSecretText, makeSecretText } from "./random-tokens.ts";
+import { generateRandomToken, hashText, isRandomToken } from "./random-tokens.ts";
 
 export type SessionDependencies = {
-  readonly database: Pick<Database, "ask" | "askInAccount" | "inAccount">;
+  readonly database: Pick<Database, "query" | "queryInAccount" | "inAccount">;
   readonly audit: AuditLog;
   readonly limits: SessionLimits;
 };
 
 export type SessionLimits = { readonly idleMinutes: number; readonly lifetimeHours: number };
 
-/** The browser that asks, as far as it is shown to its owner later. */
-export type Visitor = { readonly address: string; readonly userAgent: string | undefined };
+/** The client's details that the session list shows. */
+export type SessionClient = { readonly address: string; readonly userAgent: string | undefined };
 
-/** The text is what the browser keeps; nothing of it but its hash is stored. */
-export type StartedSession = { readonly id: string; readonly text: string };
+/** The token is the cookie's value; only its hash is stored. */
+export type StartedSession = { readonly id: string; readonly token: string };
 
-export type SessionPlan = {
+export type SessionOptions = {
   readonly accountId: string;
   readonly identityId: string;
   readonly provider: string;
-  readonly visitor: Visitor;
+  readonly client: SessionClient;
 };
 
-const mostUserAgentCharacters = 512;
-const mostListed = 200;
+const maxUserAgentCharacters = 512;
+const maxListedSessions = 200;
 
-/** Always a new one, whatever the browser had before. Undefined when the account is not active any more. */
+/** Always creates a new session, which prevents session fixation. Undefined when the account is no longer active. */
 export async function startSession(
   transaction: Transaction,
-  { accountId, identityId, provider, visitor }: SessionPlan,
+  { accountId, identityId, provider, client }: SessionOptions,
   { audit, limits }: Pick<SessionDependencies, "audit" | "limits">,
 ): Promise<StartedSession | undefined> {
   const id = generateId();
-  const text = makeSecretText();
+  const text = generateRandomToken();
   const isStarted = await insertSession(transaction, {
     accountId,
     id,
     hash: hashText(text),
     identityId,
-    address: visitor.address,
-    userAgent: visitor.userAgent?.slice(0, mostUserAgentCharacters).toWellFormed() ?? null,
+    address: client.address,
+    userAgent: client.userAgent?.slice(0, maxUserAgentCharacters).toWellFormed() ?? null,
     ...limits,
   });
   if (!isStarted) return undefined;
   await deleteExpiredSessions(transaction, accountId);
   await audit.record(transaction, {
     chain: accountId,
-    by: { kind: "session", id, address: visitor.address },
+    by: { kind: "session", id, address: client.address },
     event: { type: "signed-in", identity: identityId, provider },
   });
-  return { id, text };
+  return { id, token: text };
 }
 
-/** Undefined when the session does not hold, for whatever reason. */
+/** Undefined when the session is not valid; the reason is not exposed. */
 export async function checkSession(
   text: string,
   address: string,
   { database, limits }: Pick<SessionDependencies, "database" | "limits">,
 ): Promise<Actor | undefined> {
-  if (!isSecretText(text)) return undefined;
+  if (!isRandomToken(text)) return undefined;
   const stored = await findSession(database, hashText(text));
   if (stored === undefined) return undefined;
-  const { accountId, id, identityId, authenticatedSecondsAgo, isSeenLately } = stored;
-  // At most once a minute: a write for every request would be one too many.
-  if (!isSeenLately) {
+  const { accountId, id, identityId, authenticatedSecondsAgo, wasSeenRecently } = stored;
+  // At most once a minute, to avoid a write per request.
+  if (!wasSeenRecently) {
     await database.inAccount(accountId, (transaction) =>
       touchSession(transaction, stored, limits.idleMinutes),
     );
@@ -91,7 +91,7 @@ export async function checkSession(
     id,
     grant: fullGrant,
     address,
-    // As our own clock has it, so that a clock that is wrong here makes nothing fresh or stale.
+    // Converted to this machine's clock, so that a wrong clock does not affect the freshness check.
     authenticatedAt: new Date(Date.now() - authenticatedSecondsAgo * 1000),
     identityId,
   };
@@ -99,36 +99,36 @@ export async function checkSession(
 
 export function listSessions(
   actor: Pick<Actor, "accountId">,
-  { database }: { readonly database: Pick<Database, "askInAccount"> },
+  { database }: { readonly database: Pick<Database, "queryInAccount"> },
 ): Promise<readonly ListedSession[]> {
-  return listLiveSessions(database, actor.accountId, mostListed);
+  return listLiveSessions(database, actor.accountId, maxListedSessions);
 }
 
-/** On every node, and in the transaction that is given. Gives how many held until now. */
-export async function endSessions(
+/** Revokes sessions on every node when the transaction commits; returns how many were still active. */
+export async function revokeSessions(
   transaction: Transaction,
-  { by, which }: { readonly by: Actor; readonly which: WhichSessions },
+  { by, selector }: { readonly by: Actor; readonly selector: SessionSelector },
   { audit }: Pick<SessionDependencies, "audit">,
 ): Promise<number> {
-  const ended = await endSessionRows(transaction, by.accountId, which);
-  for (const session of ended) {
+  const revoked = await revokeSessionRows(transaction, by.accountId, selector);
+  for (const session of revoked) {
     await audit.record(transaction, {
       chain: by.accountId,
       by,
       event: { type: "session-ended", session },
     });
   }
-  const revoked = ended.map((subjectId) => ({ kind: "session" as const, subjectId }));
-  if (revoked.length > 0) await notifyNodes(transaction, by.accountId, revoked);
-  return ended.length;
+  const revocations = revoked.map((subjectId) => ({ kind: "session" as const, subjectId }));
+  if (revocations.length > 0) await notifyNodes(transaction, by.accountId, revocations);
+  return revoked.length;
 }
 
-/** One's own, by its id; one that is not there is nobody's. */
-export async function endOneSession(
+/** Revokes one session of the actor's account; throws "not found" if it does not exist. */
+export async function revokeSession(
   transaction: Transaction,
   { by, id }: { readonly by: Actor; readonly id: string },
-  parts: Pick<SessionDependencies, "audit">,
+  dependencies: Pick<SessionDependencies, "audit">,
 ): Promise<void> {
-  const ended = await endSessions(transaction, { by, which: { only: id } }, parts);
-  if (ended === 0) throw requestFailure({ kind: "not-found" });
+  const revoked = await revokeSessions(transaction, { by, selector: { only: id } }, dependencies);
+  if (revoked === 0) throw requestFailure({ kind: "not-found" });
 }

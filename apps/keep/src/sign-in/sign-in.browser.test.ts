@@ -4,59 +4,60 @@ import type { Vault } from "@hearth-and-keep/vault-contract";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../routes.ts";
-import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import { readAs } from "../test/fake-browser.ts";
+import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 
-let world: KeepWithProviders;
+let fixture: KeepWithProviders;
 let browser: TestBrowser;
 beforeAll(async () => {
-  [world, browser] = await Promise.all([startKeepWithProviders(), startBrowser()]);
+  [fixture, browser] = await Promise.all([startKeepWithProviders(), startBrowser()]);
 });
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
 });
 
 type Steps = (page: Page) => Promise<void>;
 
-const ways: Readonly<Record<"code-hosting" | "general", { readonly button: string; readonly steps: Steps }>> =
-  {
-    "code-hosting": {
-      button: "Continue with Code Host",
-      steps: async (page) => {
-        await page.getByLabel("Account").fill("first");
-        await page.getByRole("button", { name: "Authorize" }).click();
-      },
+const signInForms: Readonly<
+  Record<"code-hosting" | "general", { readonly button: string; readonly steps: Steps }>
+> = {
+  "code-hosting": {
+    button: "Continue with Code Host",
+    steps: async (page) => {
+      await page.getByLabel("Account").fill("first");
+      await page.getByRole("button", { name: "Authorize" }).click();
     },
-    general: {
-      button: "Continue with General Provider",
-      steps: async (page) => {
-        await page.getByLabel("Account").fill("first@example.com");
-        await page.getByRole("button", { name: "Sign in" }).click();
-        await page.getByRole("button", { name: "Allow" }).click();
-      },
+  },
+  general: {
+    button: "Continue with General Provider",
+    steps: async (page) => {
+      await page.getByLabel("Account").fill("first@example.com");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("button", { name: "Allow" }).click();
     },
-  };
+  },
+};
 
-async function signInByHand(kind: keyof typeof ways): Promise<Page> {
-  const page = await browser.openPage(`${world.keep.url}/sign-in?return_to=/sign-in`);
-  await page.getByRole("button", { name: ways[kind].button }).click();
-  await ways[kind].steps(page);
+async function signInThroughPage(kind: keyof typeof signInForms): Promise<Page> {
+  const page = await browser.openPage(`${fixture.keep.url}/sign-in?return_to=/sign-in`);
+  await page.getByRole("button", { name: signInForms[kind].button }).click();
+  await signInForms[kind].steps(page);
   await page.getByText("You are signed in as First Person").waitFor();
   expect(new URL(page.url()).pathname).toBe("/sign-in");
   return page;
 }
 
-type Sent = {
+type PageRequest = {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
   readonly key?: string;
 };
-type Heard = { readonly status: number; readonly text: string; readonly headers: string };
+type PageResponse = { readonly status: number; readonly text: string; readonly headers: string };
 
-/** As a script of the page would: the browser adds the session and says where it comes from. */
-function askFromPage(page: Page, sent: Sent): Promise<Heard> {
+/** Uses the page's fetch, so the browser adds the session cookie and Fetch Metadata headers. */
+function fetchFromPage(page: Page, request: PageRequest): Promise<PageResponse> {
   return page.evaluate(async ({ method, path, body, key }) => {
     const response = await fetch(path, {
       method,
@@ -68,11 +69,11 @@ function askFromPage(page: Page, sent: Sent): Promise<Heard> {
     });
     const headers = JSON.stringify([...response.headers]);
     return { status: response.status, text: await response.text(), headers };
-  }, sent);
+  }, request);
 }
 
-/** Addresses of every GET row, with ids of things that are there. */
-function everyAddress(ids: Readonly<Record<string, string>>): readonly string[] {
+/** Paths of all GET routes, filled with existing ids. */
+function listGetPaths(ids: Readonly<Record<string, string>>): readonly string[] {
   return routes
     .filter(({ method }) => method === "GET")
     .map(({ path }) =>
@@ -83,58 +84,61 @@ function everyAddress(ids: Readonly<Record<string, string>>): readonly string[] 
 }
 
 test.each(["code-hosting", "general"] as const)(
-  "a person signs in with %s in a browser, makes a token, and a program reads the vaults with it",
+  "a person signs in with %s in a browser and creates a token, and a program lists the vaults with it",
   async (kind) => {
-    const page = await signInByHand(kind);
-    const wish = {
+    const page = await signInThroughPage(kind);
+    const newToken = {
       name: "deploy",
       scopes: ["vaults:read", "secrets:read", "secrets:write", "tokens:read", "audit:read"],
     };
-    const mint = { method: "POST", path: "/api/secrets/tokens", body: wish, key: `mint-${kind}` };
-    const minted = await askFromPage(page, mint);
-    expect([minted.status, minted.text]).toEqual([201, expect.stringContaining("sk-svc-")]);
-    // The answer's schema says so; what is not there makes the next lines fail.
-    const { id, value } = JSON.parse(minted.text) as { id: string; value: string };
+    const createToken = { method: "POST", path: "/api/secrets/tokens", body: newToken, key: `mint-${kind}` };
+    const created = await fetchFromPage(page, createToken);
+    expect([created.status, created.text]).toEqual([201, expect.stringContaining("sk-svc-")]);
+    // The response schema of a created token.
+    const { id, value } = JSON.parse(created.text) as { id: string; value: string };
     const vaults = await readVaults(value);
-    const put = await world.keep.ask(`/api/secrets/vaults/${vaults[0]?.id}/secrets/by-path/folder/name`, {
-      method: "PUT",
-      token: value,
-      body: { value: "a value" },
-    });
+    const put = await fixture.keep.request(
+      `/api/secrets/vaults/${vaults[0]?.id}/secrets/by-path/folder/name`,
+      {
+        method: "PUT",
+        token: value,
+        body: { value: "a value" },
+      },
+    );
     const secret = await readAs<{ id: string }>(put);
-    const heard = [await askFromPage(page, mint)];
-    expect([heard[0]?.status, heard[0]?.text]).toEqual([409, expect.stringContaining(id)]);
-    const addresses = everyAddress({
+    const responses = [await fetchFromPage(page, createToken)];
+    expect([responses[0]?.status, responses[0]?.text]).toEqual([409, expect.stringContaining(id)]);
+    const paths = listGetPaths({
       vault: vaults[0]?.id ?? "",
       token: id,
       secret: secret.id,
       version: "1",
     });
-    for (const path of addresses) {
-      // A callback is only ever gone to, never asked for by a page.
-      if (!path.startsWith("/auth/")) heard.push(await askFromPage(page, { method: "GET", path }));
-      heard.push(await hear(await world.keep.ask(path, { token: value })));
+    for (const path of paths) {
+      // Callbacks are navigations and never fetched by a page.
+      if (!path.startsWith("/auth/")) responses.push(await fetchFromPage(page, { method: "GET", path }));
+      responses.push(await readResponse(await fixture.keep.request(path, { token: value })));
     }
-    const renamed = { method: "PATCH", path: `/api/secrets/tokens/${id}`, body: { name: "renamed" } };
-    const ended = { method: "DELETE", path: `/api/secrets/tokens/${id}` };
-    heard.push(await askFromPage(page, renamed), await askFromPage(page, ended));
-    const leaks = heard.filter(({ text, headers }) => (text + headers).includes(value));
+    const rename = { method: "PATCH", path: `/api/secrets/tokens/${id}`, body: { name: "renamed" } };
+    const revoke = { method: "DELETE", path: `/api/secrets/tokens/${id}` };
+    responses.push(await fetchFromPage(page, rename), await fetchFromPage(page, revoke));
+    const leaks = responses.filter(({ text, headers }) => (text + headers).includes(value));
     expect(leaks).toEqual([]);
-    const answered = heard.filter(({ status }) => status === 200).length;
-    expect(answered).toBeGreaterThan(addresses.length);
-    expect(world.keep.logLines.filter((line) => line.includes(value))).toEqual([]);
+    const succeeded = responses.filter(({ status }) => status === 200).length;
+    expect(succeeded).toBeGreaterThan(paths.length);
+    expect(fixture.keep.logLines.filter((line) => line.includes(value))).toEqual([]);
     recordFigure({
       claim: "keep 1",
-      text: `${kind}: signed in with Chromium, the token's value in 0 of ${heard.length} later answers (${answered} with status 200) of ${addresses.length} GET routes, replay included`,
-      counted: { reached: heard.length - leaks.length, needed: heard.length },
+      text: `${kind}: signed in with Chromium, the token's value in 0 of ${responses.length} later responses (${succeeded} with status 200) of ${paths.length} GET routes, replay included`,
+      counted: { reached: responses.length - leaks.length, needed: responses.length },
     });
     await page.context().close();
   },
 );
 
-/** The spec's request: its header of a content type, and no body. */
+/** The request as in the specification: with a content type, but without a body. */
 async function readVaults(token: string) {
-  const response = await world.keep.ask("/api/secrets/vaults", {
+  const response = await fixture.keep.request("/api/secrets/vaults", {
     token,
     headers: { "content-type": "application/json" },
   });
@@ -153,36 +157,36 @@ async function readVaults(token: string) {
   return vaults;
 }
 
-async function hear(response: Response): Promise<Heard> {
+async function readResponse(response: Response): Promise<PageResponse> {
   const headers = JSON.stringify([...response.headers]);
   return { status: response.status, text: await response.text(), headers };
 }
 
-test("the pages are readable on a small screen in light and dark, and load nothing from anywhere", async () => {
+test("the sign-in pages fit a small screen in light and dark mode and load nothing from other origins", async () => {
   for (const colorScheme of ["light", "dark"] as const) {
     const page = await browser.openPage("about:blank", {
       colorScheme,
       viewport: { width: 360, height: 640 },
     });
-    const foreign: string[] = [];
-    const complaints: string[] = [];
-    page.on("request", (request) => foreign.push(request.url()));
-    page.on("console", (message) => complaints.push(message.text()));
-    await page.goto(`${world.keep.url}/sign-in`);
-    expect(foreign.filter((url) => !url.startsWith(world.keep.url))).toEqual([]);
-    expect(complaints).toEqual([]);
+    const requestedUrls: string[] = [];
+    const consoleMessages: string[] = [];
+    page.on("request", (request) => requestedUrls.push(request.url()));
+    page.on("console", (message) => consoleMessages.push(message.text()));
+    await page.goto(`${fixture.keep.url}/sign-in`);
+    expect(requestedUrls.filter((url) => !url.startsWith(fixture.keep.url))).toEqual([]);
+    expect(consoleMessages).toEqual([]);
     const widths = await page.evaluate("[document.body.scrollWidth, window.innerWidth]");
     expect(widths).toEqual([360, 360]);
     await photograph(page, `keep-sign-in-${colorScheme}`);
     await page.goto(
-      `${world.keep.url}/auth/callback/general?state=x&error_description=%3Cscript%3Ealert(1)%3C/script%3E`,
+      `${fixture.keep.url}/auth/callback/general?state=x&error_description=%3Cscript%3Ealert(1)%3C/script%3E`,
     );
     await page.getByRole("alert").waitFor();
     expect(await page.content()).not.toContain("alert(1)");
     await photograph(page, `keep-sign-in-refused-${colorScheme}`);
     await page.context().close();
   }
-  const signedIn = await signInByHand("general");
+  const signedIn = await signInThroughPage("general");
   await signedIn.setViewportSize({ width: 360, height: 640 });
   await photograph(signedIn, "keep-signed-in");
   await signedIn.getByRole("button", { name: "Sign out" }).click();
@@ -190,25 +194,25 @@ test("the pages are readable on a small screen in light and dark, and load nothi
   await signedIn.context().close();
 });
 
-test("a page of another site can neither begin a sign-in nor use a session", async () => {
-  const page = await signInByHand("code-hosting");
+test("a page of another site can neither start a sign-in nor use a session", async () => {
+  const page = await signInThroughPage("code-hosting");
   const attacks = [
     { action: "/auth/login/general", type: "application/x-www-form-urlencoded" },
     { action: "/auth/logout", type: "text/plain" },
     { action: "/api/secrets/tokens", type: "text/plain" },
   ];
   for (const { action, type } of attacks) {
-    const visitor = await page.context().newPage();
-    // Another port is another origin of the same site: the browser sends the cookies, so only our own check is left.
-    await visitor.goto(`${world.general.issuer}/.well-known/openid-configuration`);
-    const answered = visitor.waitForResponse((response) => response.url().endsWith(action));
-    const form = `<form method="post" action="${world.keep.url}${action}" enctype="${type}"><input name='{"name":"x","scopes":["vaults:read"],"x":"' value='"}'><button>Win</button></form>`;
-    await visitor.setContent(form);
-    await visitor.getByRole("button").click();
-    expect([400, 401, 403]).toContain((await answered).status());
-    await visitor.close();
+    const attackerPage = await page.context().newPage();
+    // Another port is cross-origin but same-site: the browser sends the cookies, so only Keep's own check protects.
+    await attackerPage.goto(`${fixture.general.issuer}/.well-known/openid-configuration`);
+    const succeeded = attackerPage.waitForResponse((response) => response.url().endsWith(action));
+    const form = `<form method="post" action="${fixture.keep.url}${action}" enctype="${type}"><input name='{"name":"x","scopes":["vaults:read"],"x":"' value='"}'><button>Win</button></form>`;
+    await attackerPage.setContent(form);
+    await attackerPage.getByRole("button").click();
+    expect([400, 401, 403]).toContain((await succeeded).status());
+    await attackerPage.close();
   }
-  const { status } = await askFromPage(page, { method: "GET", path: "/api/session" });
+  const { status } = await fetchFromPage(page, { method: "GET", path: "/api/session" });
   expect(status).toBe(200);
   await page.context().close();
 });

@@ -1,12 +1,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Somewhere that a secret could have got to. */
+/** Data in which a secret must not occur. */
 export type Haystack = { readonly name: string; readonly content: Buffer };
 
-export type Hit = { readonly place: string; readonly needle: string; readonly encoding: string };
+export type Hit = { readonly source: string; readonly needle: string; readonly encoding: string };
 
-/** Every way in which a text might lie about: as it is, in base64 wherever it begins, in hexadecimal, in UTF-16. */
+/** The text in every encoding in which it might be stored: raw, base64 at every alignment, hex and UTF-16. */
 export function encodingsOf(text: string): ReadonlyMap<string, Buffer> {
   const bytes = Buffer.from(text);
   const encodings = new Map<string, Buffer>([
@@ -16,12 +16,12 @@ export function encodingsOf(text: string): ReadonlyMap<string, Buffer> {
     ["utf-16", Buffer.from(text, "utf16le")],
   ]);
   for (const offset of [0, 1, 2]) {
-    const whole = Buffer.concat([Buffer.alloc(offset), bytes]);
-    // The characters that hold bits of a neighbour are left out.
+    const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
+    // Leaves out characters that also encode bits of adjacent bytes.
     const first = Math.ceil((offset * 8) / 6);
-    const last = Math.floor((whole.length * 8) / 6);
+    const last = Math.floor((padded.length * 8) / 6);
     for (const alphabet of ["base64", "base64url"] as const) {
-      encodings.set(`${alphabet} at ${offset}`, Buffer.from(whole.toString(alphabet).slice(first, last)));
+      encodings.set(`${alphabet} at ${offset}`, Buffer.from(padded.toString(alphabet).slice(first, last)));
     }
   }
   return encodings;
@@ -34,7 +34,7 @@ export function findCanaries(haystacks: readonly Haystack[], needles: readonly s
   return haystacks.flatMap(({ name, content }) =>
     patterns
       .filter(({ pattern }) => content.includes(pattern))
-      .map(({ needle, encoding }) => ({ place: name, needle, encoding })),
+      .map(({ needle, encoding }) => ({ source: name, needle, encoding })),
   );
 }
 

@@ -1,8 +1,8 @@
 import type { Scope } from "../authorization/scopes.ts";
 import type { TestGrant } from "./start-test-keep.ts";
 
-/** One concrete thing somebody may try. */
-export type Trial = {
+/** One concrete request. */
+export type Attempt = {
   readonly scope: Scope;
   readonly vault: string;
   readonly path: string;
@@ -10,8 +10,8 @@ export type Trial = {
   readonly moment: number;
 };
 
-/** What each scope is enough for, written down once more and by hand. */
-const enoughFor: Readonly<Record<Scope, readonly Scope[]>> = {
+/** The implied scopes, written independently of the implementation. */
+const scopesImpliedBy: Readonly<Record<Scope, readonly Scope[]>> = {
   "vaults:read": ["vaults:read"],
   "vaults:write": ["vaults:write", "vaults:read"],
   "vaults:delete": ["vaults:delete", "vaults:read"],
@@ -26,18 +26,18 @@ const enoughFor: Readonly<Record<Scope, readonly Scope[]>> = {
   "keys:rotate": ["keys:rotate", "vaults:read"],
 };
 
-/** Whether a token with this grant may, worked out in another way than the program does it. */
-export function mayTry(grant: TestGrant, trial: Trial): boolean {
+/** Whether a token with this grant may make the request, computed independently of the implementation. */
+export function isAllowed(grant: TestGrant, attempt: Attempt): boolean {
   return (
-    grant.scopes.some((scope) => enoughFor[scope].includes(trial.scope)) &&
-    (grant.vaultIds?.includes(trial.vault) ?? true) &&
-    (grant.paths?.some((pattern) => expressionOf(pattern).test(trial.path)) ?? true) &&
-    (grant.addresses?.some((range) => bitsOf(trial.address).startsWith(prefixOf(range))) ?? true) &&
-    (grant.expiresAt === undefined || trial.moment < grant.expiresAt.getTime())
+    grant.scopes.some((scope) => scopesImpliedBy[scope].includes(attempt.scope)) &&
+    (grant.vaultIds?.includes(attempt.vault) ?? true) &&
+    (grant.paths?.some((pattern) => expressionOf(pattern).test(attempt.path)) ?? true) &&
+    (grant.addresses?.some((range) => bitsOf(attempt.address).startsWith(prefixOf(range))) ?? true) &&
+    (grant.expiresAt === undefined || attempt.moment < grant.expiresAt.getTime())
   );
 }
 
-/** Everything at the edges of what the grants of a test can differ in. */
+/** Boundary values of everything in which a test's grants differ. */
 export type Universe = {
   readonly scopes: readonly Scope[];
   readonly vaults: readonly string[];
@@ -47,25 +47,27 @@ export type Universe = {
 };
 
 /**
- * Whether the child may nothing that the parent may not. A grant is a product of five sets and none of the child's is
- * empty, so it is enough to vary one at a time around something that the child may.
+ * Whether the parent allows everything that the child allows. A grant is a product of five sets and none of the child's
+ * is empty, so it is enough to vary one dimension at a time around a request that the child allows.
  */
 export function isSubset(child: TestGrant, parent: TestGrant, universe: Universe): boolean {
-  const allowed = oneAllowed(child, universe);
-  return trialsAround(allowed, universe).every((trial) => !mayTry(child, trial) || mayTry(parent, trial));
+  const allowed = findAllowed(child, universe);
+  return attemptsAround(allowed, universe).every(
+    (attempt) => !isAllowed(child, attempt) || isAllowed(parent, attempt),
+  );
 }
 
-function trialsAround(trial: Trial, universe: Universe): readonly Trial[] {
+function attemptsAround(attempt: Attempt, universe: Universe): readonly Attempt[] {
   return [
-    ...universe.scopes.map((scope) => ({ ...trial, scope })),
-    ...universe.vaults.map((vault) => ({ ...trial, vault })),
-    ...universe.paths.map((path) => ({ ...trial, path })),
-    ...universe.addresses.map((address) => ({ ...trial, address })),
-    ...universe.moments.map((moment) => ({ ...trial, moment })),
+    ...universe.scopes.map((scope) => ({ ...attempt, scope })),
+    ...universe.vaults.map((vault) => ({ ...attempt, vault })),
+    ...universe.paths.map((path) => ({ ...attempt, path })),
+    ...universe.addresses.map((address) => ({ ...attempt, address })),
+    ...universe.moments.map((moment) => ({ ...attempt, moment })),
   ];
 }
 
-function oneAllowed(grant: TestGrant, universe: Universe): Trial {
+function findAllowed(grant: TestGrant, universe: Universe): Attempt {
   const [scope] = grant.scopes;
   const [firstVault = ""] = universe.vaults;
   const [firstMoment = 0] = universe.moments;
@@ -76,7 +78,7 @@ function oneAllowed(grant: TestGrant, universe: Universe): Trial {
     (candidate) => grant.addresses?.some((range) => bitsOf(candidate).startsWith(prefixOf(range))) ?? true,
   );
   if (scope === undefined || path === undefined || address === undefined) {
-    throw new Error("The universe has nothing that this grant allows");
+    throw new Error("The universe contains nothing that this grant allows");
   }
   return { scope, path, address, vault: grant.vaultIds?.[0] ?? firstVault, moment: firstMoment };
 }
@@ -84,12 +86,12 @@ function oneAllowed(grant: TestGrant, universe: Universe): Trial {
 const expressions = new Map<string, RegExp>();
 
 function expressionOf(pattern: string): RegExp {
-  const known = expressions.get(pattern);
-  if (known !== undefined) return known;
+  const cached = expressions.get(pattern);
+  if (cached !== undefined) return cached;
   const source = pattern.replaceAll("/**", "(/[^/]+)+").replaceAll("/*", "/[^/]+");
-  const made = new RegExp(`^${source}$`, "u");
-  expressions.set(pattern, made);
-  return made;
+  const expression = new RegExp(`^${source}$`, "u");
+  expressions.set(pattern, expression);
+  return expression;
 }
 
 function prefixOf(range: string): string {
@@ -103,19 +105,19 @@ function groups(text: string): readonly string[] {
   return text.split(":").filter((group) => group !== "");
 }
 
-const written = new Map<string, string>();
+const bitsByAddress = new Map<string, string>();
 
-/** 128 zeros and ones; an address of IPv4 is the one of IPv6 that stands for it. */
+/** The address as 128 binary digits; IPv4 addresses are mapped to IPv6. */
 function bitsOf(address: string): string {
-  const known = written.get(address);
-  if (known !== undefined) return known;
+  const cached = bitsByAddress.get(address);
+  if (cached !== undefined) return cached;
   const full = address.includes(":") ? address : `::ffff:${address}`;
-  // The parser of addresses in URLs writes every one in its shortest form, without dots.
+  // URL parsing normalizes addresses to their shortest form without dots.
   const [start = "", end = ""] = new URL(`http://[${full}]`).hostname.slice(1, -1).split("::");
   const missing = 8 - groups(start).length - groups(end).length;
   const bits = [...groups(start), ...Array.from({ length: missing }, () => "0"), ...groups(end)]
     .map((group) => Number.parseInt(group, 16).toString(2).padStart(16, "0"))
     .join("");
-  written.set(address, bits);
+  bitsByAddress.set(address, bits);
   return bits;
 }

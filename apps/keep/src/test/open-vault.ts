@@ -10,75 +10,75 @@ import {
 
 export const everyScope: readonly Scope[] = scopes;
 
-/** What an answer may hold. Which of it there is, each test looks for itself. */
+/** Union of all response fields; each test checks those that it expects. */
 export type ResponseBody = SecretMetadata &
   SecretValue &
   BatchOutcome &
   Problem & { readonly items: readonly ResponseBody[]; readonly next_cursor?: string };
 
-type VaultAsked = {
+type VaultRequestOptions = {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Another one than the owner's. */
+  /** Defaults to the owner's token. */
   readonly token?: string;
 };
 
-type AskForJson = (
+type RequestJson = (
   method: string,
   path: string,
   body?: unknown,
-) => Promise<[status: number, told: ResponseBody]>;
+) => Promise<[status: number, body: ResponseBody]>;
 
-/** A Keep with one person in it, and ways to ask about their personal vault with a token of every scope. */
-export type OpenedVault = Omit<TestKeep, "ask" | "addToken"> & {
+/** A Keep with one person, and helpers for requests to their personal vault with a token of every scope. */
+export type OpenedVault = Omit<TestKeep, "request" | "addToken"> & {
   readonly person: TestPerson;
   readonly token: { readonly id: string; readonly text: string };
   addToken(grant: TestGrant): Promise<string>;
-  /** The path begins after the vault's; one that begins with `/api` is the whole. */
-  ask(method: string, path: string, asked?: VaultAsked): Promise<Response>;
-  json: AskForJson;
-  /** The same with another token. */
-  as(token: string): { readonly json: AskForJson };
-  /** Fails unless it was written. */
+  /** The path is relative to the vault's URL, unless it starts with `/api`. */
+  request(method: string, path: string, options?: VaultRequestOptions): Promise<Response>;
+  json: RequestJson;
+  /** `json` with another token. */
+  as(token: string): { readonly json: RequestJson };
+  /** Throws unless the write succeeds. */
   write(path: string, value: string): Promise<SecretMetadata>;
 };
 
-/** One that lets everybody ask as often as they like. */
-export function startPatientKeep(options: TestKeepOptions = {}): Promise<TestKeep> {
+/** A Keep without effective rate limits. */
+export function startUnlimitedKeep(options: TestKeepOptions = {}): Promise<TestKeep> {
   const settings = { readsPerMinute: "1000000", writesPerMinute: "1000000", ...options.settings };
   return startTestKeep({ ...options, settings });
 }
 
-/** In a Keep of its own, or in one that several tests share. */
+/** Creates a person and vault in its own Keep, or in the given shared one. */
 export async function openVault(shared?: TestKeep): Promise<OpenedVault> {
-  const keep = shared ?? (await startPatientKeep());
+  const keep = shared ?? (await startUnlimitedKeep());
   const person = await keep.addPerson();
   const token = await keep.addToken(person, { scopes: everyScope });
   const vault = `/api/secrets/vaults/${person.vaultId}`;
-  const ask: OpenedVault["ask"] = (method, path, asked = {}) =>
-    keep.ask(path.startsWith("/api") ? path : vault + path, { token: token.text, ...asked, method });
-  const jsonWith =
-    (text: string): AskForJson =>
+  const request: OpenedVault["request"] = (method, path, options = {}) =>
+    keep.request(path.startsWith("/api") ? path : vault + path, { token: token.text, ...options, method });
+  const jsonWithToken =
+    (text: string): RequestJson =>
     async (method, path, body) => {
-      const response = await ask(method, path, { token: text, ...(body === undefined ? {} : { body }) });
-      const answer = await response.text();
-      // What it is, the test says.
-      return [response.status, JSON.parse(answer === "" ? "null" : answer) as ResponseBody];
+      const response = await request(method, path, { token: text, ...(body === undefined ? {} : { body }) });
+      const content = await response.text();
+      // Checked by the test's assertions.
+      return [response.status, JSON.parse(content === "" ? "null" : content) as ResponseBody];
     };
-  const json = jsonWith(token.text);
+  const json = jsonWithToken(token.text);
   return {
     ...keep,
     [Symbol.asyncDispose]: async () => (shared === undefined ? keep[Symbol.asyncDispose]() : undefined),
     person,
     token,
     addToken: async (grant) => (await keep.addToken(person, grant)).text,
-    ask,
+    request,
     json,
-    as: (text) => ({ json: jsonWith(text) }),
+    as: (text) => ({ json: jsonWithToken(text) }),
     async write(path, value) {
-      const [status, told] = await json("PUT", `/secrets/by-path${encodeURI(path)}`, { value });
+      const [status, secret] = await json("PUT", `/secrets/by-path${encodeURI(path)}`, { value });
       if (status !== 200 && status !== 201) throw new Error(`Cannot write "${path}": ${status}`);
-      return told;
+      return secret;
     },
   };
 }

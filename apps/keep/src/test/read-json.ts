@@ -1,5 +1,5 @@
-/** What an answer holds, in the shape that the test expects and goes on to compare. */
-export async function readAnswer<Shape>(answer: Response | Promise<Response>): Promise<Shape> {
-  // The comparison that follows is what checks it.
-  return (await (await answer).json()) as Shape;
+/** The response's JSON body in the shape that the test expects. */
+export async function readJson<Shape>(response: Response | Promise<Response>): Promise<Shape> {
+  // Checked by the test's assertions.
+  return (await (await response).json()) as Shape;
 }

@@ -1,7 +1,7 @@
-/** Numbers that look random and are the same every time: a case that fails can be run again. */
+/** Deterministic pseudo-random numbers, so that a failing case can be reproduced. */
 export type Random = {
-  /** A whole number, at least the first and at most the second. */
-  between(least: number, most: number): number;
+  /** An integer in the inclusive range. */
+  between(min: number, max: number): number;
   pick<Item>(items: readonly Item[]): Item;
 };
 
@@ -13,12 +13,12 @@ export function seededRandom(seed: number): Random {
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a_2d97);
     return (mixed ^ (mixed >>> 15)) >>> 0;
   };
-  const between = (least: number, most: number): number => least + (next() % (most - least + 1));
+  const between = (min: number, max: number): number => min + (next() % (max - min + 1));
   return {
     between,
     pick(items) {
       const item = items[between(0, items.length - 1)];
-      if (item === undefined) throw new Error("Cannot pick from nothing");
+      if (item === undefined) throw new Error("Cannot pick from an empty list");
       return item;
     },
   };

@@ -5,7 +5,7 @@ export type ServingNode = OwnedProcess & { readonly url: string };
 
 const program = fileURLToPath(new URL("../../bin/keep.js", import.meta.url));
 
-/** A node of Keep as people run it: a process of its own. */
+/** Starts a Keep node as a separate process. */
 export async function startServingNode(
   databaseUrl: string,
   key: string,

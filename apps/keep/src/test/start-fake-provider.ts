@@ -5,45 +5,48 @@ import type { AddressInfo } from "node:net";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Where a provider departs from the honest answer; what is absent stays honest. */
-export type Script = {
+/** Deviations from the valid responses; absent ones are not changed. */
+export type ProviderOverrides = {
   readonly claims?: (claims: Members) => Members;
   readonly header?: (header: Members) => Members;
-  /** HS256 with this secret in place of the published key. */
+  /** Signs with HS256 and this secret instead of the published key. */
   readonly secret?: string;
-  /** Signs with a key that is not published, under the name of the one that is. */
-  readonly isStrangersKey?: boolean;
-  /** In place of the honest answer at a path. */
-  readonly at?: Readonly<Record<string, (response: ServerResponse) => void>>;
+  /** Signs with an unpublished key under the key id of the published one. */
+  readonly usesUnpublishedKey?: boolean;
+  /** Replaces the valid response at a path. */
+  readonly handlers?: Readonly<Record<string, (response: ServerResponse) => void>>;
 };
 
 export type FakeProvider = AsyncDisposable & {
   readonly origin: string;
-  behave(script: Script): void;
-  /** What a browser would be sent back to; nobody is asked for anything. */
+  override(overrides: ProviderOverrides): void;
+  /** The callback URL that the provider would redirect to, without any interaction. */
   callbackFor(authorizationUrl: URL, change?: Readonly<Record<string, string>>): URL;
 };
 
 export const fakeClient = { id: "keep", secret: "a-secret-of-keep-that-signs-nothing-at-all" };
 
-/** Both kinds of provider at one address, which answer whatever a test writes down. */
+/** Both kinds of provider on one server, with responses that a test can override. */
 export async function startFakeProvider(): Promise<FakeProvider> {
-  const [key, strangersKey] = [0, 1].map(() => generateKeyPairSync("rsa", { modulusLength: 2048 }));
-  if (key === undefined || strangersKey === undefined) throw new Error("Two keys were made");
-  let script: Script = {};
+  const [key, unpublishedKey] = [0, 1].map(() => generateKeyPairSync("rsa", { modulusLength: 2048 }));
+  if (key === undefined || unpublishedKey === undefined) throw new Error("Expected two keys");
+  let overrides: ProviderOverrides = {};
   let nonce = "";
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://provider.test");
-    const scripted = script.at?.[pathname];
-    if (scripted !== undefined) return scripted(response);
-    const signer = { script, privateKey: (script.isStrangersKey === true ? strangersKey : key).privateKey };
-    const honest = honestAnswer(pathname, {
+    const handler = overrides.handlers?.[pathname];
+    if (handler !== undefined) return handler(response);
+    const signer = {
+      overrides,
+      privateKey: (overrides.usesUnpublishedKey === true ? unpublishedKey : key).privateKey,
+    };
+    const body = defaultResponse(pathname, {
       origin: originOf(request),
       nonce,
       signer,
       publicKey: key.publicKey,
     });
-    return answerJson(response, honest);
+    return writeJson(response, body);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -52,15 +55,15 @@ export async function startFakeProvider(): Promise<FakeProvider> {
   const origin = `http://127.0.0.1:${port}`;
   return {
     origin,
-    behave: (next) => {
-      script = next;
+    override: (next) => {
+      overrides = next;
     },
     callbackFor(authorizationUrl, change = {}) {
-      const asked = authorizationUrl.searchParams;
-      nonce = asked.get("nonce") ?? "";
-      const callback = new URL(asked.get("redirect_uri") ?? "");
-      const honest = { code: "a-code", state: asked.get("state") ?? "" };
-      callback.search = new URLSearchParams({ ...honest, ...change }).toString();
+      const parameters = authorizationUrl.searchParams;
+      nonce = parameters.get("nonce") ?? "";
+      const callback = new URL(parameters.get("redirect_uri") ?? "");
+      const valid = { code: "a-code", state: parameters.get("state") ?? "" };
+      callback.search = new URLSearchParams({ ...valid, ...change }).toString();
       return callback;
     },
     async [Symbol.asyncDispose]() {
@@ -71,19 +74,19 @@ export async function startFakeProvider(): Promise<FakeProvider> {
   };
 }
 
-export function answerJson(response: ServerResponse, body: unknown): void {
+export function writeJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-type Signer = { readonly script: Script; readonly privateKey: KeyObject };
-type Scene = {
+type Signer = { readonly overrides: ProviderOverrides; readonly privateKey: KeyObject };
+type ResponseContext = {
   readonly origin: string;
   readonly nonce: string;
   readonly signer: Signer;
   readonly publicKey: KeyObject;
 };
 
-function honestAnswer(path: string, { origin, nonce, signer, publicKey }: Scene): unknown {
+function defaultResponse(path: string, { origin, nonce, signer, publicKey }: ResponseContext): unknown {
   const seconds = Math.floor(Date.now() / 1000);
   const claims = { iss: origin, aud: fakeClient.id, sub: "301", nonce, iat: seconds, exp: seconds + 300 };
   switch (path) {
@@ -112,16 +115,16 @@ function honestAnswer(path: string, { origin, nonce, signer, publicKey }: Scene)
   }
 }
 
-function signToken(honest: Members, { script, privateKey }: Signer): string {
-  const alg = script.secret === undefined ? "RS256" : "HS256";
+function signToken(claims: Members, { overrides, privateKey }: Signer): string {
+  const alg = overrides.secret === undefined ? "RS256" : "HS256";
   const header = { alg, typ: "JWT", kid: "published" };
-  const signed = [script.header?.(header) ?? header, script.claims?.(honest) ?? honest]
-    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+  const signed = [overrides.header?.(header) ?? header, overrides.claims?.(claims) ?? claims]
+    .map((segment) => Buffer.from(JSON.stringify(segment)).toString("base64url"))
     .join(".");
   const signature =
-    script.secret === undefined
+    overrides.secret === undefined
       ? sign("sha256", Buffer.from(signed), privateKey)
-      : createHmac("sha256", script.secret).update(signed).digest();
+      : createHmac("sha256", overrides.secret).update(signed).digest();
   return `${signed}.${signature.toString("base64url")}`;
 }
 

@@ -4,8 +4,8 @@ import {
   startCodeHostingProvider,
   startGeneralIdentityProvider,
 } from "@hearth-and-keep/test-servers";
+import { createFakeBrowser, type FakeBrowser } from "./fake-browser.ts";
 import { startTestKeep, type TestKeep, type TestKeepOptions } from "./start-test-keep.ts";
-import { type KeepVisitor, visitKeep } from "./fake-browser.ts";
 
 export type KeepWithProviders = AsyncDisposable & {
   readonly keep: TestKeep;
@@ -13,10 +13,10 @@ export type KeepWithProviders = AsyncDisposable & {
   readonly general: GeneralIdentityProvider;
   /** Another node on the same database. */
   addNode(): Promise<TestKeep>;
-  /** Says at the provider's pages who one is; gives the way back. */
-  answerAt(provider: "code-hosting" | "general", location: URL | string, account: string): Promise<URL>;
-  /** A whole sign-in at a node, from the button to the session. */
-  signIn(provider: "code-hosting" | "general", account: string, at?: TestKeep): Promise<KeepVisitor>;
+  /** Authenticates as the account on the provider's pages; returns the callback URL. */
+  authenticateAt(provider: "code-hosting" | "general", location: URL | string, account: string): Promise<URL>;
+  /** A complete sign-in on a node, from the button to the session. */
+  signIn(provider: "code-hosting" | "general", account: string, at?: TestKeep): Promise<FakeBrowser>;
 };
 
 const people = {
@@ -42,13 +42,13 @@ const people = {
 
 const client = { id: "keep", secret: "secret-of-keep" };
 
-/** Keep and both providers, each of which knows Keep and two people. */
+/** Keep and both providers, each with Keep registered as a client and two accounts. */
 export async function startKeepWithProviders(options: TestKeepOptions = {}): Promise<KeepWithProviders> {
-  await using undo = new AsyncDisposableStack();
-  const codeHosting = undo.use(
+  await using cleanup = new AsyncDisposableStack();
+  const codeHosting = cleanup.use(
     await startCodeHostingProvider({ accounts: people.codeHosting, allowsUnverifiedEmail: true }),
   );
-  const general = undo.use(await startGeneralIdentityProvider({ accounts: people.general }));
+  const general = cleanup.use(await startGeneralIdentityProvider({ accounts: people.general }));
   const settings = {
     codeHostingName: "Code Host",
     codeHostingUrl: codeHosting.origin,
@@ -61,7 +61,7 @@ export async function startKeepWithProviders(options: TestKeepOptions = {}): Pro
     generalClientSecret: client.secret,
     ...options.settings,
   };
-  const keep = undo.use(await startTestKeep({ ...options, settings }));
+  const keep = cleanup.use(await startTestKeep({ ...options, settings }));
   const nodes = [keep];
   const register = (): void => {
     const callbacks = nodes.map(({ url }) => `${url}/auth/callback`);
@@ -73,14 +73,14 @@ export async function startKeepWithProviders(options: TestKeepOptions = {}): Pro
     general.registerClient({ ...client, redirectUris: callbacks.map((url) => `${url}/general`) });
   };
   register();
-  const answerAt: KeepWithProviders["answerAt"] = (provider, location, account) =>
+  const authenticateAt: KeepWithProviders["authenticateAt"] = (provider, location, account) =>
     (provider === "general" ? general : codeHosting).signInAs(location, { account });
-  const owned = undo.move();
+  const owned = cleanup.move();
   return {
     keep,
     codeHosting,
     general,
-    answerAt,
+    authenticateAt,
     async addNode() {
       const { databaseUrl, key } = keep;
       const node = owned.use(await startTestKeep({ settings, databaseUrl, key }));
@@ -89,12 +89,12 @@ export async function startKeepWithProviders(options: TestKeepOptions = {}): Pro
       return node;
     },
     async signIn(provider, account, at = keep) {
-      const visitor = visitKeep(at);
-      const location = await visitor.leave(provider);
-      const response = await visitor.comeBack(await answerAt(provider, location, account));
+      const browser = createFakeBrowser(at);
+      const location = await browser.startSignIn(provider);
+      const response = await browser.followCallback(await authenticateAt(provider, location, account));
       if (response.status !== 303)
-        throw new Error(`Keep answered ${response.status}: ${await response.text()}`);
-      return visitor;
+        throw new Error(`Keep returned ${response.status}: ${await response.text()}`);
+      return browser;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -1,21 +1,21 @@
 /**
  * @module
- * A whole Keep for tests: the real server over a real database, with people in it and tokens for them. Nothing is
- * replaced; what it adds goes through the program's own use cases, or through rows as the program writes them.
+ * A complete Keep for tests: the real server on a real database, with helpers that add people and tokens. Nothing is
+ * mocked: the helpers call Keep's own use cases or insert rows as Keep writes them.
  * Imported by tests only.
  */
 import { readSettings } from "@hearth-and-keep/configuration";
 import { createLogger, type LogLevel } from "@hearth-and-keep/logging";
 import { acquireDatabase } from "@hearth-and-keep/test-servers";
-import { openAccount } from "../accounts/find-or-create-account.ts";
+import { findOrCreateAccount } from "../accounts/find-or-create-account.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import type { Scope } from "../authorization/scopes.ts";
 import { serve } from "../commands/serve.ts";
 import { type ServeConfig, serveSettings } from "../config.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
-import { whyNotReady } from "../database/queries.ts";
+import { checkDatabaseReadiness } from "../database/queries.ts";
 import { generateId } from "../generate-id.ts";
-import { makeKeyText, readKeys } from "../keys/key-encryption-key.ts";
+import { generateKeyText, readKeys } from "../keys/key-encryption-key.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { logFields } from "../server.ts";
 import { generateToken, hashToken } from "../tokens/token-format.ts";
@@ -43,28 +43,27 @@ export type TestRequest = {
 
 export type TestKeep = AsyncDisposable & {
   readonly url: string;
-  /** Where the metrics are. */
   readonly metricsUrl: string;
-  /** With the rights of the program itself. */
+  /** With Keep's own database role. */
   readonly database: Database;
-  /** With the rights of a superuser. */
+  /** With a superuser login. */
   readonly databaseUrl: string;
   readonly key: string;
-  /** Log lines so far, at the most talkative level. */
+  /** Log lines so far, at debug level. */
   readonly logLines: readonly string[];
-  /** Somebody's first sign-in, without the browser. */
+  /** A person's first sign-in, without a browser. */
   addPerson(subject?: string): Promise<TestPerson>;
   addToken(
     person: Pick<TestPerson, "accountId">,
     grant: TestGrant,
   ): Promise<{ readonly id: string; readonly text: string }>;
-  ask(path: string, asked?: TestRequest): Promise<Response>;
+  request(path: string, options?: TestRequest): Promise<Response>;
 };
 
 export type TestKeepOptions = {
-  /** Settings as a person would write them, by their flags' names without dashes (`publicUrl`). */
+  /** Settings as strings, by name (`publicUrl`). */
   readonly settings?: Readonly<Record<string, string>>;
-  /** An existing one, so that several nodes share it. */
+  /** An existing database, for several nodes on one database. */
   readonly databaseUrl?: string;
   readonly key?: string;
   readonly logLevel?: LogLevel;
@@ -76,9 +75,9 @@ const migrated = {
 };
 
 export async function startTestKeep(options: TestKeepOptions = {}): Promise<TestKeep> {
-  await using undo = new AsyncDisposableStack();
-  const databaseUrl = options.databaseUrl ?? undo.use(await acquireDatabase(migrated)).url;
-  const key = options.key ?? makeKeyText();
+  await using cleanup = new AsyncDisposableStack();
+  const databaseUrl = options.databaseUrl ?? cleanup.use(await acquireDatabase(migrated)).url;
+  const key = options.key ?? generateKeyText();
   const settings = { databaseUrl, encryptionKey: key, port: "0", metricsPort: "0", ...options.settings };
   const config = readSettings(serveSettings, {
     prefix: "KEEP",
@@ -87,14 +86,14 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
     filePath: undefined,
   });
   const logLines: string[] = [];
-  const { url, metricsUrl } = await startServing(config, logLines, undo);
-  const database = undo.use(await openDatabase({ url: databaseUrl }));
-  const parts = {
+  const { url, metricsUrl } = await startServing(config, logLines, cleanup);
+  const database = cleanup.use(await openDatabase({ url: databaseUrl }));
+  const dependencies = {
     database,
     vaultKeys: createVaultKeys(database, readKeys(config.encryptionKey)),
     audit: createAuditLog(database),
   };
-  const owned = undo.move();
+  const owned = cleanup.move();
   return {
     url,
     metricsUrl,
@@ -109,25 +108,25 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
         subject,
         displayName: subject,
       } as const;
-      const { accountId, identityId } = await openAccount(person, parts);
-      const [vault] = await database.askInAccount<{ id: string }>(accountId, {
+      const { accountId, identityId } = await findOrCreateAccount(person, dependencies);
+      const [vault] = await database.queryInAccount<{ id: string }>(accountId, {
         text: "SELECT id FROM live_vault WHERE account_id = entered.account::uuid AND kind = 'personal'",
       });
       return { accountId, identityId, vaultId: vault?.id ?? "" };
     },
     addToken: (person, grant) => addToken(database, person.accountId, grant),
-    ask: (path, asked = {}) => ask(new URL(path, url), asked),
+    request: (path, request = {}) => sendRequest(new URL(path, url), request),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-/** Until the stack is disposed of; gives the addresses. */
+/** Serves until the stack is disposed; returns the URLs. */
 async function startServing(
   config: ServeConfig,
   logLines: string[],
-  undo: AsyncDisposableStack,
+  cleanup: AsyncDisposableStack,
 ): Promise<{ readonly url: string; readonly metricsUrl: string }> {
-  const end = new AbortController();
+  const stop = new AbortController();
   let hasStarted = false;
   const logger = createLogger({
     level: "debug",
@@ -136,27 +135,27 @@ async function startServing(
   });
   const printed: string[] = [];
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
-  const served = serve(config, {
+  const serving = serve(config, {
     logger,
     openDatabase,
-    whyNotReady,
-    signal: end.signal,
+    checkDatabaseReadiness,
+    signal: stop.signal,
     print: (line) => {
       printed.push(line);
       if (line.startsWith("Keep is listening on")) resolve();
     },
   });
-  served.catch(reject);
-  undo.defer(async () => {
-    end.abort();
-    // One that never came to listen has told why already.
-    await (hasStarted ? served : served.catch(() => undefined));
+  serving.catch(reject);
+  cleanup.defer(async () => {
+    stop.abort();
+    // An error before listening was already reported through `listening`.
+    await (hasStarted ? serving : serving.catch(() => undefined));
   });
   await listening;
   hasStarted = true;
-  const addressAfter = (words: string): string =>
-    printed.find((line) => line.startsWith(words))?.slice(words.length) ?? "";
-  return { url: addressAfter("Keep is listening on "), metricsUrl: addressAfter("Metrics on ") };
+  const urlAfter = (prefix: string): string =>
+    printed.find((line) => line.startsWith(prefix))?.slice(prefix.length) ?? "";
+  return { url: urlAfter("Keep is listening on "), metricsUrl: urlAfter("Metrics on ") };
 }
 
 async function addToken(
@@ -189,7 +188,10 @@ async function addToken(
   return { id, text: token };
 }
 
-function ask(url: URL, { method = "GET", token, body, headers = {} }: TestRequest): Promise<Response> {
+function sendRequest(
+  url: URL,
+  { method = "GET", token, body, headers = {} }: TestRequest,
+): Promise<Response> {
   return fetch(url, {
     method,
     redirect: "manual",

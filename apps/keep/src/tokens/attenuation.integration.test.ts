@@ -17,7 +17,7 @@ import { allowsPath, grantCovers } from "../authorization/grant.ts";
 import { scopes } from "../authorization/scopes.ts";
 import { createCacheInvalidation } from "../cluster/cache-invalidation.ts";
 import { generateId } from "../generate-id.ts";
-import { isSubset, mayTry, type Trial, type Universe } from "../test/grant-oracle.ts";
+import { type Attempt, isAllowed, isSubset, type Universe } from "../test/grant-oracle.ts";
 import { startTestKeep, type TestGrant } from "../test/start-test-keep.ts";
 import { createTokenCheck, toGrant } from "./check-token.ts";
 import type { StoredGrant } from "./queries.ts";
@@ -71,8 +71,8 @@ const anyGrant = record(
 const anyPair: Arbitrary<readonly [TestGrant, TestGrant]> = tuple(anyGrant, anyGrant).chain(
   ([parent, other]) =>
     tuple(...limits.map(() => oneof({ weight: 3, arbitrary: constantFrom(true) }, constantFrom(false)))).map(
-      (keeps) => {
-        const names = limits.filter((_, index) => keeps[index]);
+      (isKept) => {
+        const names = limits.filter((_, index) => isKept[index]);
         const kept = Object.fromEntries(names.map((name) => [name, parent[name]]));
         // Every restriction comes from one of two grants, so the result is a grant.
         return [parent, definedOf({ ...other, ...kept }) as unknown as TestGrant] as const;
@@ -85,7 +85,7 @@ function definedOf(values: object): object {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
-const anyTrial: Arbitrary<Trial> = record({
+const anyAttempt: Arbitrary<Attempt> = record({
   scope: constantFrom(...universe.scopes),
   vault: constantFrom(...universe.vaults),
   path: constantFrom(...universe.paths),
@@ -119,7 +119,7 @@ const runQuery = async <Row extends object>(): Promise<readonly Row[]> => {
 };
 const access: AccessDependencies = {
   checkToken: createTokenCheck({
-    database: { ask: runQuery, askInAccount: runQuery },
+    database: { query: runQuery, queryInAccount: runQuery },
     invalidation: createCacheInvalidation({ isFresh: () => true, databaseNow: () => current.moment }),
     recordUse: () => undefined,
   }),
@@ -128,43 +128,43 @@ const access: AccessDependencies = {
   sessionCookie: "session",
   // No rate limit.
   limits: {
-    take: () => undefined,
-    takeFrom: () => undefined,
+    consume: () => undefined,
+    consumeForAddress: () => undefined,
     badCredentials: { secondsUntilNext: () => 0, count: () => undefined },
     headersFor: () => ({}),
   },
 };
 
 /** Keep's decision about one request: token check, route admission and path patterns. */
-async function isAdmitted(grant: TestGrant, trial: Trial): Promise<boolean> {
-  Object.assign(current, { grant, moment: trial.moment });
+async function isAdmitted(grant: TestGrant, attempt: Attempt): Promise<boolean> {
+  Object.assign(current, { grant, moment: attempt.moment });
   const head: RequestHead = {
     requestId: "",
     method: "GET",
     path: "",
-    parameters: { vault: trial.vault },
+    parameters: { vault: attempt.vault },
     query: {},
     headers: { authorization: `Bearer ${generateToken()}` },
-    clientAddress: trial.address,
+    clientAddress: attempt.address,
     addLogFields: () => undefined,
     addResponseHeaders: () => undefined,
   };
-  const actor = await admit(head, { access: "actor", scope: trial.scope }, access).catch(() => undefined);
-  return actor !== undefined && allowsPath(actor.grant, trial.path);
+  const actor = await admit(head, { access: "actor", scope: attempt.scope }, access).catch(() => undefined);
+  return actor !== undefined && allowsPath(actor.grant, attempt.path);
 }
 
 test("a grant covers another exactly when it allows every request that the other allows", async () => {
   const pairs = chooseSize({ ci: 2000, show: 10_000, nightly: 100_000 });
   let [allowed, refused, decided] = [0, 0, 0];
   await assert(
-    asyncProperty(anyPair, tuple(anyTrial, anyTrial), async ([parent, child], trials) => {
+    asyncProperty(anyPair, tuple(anyAttempt, anyAttempt), async ([parent, child], attempts) => {
       const isWithin = isSubset(child, parent, universe);
       expect(grantCovers(toGrant(toStoredGrant(parent)), toGrant(toStoredGrant(child)))).toBe(isWithin);
       if (isWithin) allowed += 1;
       else refused += 1;
       for (const grant of [parent, child]) {
-        for (const trial of trials) {
-          expect(await isAdmitted(grant, trial)).toBe(mayTry(grant, trial));
+        for (const attempt of attempts) {
+          expect(await isAdmitted(grant, attempt)).toBe(isAllowed(grant, attempt));
           decided += 1;
         }
       }
@@ -191,7 +191,7 @@ test("a token can create only tokens within its own grant", async () => {
     const below = withVault(child, person.vaultId);
     const token = await keep.addToken(person, above);
     const { vaultIds, expiresAt, ...rest } = toStoredGrant(below);
-    const { status } = await keep.ask("/api/secrets/tokens", {
+    const { status } = await keep.request("/api/secrets/tokens", {
       method: "POST",
       token: token.text,
       headers: { "x-forwarded-for": addressWithin(above) },
@@ -212,6 +212,6 @@ function withVault(grant: TestGrant, vaultId: string): TestGrant {
 
 function addressWithin(grant: TestGrant): string {
   const anywhere = { scopes, ...(grant.addresses === undefined ? {} : { addresses: grant.addresses }) };
-  const trial = { scope: "audit:read", vault: "", path: "/a", moment: now } as const;
-  return addresses.find((address) => mayTry(anywhere, { ...trial, address })) ?? "";
+  const attempt = { scope: "audit:read", vault: "", path: "/a", moment: now } as const;
+  return addresses.find((address) => isAllowed(anywhere, { ...attempt, address })) ?? "";
 }

@@ -26,7 +26,7 @@ function checkOne(expiresAt: Date | null = null) {
     node.onQuery();
     return rows;
   };
-  const database = { ask: runQuery, askInAccount: runQuery };
+  const database = { query: runQuery, queryInAccount: runQuery };
   const check = createTokenCheck({ database, invalidation, recordUse: () => undefined });
   const isAccepted = async () =>
     (await check(token.text, { address: "127.0.0.1", mayQueryDatabase: true })) !== undefined;
@@ -56,9 +56,9 @@ test.each(["token", "account"] as const)(
     expect(await isAccepted()).toBe(true);
     node.isRevoked = true;
     expect(await isAccepted()).toBe(true);
-    invalidation.forget([{ kind, subjectId: generateId() }]);
+    invalidation.invalidate([{ kind, subjectId: generateId() }]);
     expect(await isAccepted()).toBe(true);
-    invalidation.forget([{ kind, subjectId: kind === "token" ? token.id : token.accountId }]);
+    invalidation.invalidate([{ kind, subjectId: kind === "token" ? token.id : token.accountId }]);
     expect(await isAccepted()).toBe(false);
   },
 );
@@ -67,7 +67,7 @@ test("a token revoked during its lookup is not cached", async () => {
   const { node, invalidation, token, isAccepted } = checkOne();
   node.onQuery = () => {
     node.isRevoked = node.queries === 2;
-    if (node.isRevoked) invalidation.forget([{ kind: "token", subjectId: token.id }]);
+    if (node.isRevoked) invalidation.invalidate([{ kind: "token", subjectId: token.id }]);
   };
   expect(await isAccepted()).toBe(true);
   expect(await isAccepted()).toBe(false);

@@ -9,7 +9,7 @@ import { type CachedToken, createTokenCache } from "./token-cache.ts";
 import { hashToken, parseToken } from "./token-format.ts";
 
 export type TokenCheckDependencies = {
-  readonly database: Pick<Database, "ask" | "askInAccount">;
+  readonly database: Pick<Database, "query" | "queryInAccount">;
   readonly invalidation: CacheInvalidation;
   /** Called on every use; must not block. */
   readonly recordUse: (actor: Actor) => void;

@@ -9,7 +9,7 @@ import type {
   tokenQuery,
   tokenRotation,
 } from "@hearth-and-keep/vault-contract";
-import { readOnce } from "../access/idempotency-key.ts";
+import { readIdempotencyKey } from "../access/idempotency-key.ts";
 import { readId } from "../access/read-change.ts";
 import { parseScope } from "../authorization/scopes.ts";
 import type { KeepDependencies } from "../dependencies.ts";
@@ -39,7 +39,7 @@ export async function handleCreateToken(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const spec = readSpec(request.body);
-  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
   return issuedResponse(await createToken(request.actor, { spec, idempotencyKey }, dependencies), 201);
 }
 
@@ -71,7 +71,7 @@ export async function handleRenameToken(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const tokenId = readId(request.parameters["token"]);
-  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
   const renaming = { tokenId, name: request.body.name, idempotencyKey };
   return jsonResponse(describeToken(await renameToken(request.actor, renaming, dependencies)));
 }
@@ -81,7 +81,7 @@ export async function handleRevokeToken(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const tokenId = readId(request.parameters["token"]);
-  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
   const waitsForAll = request.query.wait === "all";
   await revokeToken(request.actor, { tokenId, waitsForAll, idempotencyKey }, dependencies);
   return { status: 204 };
@@ -92,7 +92,7 @@ export async function handleRotateToken(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const tokenId = readId(request.parameters["token"]);
-  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
   const rotation = { tokenId, graceSeconds: request.body.grace_seconds ?? 0, idempotencyKey };
   return issuedResponse(await rotateToken(request.actor, rotation, dependencies), 200);
 }

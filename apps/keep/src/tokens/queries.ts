@@ -25,10 +25,10 @@ const queryTimeout = { query_timeout: 3000 };
  * Finds the account by the hash, then the token in it. Two statements, so that accounts can be on different servers.
  */
 export async function findToken(
-  database: Pick<Database, "ask" | "askInAccount">,
+  database: Pick<Database, "query" | "queryInAccount">,
   tokenHash: Buffer,
 ): Promise<StoredToken | undefined> {
-  const [route] = await database.ask<TokenRoute & { validUntil: Date | null }>({
+  const [route] = await database.query<TokenRoute & { validUntil: Date | null }>({
     ...queryTimeout,
     name: "find-token-route",
     text: `SELECT account_id AS "accountId", token_id AS "tokenId", valid_until AS "validUntil" FROM token_route WHERE token_hash = $1 AND (valid_until IS NULL OR valid_until > now())`,
@@ -36,7 +36,7 @@ export async function findToken(
   });
   if (route === undefined) return undefined;
   const { accountId, tokenId, validUntil } = route;
-  const [row] = await database.askInAccount<StoredGrant & { id: string }>(accountId, {
+  const [row] = await database.queryInAccount<StoredGrant & { id: string }>(accountId, {
     ...queryTimeout,
     name: "find-token",
     text: `SELECT token.id, ${grantColumns} FROM live_token AS token JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2`,
@@ -49,10 +49,10 @@ export type TokenRoute = { readonly accountId: string; readonly tokenId: string 
 
 /** Routes of the currently valid hashes. */
 export function findRoutes(
-  database: Pick<Database, "ask">,
+  database: Pick<Database, "query">,
   hashes: readonly Buffer[],
 ): Promise<readonly TokenRoute[]> {
-  return database.ask<TokenRoute>({
+  return database.query<TokenRoute>({
     ...queryTimeout,
     text: `SELECT account_id AS "accountId", token_id AS "tokenId" FROM token_route WHERE token_hash = ANY ($1) AND (valid_until IS NULL OR valid_until > now())`,
     values: [hashes],
@@ -83,11 +83,11 @@ export type TokenPage = {
 
 /** In order of creation. */
 export function listTokens(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   accountId: string,
   { isRevoked, after, limit }: TokenPage,
 ): Promise<readonly TokenRow[]> {
-  return database.askInAccount<TokenRow>(accountId, {
+  return database.queryInAccount<TokenRow>(accountId, {
     name: "list-tokens",
     text: `SELECT ${tokenColumns} FROM api_token WHERE account_id = entered.account::uuid AND (revoked_at IS NOT NULL) = $2 AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4`,
     values: [isRevoked, after, limit],

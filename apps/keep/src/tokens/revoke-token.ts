@@ -1,4 +1,4 @@
-import type { Recorded } from "../audit/audit-log.ts";
+import type { AuditActor } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
 import { awaitRevocation } from "../cluster/await-revocation.ts";
 import { notifyNodes } from "../cluster/queries.ts";
@@ -11,7 +11,7 @@ import { findRoutes, lockTokens, readTokenRow, revokeTokens, type TokenRoute } f
 import { hashToken, parseToken } from "./token-format.ts";
 
 export type RevokeDependencies = TokenDependencies & {
-  readonly database: Pick<Database, "ask" | "inAccount">;
+  readonly database: Pick<Database, "query" | "inAccount">;
 };
 
 type Revocation = {
@@ -60,7 +60,7 @@ export async function revokeLeaked(
 type RevocationOptions = {
   readonly tokenRoute: TokenRoute;
   readonly reason: "asked" | "leaked";
-  readonly by: Recorded;
+  readonly by: AuditActor;
 };
 
 /** Returns how many tokens were revoked. */

@@ -36,8 +36,8 @@ export function createTokenCache(invalidation: CacheInvalidation): TokenCache {
     one: (id: string) => [...(hashesOf.get(id) ?? [])].forEach((hash) => tokens.delete(hash)),
     all: () => tokens.clear(),
   };
-  invalidation.onForget("token", evict);
-  invalidation.onForget("account", evict);
+  invalidation.onInvalidate("token", evict);
+  invalidation.onInvalidate("account", evict);
   return {
     get(hash) {
       if (unknownHashes.has(hash)) return "unknown";

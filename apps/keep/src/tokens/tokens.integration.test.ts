@@ -13,9 +13,9 @@ type TokenResponse = { readonly status: number; readonly body: Readonly<Record<s
 async function send(
   keep: TestKeep,
   path: string,
-  asked: Parameters<TestKeep["ask"]>[1],
+  options: Parameters<TestKeep["request"]>[1],
 ): Promise<TokenResponse> {
-  const response = await keep.ask(path, asked);
+  const response = await keep.request(path, options);
   const text = await response.text();
   return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
 }
@@ -34,7 +34,7 @@ async function addTokenCreator() {
   const create = (body: object, headers: Record<string, string> = {}, token = creator.text) =>
     send(keep, tokensUrl, { method: "POST", token, body, headers });
   const state = (token: unknown, path = "/api/secrets/vaults") =>
-    keep.ask(path, { token: String(token) }).then(({ status }) => status);
+    keep.request(path, { token: String(token) }).then(({ status }) => status);
   return { person, creator, create, state };
 }
 
@@ -55,10 +55,10 @@ test("a created token works, and only the creating response contains its value",
   expect(again.body["detail"]).toContain(String(created.body["id"]));
   const id = String(created.body["id"]);
   const later = await Promise.all([
-    keep.ask(tokensUrl, { token: creator.text }),
-    keep.ask(`${tokensUrl}/${id}`, { token: creator.text }),
-    keep.ask(`${tokensUrl}/self`, { token: value }),
-    keep.ask(`${tokensUrl}/${id}`, { method: "PATCH", token: creator.text, body: { name: "other" } }),
+    keep.request(tokensUrl, { token: creator.text }),
+    keep.request(`${tokensUrl}/${id}`, { token: creator.text }),
+    keep.request(`${tokensUrl}/self`, { token: value }),
+    keep.request(`${tokensUrl}/${id}`, { method: "PATCH", token: creator.text, body: { name: "other" } }),
   ]);
   expect(later.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   for (const response of later) {
@@ -114,7 +114,7 @@ test("an account can have at most 100 active tokens; revoking one frees room", a
   expect(last.status).toBe(201);
   const over = await create({ name: "over", scopes: ["vaults:read"] });
   expect([over.status, over.body["code"]]).toEqual([409, "quota_exceeded"]);
-  await keep.ask(`${tokensUrl}/${String(last.body["id"])}`, { method: "DELETE", token: creator.text });
+  await keep.request(`${tokensUrl}/${String(last.body["id"])}`, { method: "DELETE", token: creator.text });
   expect((await create({ name: "again", scopes: ["vaults:read"] })).status).toBe(201);
 });
 
@@ -201,7 +201,7 @@ test("another account's token, a missing one and an invalid id give the same res
     expect(plain[0]?.status, method).toBe(404);
     expect(new Set(plain.map((one) => JSON.stringify(one))).size, method).toBe(1);
   }
-  expect((await keep.ask("/api/secrets/vaults", { token: foreign.text })).status).toBe(200);
+  expect((await keep.request("/api/secrets/vaults", { token: foreign.text })).status).toBe(200);
 });
 
 test("anyone can revoke a token they found; invalid, unknown and revoked tokens change nothing", async () => {
@@ -226,7 +226,7 @@ test("anyone can revoke a token they found; invalid, unknown and revoked tokens 
   expect(await state(creator.text)).toBe(200);
   const row = await send(keep, `${tokensUrl}/${String(leaked.body["id"])}`, { token: creator.text });
   expect(row.body["revoke_reason"]).toBe("leaked");
-  const events = await keep.database.askInAccount<{ body: string }>(person.accountId, {
+  const events = await keep.database.queryInAccount<{ body: string }>(person.accountId, {
     text: "SELECT body FROM audit_event WHERE account_id = entered.account::uuid AND chain_id = account_id AND body LIKE '%token-revoked%'",
   });
   expect(events.map(({ body }) => JSON.parse(body))).toEqual([
@@ -239,7 +239,7 @@ test("the last use of a token is stored at shutdown at the latest", async () => 
   const person = await keep.addPerson();
   const token = await keep.addToken(person, { scopes: ["tokens:read"] });
   const second = await startTestKeep({ databaseUrl: keep.databaseUrl, key: keep.key });
-  expect((await second.ask(`${tokensUrl}/self`, { token: token.text })).status).toBe(200);
+  expect((await second.request(`${tokensUrl}/self`, { token: token.text })).status).toBe(200);
   await second[Symbol.asyncDispose]();
   const { body } = await send(keep, `${tokensUrl}/self`, { token: token.text });
   expect(body["last_used_address"]).toBe("127.0.0.1");

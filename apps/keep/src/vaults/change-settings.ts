@@ -12,16 +12,16 @@ import { updateVault, type VaultSettings } from "./queries.ts";
 /** Omitted settings keep their value. */
 export function updateSettings(
   { preconditions, ...request }: ChangeRequest,
-  wanted: Partial<VaultSettings>,
+  changes: Partial<VaultSettings>,
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<VaultDetail>> {
   return changeVault(request, dependencies, async (change) => {
     const { vault, vaultRef, transaction } = change;
     assertPreconditions(preconditions, vaultPreconditionTarget(change));
     const settings = {
-      name: wanted.name ?? vault.name,
-      requiresPreconditions: wanted.requiresPreconditions ?? vault.demands_preconditions,
-      maxVersions: wanted.maxVersions ?? vault.most_versions,
+      name: changes.name ?? vault.name,
+      requiresPreconditions: changes.requiresPreconditions ?? vault.demands_preconditions,
+      maxVersions: changes.maxVersions ?? vault.most_versions,
     };
     await updateVault(transaction, vaultRef, settings);
     await change.record({ type: "vault-changed", vault: vault.id, name: settings.name });

@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditLog, Recorded, Subject } from "../audit/audit-log.ts";
+import type { AuditActor, AuditEntry, AuditLog, Subject } from "../audit/audit-log.ts";
 import type { AuditEvent } from "../audit/events.ts";
 import type { Actor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
@@ -29,7 +29,7 @@ export type ChangeDependencies = {
 export type VaultChange = {
   readonly transaction: Transaction;
   readonly vaultRef: VaultRef;
-  readonly by: Recorded;
+  readonly by: AuditActor;
   /** The vault's row, with the revision already incremented for this change. */
   readonly vault: VaultDetailRow;
   /** A new revision for one changed row; every changed row gets its own. */
@@ -60,7 +60,7 @@ export function changeVault<Result>(
 
 export type ChangeContext = {
   readonly vaultRef: VaultRef;
-  readonly by: Recorded;
+  readonly by: AuditActor;
   readonly state: VaultState;
   readonly dependencies: Pick<ChangeDependencies, "vaultKeys" | "audit">;
 };

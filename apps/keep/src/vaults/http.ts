@@ -6,7 +6,7 @@
  */
 import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { deletionQuery, newVault, vaultChanges, vaultListQuery } from "@hearth-and-keep/vault-contract";
-import { readOnce } from "../access/idempotency-key.ts";
+import { readIdempotencyKey } from "../access/idempotency-key.ts";
 import { readChange, readVaultRef } from "../access/read-change.ts";
 import { entityTagOf } from "../access/read-preconditions.ts";
 import { decodeCursor, toPage } from "../cursor.ts";
@@ -45,7 +45,7 @@ export async function handleCreateVault(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const { actor, body } = request;
-  const idempotencyKey = readOnce(request, dependencies.serverKeys);
+  const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
   const { result } = await createVault({ actor, idempotencyKey }, body.name, dependencies);
   return vaultResponse(result, 201);
 }

@@ -36,11 +36,11 @@ type VaultPage = {
 
 /** In order of creation, after the id `after`; null `ids` means all vaults. */
 export async function listVaults(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   accountId: string,
   page: VaultPage,
 ): Promise<readonly VaultRow[]> {
-  return database.askInAccount<VaultRow>(accountId, {
+  return database.queryInAccount<VaultRow>(accountId, {
     name: "list-vaults",
     isShort: true,
     text: liveVaults,
@@ -50,11 +50,11 @@ export async function listVaults(
 
 /** As `listVaults`, for soft-deleted vaults. */
 export async function listDeletedVaults(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   accountId: string,
   page: VaultPage,
 ): Promise<readonly VaultRow[]> {
-  return database.askInAccount<VaultRow>(accountId, {
+  return database.queryInAccount<VaultRow>(accountId, {
     name: "list-deleted-vaults",
     text: `SELECT ${listColumns} FROM vault WHERE vault.account_id = entered.account::uuid AND vault.deleted_at IS NOT NULL AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`,
     values: [page.ids, page.after, page.limit],
@@ -63,10 +63,10 @@ export async function listDeletedVaults(
 
 /** Undefined when the vault is deleted or belongs to another account. */
 export async function readVault(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
 ): Promise<VaultDetailRow | undefined> {
-  const [row] = await database.askInAccount<VaultDetailRow>(accountId, {
+  const [row] = await database.queryInAccount<VaultDetailRow>(accountId, {
     name: "read-vault",
     text: `SELECT ${detailColumns} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND vault.id = $2`,
     values: [vaultId],

@@ -2,7 +2,7 @@ import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
-import { tidyUp } from "../cleanup/delete-expired.ts";
+import { deleteExpired } from "../cleanup/delete-expired.ts";
 import { readKeys } from "../keys/key-encryption-key.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { everyScope, type OpenedVault, openVault } from "../test/open-vault.ts";
@@ -31,7 +31,7 @@ async function asSuperuser(keep: OpenedVault, text: string): Promise<readonly Re
 test("a vault is created, read, updated with If-Match, deleted, listed as deleted and restored", async () => {
   await using keep = await openVault();
   const id = await createVault(keep, "Shop");
-  const shown = await keep.ask("GET", `${vaults}/${id}`);
+  const shown = await keep.request("GET", `${vaults}/${id}`);
   const etag = shown.headers.get("etag") ?? "";
   expect(await shown.json()).toEqual({
     id,
@@ -46,14 +46,14 @@ test("a vault is created, read, updated with If-Match, deleted, listed as delete
   });
   const patch = async (ifMatch: string) =>
     (
-      await keep.ask("PATCH", `${vaults}/${id}`, {
+      await keep.request("PATCH", `${vaults}/${id}`, {
         body: { name: "Store" },
         headers: { "if-match": ifMatch },
       })
     ).status;
   expect([await patch('"99"'), await patch(etag), await patch(etag)]).toEqual([412, 200, 412]);
   await keep.json("PUT", `${vaults}/${id}/secrets/by-path/A`, { value: "kept" });
-  expect((await keep.ask("DELETE", `${vaults}/${id}`)).status).toBe(204);
+  expect((await keep.request("DELETE", `${vaults}/${id}`)).status).toBe(204);
   for (const path of [`${vaults}/${id}`, `${vaults}/${id}/secrets`, `${vaults}/${id}/values/by-path/A`]) {
     expect([path, (await keep.json("GET", path))[0]]).toEqual([path, 404]);
   }
@@ -74,7 +74,7 @@ test("the vault list is paged with Link headers, and a restricted token lists on
   const seen: unknown[] = [];
   let next: string | undefined = `${vaults}?limit=2`;
   while (next !== undefined) {
-    const page = await keep.ask("GET", next);
+    const page = await keep.request("GET", next);
     // The response is a bare array.
     seen.push(...((await page.json()) as unknown[]));
     next = /^<(?<path>[^>]+)>; rel="next"$/.exec(page.headers.get("link") ?? "")?.groups?.["path"];
@@ -93,7 +93,7 @@ test("the personal vault cannot be deleted; a purge requires its scope and delet
   await keep.json("PUT", `${vaults}/${id}/secrets/by-path/f/A`, { value: "x" });
   const weaker = await keep.addToken({ scopes: ["vaults:delete"] });
   expect((await keep.as(weaker).json("DELETE", `${vaults}/${id}?purge=true`))[0]).toBe(403);
-  expect((await keep.ask("DELETE", `${vaults}/${id}?purge=true`)).status).toBe(204);
+  expect((await keep.request("DELETE", `${vaults}/${id}?purge=true`)).status).toBe(204);
   for (const table of ["secret_version", "secret", "folder", "vault_key"]) {
     expect(await asSuperuser(keep, `SELECT FROM ${table} WHERE vault_id = '${id}'`)).toEqual([]);
   }
@@ -118,18 +118,21 @@ test("expired deletions are purged and recorded with the server as actor, and ot
   await using keep = await openVault();
   const old = await keep.write("/old", "1");
   const young = await keep.write("/young", "2");
-  for (const { id } of [old, young]) await keep.ask("DELETE", `/secrets/${id}`);
+  for (const { id } of [old, young]) await keep.request("DELETE", `/secrets/${id}`);
   const gone = await createVault(keep, "Old");
   const kept = await createVault(keep, "Young");
-  for (const id of [gone, kept]) await keep.ask("DELETE", `${vaults}/${id}`);
-  await keep.ask("PUT", "/secrets/by-path/K", { body: { value: "x" }, headers: { "idempotency-key": "k" } });
+  for (const id of [gone, kept]) await keep.request("DELETE", `${vaults}/${id}`);
+  await keep.request("PUT", "/secrets/by-path/K", {
+    body: { value: "x" },
+    headers: { "idempotency-key": "k" },
+  });
   await asSuperuser(
     keep,
     `UPDATE secret SET purge_after = now() WHERE id = '${old.id}'; UPDATE vault SET purge_after = now() WHERE id = '${gone}'; UPDATE idempotent_answer SET created_at = now() - interval '25 hours'`,
   );
   const { database } = keep;
   const vaultKeys = createVaultKeys(database, readKeys(new Hidden(keep.key)));
-  await tidyUp({
+  await deleteExpired({
     database,
     vaultKeys,
     audit: createAuditLog(database),

@@ -5,7 +5,7 @@ test("the vault list is an array of objects with exactly four fields", async () 
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const token = await keep.addToken(person, { scopes: ["vaults:read"] });
-  const response = await keep.ask("/api/secrets/vaults", {
+  const response = await keep.request("/api/secrets/vaults", {
     token: token.text,
     headers: { "content-type": "application/json" },
   });
@@ -26,12 +26,12 @@ test("a missing token gives 401, a token without the scope 403", async () => {
   await using keep = await startTestKeep();
   const person = await keep.addPerson();
   const token = await keep.addToken(person, { scopes: ["tokens:read"] });
-  const without = await keep.ask("/api/secrets/vaults");
+  const without = await keep.request("/api/secrets/vaults");
   expect([without.status, await without.json()]).toEqual([
     401,
     expect.objectContaining({ code: "unauthenticated" }),
   ]);
-  const lacking = await keep.ask("/api/secrets/vaults", { token: token.text });
+  const lacking = await keep.request("/api/secrets/vaults", { token: token.text });
   expect([lacking.status, await lacking.json()]).toEqual([
     403,
     expect.objectContaining({

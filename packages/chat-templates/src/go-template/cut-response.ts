@@ -1,16 +1,16 @@
 import type { Node, Operand, Pipe } from "./syntax.ts";
 
 /**
- * The nodes up to the one that prints the response, for the last turn of a conversation: what would stand behind
- * the answer must not be there before the model has given it.
+ * The nodes up to the one that prints the response, for the last turn of a conversation: text that follows the response
+ * must not be in the prompt before the model has generated it.
  */
 export function cutAfterResponse(nodes: readonly Node[]): readonly Node[] {
   return cut(nodes).kept;
 }
 
-type Cut = { readonly kept: readonly Node[]; readonly isCut: boolean };
+type CutResult = { readonly kept: readonly Node[]; readonly isCut: boolean };
 
-function cut(nodes: readonly Node[]): Cut {
+function cut(nodes: readonly Node[]): CutResult {
   const kept: Node[] = [];
   for (const node of nodes) {
     if (node.kind === "action") {

@@ -1,54 +1,62 @@
 import type { Budget } from "../budget.ts";
 import { formatDate } from "../format-date.ts";
 import { TemplateError } from "../template-error.ts";
-import { areEqual, isBefore } from "./compare.ts";
-import { formatText } from "./format-text.ts";
-import { printInside, writeJson } from "./print-value.ts";
+import { areEqual, isLess } from "./compare.ts";
+import { sprintf } from "./format-text.ts";
+import { formatValue, writeJson } from "./print-value.ts";
 import { typeScriptType } from "./tool-schema.ts";
-import { type GoValue, isTrue, nameKind, nil, textValue, truthValue, wholeValue } from "./values.ts";
+import {
+  booleanValue,
+  describeKind,
+  type GoValue,
+  integerValue,
+  isTrue,
+  nil,
+  stringValue,
+} from "./values.ts";
 
 export type FunctionContext = { readonly budget: Budget; readonly now: Date };
 
 type GoFunction = {
-  readonly least: number;
-  readonly most: number;
-  readonly run: (values: readonly GoValue[], parts: FunctionContext) => GoValue;
+  readonly minArguments: number;
+  readonly maxArguments: number;
+  readonly run: (values: readonly GoValue[], context: FunctionContext) => GoValue;
 };
 
 const unlimited = Number.POSITIVE_INFINITY;
-/** A slice copies its items at once. */
+/** A slice copies its items in bulk, so they cost less than single items. */
 const itemsPerStep = 16;
 const dayMilliseconds = 86_400_000;
 
-/** `and` and `or` stop at the value that decides; whoever calls them sees to that. */
+/** The short-circuit evaluation of `and` and `or` is up to the caller. */
 const functions: Readonly<Record<string, GoFunction>> = {
-  and: any(1, (values) => values.find((value) => !isTrue(value)) ?? values.at(-1) ?? nil),
-  or: any(1, (values) => values.find(isTrue) ?? values.at(-1) ?? nil),
-  not: exactly(1, ([value = nil]) => truthValue(!isTrue(value))),
-  eq: any(2, ([first = nil, ...rest]) => truthValue(rest.some((other) => areEqual(first, other)))),
-  ne: exactly(2, ([first = nil, second = nil]) => truthValue(!areEqual(first, second))),
-  lt: exactly(2, ([first = nil, second = nil]) => truthValue(isBefore(first, second))),
+  and: atLeast(1, (values) => values.find((value) => !isTrue(value)) ?? values.at(-1) ?? nil),
+  or: atLeast(1, (values) => values.find(isTrue) ?? values.at(-1) ?? nil),
+  not: exactly(1, ([value = nil]) => booleanValue(!isTrue(value))),
+  eq: atLeast(2, ([first = nil, ...rest]) => booleanValue(rest.some((other) => areEqual(first, other)))),
+  ne: exactly(2, ([first = nil, second = nil]) => booleanValue(!areEqual(first, second))),
+  lt: exactly(2, ([first = nil, second = nil]) => booleanValue(isLess(first, second))),
   le: exactly(2, ([first = nil, second = nil]) =>
-    truthValue(isBefore(first, second) || areEqual(first, second)),
+    booleanValue(isLess(first, second) || areEqual(first, second)),
   ),
   gt: exactly(2, ([first = nil, second = nil]) =>
-    truthValue(!isBefore(first, second) && !areEqual(first, second)),
+    booleanValue(!isLess(first, second) && !areEqual(first, second)),
   ),
-  ge: exactly(2, ([first = nil, second = nil]) => truthValue(!isBefore(first, second))),
-  len: exactly(1, ([value = nil]) => wholeValue(lengthOf(value))),
-  index: any(1, ([value = nil, ...places]) => places.reduce(takeItem, value)),
-  slice: { least: 1, most: 4, run: ([value = nil, ...places]) => takeSlice(value, places) },
-  json: exactly(1, ([value = nil]) => textValue(writeJson(value))),
-  print: any(0, (values) => textValue(printTogether(values))),
-  println: any(0, (values) => textValue(`${values.map(printInside).join(" ")}\n`)),
-  printf: any(1, ([form = nil, ...values]) => {
-    if (form.kind !== "text") throw new TemplateError('it calls "printf" without a text');
-    return textValue(formatText(form.text, values));
+  ge: exactly(2, ([first = nil, second = nil]) => booleanValue(!isLess(first, second))),
+  len: exactly(1, ([value = nil]) => integerValue(lengthOf(value))),
+  index: atLeast(1, ([value = nil, ...indices]) => indices.reduce(indexValue, value)),
+  slice: { minArguments: 1, maxArguments: 4, run: ([value = nil, ...bounds]) => sliceValue(value, bounds) },
+  json: exactly(1, ([value = nil]) => stringValue(writeJson(value))),
+  print: atLeast(0, (values) => stringValue(sprint(values))),
+  println: atLeast(0, (values) => stringValue(`${values.map(formatValue).join(" ")}\n`)),
+  printf: atLeast(1, ([format = nil, ...values]) => {
+    if (format.kind !== "string") throw new TemplateError("printf: the format must be a string");
+    return stringValue(sprintf(format.text, values));
   }),
-  currentDate: any(0, (_values, { now }) => dateOf(now)),
-  yesterdayDate: any(0, (_values, { now }) => dateOf(new Date(now.getTime() - dayMilliseconds))),
+  currentDate: atLeast(0, (_values, { now }) => formatDay(now)),
+  yesterdayDate: atLeast(0, (_values, { now }) => formatDay(new Date(now.getTime() - dayMilliseconds))),
   toTypeScriptType: exactly(1, ([value = nil]) =>
-    textValue(value.kind === "record" && value.schema !== undefined ? typeScriptType(value.schema) : "any"),
+    stringValue(value.kind === "record" && value.schema !== undefined ? typeScriptType(value.schema) : "any"),
   ),
 };
 
@@ -56,78 +64,78 @@ export function isFunction(name: string): boolean {
   return Object.hasOwn(functions, name);
 }
 
-export function callFunction(name: string, values: readonly GoValue[], parts: FunctionContext): GoValue {
+export function callFunction(name: string, values: readonly GoValue[], context: FunctionContext): GoValue {
   const called = Object.hasOwn(functions, name) ? functions[name] : undefined;
-  if (called === undefined) throw new TemplateError(`it calls "${name}", which is no function known here`);
-  if (values.length < called.least || values.length > called.most) {
-    throw new TemplateError(`it calls "${name}" with ${values.length} values`);
+  if (called === undefined) throw new TemplateError(`unknown function "${name}"`);
+  if (values.length < called.minArguments || values.length > called.maxArguments) {
+    throw new TemplateError(`function "${name}" does not accept ${values.length} arguments`);
   }
-  const result = called.run(values, parts);
-  if (result.kind === "text") parts.budget.spendText(result.text.length);
-  if (result.kind === "list") parts.budget.spend(Math.ceil(result.items.length / itemsPerStep));
+  const result = called.run(values, context);
+  if (result.kind === "string") context.budget.spendText(result.text.length);
+  if (result.kind === "list") context.budget.spend(Math.ceil(result.items.length / itemsPerStep));
   return result;
 }
 
-function any(least: number, run: GoFunction["run"]): GoFunction {
-  return { least, most: unlimited, run };
+function atLeast(minArguments: number, run: GoFunction["run"]): GoFunction {
+  return { minArguments, maxArguments: unlimited, run };
 }
 
 function exactly(count: number, run: GoFunction["run"]): GoFunction {
-  return { least: count, most: count, run };
+  return { minArguments: count, maxArguments: count, run };
 }
 
-function dateOf(date: Date): GoValue {
-  return textValue(formatDate(date, "%Y-%m-%d"));
+function formatDay(date: Date): GoValue {
+  return stringValue(formatDate(date, "%Y-%m-%d"));
 }
 
-/** Of text in bytes, as Go counts it. */
+/** Strings are measured in bytes, as in Go. */
 function lengthOf(value: GoValue): number {
-  if (value.kind === "text") return Buffer.byteLength(value.text);
+  if (value.kind === "string") return Buffer.byteLength(value.text);
   if (value.kind === "list") return value.items.length;
   if (value.kind === "map") return value.entries.size;
-  throw new TemplateError(`it asks for the length of a ${nameKind(value)}`);
+  throw new TemplateError(`len does not support "${describeKind(value)}"`);
 }
 
-function takeItem(value: GoValue, place: GoValue): GoValue {
-  if (value.kind === "map" && place.kind === "text") return value.entries.get(place.text) ?? nil;
-  if (place.kind !== "whole")
-    throw new TemplateError(`it takes the ${nameKind(place)} place of a ${nameKind(value)}`);
+function indexValue(value: GoValue, index: GoValue): GoValue {
+  if (value.kind === "map" && index.kind === "string") return value.entries.get(index.text) ?? nil;
+  if (index.kind !== "integer")
+    throw new TemplateError(`cannot index "${describeKind(value)}" with "${describeKind(index)}"`);
   const item =
     value.kind === "list"
-      ? value.items[place.value]
-      : value.kind === "text"
-        ? byteAt(value.text, place.value)
+      ? value.items[index.value]
+      : value.kind === "string"
+        ? byteAt(value.text, index.value)
         : undefined;
   if (item === undefined)
-    throw new TemplateError(`it takes place ${place.value} of a ${nameKind(value)} without it`);
+    throw new TemplateError(`index ${index.value} of "${describeKind(value)}" is out of range`);
   return item;
 }
 
-function byteAt(text: string, place: number): GoValue | undefined {
-  const byte = Buffer.from(text)[place];
-  return byte === undefined ? undefined : wholeValue(byte);
+function byteAt(text: string, index: number): GoValue | undefined {
+  const byte = Buffer.from(text)[index];
+  return byte === undefined ? undefined : integerValue(byte);
 }
 
-function takeSlice(value: GoValue, places: readonly GoValue[]): GoValue {
+function sliceValue(value: GoValue, bounds: readonly GoValue[]): GoValue {
   const length = lengthOf(value);
-  const [start = 0, end = length] = places.map((place) => {
-    if (place.kind === "whole" && place.value >= 0 && place.value <= length) return place.value;
-    throw new TemplateError(`it takes a slice beyond the end of a ${nameKind(value)}`);
+  const [start = 0, end = length] = bounds.map((bound) => {
+    if (bound.kind === "integer" && bound.value >= 0 && bound.value <= length) return bound.value;
+    throw new TemplateError(`slice bound of "${describeKind(value)}" is out of range`);
   });
-  if (start > end) throw new TemplateError("it takes a slice that ends before it starts");
-  if (value.kind === "text" && places.length < 3)
-    return textValue(Buffer.from(value.text).toString("utf8", start, end));
+  if (start > end) throw new TemplateError("slice ends before it starts");
+  if (value.kind === "string" && bounds.length < 3)
+    return stringValue(Buffer.from(value.text).toString("utf8", start, end));
   if (value.kind === "list") return { kind: "list", items: value.items.slice(start, end) };
-  throw new TemplateError(`it takes a slice of a ${nameKind(value)}`);
+  throw new TemplateError(`cannot slice "${describeKind(value)}"`);
 }
 
-/** Go's Sprint: a space between two values of which neither is a text. */
-function printTogether(values: readonly GoValue[]): string {
+/** Go's Sprint: adds a space between two values if neither is a string. */
+function sprint(values: readonly GoValue[]): string {
   return values
     .map((value, index) => {
       const before = values[index - 1];
-      const isApart = before !== undefined && before.kind !== "text" && value.kind !== "text";
-      return (isApart ? " " : "") + printInside(value);
+      const isSeparated = before !== undefined && before.kind !== "string" && value.kind !== "string";
+      return (isSeparated ? " " : "") + formatValue(value);
     })
     .join("");
 }

@@ -6,10 +6,10 @@ import { runGoTemplate } from "./run-template.ts";
 import { parseGoTemplate } from "./syntax.ts";
 import { fromJson } from "./values.ts";
 
-// What Go's own package made of each template, or null where it refused; see render-with-go.go.
+// The output of Go's own package for each template, or null if it failed; see render-with-go.go.
 const { given, cases } = language;
 
-test(`${cases.length} templates give what Go's own package gives, and what it refuses is refused`, () => {
+test(`${cases.length} templates render as with Go's own package, and fail where it fails`, () => {
   const different = cases.filter(({ template, text }) => render(template) !== text);
   expect(different.map(({ template, text }) => ({ template, go: text, ours: render(template) }))).toEqual([]);
   expect(cases.length).toBeGreaterThanOrEqual(190);
@@ -24,8 +24,8 @@ function render(template: string): string | null {
       limits,
       now: new Date(),
     });
-  } catch (problem) {
-    if (problem instanceof TemplateError) return null;
-    throw problem;
+  } catch (error) {
+    if (error instanceof TemplateError) return null;
+    throw error;
   }
 }

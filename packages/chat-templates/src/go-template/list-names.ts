@@ -1,6 +1,6 @@
 import type { Node, Operand, ParsedTemplate, Pipe } from "./syntax.ts";
 
-/** Every field and variable that a template mentions, in lower case. */
+/** All fields and variables that a template references, in lower case. */
 export function listNames({ nodes, named }: ParsedTemplate): ReadonlySet<string> {
   const all = [nodes, ...named.values()].flatMap((each) => each.flatMap(namesOfNode));
   return new Set(all.map((name) => name.toLowerCase()));

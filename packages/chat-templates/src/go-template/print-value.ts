@@ -1,55 +1,55 @@
 import { type GoMap, type GoRecord, type GoValue, sortedEntries } from "./values.ts";
 
-/** As an action prints it. */
+/** The output of an action. */
 export function printValue(value: GoValue): string {
-  return value.kind === "nil" ? "<no value>" : printInside(value);
+  return value.kind === "nil" ? "<no value>" : formatValue(value);
 }
 
 /** Go's `%v`. */
-export function printInside(value: GoValue): string {
+export function formatValue(value: GoValue): string {
   switch (value.kind) {
     case "nil":
       return "<nil>";
-    case "text":
+    case "string":
       return value.text;
-    case "whole":
-    case "truth":
+    case "integer":
+    case "boolean":
       return String(value.value);
     case "float":
       return printFloat(value.value);
     case "list":
       if (value.printsAsJson === true) return writeJson(value);
-      return `[${value.items.map(printInside).join(" ")}]`;
+      return `[${value.items.map(formatValue).join(" ")}]`;
     case "map":
       if (value.printsAsJson === true) return writeJson(value);
       return `map[${sortedEntries(value)
-        .map(([key, inner]) => `${key}:${printInside(inner)}`)
+        .map(([key, inner]) => `${key}:${formatValue(inner)}`)
         .join(" ")}]`;
     case "record":
       if (value.printsAsJson === true) return writeJson(value);
-      return `{${[...value.fields.values()].map(printInside).join(" ")}}`;
+      return `{${[...value.fields.values()].map(formatValue).join(" ")}}`;
   }
 }
 
-/** Go writes an exponent below a ten-thousandth, and from a million up. */
+/** Go uses an exponent below 0.0001 and from a million up. */
 function printFloat(value: number): string {
   if (Object.is(value, -0)) return "-0";
-  const [digits = "", written = "0"] = value.toExponential().split("e");
-  const exponent = Number(written);
+  const [digits = "", exponentText = "0"] = value.toExponential().split("e");
+  const exponent = Number(exponentText);
   if (value === 0 || (exponent >= -4 && exponent < 6)) return String(value);
   return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 
-/** As Go's encoder writes: keys of maps sorted, signs of HTML escaped. */
+/** Like Go's encoder: map keys are sorted, HTML characters are escaped. */
 export function writeJson(value: GoValue): string {
   switch (value.kind) {
     case "nil":
       return "null";
-    case "text":
+    case "string":
       return writeJsonText(value.text);
-    case "whole":
+    case "integer":
     case "float":
-    case "truth":
+    case "boolean":
       return JSON.stringify(value.value);
     case "list":
       return `[${value.items.map(writeJson).join(",")}]`;
@@ -62,12 +62,14 @@ export function writeJson(value: GoValue): string {
 }
 
 function namedValues(value: GoMap | GoRecord): readonly (readonly [string, GoValue])[] {
-  return value.kind === "map" ? sortedEntries(value) : (value.written ?? [...value.fields]);
+  return value.kind === "map" ? sortedEntries(value) : (value.jsonFields ?? [...value.fields]);
 }
 
 function writeJsonText(text: string): string {
-  return JSON.stringify(text.toWellFormed()).replaceAll(/[<>&\u2028\u2029\u007F]/gu, (sign) =>
-    sign === "\u007F" ? sign : `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  return JSON.stringify(text.toWellFormed()).replaceAll(/[<>&\u2028\u2029\u007F]/gu, (character) =>
+    character === "\u007F"
+      ? character
+      : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
   );
 }
 
@@ -85,10 +87,10 @@ const shortEscapes: Readonly<Record<string, string>> = {
 
 /** Go's `%q`. */
 export function quoteText(text: string): string {
-  const inner = text.replaceAll(/["\\]|[\p{C}\p{Z}]/gu, (sign) => {
-    if (sign === " ") return sign;
-    const point = sign.codePointAt(0) ?? 0;
-    const short = Object.hasOwn(shortEscapes, sign) ? shortEscapes[sign] : undefined;
+  const inner = text.replaceAll(/["\\]|[\p{C}\p{Z}]/gu, (character) => {
+    if (character === " ") return character;
+    const point = character.codePointAt(0) ?? 0;
+    const short = Object.hasOwn(shortEscapes, character) ? shortEscapes[character] : undefined;
     if (short !== undefined) return short;
     if (point < 0x80) return `\\x${hex(point, 2)}`;
     return point < 0x1_0000 ? `\\u${hex(point, 4)}` : `\\U${hex(point, 8)}`;

@@ -1,9 +1,9 @@
 import type { Conversation, Message } from "@hearth-and-keep/engine";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { readModelTemplate } from "../model-template.ts";
+import { parseModelTemplate } from "../model-template.ts";
 import recorded from "./fixtures/recorded-renderings.json" with { type: "json" };
-import { readGoTemplate, renderGoTemplate } from "./render-go-template.ts";
+import { parseGoSource, renderGoTemplate } from "./render-go-template.ts";
 
 type Rendering = { readonly status: number; readonly rendered: string | null };
 
@@ -22,34 +22,34 @@ const conversations = new Map<string, Conversation>([
   ],
 ]);
 
-test("every recorded template makes the very prompt that Ollama made, or is known to take no tools", () => {
+test("every recorded template renders the same prompt as Ollama, or is recognized as not supporting tools", () => {
   const outcomes = recorded.templates.flatMap(({ name, template, renderings }) =>
     Object.entries<Rendering>(renderings).map(([title, { status, rendered }]) => ({
       title: `${name}, ${title}`,
       recorded: status === 200 ? rendered : noTools,
-      ours: renderOrRefuse(template, title),
+      ours: renderOrReject(template, title),
     })),
   );
   expect(outcomes.filter(({ ours, recorded: theirs }) => ours !== theirs)).toEqual([]);
-  const refused = outcomes.filter(({ ours }) => ours === noTools).length;
+  const rejected = outcomes.filter(({ ours }) => ours === noTools).length;
   const equal = outcomes.length;
-  expect({ equal, refused }).toEqual({ equal: 60, refused: 11 });
+  expect({ equal, rejected }).toEqual({ equal: 60, rejected: 11 });
   recordFigure({
     claim: "store 4",
-    text: `${equal} of 60 recorded Go templates equal: ${equal - refused} prompts byte for byte, ${refused} refused`,
+    text: `${equal} of 60 recorded Go templates equal: ${equal - rejected} prompts byte for byte, ${rejected} rejected`,
     counted: { reached: equal, needed: 60 },
   });
 });
 
 const noTools = "does not support tools";
 
-/** Ollama refuses tools for a template that does not know them, before it renders. */
-function renderOrRefuse(template: string, title: string): string {
+/** Ollama rejects tools before rendering if the template does not support them. */
+function renderOrReject(template: string, title: string): string {
   const conversation = conversations.get(title);
   if (conversation === undefined) throw new Error(`Cannot find the conversation "${title}"`);
-  const { abilities } = readModelTemplate({ usual: null }, template);
-  if ((conversation.tools ?? []).length > 0 && !abilities.tools) return noTools;
-  return renderGoTemplate(readGoTemplate(template), conversation, { now: new Date() });
+  const { capabilities } = parseModelTemplate({ default: null }, template);
+  if ((conversation.tools ?? []).length > 0 && !capabilities.tools) return noTools;
+  return renderGoTemplate(parseGoSource(template), conversation, { now: new Date() });
 }
 
 type RecordedMessage = {

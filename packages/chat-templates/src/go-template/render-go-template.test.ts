@@ -2,24 +2,24 @@ import type { Conversation } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { expect, test } from "vitest";
 import { defaultTemplateLimits } from "../budget.ts";
-import { readModelTemplate } from "../model-template.ts";
-import { readGoTemplate, renderGoInsert, renderGoTemplate } from "./render-go-template.ts";
+import { parseModelTemplate } from "../model-template.ts";
+import { parseGoSource, renderGoInsert, renderGoTemplate } from "./render-go-template.ts";
 
 const now = new Date(2026, 2, 1, 12);
 const greeting: Conversation = { messages: [{ role: "user", content: "hi" }] };
-const most = defaultTemplateLimits;
+const limits = defaultTemplateLimits;
 
 function render(template: string, conversation = greeting): string {
-  return renderGoTemplate(readGoTemplate(template), conversation, { now });
+  return renderGoTemplate(parseGoSource(template), conversation, { now });
 }
 
 function reasonOf(work: () => unknown): string {
   try {
     work();
-  } catch (problem) {
-    if (problem instanceof FailureError && problem.failure.kind === "template-failed")
-      return problem.failure.reason;
-    throw problem;
+  } catch (error) {
+    if (error instanceof FailureError && error.failure.kind === "template-failed")
+      return error.failure.reason;
+    throw error;
   }
   return "none";
 }
@@ -30,7 +30,7 @@ const weather: Conversation = {
     {
       role: "assistant",
       content: null,
-      reasoning: "ask",
+      reasoning: "look up",
       toolCalls: [
         { id: "c1", name: "weather", arguments: { n: 1500000, city: "<Paris>", deep: { b: [1], a: null } } },
       ],
@@ -54,30 +54,34 @@ const weather: Conversation = {
   ],
 };
 
-const shownTools =
+const toolsJson =
   '[{"type":"function","function":{"name":"weather","description":"","parameters":{"type":"object","required":["city"],"properties":{"city":{"type":"string","description":"where","minLength":1},"days":{"type":["integer","array"]},"when":{"anyOf":[{"type":"string"},{"type":"null"}]}},"additionalProperties":false}}}]';
 
 test.for<[what: string, template: string, prompt: string]>([
-  ["tools print as JSON, whole schemas in them", "{{ .Tools }}{{ range .Messages }}{{ end }}", shownTools],
   [
-    "one tool prints as JSON too, as it is printed by the templates of Llama 3",
-    "{{ range .Tools }}{{ . }}{{ end }}{{ range .Messages }}{{ end }}",
-    shownTools.slice(1, -1),
+    "tools print as JSON with their complete schemas",
+    "{{ .Tools }}{{ range .Messages }}{{ end }}",
+    toolsJson,
   ],
   [
-    "arguments print as JSON with sorted keys and can be gone through",
+    "a single tool prints as JSON too, as in the templates of Llama 3",
+    "{{ range .Tools }}{{ . }}{{ end }}{{ range .Messages }}{{ end }}",
+    toolsJson.slice(1, -1),
+  ],
+  [
+    "arguments print as JSON with sorted keys and can be iterated",
     "{{ range .Messages }}{{ range .ToolCalls }}{{ .Function.Arguments }}{{ range $k, $v := .Function.Arguments }} {{ $k }}={{ $v }}{{ end }}{{ end }}{{ end }}",
     '{"city":"\\u003cParis\\u003e","deep":{"a":null,"b":[1]},"n":1500000} city=<Paris> deep=map[a:<nil> b:[1]] n=1.5e+06',
   ],
   [
-    "types of properties are told as TypeScript",
+    "property types print as TypeScript",
     "{{ range .Tools }}{{ range $n, $p := .Function.Parameters.Properties }}{{ $n }}?: {{ toTypeScriptType $p }}; {{ end }}{{ end }}{{ range .Messages }}{{ end }}",
     "city?: string; days?: number | any[]; when?: string | null; ",
   ],
   [
-    "a result names its tool, an earlier turn its thoughts",
+    "tool results have the name of their tool, and earlier turns their reasoning",
     "{{ range .Messages }}{{ .Role }}/{{ .ToolName }}/{{ .ToolCallID }}/{{ .Thinking }};{{ end }}",
-    "user///;assistant///ask;tool/weather/c1/;",
+    "user///;assistant///look up;tool/weather/c1/;",
   ],
   [
     "today and yesterday are dates",
@@ -88,7 +92,7 @@ test.for<[what: string, template: string, prompt: string]>([
   expect(render(template, weather)).toBe(prompt);
 });
 
-test("a template of one exchange is rendered turn by turn, and nothing stands behind the open answer", () => {
+test("a template for one exchange is rendered turn by turn, and nothing follows the open response", () => {
   const template = "{{ if .System }}S:{{ .System }}\n{{ end }}U:{{ .Prompt }}\nA:{{ .Response }}</s>\n";
   const conversation: Conversation = {
     messages: [
@@ -102,7 +106,7 @@ test("a template of one exchange is rendered turn by turn, and nothing stands be
   expect(render("[{{ .Prompt }}]", conversation)).toBe("[1?]one[2?]");
 });
 
-test("a model that can think is asked to, unless the caller says otherwise; others are not asked", () => {
+test("thinking is enabled if the template supports it, unless the request disables it", () => {
   const template =
     "{{ if .IsThinkSet }}{{ .Think }}:{{ .ThinkLevel }}{{ end }}{{ range .Messages }}{{ end }}";
   expect(render(template)).toBe("true:medium");
@@ -113,67 +117,69 @@ test("a model that can think is asked to, unless the caller says otherwise; othe
   expect(render("{{ .IsThinkSet }}{{ range .Messages }}{{ end }}")).toBe("false");
 });
 
-test("a template with a suffix has words for a text on both sides, one without has none", () => {
+test("a template with .Suffix supports fill-in-the-middle, one without does not", () => {
   const coder = "{{ if .Suffix }}<PRE>{{ .Prompt }}<SUF>{{ .Suffix }}<MID>{{ else }}{{ .Prompt }}{{ end }}";
   const texts = { prefix: "a(", suffix: ")" };
-  expect(renderGoInsert(readGoTemplate(coder), texts, { now })).toBe("<PRE>a(<SUF>)<MID>");
+  expect(renderGoInsert(parseGoSource(coder), texts, { now })).toBe("<PRE>a(<SUF>)<MID>");
   expect(render(coder)).toBe("hi");
-  expect(readModelTemplate({ usual: null }, coder).renderInsert?.(texts, now)).toBe("<PRE>a(<SUF>)<MID>");
-  expect(readModelTemplate({ usual: "{{ messages[0].content }}" }, coder).renderInsert).toBeDefined();
-  expect(readModelTemplate({ usual: null }, "{{ .Prompt }}").renderInsert).toBeUndefined();
+  expect(parseModelTemplate({ default: null }, coder).renderInsert?.(texts, now)).toBe("<PRE>a(<SUF>)<MID>");
+  expect(parseModelTemplate({ default: "{{ messages[0].content }}" }, coder).renderInsert).toBeDefined();
+  expect(parseModelTemplate({ default: null }, "{{ .Prompt }}").renderInsert).toBeUndefined();
 });
 
-test("the model file's Jinja counts before the Go template, and a broken Go template beside it hurts nobody", () => {
+test("the model file's Jinja template takes precedence, and an invalid Go template next to it is ignored", () => {
   const specialTokens = { beginning: "", end: "", addsBeginning: false, addsEnd: false };
-  const parts = { specialTokens, now };
-  expect(readModelTemplate({ usual: "jinja" }, "go {{ .Prompt }}").render(greeting, parts)).toBe("jinja");
-  expect(readModelTemplate({ usual: "jinja" }, "{{ if }}").render(greeting, parts)).toBe("jinja");
-  expect(readModelTemplate({ usual: null }, "go {{ .Prompt }}").render(greeting, parts)).toBe("go hi");
+  const options = { specialTokens, now };
+  expect(parseModelTemplate({ default: "jinja" }, "go {{ .Prompt }}").render(greeting, options)).toBe(
+    "jinja",
+  );
+  expect(parseModelTemplate({ default: "jinja" }, "{{ if }}").render(greeting, options)).toBe("jinja");
+  expect(parseModelTemplate({ default: null }, "go {{ .Prompt }}").render(greeting, options)).toBe("go hi");
 });
 
 test.for<[what: string, template: string, reason: string]>([
-  ["an unknown function", "{{ shout .Prompt }}", 'it calls "shout", which is no function known here'],
-  ["an unknown field of a conversation", "{{ .Promt }}", 'it asks a conversation for ".Promt"'],
+  ["an unknown function", "{{ shout .Prompt }}", 'unknown function "shout"'],
+  ["an unknown field of a conversation", "{{ .Promt }}", 'conversation has no field ".Promt"'],
   [
     "an unknown field of a message",
     "{{ range .Messages }}{{ .Rolle }}{{ end }}",
-    'it asks a message for ".Rolle"',
+    'message has no field ".Rolle"',
   ],
-  ["a block that is not closed", "{{ if .Prompt }}", 'it has "if" without an "end"'],
-  ["a text that is not closed", '{{ "a }}', "inside an action"],
+  ["a block that is not closed", "{{ if .Prompt }}", '"if" without "end"'],
+  ["a string that is not closed", '{{ "a }}', "in an action"],
   [
     "a template that calls itself",
     '{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}',
-    `deeper than ${most.depth} levels`,
+    `limit of ${limits.depth} nested levels`,
   ],
   [
-    "parentheses inside each other",
+    "nested parentheses",
     `{{ ${"(".repeat(2000)}1${")".repeat(2000)} }}`,
-    `deeper than ${most.depth} levels`,
+    `limit of ${limits.depth} nested levels`,
   ],
   [
-    "blocks inside each other",
+    "nested blocks",
     `${"{{ if 1 }}".repeat(2000)}${"{{ end }}".repeat(2000)}`,
-    `deeper than ${most.depth} levels`,
+    `limit of ${limits.depth} nested levels`,
   ],
   [
-    "loops inside loops",
+    "nested loops",
     "{{ range 9999 }}{{ range 9999 }}{{ range 9999 }}{{ end }}{{ end }}{{ end }}",
-    "it takes more than",
+    `limit of ${limits.steps + 20_000} steps`,
   ],
-  ["counting far", "{{ range 1000000000 }}{{ end }}", "it counts to more than"],
+  ["a very long range", "{{ range 1000000000 }}{{ end }}", "it exceeds the limit of 100000 iterations"],
+  ["very long output", `{{ range 99999 }}${"x".repeat(1000)}{{ end }}`, `limit of ${limits.textBytes} bytes`],
   [
-    "a text without end",
-    `{{ range 99999 }}${"x".repeat(1000)}{{ end }}`,
-    `more than ${most.textBytes} bytes`,
-  ],
-  [
-    "a text that doubles",
+    "a string that doubles",
     `{{ $t := "abcd" }}{{ range 60 }}{{ $t = print $t $t }}{{ end }}`,
-    "it makes a text of more than",
+    `limit of ${limits.textBytes} bytes of text`,
   ],
-  ["wide numbers", '{{ printf "%999999999d" 1 }}', 'it asks "printf" for'],
-  ["a source beyond all measure", "x".repeat(most.sourceCharacters + 1), "it is longer than"],
-])("%s fails with a clear reason, in bounded time", ([, template, reason]) => {
+  ["a huge printf width", '{{ printf "%999999999d" 1 }}', "printf: the width"],
+  [
+    "a source that is too long",
+    "x".repeat(limits.sourceCharacters + 1),
+    `limit of ${limits.sourceCharacters} characters`,
+  ],
+])("%s fails with a clear reason in bounded time", ([, template, reason]) => {
   expect(reasonOf(() => render(template))).toContain(reason);
 });

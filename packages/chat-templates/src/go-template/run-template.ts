@@ -3,48 +3,56 @@ import { TemplateError } from "../template-error.ts";
 import { callFunction } from "./functions.ts";
 import { printValue } from "./print-value.ts";
 import type { Branch, Command, Node, Operand, ParsedTemplate, Pipe } from "./syntax.ts";
-import { type GoValue, isTrue, nameKind, nil, sortedEntries, textValue, wholeValue } from "./values.ts";
+import {
+  describeKind,
+  type GoValue,
+  integerValue,
+  isTrue,
+  nil,
+  sortedEntries,
+  stringValue,
+} from "./values.ts";
 
 export type RunOptions = { readonly budget: Budget; readonly limits: TemplateLimits; readonly now: Date };
 
 type Variable = { readonly name: string; value: GoValue };
 
-/** What a list of nodes ended by; only a range sees more than the end. */
+/** How a list of nodes ended; only `range` handles `break` and `continue`. */
 type Outcome = "end" | "break" | "continue";
 
-export function runGoTemplate(template: ParsedTemplate, root: GoValue, parts: RunOptions): string {
-  const run = new TemplateRun(template, parts);
+export function runGoTemplate(template: ParsedTemplate, root: GoValue, options: RunOptions): string {
+  const run = new TemplateRun(template, options);
   run.runNamed(template.nodes, root);
   return run.text;
 }
 
 class TemplateRun {
   readonly #template: ParsedTemplate;
-  readonly #parts: RunOptions;
-  readonly #pieces: string[] = [];
+  readonly #options: RunOptions;
+  readonly #chunks: string[] = [];
   #variables: Variable[] = [];
   #written = 0;
 
-  constructor(template: ParsedTemplate, parts: RunOptions) {
+  constructor(template: ParsedTemplate, options: RunOptions) {
     this.#template = template;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   get text(): string {
-    return this.#pieces.join("");
+    return this.#chunks.join("");
   }
 
-  /** A template sees no variables but `$`, which is what it was given. */
+  /** A template sees no variables except `$`, its argument. */
   runNamed(nodes: readonly Node[], root: GoValue): void {
     const outer = this.#variables;
     this.#variables = [{ name: "$", value: root }];
-    this.#parts.budget.nest(() => this.#runNodes(nodes, root));
+    this.#options.budget.nest(() => this.#runNodes(nodes, root));
     this.#variables = outer;
   }
 
   #runNodes(nodes: readonly Node[], dot: GoValue): Outcome {
     for (const node of nodes) {
-      this.#parts.budget.spend(1);
+      this.#options.budget.spend(1);
       const outcome = this.#runNode(node, dot);
       if (outcome !== "end") return outcome;
     }
@@ -64,7 +72,7 @@ class TemplateRun {
       case "if":
       case "with":
       case "range":
-        return this.#parts.budget.nest(() => this.#runBranch(node, dot));
+        return this.#options.budget.nest(() => this.#runBranch(node, dot));
       case "template":
         this.#runCalled(node, dot);
         return "end";
@@ -76,37 +84,37 @@ class TemplateRun {
 
   #runCalled({ name, pipe }: Extract<Node, { kind: "template" }>, dot: GoValue): void {
     const nodes = this.#template.named.get(name);
-    if (nodes === undefined) throw new TemplateError(`it has no template "${name}"`);
+    if (nodes === undefined) throw new TemplateError(`template "${name}" is not defined`);
     this.runNamed(nodes, pipe === undefined ? nil : this.#runPipe(pipe, dot));
   }
 
-  /** Variables of a branch end with it. */
+  /** Variables declared in a branch are scoped to it. */
   #runBranch(branch: Branch, dot: GoValue): Outcome {
-    const known = this.#variables.length;
+    const outerVariables = this.#variables.length;
     const value = this.#runPipe(branch.pipe, dot);
     let outcome: Outcome;
     if (branch.kind === "range") outcome = this.#runRange(branch, value, dot);
     else if (isTrue(value)) outcome = this.#runNodes(branch.body, branch.kind === "with" ? value : dot);
     else outcome = this.#runNodes(branch.otherwise ?? [], dot);
-    this.#variables.length = known;
+    this.#variables.length = outerVariables;
     return outcome;
   }
 
   #runRange(branch: Branch, value: GoValue, dot: GoValue): Outcome {
-    const rounds = listRounds(value);
-    this.#parts.budget.spendItems(rounds.length);
-    if (value.kind === "whole" && branch.pipe.variables.length > 1) {
-      throw new TemplateError("it ranges over a number with two variables");
+    const iterations = listIterations(value);
+    this.#options.budget.spendItems(iterations.length);
+    if (value.kind === "integer" && branch.pipe.variables.length > 1) {
+      throw new TemplateError("range over an integer allows only one variable");
     }
-    if (rounds.length === 0) return this.#runNodes(branch.otherwise ?? [], dot);
-    const known = this.#variables.length;
-    for (const [key, item] of rounds) {
-      this.#parts.budget.spend(1);
+    if (iterations.length === 0) return this.#runNodes(branch.otherwise ?? [], dot);
+    const outerVariables = this.#variables.length;
+    for (const [key, item] of iterations) {
+      this.#options.budget.spend(1);
       const [first, second] = branch.pipe.variables;
       if (first !== undefined) this.#set(first, second === undefined ? item : key);
       if (second !== undefined) this.#set(second, item);
       const outcome = this.#runNodes(branch.body, item);
-      this.#variables.length = known;
+      this.#variables.length = outerVariables;
       if (outcome === "break") break;
     }
     return "end";
@@ -123,15 +131,15 @@ class TemplateRun {
     return result;
   }
 
-  /** What comes down the pipe is the last argument. */
+  /** The piped value is the last argument. */
   #runCommand([first, ...rest]: Command, dot: GoValue, piped: GoValue | undefined): GoValue {
-    this.#parts.budget.spend(1);
+    this.#options.budget.spend(1);
     if (first.kind === "function") return this.#call(first.name, rest, { dot, piped });
     if (rest.length > 0 || piped !== undefined) {
-      throw new TemplateError("it gives arguments to something that is no function");
+      throw new TemplateError("cannot pass arguments to a value that is not a function");
     }
     if (first.kind === "constant" && first.value.kind === "nil") {
-      throw new TemplateError("it has nil where a value belongs");
+      throw new TemplateError("nil is not a command");
     }
     return this.#evaluate(first, dot);
   }
@@ -144,12 +152,12 @@ class TemplateRun {
     const values: GoValue[] = [];
     for (const operand of operands) {
       const value = this.#evaluate(operand, dot);
-      // The rest is not looked at once these two are decided.
+      // Short-circuit evaluation.
       if ((name === "and" && !isTrue(value)) || (name === "or" && isTrue(value))) return value;
       values.push(value);
     }
     if (piped !== undefined) values.push(piped);
-    return callFunction(name, values, this.#parts);
+    return callFunction(name, values, this.#options);
   }
 
   #evaluate(operand: Operand, dot: GoValue): GoValue {
@@ -157,22 +165,22 @@ class TemplateRun {
       case "constant":
         return operand.value;
       case "function":
-        return callFunction(operand.name, [], this.#parts);
+        return callFunction(operand.name, [], this.#options);
       case "dot":
-        return operand.path.reduce(takeField, dot);
+        return operand.path.reduce(getField, dot);
       case "variable":
-        return operand.path.reduce(takeField, this.#find(operand.name).value);
+        return operand.path.reduce(getField, this.#find(operand.name).value);
       case "pipe":
         return operand.path.reduce(
-          takeField,
-          this.#parts.budget.nest(() => this.#runPipe(operand.pipe, dot)),
+          getField,
+          this.#options.budget.nest(() => this.#runPipe(operand.pipe, dot)),
         );
     }
   }
 
   #find(name: string): Variable {
     const variable = this.#variables.findLast((each) => each.name === name);
-    if (variable === undefined) throw new TemplateError(`it does not declare the variable "${name}"`);
+    if (variable === undefined) throw new TemplateError(`undefined variable "${name}"`);
     return variable;
   }
 
@@ -181,37 +189,39 @@ class TemplateRun {
   }
 
   #write(text: string): void {
-    const { budget, limits } = this.#parts;
+    const { budget, limits } = this.#options;
     this.#written += text.length;
     if (this.#written > limits.textBytes) budget.spendText(this.#written);
     budget.spendText(text.length);
-    this.#pieces.push(text);
+    this.#chunks.push(text);
   }
 }
 
-function takeField(value: GoValue, name: string): GoValue {
+function getField(value: GoValue, name: string): GoValue {
   if (value.kind === "map") return value.entries.get(name) ?? nil;
   const field = value.kind === "record" ? value.fields.get(name) : undefined;
   if (field !== undefined) return field;
-  throw new TemplateError(`it asks a ${nameKind(value)} for ".${name}", which it does not have`);
+  throw new TemplateError(`${describeKind(value)} has no field ".${name}"`);
 }
 
-type Rounds = readonly (readonly [key: GoValue, item: GoValue])[];
+type Iterations = readonly (readonly [key: GoValue, item: GoValue])[];
 
-function listRounds(value: GoValue): Rounds {
+function listIterations(value: GoValue): Iterations {
   if (value.kind === "nil") return [];
-  if (value.kind === "list") return value.items.map((item, index) => [wholeValue(index), item] as const);
-  if (value.kind === "map") return sortedEntries(value).map(([key, item]) => [textValue(key), item] as const);
-  if (value.kind === "whole") return countUp(value.value);
-  throw new TemplateError(`it ranges over a ${nameKind(value)}`);
+  if (value.kind === "list") return value.items.map((item, index) => [integerValue(index), item] as const);
+  if (value.kind === "map")
+    return sortedEntries(value).map(([key, item]) => [stringValue(key), item] as const);
+  if (value.kind === "integer") return countUp(value.value);
+  throw new TemplateError(`cannot range over "${describeKind(value)}"`);
 }
 
-const mostRounds = 100_000;
+const maxIterations = 100_000;
 
-function countUp(count: number): Rounds {
-  if (count > mostRounds) throw new TemplateError(`it counts to more than ${mostRounds}`, true);
+function countUp(count: number): Iterations {
+  if (count > maxIterations)
+    throw new TemplateError(`it exceeds the limit of ${maxIterations} iterations`, true);
   return Array.from(
     { length: Math.max(0, count) },
-    (_, index) => [wholeValue(index), wholeValue(index)] as const,
+    (_, index) => [integerValue(index), integerValue(index)] as const,
   );
 }

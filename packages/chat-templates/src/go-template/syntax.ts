@@ -4,7 +4,7 @@ import { isFunction } from "./functions.ts";
 import { readConstant } from "./read-constant.ts";
 import { readTokens, type Token } from "./tokens.ts";
 import type { GoValue } from "./values.ts";
-import { nil, truthValue } from "./values.ts";
+import { booleanValue, nil } from "./values.ts";
 
 export type Node =
   | { readonly kind: "text"; readonly text: string }
@@ -39,7 +39,7 @@ export type Operand =
 
 export type ParsedTemplate = {
   readonly nodes: readonly Node[];
-  /** Made by `define` and `block`. */
+  /** Defined by `define` and `block`. */
   readonly named: ReadonlyMap<string, readonly Node[]>;
 };
 
@@ -54,7 +54,7 @@ class Parser {
   readonly named = new Map<string, readonly Node[]>();
   readonly #tokens: readonly Token[];
   readonly #budget: Budget;
-  #place = 0;
+  #position = 0;
   #variables = ["$"];
   #ranges = 0;
 
@@ -65,7 +65,7 @@ class Parser {
 
   readAll(): readonly Node[] {
     const { nodes, ending } = this.#readNodes();
-    if (ending !== "source") throw new TemplateError(`it has "${ending}" where nothing is open`);
+    if (ending !== "source") throw new TemplateError(`unexpected "${ending}"`);
     return nodes;
   }
 
@@ -78,32 +78,32 @@ class Parser {
         nodes.push({ kind: "text", text: token.text });
         continue;
       }
-      const word = this.#peekWord();
-      if (word === "end" || word === "else") {
-        this.#place += 1;
-        // What follows "else" is read by whoever opened.
-        if (word === "end") this.#close();
-        return { nodes, ending: word };
+      const keyword = this.#peekIdentifier();
+      if (keyword === "end" || keyword === "else") {
+        this.#position += 1;
+        // The caller reads what follows "else".
+        if (keyword === "end") this.#close();
+        return { nodes, ending: keyword };
       }
-      const node = this.#budget.nest(() => this.#readAction(word));
+      const node = this.#budget.nest(() => this.#readAction(keyword));
       if (node !== undefined) nodes.push(node);
     }
   }
 
-  #readAction(word: string | undefined): Node | undefined {
-    if (word === "if" || word === "with" || word === "range") {
-      this.#place += 1;
-      return this.#readBranch(word);
+  #readAction(keyword: string | undefined): Node | undefined {
+    if (keyword === "if" || keyword === "with" || keyword === "range") {
+      this.#position += 1;
+      return this.#readBranch(keyword);
     }
-    if (word === "define" || word === "block" || word === "template") {
-      this.#place += 1;
-      return this.#readNamed(word);
+    if (keyword === "define" || keyword === "block" || keyword === "template") {
+      this.#position += 1;
+      return this.#readNamed(keyword);
     }
-    if (word === "break" || word === "continue") {
-      this.#place += 1;
-      if (this.#ranges === 0) throw new TemplateError(`it has "${word}" outside a range`);
+    if (keyword === "break" || keyword === "continue") {
+      this.#position += 1;
+      if (this.#ranges === 0) throw new TemplateError(`"${keyword}" outside of range`);
       this.#close();
-      return { kind: word };
+      return { kind: keyword };
     }
     const pipe = this.#readPipe();
     this.#close();
@@ -111,34 +111,34 @@ class Parser {
   }
 
   #readBranch(kind: Branch["kind"]): Branch {
-    const known = this.#variables.length;
+    const outerVariables = this.#variables.length;
     const pipe = this.#readPipe(kind === "range" ? 2 : 1);
     this.#close();
     if (kind === "range") this.#ranges += 1;
     const { nodes: body, ending } = this.#readNodes();
     if (kind === "range") this.#ranges -= 1;
     const otherwise = ending === "else" ? this.#readElse(kind) : undefined;
-    if (ending === "source") throw new TemplateError(`it has "${kind}" without an "end"`);
-    this.#variables.length = known;
+    if (ending === "source") throw new TemplateError(`"${kind}" without "end"`);
+    this.#variables.length = outerVariables;
     return { kind, pipe, body, otherwise };
   }
 
   #readElse(kind: Branch["kind"]): readonly Node[] {
-    const word = this.#peekWord();
-    if (word === kind && (word === "if" || word === "with")) {
-      this.#place += 1;
-      return [this.#budget.nest(() => this.#readBranch(word))];
+    const keyword = this.#peekIdentifier();
+    if (keyword === kind && (keyword === "if" || keyword === "with")) {
+      this.#position += 1;
+      return [this.#budget.nest(() => this.#readBranch(keyword))];
     }
     this.#close();
     const { nodes, ending } = this.#readNodes();
-    if (ending !== "end") throw new TemplateError(`it has "else" without an "end"`);
+    if (ending !== "end") throw new TemplateError(`"else" without "end"`);
     return nodes;
   }
 
   #readNamed(kind: "define" | "block" | "template"): Node | undefined {
-    const written = this.#next();
-    const constant = written === undefined ? undefined : readConstant(written);
-    if (constant?.kind !== "text") throw new TemplateError(`it has "${kind}" without a name`);
+    const nameToken = this.#next();
+    const constant = nameToken === undefined ? undefined : readConstant(nameToken);
+    if (constant?.kind !== "string") throw new TemplateError(`"${kind}" without a name`);
     const name = constant.text;
     const pipe = kind === "define" || this.#peek()?.kind === "close" ? undefined : this.#readPipe();
     this.#close();
@@ -147,45 +147,45 @@ class Parser {
     this.#variables = ["$"];
     this.#ranges = 0;
     const { nodes, ending } = this.#readNodes();
-    if (ending !== "end") throw new TemplateError(`it has "${kind}" without an "end"`);
+    if (ending !== "end") throw new TemplateError(`"${kind}" without "end"`);
     this.#variables = outer.variables;
     this.#ranges = outer.ranges;
     if (kind === "define" || !this.named.has(name)) this.named.set(name, nodes);
     return kind === "block" ? { kind: "template", name, pipe } : undefined;
   }
 
-  #readPipe(mostVariables = 1): Pipe {
-    const { variables, isAssignment } = this.#readVariables(mostVariables);
+  #readPipe(maxVariables = 1): Pipe {
+    const { variables, isAssignment } = this.#readVariables(maxVariables);
     const commands: Command[] = [];
     do {
       commands.push(this.#readCommand());
-      // Go lets a pipe end with its sign.
-    } while (this.#takeSign("|") && this.#peek()?.kind !== "close");
-    // A variable is known behind its own declaration, not in it.
+      // Go allows a trailing "|".
+    } while (this.#consume("|") && this.#peek()?.kind !== "close");
+    // A variable is visible after its declaration, not inside it.
     if (!isAssignment) this.#variables.push(...variables);
     return { variables, isAssignment, commands };
   }
 
-  #readVariables(most: number): Pick<Pipe, "variables" | "isAssignment"> {
-    const start = this.#place;
+  #readVariables(maxCount: number): Pick<Pipe, "variables" | "isAssignment"> {
+    const start = this.#position;
     const variables: string[] = [];
     do {
       const token = this.#next();
-      if (token?.kind !== "variable" || variables.length === most) break;
+      if (token?.kind !== "variable" || variables.length === maxCount) break;
       variables.push(token.text);
-      if (this.#takeSign(":=")) return { variables, isAssignment: false };
-      if (this.#takeSign("=")) {
+      if (this.#consume(":=")) return { variables, isAssignment: false };
+      if (this.#consume("=")) {
         for (const name of variables) this.#requireVariable(name);
         return { variables, isAssignment: true };
       }
-    } while (this.#takeSign(","));
-    this.#place = start;
+    } while (this.#consume(","));
+    this.#position = start;
     return { variables: [], isAssignment: false };
   }
 
   #readCommand(): Command {
     const first = this.#readOperand();
-    if (first === undefined) throw new TemplateError("it has an action or a pipe with nothing in it");
+    if (first === undefined) throw new TemplateError("empty action or pipeline");
     const rest: Operand[] = [];
     for (;;) {
       const operand = this.#readOperand();
@@ -194,14 +194,15 @@ class Parser {
     }
   }
 
-  /** Undefined where the command is over. */
+  /** Undefined at the end of the command. */
   #readOperand(): Operand | undefined {
     const token = this.#peek();
-    if (token === undefined || token.kind === "close" || ["|", ")"].includes(signOf(token))) return undefined;
-    this.#place += 1;
+    if (token === undefined || token.kind === "close" || ["|", ")"].includes(punctuationOf(token)))
+      return undefined;
+    this.#position += 1;
     const constant = readConstant(token);
     if (constant !== undefined) return { kind: "constant", value: constant };
-    if (token.kind === "word") return readWord(token.text);
+    if (token.kind === "identifier") return readIdentifier(token.text);
     if (token.kind === "field") return { kind: "dot", path: [token.text.slice(1), ...this.#readPath()] };
     if (token.kind === "variable") {
       this.#requireVariable(token.text);
@@ -209,12 +210,12 @@ class Parser {
     }
     if (token.text === ".") return { kind: "dot", path: [] };
     if (token.text === "(") return this.#budget.nest(() => this.#readParentheses());
-    throw new TemplateError(`it has ${JSON.stringify(token.text)} where a value belongs`);
+    throw new TemplateError(`unexpected ${JSON.stringify(token.text)}, expected a value`);
   }
 
   #readParentheses(): Operand {
     const pipe = this.#readPipe();
-    if (!this.#takeSign(")")) throw new TemplateError("it has a parenthesis that is not closed");
+    if (!this.#consume(")")) throw new TemplateError("unclosed parenthesis");
     return { kind: "pipe", pipe, path: this.#readPath() };
   }
 
@@ -222,53 +223,52 @@ class Parser {
     const path: string[] = [];
     for (;;) {
       const token = this.#peek();
-      if (token?.kind !== "field" || token.isApart) return path;
+      if (token?.kind !== "field" || token.hasSpaceBefore) return path;
       path.push(token.text.slice(1));
-      this.#place += 1;
+      this.#position += 1;
     }
   }
 
   #requireVariable(name: string): void {
-    if (!this.#variables.includes(name))
-      throw new TemplateError(`it does not declare the variable "${name}"`);
+    if (!this.#variables.includes(name)) throw new TemplateError(`undefined variable "${name}"`);
   }
 
   #close(): void {
     const token = this.#next();
     if (token?.kind !== "close") {
-      throw new TemplateError(`it has ${JSON.stringify(token?.text ?? "")} where an action should end`);
+      throw new TemplateError(`unexpected ${JSON.stringify(token?.text ?? "")} at the end of an action`);
     }
   }
 
-  #takeSign(sign: string): boolean {
-    if (signOf(this.#peek()) !== sign) return false;
-    this.#place += 1;
+  #consume(punctuation: string): boolean {
+    if (punctuationOf(this.#peek()) !== punctuation) return false;
+    this.#position += 1;
     return true;
   }
 
-  #peekWord(): string | undefined {
+  #peekIdentifier(): string | undefined {
     const token = this.#peek();
-    return token?.kind === "word" ? token.text : undefined;
+    return token?.kind === "identifier" ? token.text : undefined;
   }
 
   #peek(): Token | undefined {
-    return this.#tokens[this.#place];
+    return this.#tokens[this.#position];
   }
 
   #next(): Token | undefined {
     this.#budget.spend(1);
-    this.#place += 1;
-    return this.#tokens[this.#place - 1];
+    this.#position += 1;
+    return this.#tokens[this.#position - 1];
   }
 }
 
-function signOf(token: Token | undefined): string {
-  return token?.kind === "sign" ? token.text : "";
+function punctuationOf(token: Token | undefined): string {
+  return token?.kind === "punctuation" ? token.text : "";
 }
 
-function readWord(word: string): Operand {
-  if (word === "true" || word === "false") return { kind: "constant", value: truthValue(word === "true") };
-  if (word === "nil") return { kind: "constant", value: nil };
-  if (isFunction(word)) return { kind: "function", name: word };
-  throw new TemplateError(`it calls "${word}", which is no function known here`);
+function readIdentifier(name: string): Operand {
+  if (name === "true" || name === "false") return { kind: "constant", value: booleanValue(name === "true") };
+  if (name === "nil") return { kind: "constant", value: nil };
+  if (isFunction(name)) return { kind: "function", name };
+  throw new TemplateError(`unknown function "${name}"`);
 }

@@ -1,19 +1,19 @@
 import type { JsonObject, JsonValue, Tool } from "@hearth-and-keep/engine";
-import { fromJson, type GoRecord, type GoValue, isList, nil, textValue } from "./values.ts";
+import { fromJson, type GoRecord, type GoValue, isList, nil, stringValue } from "./values.ts";
 
-type Written = readonly (readonly [name: string, value: GoValue])[];
+type OrderedFields = readonly (readonly [name: string, value: GoValue])[];
 
-/** A tool as templates see it. Nothing of its schema is left out; what Ollama has no field for comes last. */
+/** A tool as templates see it. Its schema is complete; keywords without a field in Ollama come last. */
 export function toolRecord({ name, description = "", parameters = {} }: Tool): GoRecord {
   const inner = parametersRecord({ type: "object", properties: {}, ...parameters });
-  const called: Written = [
-    ["name", textValue(name)],
-    ["description", textValue(description)],
+  const called: OrderedFields = [
+    ["name", stringValue(name)],
+    ["description", stringValue(description)],
     ["parameters", inner],
   ];
-  const described: GoRecord = { ...record("tool function", called), written: called };
+  const described: GoRecord = { ...record("tool function", called), jsonFields: called };
   return record("tool", [
-    ["type", textValue("function")],
+    ["type", stringValue("function")],
     ["function", described],
   ]);
 }
@@ -22,16 +22,16 @@ const parameterKeys = ["type", "$defs", "items", "required", "properties"];
 const propertyKeys = ["anyOf", "type", "items", "description", "enum", "properties", "required"];
 
 function parametersRecord(schema: JsonObject): GoRecord {
-  const written = writeInOrder(schema, parameterKeys);
-  return { ...record("tool parameters", written, parameterKeys), schema };
+  const orderedFields = orderFields(schema, parameterKeys);
+  return { ...record("tool parameters", orderedFields, parameterKeys), schema };
 }
 
 function propertyRecord(schema: JsonObject): GoRecord {
-  const written = writeInOrder(schema, propertyKeys);
-  return { ...record("tool property", written, propertyKeys), schema };
+  const orderedFields = orderFields(schema, propertyKeys);
+  return { ...record("tool property", orderedFields, propertyKeys), schema };
 }
 
-function writeInOrder(schema: JsonObject, first: readonly string[]): Written {
+function orderFields(schema: JsonObject, first: readonly string[]): OrderedFields {
   const rest = Object.keys(schema).filter((key) => !first.includes(key));
   return [...first.filter((key) => Object.hasOwn(schema, key)), ...rest].map(
     (key) => [key, schemaValue(key, schema[key] ?? null)] as const,
@@ -51,11 +51,11 @@ function propertyValue(value: JsonValue): GoValue {
   return isObject(value) ? propertyRecord(value) : fromJson(value);
 }
 
-/** Fields are called as in Go, `$defs` becoming `Defs`; those that a schema leaves out are there and empty. */
-function record(name: string, written: Written, known: readonly string[] = []): GoRecord {
+/** Fields are named as in Go, e.g. `Defs` for `$defs`; fields that a schema omits exist and are empty. */
+function record(name: string, orderedFields: OrderedFields, known: readonly string[] = []): GoRecord {
   const fields = new Map<string, GoValue>(known.map((key) => [fieldName(key), emptyValue(key)]));
-  for (const [key, value] of written) fields.set(fieldName(key), value);
-  return { kind: "record", name, fields, written, printsAsJson: true };
+  for (const [key, value] of orderedFields) fields.set(fieldName(key), value);
+  return { kind: "record", name, fields, jsonFields: orderedFields, printsAsJson: true };
 }
 
 function fieldName(key: string): string {
@@ -64,7 +64,7 @@ function fieldName(key: string): string {
 }
 
 function emptyValue(key: string): GoValue {
-  if (key === "type" || key === "description") return textValue("");
+  if (key === "type" || key === "description") return stringValue("");
   return ["required", "enum", "anyOf"].includes(key) ? { kind: "list", items: [] } : nil;
 }
 

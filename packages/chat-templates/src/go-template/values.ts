@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from "@hearth-and-keep/engine";
 
-/** A value of Go's, as far as a template can tell them apart. */
+/** A Go value, as far as templates can distinguish them. */
 export type GoValue =
   | { readonly kind: "nil" }
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "whole"; readonly value: number }
+  | { readonly kind: "string"; readonly text: string }
+  | { readonly kind: "integer"; readonly value: number }
   | { readonly kind: "float"; readonly value: number }
-  | { readonly kind: "truth"; readonly value: boolean }
+  | { readonly kind: "boolean"; readonly value: boolean }
   | GoList
   | GoMap
   | GoRecord;
@@ -17,45 +17,45 @@ type GoList = {
   readonly printsAsJson?: boolean;
 };
 
-/** Keys are sorted wherever they are listed, as Go does. */
+/** Keys are always listed in sorted order, as in Go. */
 export type GoMap = {
   readonly kind: "map";
   readonly entries: ReadonlyMap<string, GoValue>;
   readonly printsAsJson?: boolean;
 };
 
-/** Go's struct: a field that it does not have is a mistake, not an empty value. */
+/** A Go struct: accessing an unknown field is an error and does not return an empty value. */
 export type GoRecord = {
   readonly kind: "record";
   readonly name: string;
   readonly fields: ReadonlyMap<string, GoValue>;
-  /** Names and values as JSON has them; absent are those of the fields. */
-  readonly written?: readonly (readonly [name: string, value: GoValue])[];
+  /** Names and values for JSON; by default those of `fields`. */
+  readonly jsonFields?: readonly (readonly [name: string, value: GoValue])[];
   readonly printsAsJson?: boolean;
-  /** The JSON Schema that the record was made of. */
+  /** The JSON Schema that the record was created from. */
   readonly schema?: JsonObject;
 };
 
 export const nil: GoValue = { kind: "nil" };
 
-export function textValue(text: string): GoValue {
-  return { kind: "text", text };
+export function stringValue(text: string): GoValue {
+  return { kind: "string", text };
 }
 
-export function wholeValue(value: number): GoValue {
-  return { kind: "whole", value };
+export function integerValue(value: number): GoValue {
+  return { kind: "integer", value };
 }
 
-export function truthValue(value: boolean): GoValue {
-  return { kind: "truth", value };
+export function booleanValue(value: boolean): GoValue {
+  return { kind: "boolean", value };
 }
 
-/** As Go reads JSON without a type: every number is a float. */
+/** Like Go's untyped JSON decoding: every number is a float. */
 export function fromJson(value: JsonValue): GoValue {
   if (value === null) return nil;
-  if (typeof value === "string") return textValue(value);
+  if (typeof value === "string") return stringValue(value);
   if (typeof value === "number") return { kind: "float", value };
-  if (typeof value === "boolean") return truthValue(value);
+  if (typeof value === "boolean") return booleanValue(value);
   if (isList(value)) return { kind: "list", items: value.map(fromJson) };
   const entries = Object.entries(value).map(([key, inner]) => [key, fromJson(inner)] as const);
   return { kind: "map", entries: new Map(entries) };
@@ -69,12 +69,12 @@ export function isTrue(value: GoValue): boolean {
   switch (value.kind) {
     case "nil":
       return false;
-    case "text":
+    case "string":
       return value.text !== "";
-    case "whole":
+    case "integer":
     case "float":
       return value.value !== 0;
-    case "truth":
+    case "boolean":
       return value.value;
     case "list":
       return value.items.length > 0;
@@ -89,7 +89,7 @@ export function sortedEntries({ entries }: GoMap): readonly (readonly [key: stri
   return [...entries].toSorted(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 }
 
-/** What a reason calls it. */
-export function nameKind(value: GoValue): string {
+/** The name of a value's type in error messages. */
+export function describeKind(value: GoValue): string {
   return value.kind === "record" ? value.name : value.kind;
 }

@@ -1,42 +1,42 @@
 import { expect, test } from "vitest";
-import { PreparingThread } from "./preparation-thread.ts";
+import { PreparationThread } from "./preparation-thread.ts";
 
 const specialTokens = { beginning: "<s>", end: "</s>", addsBeginning: true, addsEnd: false };
 const hello = { messages: [{ role: "user", content: "Hello" }] } as const;
 
-function threadWith(usual: string, mostSeconds = 5): PreparingThread {
-  return new PreparingThread({ templates: { usual }, specialTokens, mostSeconds });
+function threadWith(template: string, maxSeconds = 5): PreparationThread {
+  return new PreparationThread({ templates: { default: template }, specialTokens, maxSeconds });
 }
 
-test("a template is rendered beside the event loop, and refused in its own words when it fails", async () => {
+test("a template is rendered outside the event loop, and an invalid one fails as such", async () => {
   await using thread = threadWith("{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}");
   expect(await thread.render(hello)).toBe("Hello");
-  expect((await thread.abilities())?.template).toEqual({ tools: false, thinking: false });
+  expect((await thread.capabilities())?.template).toEqual({ tools: false, thinking: false });
   await using broken = threadWith("{% for %}");
   await expect(broken.render(hello)).rejects.toMatchObject({ failure: { kind: "template-failed" } });
-  expect(await broken.abilities()).toBeUndefined();
+  expect(await broken.capabilities()).toBeUndefined();
 });
 
-test("a call that takes too long fails alone, and those behind it are answered", async () => {
+test("a call that takes too long fails, and the calls after it succeed", async () => {
   await using thread = threadWith("{{ messages[0].content }}", 0.5);
   expect(await thread.render(hello)).toBe("Hello");
-  // Compiling it takes for ever: each repetition multiplies the states of the last.
+  // Compiling it takes forever: each repetition multiplies the number of states.
   const pattern = "^(([a-z]{1,99}){1,99}){1,99}$";
   const constraint = { type: "json-schema", schema: { type: "string", pattern } } as const;
   const slow = thread.grammar(constraint);
-  const behind = thread.render(hello);
+  const next = thread.render(hello);
   await expect(slow).rejects.toMatchObject({ failure: { kind: expect.stringMatching(/grammar|schema/u) } });
-  await expect(behind).resolves.toBe("Hello");
+  await expect(next).resolves.toBe("Hello");
 });
 
-test("a template that takes its thread down costs one call", async () => {
+test("a template that terminates its thread fails one call", async () => {
   await using thread = threadWith("{{ messages[0].content }}", 0.000_001);
   await expect(thread.render(hello)).rejects.toMatchObject({
-    failure: { kind: "template-failed", reason: "it takes too much time or memory" },
+    failure: { kind: "template-failed", reason: "it exceeds the time or memory limit" },
   });
 });
 
-test("a grammar comes out as the worker's does, and one that is none is refused", async () => {
+test("a valid grammar is returned as in the worker, and an invalid one is rejected", async () => {
   await using thread = threadWith("");
   expect(await thread.grammar({ type: "gbnf", grammar: 'root ::= "a"' })).toBe('root ::= "a"');
   expect(await thread.grammar({ type: "json" })).toContain("root ::=");
@@ -45,13 +45,13 @@ test("a grammar comes out as the worker's does, and one that is none is refused"
   });
 });
 
-test("the time a thread takes to start is not counted as its caller's", async () => {
-  const templates = { usual: null };
+test("the start of the thread does not count towards the timeout of a call", async () => {
+  const templates = { default: null };
   const constraint = { type: "gbnf", grammar: 'root ::= "a"' } as const;
   const startedAt = performance.now();
-  await using first = new PreparingThread({ templates, specialTokens });
+  await using first = new PreparationThread({ templates, specialTokens });
   await first.grammar(constraint);
-  const mostSeconds = (performance.now() - startedAt) / 2000;
-  await using second = new PreparingThread({ templates, specialTokens, mostSeconds });
+  const maxSeconds = (performance.now() - startedAt) / 2000;
+  await using second = new PreparationThread({ templates, specialTokens, maxSeconds });
   expect(await second.grammar(constraint)).toBe(constraint.grammar);
 });

@@ -9,64 +9,66 @@ import type {
 import { FailureError } from "@hearth-and-keep/failures";
 import type { SpecialTokens } from "../render-chat-template.ts";
 import type { TemplateTexts } from "./template-texts.ts";
-import type { Preparation, Prepared } from "./thread-messages.ts";
+import type { PreparationRequest, PreparationResponse } from "./thread-messages.ts";
 
-export type PreparingPlan = {
+export type PreparationOptions = {
   readonly templates: TemplateTexts;
   readonly specialTokens: SpecialTokens;
-  /** Told only by tests about time. */
-  readonly mostSeconds?: number;
+  /** Set only by tests of timeouts. */
+  readonly maxSeconds?: number;
 };
 
-/** In a clone the thread runs TypeScript; in an installed program it is built beside the server. */
+/** In a clone the thread runs TypeScript; in an installed package it is bundled next to the server. */
 const program = fileURLToPath(
   import.meta.url.endsWith(".ts")
     ? new URL("./thread-main.ts", import.meta.url)
-    : new URL("./engine/worker/preparing-thread.js", import.meta.url),
+    : new URL("./engine/worker/preparation-thread.js", import.meta.url),
 );
-const usualSeconds = 5;
+const defaultSeconds = 5;
 const startSeconds = 60;
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
 
 /**
- * Templates and grammars of one model, beside the server's event loop. The thread starts with the first call and
- * does one at a time; a call that takes too long or too much ends the thread and fails alone, and the next one
- * starts another thread.
+ * Renders templates and builds grammars of one model outside the server's event loop. The thread starts with the first
+ * call and handles one at a time. A call that exceeds the time or memory limit terminates the thread and fails; the next
+ * call starts a new thread.
  */
-export class PreparingThread implements AsyncDisposable {
-  readonly #plan: PreparingPlan;
+export class PreparationThread implements AsyncDisposable {
+  readonly #options: PreparationOptions;
   #worker: Worker | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(plan: PreparingPlan) {
-    this.#plan = plan;
+  constructor(options: PreparationOptions) {
+    this.#options = options;
   }
 
-  /** Undefined when the model has no template that can be read. */
-  async abilities(): Promise<
+  /** Undefined if the model has no valid template. */
+  async capabilities(): Promise<
     { readonly template: TemplateCapabilities; readonly fillsIn: boolean } | undefined
   > {
-    // Each answer's shape is fixed by the thread's messages.
-    return (await this.#ask({ type: "abilities" })) as Awaited<ReturnType<PreparingThread["abilities"]>>;
+    // The shape of each result is fixed by thread-main.ts.
+    return (await this.#enqueue({ type: "capabilities" })) as Awaited<
+      ReturnType<PreparationThread["capabilities"]>
+    >;
   }
 
   async render(conversation: Conversation): Promise<string> {
-    return String(await this.#ask({ type: "render", conversation }));
+    return String(await this.#enqueue({ type: "render", conversation }));
   }
 
-  /** The prompt around a gap; undefined when the template has no words for it. */
+  /** A fill-in-the-middle prompt; undefined if the template does not support it. */
   async renderInsert(texts: {
     readonly prefix: string;
     readonly suffix: string;
   }): Promise<string | undefined> {
     const { prefix, suffix } = texts;
     // As above.
-    return (await this.#ask({ type: "insert", prefix, suffix })) as string | undefined;
+    return (await this.#enqueue({ type: "insert", prefix, suffix })) as string | undefined;
   }
 
   async grammar(constraint: OutputConstraint): Promise<string | undefined> {
     // As above.
-    return (await this.#ask({ type: "grammar", constraint })) as string | undefined;
+    return (await this.#enqueue({ type: "grammar", constraint })) as string | undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -74,14 +76,14 @@ export class PreparingThread implements AsyncDisposable {
     this.#worker = undefined;
   }
 
-  #ask(preparation: Preparation): Promise<unknown> {
-    const answer = this.#last.then(() => this.#perform(preparation));
-    this.#last = answer.catch(() => undefined);
-    return answer;
+  #enqueue(request: PreparationRequest): Promise<unknown> {
+    const result = this.#queue.then(() => this.#perform(request));
+    this.#queue = result.catch(() => undefined);
+    return result;
   }
 
-  async #perform(preparation: Preparation): Promise<unknown> {
-    const { templates, specialTokens, mostSeconds = usualSeconds } = this.#plan;
+  async #perform(request: PreparationRequest): Promise<unknown> {
+    const { templates, specialTokens, maxSeconds = defaultSeconds } = this.#options;
     const isNew = this.#worker === undefined;
     const worker = (this.#worker ??= new Worker(program, {
       workerData: { templates, specialTokens },
@@ -89,34 +91,39 @@ export class PreparingThread implements AsyncDisposable {
       execArgv: [],
       resourceLimits,
     }));
-    // A busy machine takes its time to read our program; no template is to blame for that.
-    const isUp = !isNew || (await hear(worker, { type: "start" }, startSeconds)) !== undefined;
-    const prepared = isUp ? await hear(worker, preparation, mostSeconds) : undefined;
-    if (prepared === undefined) {
+    // Starting the thread can take long on a busy machine, and does not count against the template.
+    const isUp = !isNew || (await sendAndWait(worker, { type: "start" }, startSeconds)) !== undefined;
+    const response = isUp ? await sendAndWait(worker, request, maxSeconds) : undefined;
+    if (response === undefined) {
       this.#worker = undefined;
       await worker.terminate();
-      throw new FailureError<EngineFailure>(overdone(preparation));
+      throw new FailureError<EngineFailure>(limitExceeded(request));
     }
-    if ("failure" in prepared) throw new FailureError<EngineFailure>(prepared.failure);
-    if ("defect" in prepared) throw new Error(`Cannot finish in the preparing thread: ${prepared.defect}`);
-    return prepared.value;
+    if ("failure" in response) throw new FailureError<EngineFailure>(response.failure);
+    if ("defect" in response)
+      throw new Error(`Unexpected error in the preparation thread: ${response.defect}`);
+    return response.value;
   }
 }
 
-/** Undefined when the thread ended, or was still at it when its time was over. */
-function hear(worker: Worker, preparation: Preparation, mostSeconds: number): Promise<Prepared | undefined> {
-  const { promise, resolve } = Promise.withResolvers<Prepared | undefined>();
+/** Undefined if the thread exited or did not finish in time. */
+function sendAndWait(
+  worker: Worker,
+  request: PreparationRequest,
+  maxSeconds: number,
+): Promise<PreparationResponse | undefined> {
+  const { promise, resolve } = Promise.withResolvers<PreparationResponse | undefined>();
   const giveUp = (): void => resolve(undefined);
-  const timer = setTimeout(giveUp, mostSeconds * 1000);
+  const timer = setTimeout(giveUp, maxSeconds * 1000);
   worker.once("message", resolve).once("exit", giveUp).once("error", giveUp);
-  worker.postMessage(preparation, []);
+  worker.postMessage(request, []);
   return promise.finally(() => {
     clearTimeout(timer);
     worker.off("message", resolve).off("exit", giveUp).off("error", giveUp);
   });
 }
 
-function overdone({ type }: Preparation): EngineFailure {
-  const reason = "it takes too much time or memory";
+function limitExceeded({ type }: PreparationRequest): EngineFailure {
+  const reason = "it exceeds the time or memory limit";
   return type === "grammar" ? { kind: "grammar-invalid", reason } : { kind: "template-failed", reason };
 }

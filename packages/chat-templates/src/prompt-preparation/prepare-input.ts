@@ -1,9 +1,9 @@
 /**
  * @module
- * What a request needs before a model sees it: the prompt that the model's own template makes of a conversation, and
- * the grammar of what the answer must look like. Both come from model files and callers, so they are never computed
- * on the server's event loop: the binding's worker does it in its process, every other driver in a thread.
- * Promises the same prompts, grammars and refusals to both. Imported by the worker and, through the index, by drivers.
+ * Prepares the input of a request: renders a conversation with the model's template, and builds the grammar for the
+ * output constraint. Templates and constraints are untrusted, so neither runs on the server's event loop: the binding's
+ * worker does it in its own process, every other driver in a thread. Both get the same prompts, grammars and errors.
+ * Imported by the worker and, through the index, by drivers.
  */
 
 import type { Conversation, OutputConstraint } from "@hearth-and-keep/engine";
@@ -14,52 +14,56 @@ import {
   grammarForSchema,
   grammarForToolCalls,
 } from "@hearth-and-keep/output-grammars";
-import { type ModelTemplate, readModelTemplate } from "../model-template.ts";
+import { type ModelTemplate, parseModelTemplate } from "../model-template.ts";
 import type { SpecialTokens } from "../render-chat-template.ts";
 import type { TemplateTexts } from "./template-texts.ts";
 
-/** Read when it is first asked for; throws `template-failed` when the model has none that can be read. */
-export function templateReader({ goTemplate, ...sources }: TemplateTexts): () => ModelTemplate {
+/** Parses the template on first use; throws `template-failed` if the model has no valid one. */
+export function createTemplateParser({ goTemplate, ...sources }: TemplateTexts): () => ModelTemplate {
   let template: ModelTemplate | undefined;
-  return () => (template ??= readModelTemplate(sources, goTemplate));
+  return () => (template ??= parseModelTemplate(sources, goTemplate));
 }
 
-/** A model whose template is broken still loads: raw prompts need none. */
-export function templateIfSound(chatTemplate: () => ModelTemplate): ModelTemplate | undefined {
+/** Undefined if the template is invalid: such a model still loads, because raw prompts need no template. */
+export function tryChatTemplate(chatTemplate: () => ModelTemplate): ModelTemplate | undefined {
   try {
     return chatTemplate();
-  } catch (problem) {
-    if (problem instanceof FailureError) return undefined;
-    throw problem;
+  } catch (error) {
+    if (error instanceof FailureError) return undefined;
+    throw error;
   }
 }
 
-/** By the template that came with the conversation, else by the model's own, which then need not be sound. */
+/** Uses the conversation's own template if it has one, and otherwise the model's. */
 export function renderConversation(
   chatTemplate: () => ModelTemplate,
   conversation: Conversation,
   specialTokens: SpecialTokens,
 ): string {
   const { goTemplate } = conversation;
-  const template = goTemplate === undefined ? chatTemplate() : readModelTemplate({ usual: null }, goTemplate);
-  const { shown, begun } = withoutBegunAnswer(conversation);
-  return template.render(shown, { specialTokens, now: new Date() }) + begun;
+  const template =
+    goTemplate === undefined ? chatTemplate() : parseModelTemplate({ default: null }, goTemplate);
+  const { rendered, prefill } = splitPrefill(conversation);
+  return template.render(rendered, { specialTokens, now: new Date() }) + prefill;
 }
 
-/** An answer that the caller began is put behind the opening of the model's turn, so that the model goes on with it. */
-function withoutBegunAnswer(conversation: Conversation): {
-  readonly shown: Conversation;
-  readonly begun: string;
+/** A final assistant message is appended after the start of the model's turn, so that the model continues it. */
+function splitPrefill(conversation: Conversation): {
+  readonly rendered: Conversation;
+  readonly prefill: string;
 } {
   const last = conversation.messages.at(-1);
   if (last?.role !== "assistant" || last.content === null || (last.toolCalls ?? []).length > 0) {
-    return { shown: conversation, begun: "" };
+    return { rendered: conversation, prefill: "" };
   }
-  return { shown: { ...conversation, messages: conversation.messages.slice(0, -1) }, begun: last.content };
+  return {
+    rendered: { ...conversation, messages: conversation.messages.slice(0, -1) },
+    prefill: last.content,
+  };
 }
 
-/** The most common way to write calls; a forced call is written so whatever the family's own way is. */
-const plainCalls = {
+/** The most common tool-call format; forced calls use it for every model family. */
+const defaultCallFormat = {
   before: "",
   after: "",
   callBefore: "<tool_call>\n",
@@ -68,7 +72,7 @@ const plainCalls = {
   layout: { type: "json", nameKey: "name", argumentsKey: "arguments" },
 } as const;
 
-/** GBNF for what the answer must look like; undefined when anything goes. */
+/** GBNF for the output constraint; undefined without one. */
 export function grammarFor(constraint: OutputConstraint | undefined): string | undefined {
   switch (constraint?.type) {
     case undefined:
@@ -81,6 +85,6 @@ export function grammarFor(constraint: OutputConstraint | undefined): string | u
       checkGrammar(constraint.grammar);
       return constraint.grammar;
     case "tool-calls":
-      return grammarForToolCalls(constraint.tools, { ...plainCalls, maxCalls: constraint.maxCalls });
+      return grammarForToolCalls(constraint.tools, { ...defaultCallFormat, maxCalls: constraint.maxCalls });
   }
 }

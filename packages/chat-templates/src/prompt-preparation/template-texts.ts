@@ -1,11 +1,11 @@
 import type { ModelFile } from "@hearth-and-keep/gguf";
 
-/** The texts that a model's prompts are made by, whichever of them it has. */
+/** The template sources of a model. */
 export type TemplateTexts = {
-  readonly usual: string | null;
-  /** Used instead when tools are offered. */
+  readonly default: string | null;
+  /** Used instead for conversations with tools. */
   readonly forTools?: string;
-  /** In Go's language. */
+  /** A Go template. */
   readonly goTemplate?: string;
 };
 
@@ -15,7 +15,7 @@ export function templateTextsOf(
 ): TemplateTexts {
   const forTools = metadata.get("tokenizer.chat_template.tool_use")?.value;
   return {
-    usual: chatTemplate,
+    default: chatTemplate,
     ...(typeof forTools === "string" ? { forTools } : {}),
     ...(goTemplate === undefined ? {} : { goTemplate }),
   };

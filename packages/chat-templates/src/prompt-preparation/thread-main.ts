@@ -1,40 +1,40 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { grammarFor, renderConversation, templateIfSound, templateReader } from "./prepare-input.ts";
-import type { PreparingPlan } from "./preparation-thread.ts";
-import type { Preparation, Prepared } from "./thread-messages.ts";
+import type { PreparationOptions } from "./preparation-thread.ts";
+import { createTemplateParser, grammarFor, renderConversation, tryChatTemplate } from "./prepare-input.ts";
+import type { PreparationRequest, PreparationResponse } from "./thread-messages.ts";
 
-// Who starts the thread gives it exactly this.
-const { templates, specialTokens } = workerData as PreparingPlan;
-const chatTemplate = templateReader(templates);
+// PreparationThread passes exactly these options.
+const { templates, specialTokens } = workerData as PreparationOptions;
+const chatTemplate = createTemplateParser(templates);
 
-function prepare(preparation: Preparation): unknown {
-  switch (preparation.type) {
+function prepare(request: PreparationRequest): unknown {
+  switch (request.type) {
     case "start":
       return undefined;
-    case "abilities": {
-      const template = templateIfSound(chatTemplate);
+    case "capabilities": {
+      const template = tryChatTemplate(chatTemplate);
       if (template === undefined) return undefined;
-      return { template: template.abilities, fillsIn: template.renderInsert !== undefined };
+      return { template: template.capabilities, fillsIn: template.renderInsert !== undefined };
     }
     case "render":
-      return renderConversation(chatTemplate, preparation.conversation, specialTokens);
+      return renderConversation(chatTemplate, request.conversation, specialTokens);
     case "insert":
-      return templateIfSound(chatTemplate)?.renderInsert?.(preparation, new Date());
+      return tryChatTemplate(chatTemplate)?.renderInsert?.(request, new Date());
     case "grammar":
-      return grammarFor(preparation.constraint);
+      return grammarFor(request.constraint);
   }
 }
 
-function answer(preparation: Preparation): Prepared {
+function respond(request: PreparationRequest): PreparationResponse {
   try {
-    return { value: prepare(preparation) };
-  } catch (problem) {
-    // Everything this thread throws in a FailureError is of the port's union.
-    if (problem instanceof FailureError) return { failure: problem.failure as EngineFailure };
-    return { defect: problem instanceof Error ? (problem.stack ?? "") : String(problem) };
+    return { value: prepare(request) };
+  } catch (error) {
+    // Every FailureError of this thread carries a failure of the engine port.
+    if (error instanceof FailureError) return { failure: error.failure as EngineFailure };
+    return { defect: error instanceof Error ? (error.stack ?? "") : String(error) };
   }
 }
 
-parentPort?.on("message", (preparation: Preparation) => parentPort?.postMessage(answer(preparation), []));
+parentPort?.on("message", (request: PreparationRequest) => parentPort?.postMessage(respond(request), []));

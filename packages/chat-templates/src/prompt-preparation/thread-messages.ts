@@ -1,16 +1,16 @@
 import type { Conversation, EngineFailure, OutputConstraint } from "@hearth-and-keep/engine";
 
-/** What the server asks of a preparing thread, one at a time. */
-export type Preparation =
-  /** Answered when the thread has read its own program. */
+/** Requests to a preparation thread, sent one at a time. */
+export type PreparationRequest =
+  /** Its response shows that the thread has started. */
   | { readonly type: "start" }
-  | { readonly type: "abilities" }
+  | { readonly type: "capabilities" }
   | { readonly type: "render"; readonly conversation: Conversation }
   | { readonly type: "insert"; readonly prefix: string; readonly suffix: string }
   | { readonly type: "grammar"; readonly constraint: OutputConstraint };
 
-export type Prepared =
+export type PreparationResponse =
   | { readonly value: unknown }
   | { readonly failure: EngineFailure }
-  /** Something that should not happen; the text stays in the server's log. */
+  /** An unexpected error; its text goes to the server's log only. */
   | { readonly defect: string };

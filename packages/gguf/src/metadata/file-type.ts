@@ -1,7 +1,7 @@
 import type { Metadata } from "../reading/read-header.ts";
 import type { Tensor } from "../reading/read-tensors.ts";
 
-/** llama.cpp's numbers for how most weights of a file are stored; the missing ones were withdrawn. */
+/** llama.cpp's file types by number. The missing numbers are no longer in use. */
 const names: Readonly<Record<number, string>> = {
   0: "F32",
   1: "F16",
@@ -41,14 +41,14 @@ const names: Readonly<Record<number, string>> = {
   41: "Q2_0",
 };
 
-/** By the file's own word, else by the type that most of its weights have. */
+/** The file type declared in the metadata, or else the type of most of the weights. */
 export function nameFileType(metadata: Metadata, tensors: readonly Tensor[]): string {
   const value = metadata.get("general.file_type")?.value;
-  const written = typeof value === "number" || typeof value === "bigint" ? names[Number(value)] : undefined;
-  return written ?? commonestType(tensors) ?? "unknown";
+  const declared = typeof value === "number" || typeof value === "bigint" ? names[Number(value)] : undefined;
+  return declared ?? mostCommonType(tensors) ?? "unknown";
 }
 
-function commonestType(tensors: readonly Tensor[]): string | undefined {
+function mostCommonType(tensors: readonly Tensor[]): string | undefined {
   const weights = new Map<string, number>();
   for (const tensor of tensors) weights.set(tensor.type, (weights.get(tensor.type) ?? 0) + tensor.weights);
   return [...weights].toSorted(([, first], [, second]) => second - first)[0]?.[0];

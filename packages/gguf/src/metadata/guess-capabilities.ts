@@ -1,9 +1,9 @@
 import type { Metadata } from "../reading/read-header.ts";
 
-/** Hints from the header alone; the engine's own description decides once a model is loaded. */
+/** Hints from the header alone. Once a model is loaded, the engine's own description takes precedence. */
 export type Capabilities = {
   readonly embedding: boolean;
-  /** A reranker: it scores a pair of texts. */
+  /** A reranker, which scores pairs of texts. */
   readonly rank: boolean;
   readonly fillInTheMiddle: boolean;
   readonly vision: boolean;
@@ -12,8 +12,8 @@ export type Capabilities = {
   readonly thinking: boolean;
 };
 
-/** The token that opens a fill-in-the-middle prompt in the families that have one. */
-const middleFillers = [
+/** The token that starts a fill-in-the-middle prompt, in the model families that support it. */
+const fillInTheMiddleTokens = [
   "<|fim_prefix|>",
   "<fim-prefix>",
   "<fim_prefix>",
@@ -45,7 +45,7 @@ function canFillInTheMiddle(metadata: Metadata): boolean {
   if (keys.some((key) => metadata.has(key))) return true;
   const tokens = metadata.get("tokenizer.ggml.tokens")?.value;
   if (typeof tokens !== "object" || tokens.kind !== "strings") return false;
-  return middleFillers.some((token) => tokens.has(token));
+  return fillInTheMiddleTokens.some((token) => tokens.has(token));
 }
 
 function isTrue(metadata: Metadata, key: string): boolean {

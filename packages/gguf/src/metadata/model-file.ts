@@ -1,8 +1,8 @@
 /**
  * @module
- * What a checked header says about a model, in the words the rest of Hearth uses: name, size, quantisation,
- * context, template, and hints of what the model can do. Nothing is checked here; only checked headers come in.
- * Imported by this package only; the types leave through its index.
+ * Describes a model from its validated header: name, size, quantization, context length, chat template, and hints of
+ * its capabilities. Validates nothing itself.
+ * Imported by this package only; the types are exported through its index.
  */
 import type { Header, Metadata } from "../reading/read-header.ts";
 import type { Tensor } from "../reading/read-tensors.ts";
@@ -15,10 +15,10 @@ export type ModelFile = {
   readonly path: string;
   readonly fileBytes: number;
   readonly formatVersion: number;
-  /** Null only for a later part of a split model. */
+  /** Null only for the second and later parts of a split model. */
   readonly architecture: string | null;
   readonly name: string | null;
-  /** How its weights are stored, as in "Q4_K_M"; "unknown" when neither the file nor its tensors tell. */
+  /** The quantization, e.g. "Q4_K_M"; "unknown" if neither the metadata nor the tensors determine it. */
   readonly fileType: string;
   readonly parameterCount: number;
   readonly trainedContextTokens: number | null;
@@ -28,7 +28,7 @@ export type ModelFile = {
   readonly tensors: readonly Tensor[];
   readonly tensorSummary: TensorSummary;
   readonly split: Split | null;
-  /** Set on a file that llama.cpp cannot load, however sound it is. */
+  /** Set for a file that llama.cpp cannot load although it is valid. */
   readonly privateDialect: PrivateDialect | null;
 };
 
@@ -44,7 +44,7 @@ export type CheckedFile = {
   readonly header: Header;
   readonly architecture: string | null;
   readonly split: Split | null;
-  /** Of all parts, when the model is split. */
+  /** The tensors of all parts, if the model is split. */
   readonly tensors: readonly Tensor[];
 };
 

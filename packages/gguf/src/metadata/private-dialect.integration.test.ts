@@ -7,124 +7,144 @@ import { inspectModelFile } from "../inspect-model-file.ts";
 import { type Entry, writeModel } from "../writing/write-model.ts";
 import type { PrivateDialect } from "./private-dialect.ts";
 
-/** A header in words: keys with their values, and tensors with their shapes. */
-type Written = {
+/** A header: keys with their values, and tensors with their shapes. */
+type HeaderSpec = {
   readonly architecture: string;
   readonly keys?: readonly Entry[];
   readonly tensors?: Readonly<Record<string, readonly number[]>>;
 };
 
 const epsilon: Entry = { key: "gemma3.attention.layer_norm_rms_epsilon", type: "float32", value: 1e-6 };
-const usual = { "token_embd.weight": [8, 4], "output_norm.weight": [8], "blk.0.attn_q.weight": [8, 8] };
-const picture = { "v.patch_embd.weight": [8] };
+const commonTensors = {
+  "token_embd.weight": [8, 4],
+  "output_norm.weight": [8],
+  "blk.0.attn_q.weight": [8, 8],
+};
+const visionTensors = { "v.patch_embd.weight": [8] };
 
-/** As Ollama's converter writes a family, and the same model as llama.cpp's does. */
-const families: Readonly<Record<string, readonly [own: Written, upstream: Written]>> = {
-  "gemma3 with eyes": [
-    { architecture: "gemma3", keys: [epsilon], tensors: { ...usual, ...picture } },
-    { architecture: "gemma3", keys: [epsilon], tensors: usual },
+/** Each family as converted by Ollama, and the same model as converted by llama.cpp. */
+const families: Readonly<Record<string, readonly [own: HeaderSpec, upstream: HeaderSpec]>> = {
+  "gemma3 with vision": [
+    { architecture: "gemma3", keys: [epsilon], tensors: { ...commonTensors, ...visionTensors } },
+    { architecture: "gemma3", keys: [epsilon], tensors: commonTensors },
   ],
-  "gemma3 of one billion": [
-    { architecture: "gemma3", keys: [float("gemma3.rope.global.freq_base")], tensors: usual },
-    { architecture: "gemma3", keys: [epsilon, float("gemma3.rope.freq_base")], tensors: usual },
+  "gemma3 1B": [
+    { architecture: "gemma3", keys: [float("gemma3.rope.global.freq_base")], tensors: commonTensors },
+    { architecture: "gemma3", keys: [epsilon, float("gemma3.rope.freq_base")], tensors: commonTensors },
   ],
   embeddinggemma: [
-    { architecture: "gemma3", keys: [epsilon], tensors: { ...usual, "dense.0.weight": [8] } },
-    { architecture: "gemma-embedding", tensors: { ...usual, "dense_2.weight": [8] } },
+    { architecture: "gemma3", keys: [epsilon], tensors: { ...commonTensors, "dense.0.weight": [8] } },
+    { architecture: "gemma-embedding", tensors: { ...commonTensors, "dense_2.weight": [8] } },
   ],
   gemma3n: [
-    { architecture: "gemma3n", tensors: { ...usual, "per_layer_token_embd.weight": [8, 3] } },
-    { architecture: "gemma3n", tensors: { ...usual, "per_layer_token_embd.weight": [8, 4] } },
+    { architecture: "gemma3n", tensors: { ...commonTensors, "per_layer_token_embd.weight": [8, 3] } },
+    { architecture: "gemma3n", tensors: { ...commonTensors, "per_layer_token_embd.weight": [8, 4] } },
   ],
   gemma4: [
-    { architecture: "gemma4", tensors: { ...usual, "a.conv1d.0.weight": [8] } },
-    { architecture: "gemma4", tensors: { ...usual, "blk.0.ffn_gate_exps.weight": [8] } },
+    { architecture: "gemma4", tensors: { ...commonTensors, "a.conv1d.0.weight": [8] } },
+    { architecture: "gemma4", tensors: { ...commonTensors, "blk.0.ffn_gate_exps.weight": [8] } },
   ],
   "gpt-oss": [
-    { architecture: "gptoss", tensors: { ...usual, "blk.0.attn_sinks": [8] } },
-    { architecture: "gpt-oss", tensors: { ...usual, "blk.0.attn_sinks.weight": [8] } },
+    { architecture: "gptoss", tensors: { ...commonTensors, "blk.0.attn_sinks": [8] } },
+    { architecture: "gpt-oss", tensors: { ...commonTensors, "blk.0.attn_sinks.weight": [8] } },
   ],
   lfm2: [
-    { architecture: "lfm2", tensors: usual },
+    { architecture: "lfm2", tensors: commonTensors },
     { architecture: "lfm2", tensors: { "token_embd.weight": [8, 4], "token_embd_norm.weight": [8] } },
   ],
   llama4: [
-    { architecture: "llama4", tensors: { ...usual, "mm.linear_1.weight": [8] } },
-    { architecture: "llama4", tensors: usual },
+    { architecture: "llama4", tensors: { ...commonTensors, "mm.linear_1.weight": [8] } },
+    { architecture: "llama4", tensors: commonTensors },
   ],
   mistral3: [
-    { architecture: "mistral3", tensors: { ...usual, ...picture } },
-    { architecture: "mistral3", keys: [float("mistral3.rope.scaling.yarn_beta_fast")], tensors: usual },
+    { architecture: "mistral3", tensors: { ...commonTensors, ...visionTensors } },
+    {
+      architecture: "mistral3",
+      keys: [float("mistral3.rope.scaling.yarn_beta_fast")],
+      tensors: commonTensors,
+    },
   ],
-  "qwen3.5 by its sections": [
-    { architecture: "qwen35", keys: [numbers("qwen35.rope.dimension_sections", 3)], tensors: usual },
-    { architecture: "qwen35", keys: [numbers("qwen35.rope.dimension_sections", 4)], tensors: usual },
+  "qwen3.5 by its rope sections": [
+    { architecture: "qwen35", keys: [numbers("qwen35.rope.dimension_sections", 3)], tensors: commonTensors },
+    { architecture: "qwen35", keys: [numbers("qwen35.rope.dimension_sections", 4)], tensors: commonTensors },
   ],
   "qwen3.5 with experts": [
-    { architecture: "qwen35moe", tensors: { ...usual, "mtp.fc.weight": [8] } },
-    { architecture: "qwen35moe", tensors: { ...usual, "blk.1.nextn.eh_proj.weight": [8] } },
+    { architecture: "qwen35moe", tensors: { ...commonTensors, "mtp.fc.weight": [8] } },
+    { architecture: "qwen35moe", tensors: { ...commonTensors, "blk.1.nextn.eh_proj.weight": [8] } },
   ],
   "qwen3-next": [
-    { architecture: "qwen3next", tensors: { ...usual, "blk.0.ssm_dt": [8] } },
-    { architecture: "qwen3next", tensors: { ...usual, "blk.0.ssm_dt.bias": [8] } },
+    { architecture: "qwen3next", tensors: { ...commonTensors, "blk.0.ssm_dt": [8] } },
+    { architecture: "qwen3next", tensors: { ...commonTensors, "blk.0.ssm_dt.bias": [8] } },
   ],
   "qwen2.5-vl": [
-    { architecture: "qwen25vl", tensors: usual },
-    { architecture: "qwen2vl", keys: [numbers("qwen2vl.rope.dimension_sections", 4)], tensors: usual },
+    { architecture: "qwen25vl", tensors: commonTensors },
+    {
+      architecture: "qwen2vl",
+      keys: [numbers("qwen2vl.rope.dimension_sections", 4)],
+      tensors: commonTensors,
+    },
   ],
   "qwen3-vl": [
-    { architecture: "qwen3vl", tensors: usual },
-    { architecture: "qwen3vl", keys: [numbers("qwen3vl.rope.dimension_sections", 4)], tensors: usual },
+    { architecture: "qwen3vl", tensors: commonTensors },
+    {
+      architecture: "qwen3vl",
+      keys: [numbers("qwen3vl.rope.dimension_sections", 4)],
+      tensors: commonTensors,
+    },
   ],
   "qwen3-vl with experts": [
-    { architecture: "qwen3vlmoe", tensors: { ...usual, ...picture } },
-    { architecture: "qwen3vlmoe", keys: [numbers("qwen3vlmoe.rope.dimension_sections", 4)], tensors: usual },
+    { architecture: "qwen3vlmoe", tensors: { ...commonTensors, ...visionTensors } },
+    {
+      architecture: "qwen3vlmoe",
+      keys: [numbers("qwen3vlmoe.rope.dimension_sections", 4)],
+      tensors: commonTensors,
+    },
   ],
   olmo3: [
-    { architecture: "olmo3", tensors: usual },
-    { architecture: "olmo2", tensors: usual },
+    { architecture: "olmo3", tensors: commonTensors },
+    { architecture: "olmo2", tensors: commonTensors },
   ],
   "deepseek-ocr": [
-    { architecture: "deepseekocr", tensors: { ...usual, "s.blk.0.attn.weight": [8] } },
-    { architecture: "deepseek2-ocr", tensors: usual },
+    { architecture: "deepseekocr", tensors: { ...commonTensors, "s.blk.0.attn.weight": [8] } },
+    { architecture: "deepseek2-ocr", tensors: commonTensors },
   ],
   "glm-ocr": [
-    { architecture: "glmocr", tensors: usual },
-    { architecture: "glm4", tensors: usual },
+    { architecture: "glmocr", tensors: commonTensors },
+    { architecture: "glm4", tensors: commonTensors },
   ],
   "glm-4 flash": [
-    { architecture: "glm4moelite", tensors: usual },
-    { architecture: "deepseek2", tensors: usual },
+    { architecture: "glm4moelite", tensors: commonTensors },
+    { architecture: "deepseek2", tensors: commonTensors },
   ],
   laguna: [
-    { architecture: "laguna", tensors: { ...usual, "blk.0.attn_g.weight": [8] } },
-    { architecture: "laguna", tensors: { ...usual, "blk.0.attn_gate.weight": [8] } },
+    { architecture: "laguna", tensors: { ...commonTensors, "blk.0.attn_g.weight": [8] } },
+    { architecture: "laguna", tensors: { ...commonTensors, "blk.0.attn_gate.weight": [8] } },
   ],
   nemotron: [
-    { architecture: "nemotron_h_moe", tensors: { ...usual, "blk.1.ffn_latent_in.weight": [8] } },
-    { architecture: "nemotron_h_moe", tensors: { ...usual, "blk.1.ffn_latent_down.weight": [8] } },
+    { architecture: "nemotron_h_moe", tensors: { ...commonTensors, "blk.1.ffn_latent_in.weight": [8] } },
+    { architecture: "nemotron_h_moe", tensors: { ...commonTensors, "blk.1.ffn_latent_down.weight": [8] } },
   ],
   "nemotron omni": [
-    { architecture: "nemotron_h_omni", tensors: { ...usual, ...picture } },
-    { architecture: "nemotron_h_moe", tensors: usual },
+    { architecture: "nemotron_h_omni", tensors: { ...commonTensors, ...visionTensors } },
+    { architecture: "nemotron_h_moe", tensors: commonTensors },
   ],
 };
 
-test("each family in Ollama's own dialect is recognised, and the same family as llama.cpp writes it is not", async () => {
+test("each family is recognized in Ollama's dialect and passes in llama.cpp's", async () => {
   const entries = Object.entries(families);
   for (const [name, [own, upstream]] of entries) {
-    expect(await dialectOf(upstream), `${name} as llama.cpp writes it`).toBeNull();
+    expect(await dialectOf(upstream), `${name} as converted by llama.cpp`).toBeNull();
     const found = await dialectOf(own);
     expect(found, name).not.toBeNull();
     expect(found?.upstream, name).toBe(upstream.architecture);
     expect(found?.difference, name).toMatch(/^[a-z].*[^.]$/u);
   }
-  const text = `${entries.length} of ${entries.length} private headers recognised, their ${entries.length} twins let through`;
+  const text = `${entries.length} of ${entries.length} private headers recognized, their ${entries.length} counterparts accepted`;
   recordFigure({ claim: "store 4", text, counted: { reached: entries.length, needed: 22 } });
   expect(entries.length).toBe(22);
 });
 
-test("no model that llama.cpp loads is taken for a private one", async () => {
+test("no model that llama.cpp loads is classified as private", async () => {
   const paths = [
     ...(await corpusModels()),
     await testModel("smollm2-135m-instruct-q4_1.gguf"),
@@ -136,8 +156,8 @@ test("no model that llama.cpp loads is taken for a private one", async () => {
   expect(paths.length).toBeGreaterThanOrEqual(20);
 });
 
-test("signs of a dialect in a file of another architecture are no signs", async () => {
-  const every = Object.assign({}, ...Object.values(families).map(([own]) => own.tensors));
+test("private keys and tensors in a file of another architecture are ignored", async () => {
+  const allTensors = Object.assign({}, ...Object.values(families).map(([own]) => own.tensors));
   const keys = [
     ...new Map(
       Object.values(families)
@@ -146,23 +166,31 @@ test("signs of a dialect in a file of another architecture are no signs", async 
     ).values(),
   ];
   for (const architecture of ["llama", "qwen3", "phi3", "gemma2", "clip", "mamba", "command-r"]) {
-    expect(await dialectOf({ architecture, keys, tensors: every }), architecture).toBeNull();
+    expect(await dialectOf({ architecture, keys, tensors: allTensors }), architecture).toBeNull();
   }
 });
 
-async function dialectOf({ architecture, keys = [], tensors = {} }: Written): Promise<PrivateDialect | null> {
+async function dialectOf({
+  architecture,
+  keys = [],
+  tensors = {},
+}: HeaderSpec): Promise<PrivateDialect | null> {
   await using folder = await makeTemporaryFolder("dialects");
   const path = join(folder.path, "model.gguf");
   let offset = 0;
-  const written = Object.entries(tensors).map(([name, shape]) => {
+  const tensorSpecs = Object.entries(tensors).map(([name, shape]) => {
     const tensor = { name, shape, offset };
     offset += Math.ceil((shape.reduce((product, length) => product * length, 1) * 4) / 32) * 32;
     return tensor;
   });
-  const named: Entry = { key: "general.architecture", type: "string", value: architecture };
+  const architectureEntry: Entry = { key: "general.architecture", type: "string", value: architecture };
   await writeFile(
     path,
-    writeModel({ entries: [named, ...keys], tensors: written, content: new Uint8Array(offset) }),
+    writeModel({
+      entries: [architectureEntry, ...keys],
+      tensors: tensorSpecs,
+      content: new Uint8Array(offset),
+    }),
   );
   return (await inspectModelFile(path)).privateDialect;
 }

@@ -2,43 +2,46 @@ import type { Metadata } from "../reading/read-header.ts";
 import type { Tensor } from "../reading/read-tensors.ts";
 
 /**
- * A file that only the program which converted it can load. Ollama wrote some families for an engine of its own,
- * with names and layouts that llama.cpp does not know.
+ * A file that only the program that converted it can load. Ollama converts some model families for its own engine,
+ * with names and layouts that llama.cpp does not support.
  */
 export type PrivateDialect = {
   readonly family: PrivateFamily;
   /** The architecture that llama.cpp loads this family as. */
   readonly upstream: string;
-  /** What llama.cpp would miss or not know, for a person. */
+  /** What is incompatible with llama.cpp, as text for the user. */
   readonly difference: string;
 };
 
 export type PrivateFamily = keyof typeof rules;
 
-/** Undefined for whatever llama.cpp loads: each sign stands for a refusal of its loader, never for a habit. */
+/**
+ * Undefined for files that llama.cpp loads. Every check corresponds to an error in llama.cpp's loader, not to a
+ * convention.
+ */
 export function findPrivateDialect(
   architecture: string | null,
   metadata: Metadata,
   tensors: readonly Tensor[],
 ): PrivateDialect | undefined {
-  if (architecture === null || !architectures.has(architecture)) return undefined;
+  if (architecture === null || !knownArchitectures.has(architecture)) return undefined;
   const header: Header = {
     architecture,
     metadata,
     names: new Map(tensors.map((tensor) => [tensor.name, tensor])),
   };
-  for (const [name, { of, upstream = architecture, signs }] of Object.entries<Rule>(rules)) {
-    const difference = of.includes(architecture) ? firstSign(signs, header) : undefined;
-    // The names of the families are the table's own.
+  for (const [name, { architectures, upstream = architecture, checks }] of Object.entries<Rule>(rules)) {
+    const difference = architectures.includes(architecture) ? findDifference(checks, header) : undefined;
+    // The keys of `rules` are the families.
     const family = name as PrivateFamily;
     if (difference !== undefined) return { family, upstream, difference };
   }
   return undefined;
 }
 
-function firstSign(signs: readonly Sign[], header: Header): string | undefined {
-  for (const sign of signs) {
-    const difference = sign(header);
+function findDifference(checks: readonly IncompatibilityCheck[], header: Header): string | undefined {
+  for (const check of checks) {
+    const difference = check(header);
     if (difference !== undefined) return difference;
   }
   return undefined;
@@ -50,88 +53,115 @@ type Header = {
   readonly names: ReadonlyMap<string, Tensor>;
 };
 
-/** What is private about a header, if it is. */
-type Sign = (header: Header) => string | undefined;
+/** Describes what is incompatible in a header; undefined if nothing is. */
+type IncompatibilityCheck = (header: Header) => string | undefined;
 
 type Rule = {
-  readonly of: readonly string[];
-  /** Absent when it has the same name there. */
+  /** The architectures the rule applies to. */
+  readonly architectures: readonly string[];
+  /** Absent if llama.cpp uses the same name. */
   readonly upstream?: string;
-  readonly signs: readonly Sign[];
+  readonly checks: readonly IncompatibilityCheck[];
 };
 
-const otherName: Sign = ({ architecture }) => `llama.cpp does not know the architecture "${architecture}"`;
+const unknownArchitecture: IncompatibilityCheck = ({ architecture }) =>
+  `llama.cpp does not support the architecture "${architecture}"`;
 
-/** llama.cpp counts the tensors of a file and loads none that it has no use for. */
-const embedded: Sign = ({ names }) => {
+/** llama.cpp refuses to load a file that contains tensors it does not use. */
+const embeddedTensors: IncompatibilityCheck = ({ names }) => {
   const foreign = [...names.keys()].find((name) => /^(?:v|mm|a|s|mtp|model\.vision_tower)\./u.test(name));
-  return foreign === undefined ? undefined : `the tensor "${foreign}" belongs into a file of its own`;
+  return foreign === undefined ? undefined : `the tensor "${foreign}" belongs in a separate file`;
 };
 
-const oneVocabulary: Sign = ({ names }) => {
+const mismatchedVocabularies: IncompatibilityCheck = ({ names }) => {
   const [tokens, layers] = ["token_embd.weight", "per_layer_token_embd.weight"].map((name) =>
     names.get(name),
   );
-  const isOne = tokens === undefined || layers === undefined || tokens.shape[1] === layers.shape[1];
-  return isOne ? undefined : "its two vocabularies have different sizes";
+  const isSame = tokens === undefined || layers === undefined || tokens.shape[1] === layers.shape[1];
+  return isSame ? undefined : "its two vocabularies have different sizes";
 };
 
-/** Its converter left the key out and wrote others that llama.cpp does not read. */
-const noEpsilon: Sign = ({ metadata }) => {
+/** Ollama's converter omits this key and writes others that llama.cpp does not read. */
+const missingEpsilon: IncompatibilityCheck = ({ metadata }) => {
   if (metadata.has("gemma3.attention.layer_norm_rms_epsilon")) return undefined;
-  const own = ["gemma3.rope.global.freq_base", "gemma3.rope.local.freq_base", "gemma3.mm.tokens_per_image"];
-  const hasOwn = own.some((key) => metadata.has(key));
-  return hasOwn ? 'the key "gemma3.attention.layer_norm_rms_epsilon" is missing' : undefined;
+  const privateKeys = [
+    "gemma3.rope.global.freq_base",
+    "gemma3.rope.local.freq_base",
+    "gemma3.mm.tokens_per_image",
+  ];
+  const hasPrivateKey = privateKeys.some((key) => metadata.has(key));
+  return hasPrivateKey ? 'the key "gemma3.attention.layer_norm_rms_epsilon" is missing' : undefined;
 };
 
-const shortSections: Sign = ({ architecture, metadata }) => {
+const shortSections: IncompatibilityCheck = ({ architecture, metadata }) => {
   const sections = metadata.get(`${architecture}.rope.dimension_sections`)?.value;
   const isShort = typeof sections === "object" && sections.length < 4;
-  return isShort ? `the key "${architecture}.rope.dimension_sections" has less than four numbers` : undefined;
+  return isShort
+    ? `the key "${architecture}.rope.dimension_sections" has fewer than four numbers`
+    : undefined;
 };
 
-const noSections: Sign = ({ architecture, metadata }) => {
+const missingSections: IncompatibilityCheck = ({ architecture, metadata }) => {
   const key = `${architecture}.rope.dimension_sections`;
   return metadata.has(key) ? undefined : `the key "${key}" is missing`;
 };
 
-function tensorNamed(pattern: RegExp, unless?: string): Sign {
+function tensorWithPrivateName(pattern: RegExp, unless?: string): IncompatibilityCheck {
   return ({ names }) => {
     if (unless !== undefined && names.has(unless)) return undefined;
     const found = [...names.keys()].find((name) => pattern.test(name));
-    return found === undefined ? undefined : `the tensor "${found}" has another name in llama.cpp`;
+    return found === undefined ? undefined : `the tensor "${found}" has a different name in llama.cpp`;
   };
 }
 
-const ownBias = tensorNamed(/\.ssm_dt$/u);
+const privateBiasName = tensorWithPrivateName(/\.ssm_dt$/u);
 
-/** In the order in which they are looked for. */
+/** Checked in this order. */
 const rules = {
   embeddinggemma: {
-    of: ["gemma3"],
+    architectures: ["gemma3"],
     upstream: "gemma-embedding",
-    signs: [tensorNamed(/^dense\.0\.weight$/u)],
+    checks: [tensorWithPrivateName(/^dense\.0\.weight$/u)],
   },
-  gemma3: { of: ["gemma3"], signs: [embedded, noEpsilon] },
-  gemma3n: { of: ["gemma3n"], signs: [oneVocabulary, embedded] },
-  gemma4: { of: ["gemma4"], signs: [embedded] },
-  "gpt-oss": { of: ["gptoss"], upstream: "gpt-oss", signs: [otherName] },
-  lfm2: { of: ["lfm2"], signs: [tensorNamed(/^output_norm\.weight$/u, "token_embd_norm.weight")] },
-  llama4: { of: ["llama4"], signs: [embedded] },
-  mistral3: { of: ["mistral3"], signs: [embedded] },
-  "qwen3.5": { of: ["qwen35"], signs: [embedded, shortSections, ownBias] },
-  "qwen3.5 with experts": { of: ["qwen35moe"], signs: [embedded, shortSections, ownBias] },
-  "qwen3-next": { of: ["qwen3next"], signs: [ownBias] },
-  "qwen2.5-vl": { of: ["qwen25vl"], upstream: "qwen2vl", signs: [otherName] },
-  "qwen3-vl": { of: ["qwen3vl"], signs: [embedded, noSections] },
-  "qwen3-vl with experts": { of: ["qwen3vlmoe"], signs: [embedded, noSections] },
-  olmo3: { of: ["olmo3"], upstream: "olmo2", signs: [otherName] },
-  "deepseek-ocr": { of: ["deepseekocr"], upstream: "deepseek2-ocr", signs: [otherName] },
-  "glm-ocr": { of: ["glmocr"], upstream: "glm4", signs: [otherName] },
-  "glm-4 flash": { of: ["glm4moelite"], upstream: "deepseek2", signs: [otherName] },
-  laguna: { of: ["laguna"], signs: [tensorNamed(/\.attn_g\.weight$/u)] },
-  nemotron: { of: ["nemotron_h_moe"], signs: [tensorNamed(/\.ffn_latent_(?:in|out)\b/u), embedded] },
-  "nemotron omni": { of: ["nemotron_h_omni"], upstream: "nemotron_h_moe", signs: [otherName] },
+  gemma3: { architectures: ["gemma3"], checks: [embeddedTensors, missingEpsilon] },
+  gemma3n: { architectures: ["gemma3n"], checks: [mismatchedVocabularies, embeddedTensors] },
+  gemma4: { architectures: ["gemma4"], checks: [embeddedTensors] },
+  "gpt-oss": { architectures: ["gptoss"], upstream: "gpt-oss", checks: [unknownArchitecture] },
+  lfm2: {
+    architectures: ["lfm2"],
+    checks: [tensorWithPrivateName(/^output_norm\.weight$/u, "token_embd_norm.weight")],
+  },
+  llama4: { architectures: ["llama4"], checks: [embeddedTensors] },
+  mistral3: { architectures: ["mistral3"], checks: [embeddedTensors] },
+  "qwen3.5": { architectures: ["qwen35"], checks: [embeddedTensors, shortSections, privateBiasName] },
+  "qwen3.5 with experts": {
+    architectures: ["qwen35moe"],
+    checks: [embeddedTensors, shortSections, privateBiasName],
+  },
+  "qwen3-next": { architectures: ["qwen3next"], checks: [privateBiasName] },
+  "qwen2.5-vl": { architectures: ["qwen25vl"], upstream: "qwen2vl", checks: [unknownArchitecture] },
+  "qwen3-vl": { architectures: ["qwen3vl"], checks: [embeddedTensors, missingSections] },
+  "qwen3-vl with experts": { architectures: ["qwen3vlmoe"], checks: [embeddedTensors, missingSections] },
+  olmo3: { architectures: ["olmo3"], upstream: "olmo2", checks: [unknownArchitecture] },
+  "deepseek-ocr": {
+    architectures: ["deepseekocr"],
+    upstream: "deepseek2-ocr",
+    checks: [unknownArchitecture],
+  },
+  "glm-ocr": { architectures: ["glmocr"], upstream: "glm4", checks: [unknownArchitecture] },
+  "glm-4 flash": { architectures: ["glm4moelite"], upstream: "deepseek2", checks: [unknownArchitecture] },
+  laguna: { architectures: ["laguna"], checks: [tensorWithPrivateName(/\.attn_g\.weight$/u)] },
+  nemotron: {
+    architectures: ["nemotron_h_moe"],
+    checks: [tensorWithPrivateName(/\.ffn_latent_(?:in|out)\b/u), embeddedTensors],
+  },
+  "nemotron omni": {
+    architectures: ["nemotron_h_omni"],
+    upstream: "nemotron_h_moe",
+    checks: [unknownArchitecture],
+  },
 } as const satisfies Readonly<Record<string, Rule>>;
 
-const architectures: ReadonlySet<string> = new Set(Object.values<Rule>(rules).flatMap(({ of }) => of));
+const knownArchitectures: ReadonlySet<string> = new Set(
+  Object.values<Rule>(rules).flatMap(({ architectures }) => architectures),
+);

@@ -1,27 +1,27 @@
 import { isUtf8 } from "node:buffer";
-import { type FileLocation, ModelFileError, type ModelFileProblem, quote } from "../model-file-error.ts";
+import { type FileLocation, ModelFileError, type ModelFileErrorDetail, quote } from "../model-file-error.ts";
 
 /**
- * Header bytes a file may have. The largest vocabularies of today (262,144 tokens with merges) take 16 MB; eight
- * times that still parses within a second, and is all the memory a hostile header can make us use.
+ * Maximum size of a header. The largest current vocabularies (262,144 tokens with merges) take 16 MB. Eight times that
+ * still parses within a second, and bounds the memory that a hostile header can use.
  */
 export const maxHeaderBytes = 128 * 1024 * 1024;
 
-/** Thrown when the bytes at hand end before the header does, while the file itself goes on. */
+/** Thrown if the header continues beyond the bytes read so far and the file has more. */
 export class MoreBytesNeeded extends Error {
   readonly neededBytes: number;
 
   constructor(neededBytes: number) {
-    super("The header goes on after the bytes at hand");
+    super("The header continues beyond the bytes read so far");
     this.neededBytes = neededBytes;
   }
 }
 
-/** Reads little-endian fields in order; every read is checked against the end of the file before it happens. */
+/** Reads little-endian fields sequentially. Every read is checked against the end of the file first. */
 export class ByteCursor {
   readonly bytes: Buffer;
   readonly fileBytes: number;
-  #place: FileLocation = {};
+  #location: FileLocation = {};
   #position = 0;
 
   constructor(bytes: Uint8Array, fileBytes: number) {
@@ -37,13 +37,13 @@ export class ByteCursor {
     return this.fileBytes - this.#position;
   }
 
-  /** Names the key or tensor that is being read, for whatever goes wrong from here on. */
-  enter(place: FileLocation): void {
-    this.#place = place;
+  /** Sets the key or tensor that subsequent errors report. */
+  setLocation(location: FileLocation): void {
+    this.#location = location;
   }
 
-  refuse(kind: ModelFileProblem["kind"], sentence: string): ModelFileError {
-    return new ModelFileError({ kind, place: { ...this.#place, offset: this.#position }, sentence });
+  createError(kind: ModelFileErrorDetail["kind"], message: string): ModelFileError {
+    return new ModelFileError({ kind, location: { ...this.#location, offset: this.#position }, message });
   }
 
   uint8(): number {
@@ -59,56 +59,59 @@ export class ByteCursor {
   }
 
   /**
-   * A count or length of 64 bits, at most what is left of the file when each counted thing takes `bytesEach`.
-   * Beyond 2^53 the sum is inexact, but then it is far beyond every file as well.
+   * Reads a 64-bit count or length, which must fit the rest of the file if each counted item takes `bytesEach`.
+   * Above 2^53 the sum is inexact, but then it exceeds any file size anyway.
    */
   count(what: string, bytesEach: number): number {
     const at = this.skip(8);
     const count = this.bytes.readUInt32LE(at) + this.bytes.readUInt32LE(at + 4) * 2 ** 32;
     if (count * bytesEach > this.remainingBytes) {
-      const sentence = `The file says ${what} is ${this.bytes.readBigUInt64LE(at)}, and has ${this.remainingBytes} bytes left`;
-      throw this.refuse("count-impossible", sentence);
+      const message = `The file declares ${this.bytes.readBigUInt64LE(at)} as ${what}, but only ${this.remainingBytes} bytes are left`;
+      throw this.createError("count-impossible", message);
     }
-    if (this.#position + count * bytesEach > maxHeaderBytes) throw this.#refuseLength();
+    if (this.#position + count * bytesEach > maxHeaderBytes) throw this.#headerTooLarge();
     return count;
   }
 
-  /** The bytes of a string with its length before it. */
-  string(what: string, mostBytes: number): Buffer {
+  /** Reads a length-prefixed string as bytes. */
+  string(what: string, maxBytes: number): Buffer {
     const length = this.count(`the length of ${what}`, 1);
-    if (length > mostBytes) {
-      throw this.refuse(
+    if (length > maxBytes) {
+      throw this.createError(
         "too-large",
-        `The length of ${what} is ${length} bytes, and ${mostBytes} are allowed`,
+        `The length of ${what} is ${length} bytes; the maximum is ${maxBytes}`,
       );
     }
     const start = this.skip(length);
     return this.bytes.subarray(start, start + length);
   }
 
-  /** A string that identifies something: in UTF-8, not empty, without control characters. */
-  identifier(kind: "key-invalid" | "tensor-name-invalid", mostBytes: number): string {
-    const what = kind === "key-invalid" ? "a key" : "a tensor's name";
-    const found = this.string(what, mostBytes);
+  /** Reads a key or name: valid UTF-8, not empty, without control characters. */
+  identifier(kind: "key-invalid" | "tensor-name-invalid", maxBytes: number): string {
+    const what = kind === "key-invalid" ? "a key" : "a tensor name";
+    const found = this.string(what, maxBytes);
     const text = found.toString("utf8");
-    // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+    // oxlint-disable-next-line no-control-regex -- detects control characters
     if (text === "" || !isUtf8(found) || /[\u0000-\u001f\u007f]/u.test(text)) {
-      throw this.refuse(kind, `The file has ${quote(text)} as ${what}, which is empty or not plain text`);
+      throw this.createError(
+        kind,
+        `The file has ${quote(text)} as ${what}, which is empty or not valid text`,
+      );
     }
     return text;
   }
 
   /**
-   * Moves over strings with their lengths and gives the longest length. A vocabulary has hundreds of thousands,
-   * so what is plainly inside the bytes at hand is stepped over here; `count` and `skip` refuse all the rest.
+   * Skips length-prefixed strings and returns the length of the longest. A vocabulary has hundreds of thousands of them,
+   * so strings that lie completely within the buffer take a fast path; `count` and `skip` handle and reject the rest.
    */
   skipStrings(strings: number): number {
     const { bytes } = this;
     let longest = 0;
     for (let index = 0; index < strings; index += 1) {
       const at = this.#position;
-      const isAtHand = at + 8 <= bytes.length && bytes.readUInt32LE(at + 4) === 0;
-      const length = isAtHand ? bytes.readUInt32LE(at) : Number.POSITIVE_INFINITY;
+      const isBuffered = at + 8 <= bytes.length && bytes.readUInt32LE(at + 4) === 0;
+      const length = isBuffered ? bytes.readUInt32LE(at) : Number.POSITIVE_INFINITY;
       if (at + 8 + length <= bytes.length) this.#position = at + 8 + length;
       else this.skip(this.count("the length of a string in an array", 1));
       if (length > longest) longest = length;
@@ -116,25 +119,25 @@ export class ByteCursor {
     return longest;
   }
 
-  /** Moves over bytes that must exist and gives where they start. */
+  /** Skips bytes, which must exist, and returns their start. */
   skip(length: number): number {
     const start = this.#position;
     const end = start + length;
-    if (end > this.bytes.length) this.#refuseEnd(end);
+    if (end > this.bytes.length) this.#throwAtEnd(end);
     this.#position = end;
     return start;
   }
 
-  #refuseEnd(end: number): never {
+  #throwAtEnd(end: number): never {
     if (end > this.fileBytes) {
-      const sentence = `The file ends at byte ${this.fileBytes}, and its header goes on to byte ${end} at least`;
-      throw this.refuse("cut-short", sentence);
+      const message = `The file ends at byte ${this.fileBytes}, but its header continues to at least byte ${end}`;
+      throw this.createError("cut-short", message);
     }
-    if (end > maxHeaderBytes) throw this.#refuseLength();
+    if (end > maxHeaderBytes) throw this.#headerTooLarge();
     throw new MoreBytesNeeded(end);
   }
 
-  #refuseLength(): ModelFileError {
-    return this.refuse("too-large", `The header is longer than ${maxHeaderBytes} bytes`);
+  #headerTooLarge(): ModelFileError {
+    return this.createError("too-large", `The header is longer than ${maxHeaderBytes} bytes`);
   }
 }

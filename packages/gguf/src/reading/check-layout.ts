@@ -2,13 +2,13 @@ import { ModelFileError, quote } from "../model-file-error.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
 import type { Tensor } from "./read-tensors.ts";
 
-/** Where the tensors' bytes start, and the boundary on which each of them starts. */
+/** Where the tensor data starts, and the alignment of each tensor. */
 export type Layout = { readonly dataStart: number; readonly alignment: number };
 
 /**
- * Tensors lie one after another in the order of the table, each on the next boundary: llama.cpp demands the same.
- * So none overlaps another, and the file ends with the last one. Bytes that belong to nothing are refused as
- * well: they are what a lowered count leaves behind.
+ * Tensors must follow each other in table order, each at the next aligned offset, as llama.cpp requires. So no two
+ * overlap, and the file ends with the last one. Trailing bytes are rejected as well, because a count that was lowered
+ * leaves such bytes behind.
  */
 export function checkLayout(cursor: ByteCursor, tensors: readonly Tensor[], alignment: number): Layout {
   const headerEnd = cursor.position;
@@ -18,8 +18,8 @@ export function checkLayout(cursor: ByteCursor, tensors: readonly Tensor[], alig
   const end = last === undefined ? headerEnd : dataStart + last.offset + last.bytes;
   const surplus = cursor.fileBytes - alignUp(end, alignment);
   if (surplus > 0) {
-    const sentence = `The file has ${surplus} bytes after its last tensor that belong to nothing`;
-    throw new ModelFileError({ kind: "trailing-bytes", place: { offset: end }, sentence });
+    const message = `The file has ${surplus} extra bytes after its last tensor`;
+    throw new ModelFileError({ kind: "trailing-bytes", location: { offset: end }, message });
   }
   checkPadding(cursor, Math.min(dataStart, cursor.fileBytes));
   return { dataStart, alignment };
@@ -28,25 +28,25 @@ export function checkLayout(cursor: ByteCursor, tensors: readonly Tensor[], alig
 function checkTensors(tensors: readonly Tensor[], { dataStart, alignment }: Layout, fileBytes: number): void {
   let expected = 0;
   for (const { name, offset, bytes } of tensors) {
-    const place = { tensor: name, offset: dataStart + offset };
+    const location = { tensor: name, offset: dataStart + offset };
     if (offset !== expected) {
-      const sentence = `The tensor ${quote(name)} is at ${offset} of the data, and ${expected} is expected`;
-      throw new ModelFileError({ kind: "tensor-misplaced", place, sentence });
+      const message = `The tensor ${quote(name)} starts at offset ${offset}, expected ${expected}`;
+      throw new ModelFileError({ kind: "tensor-misplaced", location, message });
     }
     if (dataStart + offset + bytes > fileBytes) {
-      const sentence = `The tensor ${quote(name)} ends at byte ${dataStart + offset + bytes}, after the file's ${fileBytes}`;
-      throw new ModelFileError({ kind: "tensor-outside", place, sentence });
+      const message = `The tensor ${quote(name)} ends at byte ${dataStart + offset + bytes}, beyond the end of the file at ${fileBytes}`;
+      throw new ModelFileError({ kind: "tensor-outside", location, message });
     }
     expected = alignUp(offset + bytes, alignment);
   }
 }
 
-/** The bytes between header and data are zero; anything else is a part of a header that counts too little. */
+/** The bytes between header and data must be zero; otherwise they may belong to a header whose counts are too low. */
 function checkPadding(cursor: ByteCursor, end: number): void {
-  cursor.enter({});
+  cursor.setLocation({});
   const start = cursor.skip(end - cursor.position);
   if (cursor.bytes.subarray(start, end).some((byte) => byte !== 0)) {
-    throw cursor.refuse("padding-invalid", "The bytes between the header and the tensors are not zero");
+    throw cursor.createError("padding-invalid", "The bytes between the header and the tensors are not zero");
   }
 }
 

@@ -6,33 +6,33 @@ import { type Header, readHeader } from "./read-header.ts";
 
 export type FileHeader = { readonly header: Header; readonly fileBytes: number };
 
-/** Holds the headers of most models, so that they are parsed once. */
+/** Large enough for the headers of most models, so that they are parsed only once. */
 const firstBytes = 4 * 1024 * 1024;
 const growth = 4;
 
-/** Reads as much of the file as its header needs. The parse starts over with more bytes, each time four times as many. */
+/** Reads as much of the file as its header needs. Parsing restarts with four times as many bytes until they suffice. */
 export async function readFileHeader(path: string): Promise<FileHeader> {
   await using file = await openModel(path);
   const status = await file.stat();
   if (!status.isFile()) throw unreadable("it is not a regular file");
   const fileBytes = status.size;
-  const most = Math.min(fileBytes, maxHeaderBytes);
-  for (let wanted = firstBytes; ; ) {
-    const bytes = await readStart(file, Math.min(wanted, most));
+  const maxBytes = Math.min(fileBytes, maxHeaderBytes);
+  for (let bytesToRead = firstBytes; ; ) {
+    const bytes = await readStart(file, Math.min(bytesToRead, maxBytes));
     try {
       return { header: readHeader(bytes, fileBytes), fileBytes };
-    } catch (problem) {
-      if (!(problem instanceof MoreBytesNeeded)) throw problem;
-      // A file that shrinks while it is read would never have enough.
-      if (bytes.length < Math.min(wanted, most)) throw unreadable("it became shorter while it was read");
-      wanted = Math.max(wanted * growth, problem.neededBytes);
+    } catch (error) {
+      if (!(error instanceof MoreBytesNeeded)) throw error;
+      // A file that shrinks while it is being read would never have enough bytes.
+      if (bytes.length < Math.min(bytesToRead, maxBytes)) throw unreadable("it shrank while being read");
+      bytesToRead = Math.max(bytesToRead * growth, error.neededBytes);
     }
   }
 }
 
 async function openModel(path: string): Promise<FileHandle> {
   try {
-    // Opening a pipe would wait for its other end; without blocking it is opened and then refused.
+    // Opening a pipe would block until its other end opens; O_NONBLOCK opens it, and it is rejected afterwards.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     throw unreadable(cause instanceof Error ? cause.message : String(cause), cause);
@@ -52,7 +52,7 @@ async function readStart(file: FileHandle, length: number): Promise<Uint8Array> 
 
 function unreadable(reason: string, cause?: unknown): ModelFileError {
   return new ModelFileError(
-    { kind: "unreadable", place: {}, sentence: `Cannot read the model file: ${reason}` },
+    { kind: "unreadable", location: {}, message: `Cannot read the model file: ${reason}` },
     { cause },
   );
 }

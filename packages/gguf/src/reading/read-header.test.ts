@@ -10,7 +10,7 @@ const one = { name: "one", shape: [8], offset: 0 };
 const two = { name: "two", shape: [4, 2], offset: 32 };
 
 describe("start of the file", () => {
-  test("versions 2 and 3 are read, all others refused", () => {
+  test("versions 2 and 3 are read, all others are rejected", () => {
     expect(kindOf(writeModel({ version: 2, entries: [architecture] }))).toBe("accepted");
     expect(kindOf(writeModel({ version: 3, entries: [architecture] }))).toBe("accepted");
     for (const version of [0, 1, 4, 255]) {
@@ -18,19 +18,19 @@ describe("start of the file", () => {
     }
   });
 
-  test("a big-endian file is refused by that name", () => {
+  test("a big-endian file is rejected as such", () => {
     expect(kindOf(writeModel({ version: 0x0300_0000 }))).toBe("big-endian");
   });
 
-  test("another kind of file is refused by its first bytes", () => {
+  test("a file of another format is rejected by its magic bytes", () => {
     expect(kindOf(Buffer.from("GGJT with some more bytes behind"))).toBe("not-gguf");
   });
 
-  test("a file of four bytes is refused", () => {
+  test("a file of four bytes is rejected", () => {
     expect(kindOf(Buffer.from("GGUF"))).toBe("cut-short");
   });
 
-  test("counts beyond what the file can hold are refused before anything is made for them", () => {
+  test("counts beyond what the file can contain are rejected before anything is allocated", () => {
     for (const offset of [8, 16]) {
       for (const count of [100n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n]) {
         const bytes = writeModel({ entries: [architecture], tensors: [one], content: floats(8) });
@@ -41,19 +41,19 @@ describe("start of the file", () => {
     }
   });
 
-  test("16,384 keys are read, one more is refused", () => {
+  test("16,384 keys are read, one more is rejected", () => {
     expect(kindOf(writeModel({ entries: manyEntries(16_384) }))).toBe("accepted");
     expect(kindOf(writeModel({ entries: manyEntries(16_385) }))).toBe("too-large");
   });
 });
 
 describe("keys and values", () => {
-  test("a key that appears twice is refused, two different keys are not", () => {
+  test("a key that appears twice is rejected, two different keys are not", () => {
     expect(kindOf(withEntries(architecture, { ...architecture, key: "general.name" }))).toBe("accepted");
     expect(kindOf(withEntries(architecture, architecture))).toBe("key-repeated");
   });
 
-  test("a key is plain text: not empty, no control character, not broken UTF-8", () => {
+  test("a key is not empty, has no control characters and is valid UTF-8", () => {
     expect(kindOf(withEntries({ ...architecture, key: "größe" }))).toBe("accepted");
     expect(kindOf(withEntries({ ...architecture, key: "" }))).toBe("key-invalid");
     expect(kindOf(withEntries({ ...architecture, key: "general\0name" }))).toBe("key-invalid");
@@ -62,7 +62,7 @@ describe("keys and values", () => {
     expect(kindOf(broken)).toBe("key-invalid");
   });
 
-  test("a truth value is 0 or 1", () => {
+  test("a boolean is 0 or 1", () => {
     for (const value of [0, 1])
       expect(kindOf(withEntries({ key: "k", type: "bool", value }))).toBe("accepted");
     expect(kindOf(withEntries({ key: "k", type: "bool", value: 2 }))).toBe("value-invalid");
@@ -78,24 +78,24 @@ describe("keys and values", () => {
     expect(kindOf(withEntries({ key: "k", type: "array", value: nest(5) }))).toBe("nesting-too-deep");
   });
 
-  test("10,000 inner arrays are read, one more is refused", () => {
+  test("10,000 inner arrays are read, one more is rejected", () => {
     expect(kindOf(withEntries(innerLists(10_000)))).toBe("accepted");
     expect(kindOf(withEntries(innerLists(10_001)))).toBe("too-large");
   });
 
-  test("an unknown value type is refused", () => {
+  test("an unknown value type is rejected", () => {
     const bytes = withEntries({ key: "k", type: "uint8", value: 1 });
     bytes.writeUInt32LE(13, 24 + 8 + 1);
     expect(kindOf(bytes)).toBe("value-type-unknown");
   });
 
-  test("values come out as they went in, and 64-bit integers unrounded", () => {
-    const { metadata } = readWhole(
+  test("values are read back unchanged, 64-bit integers without rounding", () => {
+    const { metadata } = readComplete(
       withEntries(
         { key: "huge", type: "uint64", value: 2n ** 64n - 1n },
         { key: "low", type: "int32", value: -5 },
         { key: "half", type: "float32", value: 0.5 },
-        { key: "words", type: "array", value: { of: "string", values: ["", "two", "größe"] } },
+        { key: "strings", type: "array", value: { of: "string", values: ["", "two", "größe"] } },
         { key: "numbers", type: "array", value: { of: "int16", values: [-1, 2] } },
       ),
     );
@@ -103,10 +103,11 @@ describe("keys and values", () => {
     expect(metadata.get("low")?.value).toBe(-5);
     expect(metadata.get("half")?.value).toBe(0.5);
     expect(metadata.get("numbers")?.value).toMatchObject({ type: "int16", values: Int16Array.of(-1, 2) });
-    const words = metadata.get("words")?.value;
-    if (typeof words !== "object" || words.kind !== "strings") throw new Error("Expected a list of strings");
-    expect([...words]).toEqual(["", "two", "größe"]);
-    expect([words.at(2), words.at(3), words.has("two"), words.has("tw")]).toEqual([
+    const strings = metadata.get("strings")?.value;
+    if (typeof strings !== "object" || strings.kind !== "strings")
+      throw new Error("Expected a list of strings");
+    expect([...strings]).toEqual(["", "two", "größe"]);
+    expect([strings.at(2), strings.at(3), strings.has("two"), strings.has("tw")]).toEqual([
       "größe",
       undefined,
       true,
@@ -114,7 +115,7 @@ describe("keys and values", () => {
     ]);
   });
 
-  test("a header that goes on is asked for, up to 128 MiB", () => {
+  test("an incomplete header asks for more bytes, up to 128 MiB", () => {
     const bytes = withEntries({ key: "k", type: "string", value: "x".repeat(5000) });
     expect(() => readHeader(bytes.subarray(0, 1000), bytes.length)).toThrow(MoreBytesNeeded);
     const list = withEntries({ key: "k", type: "array", value: { of: "uint8", values: [1, 2, 3] } });
@@ -124,7 +125,7 @@ describe("keys and values", () => {
 });
 
 describe("alignment", () => {
-  test("a power of two up to 65,536 in 32 bits is taken, anything else refused", () => {
+  test("a power of two up to 65,536 as uint32 is accepted, anything else is rejected", () => {
     for (const value of [1, 8, 32, 4096, 65_536]) expect(kindOfAligned(value)).toBe("accepted");
     for (const value of [3, 24, 131_072]) expect(kindOfAligned(value)).toBe("alignment-invalid");
     expect(kindOf(withEntries({ key: "general.alignment", type: "uint32", value: 0 }))).toBe(
@@ -136,11 +137,11 @@ describe("alignment", () => {
 });
 
 describe("tensors", () => {
-  test("two tensors one after the other are accepted", () => {
+  test("two consecutive tensors are accepted", () => {
     expect(kindOf(withTensors({ tensors: [one, two], content: floats(16) }))).toBe("accepted");
   });
 
-  test("a name of 63 bytes is accepted, a longer, empty or repeated one refused", () => {
+  test("a name of 63 bytes is accepted, a longer, empty or repeated one is rejected", () => {
     const named = (name: string) => kindOf(withTensors({ tensors: [{ ...one, name }], content: floats(8) }));
     expect(named("n".repeat(63))).toBe("accepted");
     expect(named("n".repeat(64))).toBe("too-large");
@@ -150,13 +151,13 @@ describe("tensors", () => {
     );
   });
 
-  test("one to four dimensions of at least one are accepted, all others refused", () => {
+  test("one to four non-zero dimensions are accepted, all others are rejected", () => {
     for (const shape of [[8], [4, 2], [2, 2, 2], [2, 2, 2, 1]]) expect(kindOfShape(shape)).toBe("accepted");
     for (const shape of [[], [8, 1, 1, 1, 1], [8, 0]])
       expect(kindOfShape(shape)).toBe("tensor-shape-invalid");
   });
 
-  test("dimensions whose product passes 63 bits are refused, however it wraps", () => {
+  test("dimensions whose product exceeds 63 bits are rejected, even if it wraps around", () => {
     for (const shape of [
       [2n ** 32n, 2n ** 32n],
       [2n ** 63n, 2n],
@@ -168,12 +169,12 @@ describe("tensors", () => {
     }
   });
 
-  test("the first dimension fills whole blocks of the type", () => {
+  test("the first dimension is a multiple of the type's block size", () => {
     expect(kindOfType(2, 32)).toBe("accepted");
     expect(kindOfType(2, 33)).toBe("tensor-shape-invalid");
   });
 
-  test("types that never were or were withdrawn are refused", () => {
+  test("unknown and retired types are rejected", () => {
     for (const type of [4, 5, 31, 36, 43, 2 ** 32 - 1]) {
       expect(kindOf(withTensors({ tensors: [{ ...one, type }], content: floats(8) }))).toBe(
         "tensor-type-unknown",
@@ -181,7 +182,7 @@ describe("tensors", () => {
     }
   });
 
-  test("a tensor that is not where the one before it ends is refused", () => {
+  test("a tensor that does not start where the previous one ends is rejected", () => {
     for (const offset of [0, 16, 64]) {
       expect(kindOf(withTensors({ tensors: [one, { ...two, offset }], content: floats(64) }))).toBe(
         "tensor-misplaced",
@@ -189,7 +190,7 @@ describe("tensors", () => {
     }
   });
 
-  test("a tensor that reaches past the end of the file is refused", () => {
+  test("a tensor that reaches past the end of the file is rejected", () => {
     expect(kindOf(withTensors({ tensors: [one, two], content: floats(15) }))).toBe("tensor-outside");
     expect(kindOf(withTensors({ tensors: [{ ...one, offset: 2n ** 64n - 32n }], content: floats(8) }))).toBe(
       "tensor-outside",
@@ -197,25 +198,25 @@ describe("tensors", () => {
     expect(kindOf(withTensors({ tensors: [one] }))).toBe("tensor-outside");
   });
 
-  test("padding after the last tensor is accepted, further bytes are refused", () => {
+  test("padding after the last tensor is accepted, extra bytes are rejected", () => {
     const five = { ...one, shape: [5] };
     expect(kindOf(withTensors({ tensors: [five], content: new Uint8Array(20) }))).toBe("accepted");
     expect(kindOf(withTensors({ tensors: [five], content: new Uint8Array(32) }))).toBe("accepted");
     expect(kindOf(withTensors({ tensors: [five], content: new Uint8Array(33) }))).toBe("trailing-bytes");
   });
 
-  test("bytes between the header and the tensors are zero", () => {
+  test("the padding between the header and the tensors is zero", () => {
     const bytes = withTensors({ tensors: [one], content: floats(8) });
     bytes[bytes.length - 33] = 1;
     expect(kindOf(bytes)).toBe("padding-invalid");
   });
 
-  test("a refusal names the tensor, the byte and the reason", () => {
+  test("an error includes the tensor, the byte offset and the reason", () => {
     const bytes = withTensors({ tensors: [one, { ...two, offset: 64 }], content: floats(64) });
-    expect(() => readWhole(bytes)).toThrow('The tensor "two" is at 64 of the data, and 32 is expected');
-    const place = { tensor: "two", offset: bytes.length - 256 + 64 };
-    expect(() => readWhole(bytes)).toThrow(
-      expect.objectContaining({ problem: expect.objectContaining({ place }) }),
+    expect(() => readComplete(bytes)).toThrow('The tensor "two" starts at offset 64, expected 32');
+    const location = { tensor: "two", offset: bytes.length - 256 + 64 };
+    expect(() => readComplete(bytes)).toThrow(
+      expect.objectContaining({ detail: expect.objectContaining({ location }) }),
     );
   });
 });
@@ -249,7 +250,7 @@ function withTensors(model: WrittenModel): Buffer {
   return writeModel({ ...model, entries: [architecture] });
 }
 
-function readWhole(bytes: Buffer) {
+function readComplete(bytes: Buffer) {
   return readHeader(bytes, bytes.length);
 }
 
@@ -257,8 +258,8 @@ function kindOf(bytes: Buffer, fileBytes = bytes.length): string {
   try {
     readHeader(bytes, fileBytes);
     return "accepted";
-  } catch (problem) {
-    if (problem instanceof ModelFileError) return problem.problem.kind;
-    throw problem;
+  } catch (error) {
+    if (error instanceof ModelFileError) return error.detail.kind;
+    throw error;
   }
 }

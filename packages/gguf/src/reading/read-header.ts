@@ -1,9 +1,9 @@
 /**
  * @module
- * The reader of the GGUF format: bytes in, header out, or a ModelFileError that names what is wrong and where.
- * Promises that nothing in the file is believed before it is checked: no allocation is sized by a count the
- * file cannot hold, no length reaches past its end, and time and memory are bounded by `mostHeaderBytes`.
- * What the values mean is no matter here. Imported by this package only.
+ * Parses the GGUF format: takes bytes and returns the header, or throws a ModelFileError that says what is wrong and
+ * where. No value is used before it is checked: no allocation exceeds what the file can contain, no length reaches past
+ * its end, and time and memory are bounded by `maxHeaderBytes`. Does not check what the values mean.
+ * Imported by this package only.
  */
 import { ModelFileError, quote } from "../model-file-error.ts";
 import { ByteCursor } from "./byte-cursor.ts";
@@ -19,20 +19,20 @@ export type Header = Layout & {
   readonly tensors: readonly Tensor[];
 };
 
-/** Of keys and of tensors. llama.cpp compares each with all before it, which takes a second at this count. */
-const mostEntries = 16_384;
-const longestKey = 65_535;
-const leastKeyBytes = 14;
-const leastTensorBytes = 33;
-const usualAlignment = 32;
-const largestAlignment = 65_536;
+/** For keys and for tensors. llama.cpp compares each with all previous ones, which takes a second at this count. */
+const maxEntries = 16_384;
+const maxKeyBytes = 65_535;
+const minKeyBytes = 14;
+const minTensorBytes = 33;
+const defaultAlignment = 32;
+const maxAlignment = 65_536;
 
-/** Reads the header of a file of `fileBytes` from its first bytes; throws MoreBytesNeeded when they are too few. */
+/** Reads the header of a file of `fileBytes` from its first bytes; throws MoreBytesNeeded if they are not enough. */
 export function readHeader(bytes: Uint8Array, fileBytes: number): Header {
   const cursor = new ByteCursor(bytes, fileBytes);
   const version = readVersion(cursor);
-  const tensorCount = readEntryCount(cursor, "the number of tensors", leastTensorBytes);
-  const keyCount = readEntryCount(cursor, "the number of keys", leastKeyBytes);
+  const tensorCount = readEntryCount(cursor, "the number of tensors", minTensorBytes);
+  const keyCount = readEntryCount(cursor, "the number of keys", minKeyBytes);
   const metadata = readMetadata(cursor, keyCount);
   const alignment = findAlignment(metadata);
   const tensors = readTensors(cursor, tensorCount);
@@ -43,35 +43,35 @@ function readVersion(cursor: ByteCursor): number {
   const start = cursor.skip(4);
   const magic = cursor.bytes.toString("latin1", start, start + 4);
   if (magic !== "GGUF")
-    throw cursor.refuse("not-gguf", `The file starts with ${quote(magic)}, not with "GGUF"`);
+    throw cursor.createError("not-gguf", `The file starts with ${quote(magic)}, not with "GGUF"`);
   const version = cursor.uint32();
   if (version === 2 || version === 3) return version;
   if (version !== 0 && version % 65_536 === 0) {
-    throw cursor.refuse(
-      "big-endian",
-      "The file has its numbers in big-endian order, for another kind of machine",
-    );
+    throw cursor.createError("big-endian", "The file is big-endian; only little-endian files are supported");
   }
-  throw cursor.refuse(
+  throw cursor.createError(
     "version-unsupported",
-    `The file has version ${version} of GGUF, and 2 and 3 are known`,
+    `The file has GGUF version ${version}; versions 2 and 3 are supported`,
   );
 }
 
 function readEntryCount(cursor: ByteCursor, what: string, bytesEach: number): number {
   const count = cursor.count(what, bytesEach);
-  if (count <= mostEntries) return count;
-  throw cursor.refuse("too-large", `The file says ${what} is ${count}, and ${mostEntries} are allowed`);
+  if (count <= maxEntries) return count;
+  throw cursor.createError(
+    "too-large",
+    `The file declares ${count} as ${what}; the maximum is ${maxEntries}`,
+  );
 }
 
 function readMetadata(cursor: ByteCursor, count: number): Metadata {
   const metadata = new Map<string, MetadataValue>();
   const budget = { innerLists: maxInnerLists };
   for (let index = 0; index < count; index += 1) {
-    cursor.enter({});
-    const key = cursor.identifier("key-invalid", longestKey);
-    cursor.enter({ key });
-    if (metadata.has(key)) throw cursor.refuse("key-repeated", `The key ${quote(key)} appears twice`);
+    cursor.setLocation({});
+    const key = cursor.identifier("key-invalid", maxKeyBytes);
+    cursor.setLocation({ key });
+    if (metadata.has(key)) throw cursor.createError("key-repeated", `The key ${quote(key)} appears twice`);
     metadata.set(key, readValue(cursor, budget));
   }
   return metadata;
@@ -80,10 +80,10 @@ function readMetadata(cursor: ByteCursor, count: number): Metadata {
 function findAlignment(metadata: Metadata): number {
   const key = "general.alignment";
   const found = metadata.get(key);
-  if (found === undefined) return usualAlignment;
+  if (found === undefined) return defaultAlignment;
   const { type, value } = found;
   const isPowerOfTwo = typeof value === "number" && value > 0 && (value & (value - 1)) === 0;
-  if (type === "uint32" && isPowerOfTwo && value <= largestAlignment) return value;
-  const sentence = `The alignment is not a power of two up to ${largestAlignment} in 32 bits`;
-  throw new ModelFileError({ kind: "alignment-invalid", place: { key }, sentence });
+  if (type === "uint32" && isPowerOfTwo && value <= maxAlignment) return value;
+  const message = `The alignment must be a power of two up to ${maxAlignment}, stored as uint32`;
+  throw new ModelFileError({ kind: "alignment-invalid", location: { key }, message });
 }

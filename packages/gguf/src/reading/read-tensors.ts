@@ -5,7 +5,7 @@ import { tensorKinds } from "./tensor-kinds.ts";
 export type Tensor = {
   readonly name: string;
   readonly type: string;
-  /** The first dimension is the one that lies together in the file. */
+  /** The first dimension is contiguous in the file. */
   readonly shape: readonly number[];
   readonly weights: number;
   readonly bytes: number;
@@ -13,20 +13,20 @@ export type Tensor = {
   readonly offset: number;
 };
 
-/** ggml keeps 64 bytes for a name, one of them the closing zero. */
-const longestName = 63;
-const mostDimensions = 4;
-const mostWeights = 2n ** 63n - 1n;
+/** ggml stores names in 64 bytes, including the terminating zero. */
+const maxNameBytes = 63;
+const maxDimensions = 4;
+const maxWeights = 2n ** 63n - 1n;
 
-/** The table of tensors, each by itself; whether they lie rightly is for `checkLayout`. */
+/** Reads the tensor table and checks each tensor individually; `checkLayout` checks their offsets. */
 export function readTensors(cursor: ByteCursor, count: number): readonly Tensor[] {
   const names = new Set<string>();
   const tensors: Tensor[] = [];
   for (let index = 0; index < count; index += 1) {
-    cursor.enter({});
-    const name = cursor.identifier("tensor-name-invalid", longestName);
-    cursor.enter({ tensor: name });
-    if (names.has(name)) throw cursor.refuse("tensor-repeated", `Two tensors are named ${quote(name)}`);
+    cursor.setLocation({});
+    const name = cursor.identifier("tensor-name-invalid", maxNameBytes);
+    cursor.setLocation({ tensor: name });
+    if (names.has(name)) throw cursor.createError("tensor-repeated", `Two tensors are named ${quote(name)}`);
     names.add(name);
     tensors.push(readTensor(cursor, name));
   }
@@ -38,21 +38,21 @@ function readTensor(cursor: ByteCursor, name: string): Tensor {
   const number = cursor.uint32();
   const kind = tensorKinds.get(number);
   if (kind === undefined) {
-    throw cursor.refuse("tensor-type-unknown", `The tensor ${quote(name)} has the unknown type ${number}`);
+    throw cursor.createError("tensor-type-unknown", `The tensor ${quote(name)} has unknown type ${number}`);
   }
   const weights = shape.reduce((product, length) => product * length, 1n);
   const rowWeights = shape[0] ?? 0n;
-  if (weights > mostWeights || rowWeights % BigInt(kind.blockWeights) !== 0n) {
-    const sentence = `The tensor ${quote(name)} of type ${kind.name} cannot have the shape ${shape.join(" × ")}`;
-    throw cursor.refuse("tensor-shape-invalid", sentence);
+  if (weights > maxWeights || rowWeights % BigInt(kind.blockWeights) !== 0n) {
+    const message = `The tensor ${quote(name)} of type ${kind.name} cannot have the shape ${shape.join(" × ")}`;
+    throw cursor.createError("tensor-shape-invalid", message);
   }
   const bytes = (weights / BigInt(kind.blockWeights)) * BigInt(kind.blockBytes);
   const offset = cursor.uint64();
   if (offset + bytes > BigInt(cursor.fileBytes)) {
-    const sentence = `The tensor ${quote(name)} of ${bytes} bytes at ${offset} is not within the file`;
-    throw cursor.refuse("tensor-outside", sentence);
+    const message = `The tensor ${quote(name)} of ${bytes} bytes at ${offset} does not fit in the file`;
+    throw cursor.createError("tensor-outside", message);
   }
-  // Exact from here on: what lies within a file has fewer than 2^53 bytes, and a block no more than 256 weights.
+  // Exact as numbers: a tensor within a file has fewer than 2^53 bytes, and a block at most 256 weights.
   return {
     name,
     type: kind.name,
@@ -65,13 +65,13 @@ function readTensor(cursor: ByteCursor, name: string): Tensor {
 
 function readShape(cursor: ByteCursor, name: string): readonly bigint[] {
   const dimensions = cursor.uint32();
-  if (dimensions < 1 || dimensions > mostDimensions) {
-    const sentence = `The tensor ${quote(name)} has ${dimensions} dimensions, and 1 to ${mostDimensions} are allowed`;
-    throw cursor.refuse("tensor-shape-invalid", sentence);
+  if (dimensions < 1 || dimensions > maxDimensions) {
+    const message = `The tensor ${quote(name)} has ${dimensions} dimensions; 1 to ${maxDimensions} are allowed`;
+    throw cursor.createError("tensor-shape-invalid", message);
   }
   const shape = Array.from({ length: dimensions }, () => cursor.uint64());
   if (shape.includes(0n)) {
-    throw cursor.refuse("tensor-shape-invalid", `The tensor ${quote(name)} has a dimension of 0`);
+    throw cursor.createError("tensor-shape-invalid", `The tensor ${quote(name)} has a dimension of 0`);
   }
   return shape;
 }

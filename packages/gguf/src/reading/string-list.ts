@@ -1,15 +1,15 @@
 import type { ByteCursor } from "./byte-cursor.ts";
 import type { StringList } from "./value-kinds.ts";
 
-/** Checks every length of an array of strings and leaves the strings where they are. */
+/** Checks the length of every string in an array without decoding the strings. */
 export function readStringList(cursor: ByteCursor, length: number): StringList {
   const start = cursor.position;
-  const longestBytes = cursor.skipStrings(length);
-  // Copied, so that the strings alone are kept and not all the bytes that were read.
-  return stringsIn(Buffer.from(cursor.bytes.subarray(start, cursor.position)), length, longestBytes);
+  const maxStringBytes = cursor.skipStrings(length);
+  // Copied, so that only these bytes stay in memory and not the whole buffer.
+  return createStringList(Buffer.from(cursor.bytes.subarray(start, cursor.position)), length, maxStringBytes);
 }
 
-function stringsIn(bytes: Buffer, length: number, longestBytes: number): StringList {
+function createStringList(bytes: Buffer, length: number, maxStringBytes: number): StringList {
   let starts: Uint32Array | undefined;
   function at(index: number): string | undefined {
     starts ??= findStarts(bytes, length);
@@ -19,15 +19,15 @@ function stringsIn(bytes: Buffer, length: number, longestBytes: number): StringL
   return {
     kind: "strings",
     length,
-    longestBytes,
+    maxStringBytes,
     at,
     has: (text) => hasString(bytes, text),
-    eachAsBytes: () => eachString(bytes, "latin1"),
-    [Symbol.iterator]: () => eachString(bytes, "utf8"),
+    binaryStrings: () => iterateStrings(bytes, "latin1"),
+    [Symbol.iterator]: () => iterateStrings(bytes, "utf8"),
   };
 }
 
-function* eachString(bytes: Buffer, encoding: "utf8" | "latin1"): Generator<string> {
+function* iterateStrings(bytes: Buffer, encoding: "utf8" | "latin1"): Generator<string> {
   for (let start = 0; start < bytes.length; start += 8 + lengthAt(bytes, start)) {
     yield bytes.toString(encoding, start + 8, start + 8 + lengthAt(bytes, start));
   }
@@ -43,7 +43,7 @@ function findStarts(bytes: Buffer, length: number): Uint32Array {
   return starts;
 }
 
-/** Lengths were checked when the list was read, and the header is shorter than 2^32 bytes. */
+/** The lengths were checked when the list was read, and the header is shorter than 2^32 bytes. */
 function lengthAt(bytes: Buffer, start: number): number {
   return bytes.readUInt32LE(start);
 }
@@ -52,7 +52,9 @@ function stringAt(bytes: Buffer, start: number): string {
   return bytes.toString("utf8", start + 8, start + 8 + lengthAt(bytes, start));
 }
 
-/** Looks for the length and the text together; a match inside another string needs eight odd bytes in it. */
+/**
+ * Searches for the length and the text together; a false match would need the same eight length bytes inside a string.
+ */
 function hasString(bytes: Buffer, text: string): boolean {
   const wanted = Buffer.from(text, "utf8");
   const length = Buffer.alloc(8);

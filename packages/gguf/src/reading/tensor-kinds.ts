@@ -5,7 +5,7 @@ export type TensorKind = {
   readonly blockBytes: number;
 };
 
-/** The tensor types of ggml by number, with the sizes its own library reports; the missing numbers were withdrawn. */
+/** The tensor types of ggml by number, with the sizes its library reports. The missing numbers are no longer in use. */
 export const tensorKinds: ReadonlyMap<number, TensorKind> = new Map(
   (
     [

@@ -1,4 +1,4 @@
-/** The value types of the format, by number; `bytes` is what one value takes, or the least it can take. */
+/** The value types of the format, by number; `bytes` is the size of one value, or its minimum size. */
 export const valueKinds = [
   { name: "uint8", bytes: 1 },
   { name: "int8", bytes: 1 },
@@ -18,7 +18,7 @@ export const valueKinds = [
 export type ValueKind = (typeof valueKinds)[number];
 export type NumberKind = Exclude<ValueKind["name"], "bool" | "string" | "array">;
 
-/** 64-bit integers are bigint, so that none is rounded; every other number is a number. */
+/** 64-bit integers are bigint, so that none is rounded; all other numbers are `number`. */
 export type MetadataValue = {
   readonly type: ValueKind["name"];
   readonly value: number | bigint | boolean | string | MetadataList;
@@ -47,13 +47,13 @@ export type NumberList =
   | BigUint64Array
   | BigInt64Array;
 
-/** The strings stay in the header's bytes until they are asked for, so a large vocabulary costs little. */
+/** Strings are decoded from the header's bytes on access, so a large vocabulary costs little. */
 export type StringList = Iterable<string> & {
   readonly kind: "strings";
   readonly length: number;
-  readonly longestBytes: number;
+  readonly maxStringBytes: number;
   at(index: number): string | undefined;
   has(text: string): boolean;
-  /** Each string with one character for each of its bytes, so that two are equal exactly when their bytes are. */
-  eachAsBytes(): Iterable<string>;
+  /** Each string with one character per byte, so that two strings are equal exactly if their bytes are. */
+  binaryStrings(): Iterable<string>;
 };

@@ -1,63 +1,67 @@
 import { quote } from "../model-file-error.ts";
 import type { Metadata } from "../reading/read-header.ts";
-import { checkWholes, findWhole, type Range, refuseKey } from "./metadata-values.ts";
+import { checkIntegers, findInteger, type IntegerRange, rejectKey } from "./metadata-values.ts";
 
-/** llama.cpp keeps its layers in arrays of this length. */
+/** The size of llama.cpp's per-layer arrays. */
 export const maxLayers = 512;
 
-/** The tallest of known models stand well below; above them products of two or three still fit 64 bits. */
-const single: Readonly<Record<string, Range>> = {
-  context_length: { least: 1, most: 2 ** 27 },
-  embedding_length: { least: 1, most: 2 ** 20 },
-  block_count: { least: 1, most: maxLayers },
-  decoder_block_count: { least: 1, most: maxLayers },
-  vocab_size: { least: 1, most: 2 ** 24 },
-  expert_count: { least: 0, most: 1024 },
-  pooling_type: { least: 0, most: 4 },
-  "attention.key_length": { least: 1, most: 65_536 },
-  "attention.value_length": { least: 1, most: 65_536 },
-  "rope.dimension_count": { least: 0, most: 65_536 },
-  "ssm.conv_kernel": { least: 0, most: 65_536 },
-  "ssm.state_size": { least: 0, most: 65_536 },
-  "ssm.inner_size": { least: 0, most: 2 ** 20 },
+/** Far above any known model, yet low enough that products of two or three of them fit 64 bits. */
+const modelRanges: Readonly<Record<string, IntegerRange>> = {
+  context_length: { min: 1, max: 2 ** 27 },
+  embedding_length: { min: 1, max: 2 ** 20 },
+  block_count: { min: 1, max: maxLayers },
+  decoder_block_count: { min: 1, max: maxLayers },
+  vocab_size: { min: 1, max: 2 ** 24 },
+  expert_count: { min: 0, max: 1024 },
+  pooling_type: { min: 0, max: 4 },
+  "attention.key_length": { min: 1, max: 65_536 },
+  "attention.value_length": { min: 1, max: 65_536 },
+  "rope.dimension_count": { min: 0, max: 65_536 },
+  "ssm.conv_kernel": { min: 0, max: 65_536 },
+  "ssm.state_size": { min: 0, max: 65_536 },
+  "ssm.inner_size": { min: 0, max: 2 ** 20 },
 };
 
-/** Zero heads is right where a layer has no attention, as in state-space models. */
-const perLayer: Readonly<Record<string, Range>> = {
-  "attention.head_count": { least: 0, most: 65_536 },
-  "attention.head_count_kv": { least: 0, most: 65_536 },
-  feed_forward_length: { least: 0, most: 2 ** 24 },
-  expert_used_count: { least: 0, most: 1024 },
+/** Zero heads are valid for a layer without attention, as in state-space models. */
+const layerRanges: Readonly<Record<string, IntegerRange>> = {
+  "attention.head_count": { min: 0, max: 65_536 },
+  "attention.head_count_kv": { min: 0, max: 65_536 },
+  feed_forward_length: { min: 0, max: 2 ** 24 },
+  expert_used_count: { min: 0, max: 1024 },
 };
 
-/** What native code multiplies to size its buffers, where the file gives it; a file may leave any of it out. */
+/** Checks the dimensions that native code multiplies to size its buffers. A file may omit any of them. */
 export function checkDimensions(metadata: Metadata, architecture: string): void {
-  for (const [name, range] of Object.entries(single)) findWhole(metadata, `${architecture}.${name}`, range);
-  for (const [name, range] of Object.entries(perLayer)) {
-    checkWholes(metadata, `${architecture}.${name}`, { ...range, longest: maxLayers });
+  for (const [name, range] of Object.entries(modelRanges))
+    findInteger(metadata, `${architecture}.${name}`, range);
+  for (const [name, range] of Object.entries(layerRanges)) {
+    checkIntegers(metadata, `${architecture}.${name}`, { ...range, maxLength: maxLayers });
   }
-  refuseEmptyLayers(metadata, architecture);
+  rejectEmptyLayers(metadata, architecture);
 }
 
 /**
- * Native code ends the process at a tensor without a row. Of all layers, only those of state-space and recurrent
- * models have no heads, and only theirs and those of experts no part that feeds forward.
+ * Native code aborts the process on a tensor without rows. Only layers of state-space and recurrent models have no
+ * attention heads, and only those and mixture-of-experts layers have no feed-forward network.
  */
-function refuseEmptyLayers(metadata: Metadata, architecture: string): void {
+function rejectEmptyLayers(metadata: Metadata, architecture: string): void {
   const keys = [...metadata.keys()];
   if (keys.some((key) => key.startsWith(`${architecture}.ssm.`) || key.startsWith(`${architecture}.wkv.`)))
     return;
   const hasExperts = Number(metadata.get(`${architecture}.expert_count`)?.value ?? 0) > 0;
-  const filled = [
+  const nonZeroNames = [
     "attention.head_count",
     "attention.head_count_kv",
     ...(hasExperts ? [] : ["feed_forward_length"]),
   ];
-  for (const name of filled) {
+  for (const name of nonZeroNames) {
     const key = `${architecture}.${name}`;
     const value = metadata.get(key)?.value;
     if (typeof value !== "object" && value !== undefined && Number(value) === 0) {
-      refuseKey(key, `The value of ${quote(key)} is 0 for all layers, and a model of this kind needs some`);
+      rejectKey(
+        key,
+        `The value of ${quote(key)} is 0 for all layers, but this architecture needs at least 1`,
+      );
     }
   }
 }

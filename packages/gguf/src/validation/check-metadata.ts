@@ -1,29 +1,29 @@
 /**
  * @module
- * Whether the values of a well-formed header make sense together: what native code multiplies, divides by, or
- * reads by another array's length is within bounds. Bounds stand far above every known model, so what is refused
- * is broken or hostile. A key that a file leaves out is not missed here: llama.cpp says so itself, unharmed.
+ * Checks that the values of a well-formed header are plausible: values that native code multiplies, divides by, or
+ * uses to index another array are within bounds. The bounds are far above any known model, so only malformed or hostile
+ * files are rejected. Missing keys are left to llama.cpp, which reports them safely.
  * Imported by this package only.
  */
 import type { Metadata } from "../reading/read-header.ts";
 import { checkDimensions } from "./check-dimensions.ts";
 import { checkProjector } from "./check-projector.ts";
 import { checkVocabulary } from "./check-vocabulary.ts";
-import { findText, findWhole, refuseKey } from "./metadata-values.ts";
+import { findInteger, findString, rejectKey } from "./metadata-values.ts";
 
 const architectureKey = "general.architecture";
 
-/** The architecture, once everything known about it was checked; null for the later parts of a split model. */
-export function checkMeaning(metadata: Metadata): string | null {
-  const architecture = findText(metadata, architectureKey);
+/** Checks all metadata and returns the architecture; null for the second and later parts of a split model. */
+export function checkMetadata(metadata: Metadata): string | null {
+  const architecture = findString(metadata, architectureKey);
   checkVocabulary(metadata);
   if (architecture === undefined) {
-    const part = findWhole(metadata, "split.no", { least: 0, most: 65_535 }) ?? 0;
+    const part = findInteger(metadata, "split.no", { min: 0, max: 65_535 }) ?? 0;
     if (part > 0) return null;
-    return refuseKey(architectureKey, "The file does not say which architecture it has", "key-missing");
+    return rejectKey(architectureKey, "The file does not declare its architecture", "key-missing");
   }
   if (!/^[a-z0-9][\w.-]{0,63}$/iu.test(architecture)) {
-    return refuseKey(architectureKey, "The name of the architecture is not a plain word");
+    return rejectKey(architectureKey, "The name of the architecture is not valid");
   }
   checkDimensions(metadata, architecture);
   if (architecture === "clip") checkProjector(metadata);

@@ -1,40 +1,43 @@
 import { basename, dirname, join } from "node:path";
 import { ModelFileError } from "../model-file-error.ts";
 import type { Metadata } from "../reading/read-header.ts";
-import { findWhole } from "./metadata-values.ts";
+import { findInteger } from "./metadata-values.ts";
 
-/** A model in several files; llama.cpp opens the first and finds the others by their names. */
+/** A model split into several files. llama.cpp opens the first and finds the others by name. */
 export type Split = {
-  /** Counted from one, as in the name. */
+  /** Starts at 1, as in the file name. */
   readonly part: number;
-  readonly parts: number;
+  readonly partCount: number;
   readonly paths: readonly string[];
 };
 
-const mostParts = 4096;
-const partName = /^(?<stem>.+)-(?<part>\d{5})-of-(?<parts>\d{5})(?<ending>\.gguf)$/u;
+const maxParts = 4096;
+const partFileName = /^(?<stem>.+)-(?<part>\d{5})-of-(?<count>\d{5})\.gguf$/u;
 
-/** Which part of a split model a file is, by its metadata, which must agree with its name. */
+/**
+ * Determines from the metadata which part of a split model a file is; the file name must match. Null if it is not
+ * split.
+ */
 export function findSplit(metadata: Metadata, path: string): Split | null {
-  const parts = findWhole(metadata, "split.count", { least: 0, most: mostParts }) ?? 0;
-  const part = (findWhole(metadata, "split.no", { least: 0, most: mostParts }) ?? 0) + 1;
-  const name = partName.exec(basename(path))?.groups;
-  if (parts <= 1 && part === 1) return null;
-  if (part > parts) throw disagreement(`The file says it is part ${part} of ${parts}`);
-  if (name === undefined || Number(name["part"]) !== part || Number(name["parts"]) !== parts) {
-    const expected = `-${digits(part)}-of-${digits(parts)}.gguf`;
-    throw disagreement(`The file is part ${part} of ${parts}, and its name must end in "${expected}"`);
+  const partCount = findInteger(metadata, "split.count", { min: 0, max: maxParts }) ?? 0;
+  const part = (findInteger(metadata, "split.no", { min: 0, max: maxParts }) ?? 0) + 1;
+  const name = partFileName.exec(basename(path))?.groups;
+  if (partCount <= 1 && part === 1) return null;
+  if (part > partCount) throw splitError(`The metadata declare part ${part} of ${partCount}`);
+  if (name === undefined || Number(name["part"]) !== part || Number(name["count"]) !== partCount) {
+    const expected = `-${digits(part)}-of-${digits(partCount)}.gguf`;
+    throw splitError(`The file is part ${part} of ${partCount}, so its name must end in "${expected}"`);
   }
   const stem = join(dirname(path), name["stem"] ?? "");
   const paths = Array.from(
-    { length: parts },
-    (_, index) => `${stem}-${digits(index + 1)}-of-${digits(parts)}.gguf`,
+    { length: partCount },
+    (_, index) => `${stem}-${digits(index + 1)}-of-${digits(partCount)}.gguf`,
   );
-  return { part, parts, paths };
+  return { part, partCount, paths };
 }
 
-export function disagreement(sentence: string): ModelFileError {
-  return new ModelFileError({ kind: "split-inconsistent", place: { key: "split.count" }, sentence });
+export function splitError(message: string): ModelFileError {
+  return new ModelFileError({ kind: "split-inconsistent", location: { key: "split.count" }, message });
 }
 
 function digits(number: number): string {

@@ -1,43 +1,43 @@
 import { quote } from "../model-file-error.ts";
 import type { StringList } from "../reading/value-kinds.ts";
-import { refuseKey } from "./metadata-values.ts";
+import { rejectKey } from "./metadata-values.ts";
 
-/** What llama.cpp calls a vocabulary of sentence pieces, which spells unknown characters in bytes. */
-const sentencePieces = "llama";
+/** llama.cpp's name for a SentencePiece vocabulary, which encodes unknown characters as bytes. */
+const sentencePieceModel = "llama";
 
-/** Native code looks tokens up by their text, and ends the process when two are the same or a byte has none. */
+/** Native code looks tokens up by text, and aborts the process if two are equal or a byte has no token. */
 export function checkTokens(
   tokens: StringList,
   { key, model }: { readonly key: string; readonly model: string | undefined },
 ): void {
-  const known = new Set<string>();
-  for (const text of tokens.eachAsBytes()) {
-    const token = asNativeCodeReads(text, known.size);
-    if (known.has(token)) {
-      const sentence = `The vocabulary has the token ${quote(Buffer.from(token, "latin1").toString("utf8"))} twice`;
-      return refuseKey(key, sentence, "vocabulary-inconsistent");
+  const seen = new Set<string>();
+  for (const text of tokens.binaryStrings()) {
+    const token = toNativeToken(text, seen.size);
+    if (seen.has(token)) {
+      const message = `The vocabulary contains the token ${quote(Buffer.from(token, "latin1").toString("utf8"))} twice`;
+      return rejectKey(key, message, "vocabulary-inconsistent");
     }
-    known.add(token);
+    seen.add(token);
   }
-  if (model === sentencePieces) checkBytes(known, key);
+  if (model === sentencePieceModel) checkByteTokens(seen, key);
 }
 
-/** Its texts end at the first zero, and an empty one is named by its place. */
-function asNativeCodeReads(text: string, index: number): string {
+/** Native code truncates a token at the first zero byte, and names an empty one by its index. */
+function toNativeToken(text: string, index: number): string {
   const end = text.indexOf("\0");
   return (end === -1 ? text : text.slice(0, end)) || `[EMPTY_${index}]`;
 }
 
-/** A vocabulary may do without tokens for bytes; with some of them, each byte needs one or stands for itself. */
-function checkBytes(known: ReadonlySet<string>, key: string): void {
+/** A vocabulary may have no byte tokens at all; otherwise each byte needs one, or a token of that single character. */
+function checkByteTokens(seen: ReadonlySet<string>, key: string): void {
   const bytes = Array.from({ length: 256 }, (_, byte) => byte);
-  if (!bytes.some((byte) => known.has(nameOfByte(byte)))) return;
-  const missing = bytes.find((byte) => !known.has(nameOfByte(byte)) && !known.has(String.fromCharCode(byte)));
+  if (!bytes.some((byte) => seen.has(byteToken(byte)))) return;
+  const missing = bytes.find((byte) => !seen.has(byteToken(byte)) && !seen.has(String.fromCharCode(byte)));
   if (missing === undefined) return;
-  const sentence = `The vocabulary has tokens for bytes, but none for the byte ${quote(nameOfByte(missing))}`;
-  refuseKey(key, sentence, "vocabulary-inconsistent");
+  const message = `The vocabulary has byte tokens, but none for the byte ${quote(byteToken(missing))}`;
+  rejectKey(key, message, "vocabulary-inconsistent");
 }
 
-function nameOfByte(byte: number): string {
+function byteToken(byte: number): string {
   return `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
 }

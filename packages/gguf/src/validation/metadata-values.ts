@@ -1,66 +1,69 @@
-import { ModelFileError, type ModelFileProblem, quote } from "../model-file-error.ts";
+import { ModelFileError, type ModelFileErrorDetail, quote } from "../model-file-error.ts";
 import type { Metadata } from "../reading/read-header.ts";
 import type { MetadataList } from "../reading/value-kinds.ts";
 
-/** Whole numbers from `least` to `most`. */
-export type Range = { readonly least: number; readonly most: number };
+/** Integers from `min` to `max`, inclusive. */
+export type IntegerRange = { readonly min: number; readonly max: number };
 
-export function refuseKey(
+export function rejectKey(
   key: string,
-  sentence: string,
-  kind: ModelFileProblem["kind"] = "value-unusable",
+  message: string,
+  kind: ModelFileErrorDetail["kind"] = "value-unusable",
 ): never {
-  throw new ModelFileError({ kind, place: { key }, sentence });
+  throw new ModelFileError({ kind, location: { key }, message });
 }
 
-/** The text of a key, or undefined when the key is absent; another type is refused. */
-export function findText(metadata: Metadata, key: string): string | undefined {
+/** The string value of a key; undefined if the key is absent. Any other type is rejected. */
+export function findString(metadata: Metadata, key: string): string | undefined {
   const value = metadata.get(key)?.value;
   if (value === undefined || typeof value === "string") return value;
-  return refuseKey(key, `The value of ${quote(key)} must be a text`);
+  return rejectKey(key, `The value of ${quote(key)} must be a string`);
 }
 
 export function findList(metadata: Metadata, key: string): MetadataList | undefined {
   const value = metadata.get(key)?.value;
   if (value === undefined || typeof value === "object") return value;
-  return refuseKey(key, `The value of ${quote(key)} must be an array`);
+  return rejectKey(key, `The value of ${quote(key)} must be an array`);
 }
 
-/** A whole number within its range, or undefined when the key is absent. */
-export function findWhole(metadata: Metadata, key: string, range: Range): number | undefined {
+/** An integer within its range; undefined if the key is absent. */
+export function findInteger(metadata: Metadata, key: string, range: IntegerRange): number | undefined {
   const found = metadata.get(key);
   if (found === undefined) return undefined;
   const { value } = found;
   if (typeof value !== "number" && typeof value !== "bigint") {
-    return refuseKey(key, `The value of ${quote(key)} must be a number`);
+    return rejectKey(key, `The value of ${quote(key)} must be a number`);
   }
-  return checkWhole(key, value, range);
+  return checkInteger(key, value, range);
 }
 
-/** A whole number for all layers or a list with one for each; every one of them within the range. */
-export function checkWholes(
+/** Checks a value that is either one integer for all layers or a list with one per layer. */
+export function checkIntegers(
   metadata: Metadata,
   key: string,
-  range: Range & { readonly longest: number },
+  range: IntegerRange & { readonly maxLength: number },
 ): void {
   const value = metadata.get(key)?.value;
   if (typeof value !== "object") {
-    findWhole(metadata, key, range);
+    findInteger(metadata, key, range);
     return;
   }
   if (value.kind === "booleans") return;
-  if (value.kind !== "numbers" || value.length > range.longest) {
-    return refuseKey(key, `The value of ${quote(key)} must be at most ${range.longest} numbers`);
+  if (value.kind !== "numbers" || value.length > range.maxLength) {
+    return rejectKey(
+      key,
+      `The value of ${quote(key)} must be an array of at most ${range.maxLength} numbers`,
+    );
   }
-  for (const each of value.values) checkWhole(key, each, range);
+  for (const each of value.values) checkInteger(key, each, range);
 }
 
-function checkWhole(key: string, value: number | bigint, { least, most }: Range): number {
-  if (value >= least && value <= most && (typeof value === "bigint" || Number.isInteger(value))) {
+function checkInteger(key: string, value: number | bigint, { min, max }: IntegerRange): number {
+  if (value >= min && value <= max && (typeof value === "bigint" || Number.isInteger(value))) {
     return Number(value);
   }
-  return refuseKey(
+  return rejectKey(
     key,
-    `The value of ${quote(key)} is ${value}, and must be a whole number from ${least} to ${most}`,
+    `The value of ${quote(key)} is ${value}, but must be an integer from ${min} to ${max}`,
   );
 }

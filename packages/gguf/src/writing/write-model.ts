@@ -1,12 +1,11 @@
 /**
  * @module
- * Small model files written to order, right or wrong: what tests read and mutate, and what an engine's self-test loads.
- * It promises the bytes that were asked for and judges nothing.
- * Imported through the package's index, and by its own tests.
+ * Writes small model files, valid or not: for tests that read and mutate them, and for an engine's self-test. Validates
+ * nothing. Imported through the package's index, and by its own tests.
  */
 import { valueKinds } from "../reading/value-kinds.ts";
 
-/** A value as it is to be written, right or wrong. */
+/** A metadata entry to write, valid or not. */
 export type Entry = {
   readonly key: string;
   readonly type: ValueName;
@@ -18,7 +17,7 @@ type ValueName = (typeof valueKinds)[number]["name"];
 
 type WrittenTensor = {
   readonly name: string;
-  /** ggml's number; 0 is F32. */
+  /** ggml's type number; 0 is F32. */
   readonly type?: number;
   readonly shape: readonly (number | bigint)[];
   readonly offset: number | bigint;
@@ -33,7 +32,7 @@ export type WrittenModel = {
   readonly content?: Uint8Array;
 };
 
-/** The bytes of a small model file as asked for; whether it is a legal one is the caller's business. */
+/** Serializes a small model file without checking that it is valid. */
 export function writeModel({
   version = 3,
   alignment = 32,

@@ -3,9 +3,9 @@ import { basename, join } from "node:path";
 import { chooseSize, hasLooseTimingBounds, recordFigure, scale } from "@hearth-and-keep/figures";
 import { inspectModelFile, ModelFileError } from "@hearth-and-keep/gguf";
 import {
-  type Mutant,
   generateByteFlips,
   generateStructuralMutants,
+  type Mutant,
   type SeedFile,
   writeModel,
 } from "@hearth-and-keep/gguf/testing";

@@ -51,7 +51,7 @@ export function createLlamaDriver(options: LlamaDriverOptions = {}): EngineDrive
   };
 }
 
-/** A plan that asks for the CPU causes no warning. */
+/** A plan that requests the CPU causes no warning. */
 function describeIdleGpu(
   { modelPath, gpuLayers }: LoadPlan,
   { worker, machine }: { readonly worker: SupervisedWorker; readonly machine: Machine },

@@ -1,5 +1,5 @@
 import { type ModelTemplate, plainMetadata, templateTextsOf } from "@hearth-and-keep/chat-templates";
-import { templateIfSound, templateReader } from "@hearth-and-keep/chat-templates/rendering";
+import { createTemplateParser, tryChatTemplate } from "@hearth-and-keep/chat-templates/rendering";
 import type { EngineDescription, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile } from "@hearth-and-keep/gguf";
@@ -51,7 +51,7 @@ export async function loadModel(
       onLoadProgress: onProgress,
       ...(plan.gpuLayers === undefined ? {} : { gpuLayers: plan.gpuLayers }),
     });
-    const chatTemplate = templateReader(templateTextsOf(file, plan.goTemplate));
+    const chatTemplate = createTemplateParser(templateTextsOf(file, plan.goTemplate));
     const speed = new PrefillSpeed();
     let batchTokens = 0;
     const context = await createContext(model, {
@@ -133,13 +133,13 @@ function describe(
 ): EngineDescription {
   const generating = context.purpose === "generate" ? context.context : undefined;
   const { infill } = model.tokens;
-  const template = templateIfSound(chatTemplate);
+  const template = tryChatTemplate(chatTemplate);
   const hasInfillTokens = infill.prefix !== null && infill.suffix !== null && infill.middle !== null;
   return {
     driver: "llama.cpp in a child process",
     metadata: plainMetadata(file.metadata),
     chatTemplate: file.chatTemplate ?? plan.goTemplate ?? null,
-    templateCapabilities: template?.abilities,
+    templateCapabilities: template?.capabilities,
     trainedContextTokens: model.trainContextSize,
     contextTokens: generating?.contextSize ?? plan.contextTokens,
     sequences: generating?.totalSequences ?? 1,

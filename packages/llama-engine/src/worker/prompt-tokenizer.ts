@@ -1,5 +1,5 @@
 import type { SpecialTokens } from "@hearth-and-keep/chat-templates";
-import { renderConversation, templateIfSound } from "@hearth-and-keep/chat-templates/rendering";
+import { renderConversation, tryChatTemplate } from "@hearth-and-keep/chat-templates/rendering";
 import type { Conversation, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
@@ -20,7 +20,7 @@ export function createPromptTokenizer({
     rejectImages(conversation);
     return renderConversation(chatTemplate, conversation, specialTokens);
   };
-  const renderInsert = templateIfSound(chatTemplate)?.renderInsert;
+  const renderInsert = tryChatTemplate(chatTemplate)?.renderInsert;
   const tokenizePrompt = (prompt: string): readonly Token[] =>
     prependBos(model, model.tokenize(prompt, true));
   return {

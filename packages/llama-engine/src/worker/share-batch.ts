@@ -34,7 +34,7 @@ export type BatchSharingOptions = {
  *
  * The binding composes a batch right after it has sampled the last token of the previous one, a few microtasks before
  * that token's stream can request the next: one running stream would miss every batch. Returning an empty batch makes
- * the binding ask again one turn later, so streams of the previous batch are waited for, for some microseconds.
+ * the binding ask again one turn later, which gives the streams of the previous batch some microseconds to join.
  */
 export function shareBatch(options: BatchSharingOptions): CustomBatchingPrioritizationStrategy {
   const { onShared } = options;

@@ -1,27 +1,27 @@
 /**
  * @module
- * Sets of texts as deterministic automata: patterns, formats, ranges of numbers, names that are taken. Two sets are
- * intersected exactly, so a pattern beside a length, or two patterns, never have to be guessed at.
- * Promises exactness or a CannotExpressError: what lies beyond the bounds here is refused, never approximated.
- * Imported by the rest of `grammars/` only.
+ * Sets of strings as deterministic finite automata: patterns, formats, number ranges, and all names except given ones.
+ * Intersections are exact, so a pattern can be combined with a length limit or another pattern. Sets that exceed the
+ * limits here are rejected with a NotExpressibleError and never approximated.
+ * Imported by this package only.
  */
 import { codePointOf } from "./character-set.ts";
 
 export type Edge = { readonly first: number; readonly last: number; readonly target: number };
-/** Edges are sorted and apart from each other; a character without an edge is refused. */
+/** Edges are sorted and do not overlap; a character without an edge is rejected. */
 export type State = { readonly accepts: boolean; readonly edges: readonly Edge[] };
 /** State 0 is the start. */
 export type Automaton = readonly State[];
 
-/** Thrown for a set of texts that cannot be told exactly within the bounds. */
-export class CannotExpressError extends Error {
-  override readonly name = "CannotExpressError";
+/** Thrown for a set of strings that cannot be expressed exactly within the limits. */
+export class NotExpressibleError extends Error {
+  override readonly name = "NotExpressibleError";
 }
 
-/** A state becomes a rule of the grammar, so this bounds the grammar too. */
-const mostStates = 3000;
+/** Each state becomes a grammar rule, so this limits the grammar too. */
+const maxStates = 3000;
 
-/** The texts that are in both sets. */
+/** The strings that are in both sets. */
 export function intersect(one: Automaton, other: Automaton): Automaton {
   const numbers = new Map<number, number>();
   const pairs: [number, number][] = [];
@@ -29,7 +29,7 @@ export function intersect(one: Automaton, other: Automaton): Automaton {
     const key = left * other.length + right;
     const known = numbers.get(key);
     if (known !== undefined) return known;
-    refuseMoreStates(pairs.length + 1, mostStates * 4);
+    checkStateCount(pairs.length + 1, maxStates * 4);
     pairs.push([left, right]);
     numbers.set(key, pairs.length - 1);
     return pairs.length - 1;
@@ -52,10 +52,10 @@ export function intersect(one: Automaton, other: Automaton): Automaton {
   return minimize(states);
 }
 
-/** The same texts with the fewest states; an empty set keeps only a start that accepts nothing. */
+/** The same set with the fewest states; an empty set keeps only a start state that accepts nothing. */
 export function minimize(automaton: Automaton): Automaton {
   const alive = withoutDeadEnds(automaton);
-  let classes = classesByReach(alive);
+  let classes = classesByDepth(alive);
   let count = new Set(classes).size;
   for (;;) {
     const numbers = new Map<string, number>();
@@ -69,8 +69,8 @@ export function minimize(automaton: Automaton): Automaton {
     if (numbers.size === count) break;
     count = numbers.size;
   }
-  refuseMoreStates(count, mostStates);
-  // The start is the first state seen, so its class is number 0.
+  checkStateCount(count, maxStates);
+  // The start is the first state, so its class is number 0.
   const states: State[] = [];
   for (const [index, state] of alive.entries()) {
     states[classes[index] ?? 0] ??= { accepts: state.accepts, edges: mergeEdges(state, classes) };
@@ -78,8 +78,8 @@ export function minimize(automaton: Automaton): Automaton {
   return states;
 }
 
-export function refuseMoreStates(count: number, most: number): void {
-  if (count > most) throw new CannotExpressError(`it needs more than ${most} states`);
+export function checkStateCount(count: number, maxCount: number): void {
+  if (count > maxCount) throw new NotExpressibleError(`it needs more than ${maxCount} states`);
 }
 
 function withoutDeadEnds(automaton: Automaton): Automaton {
@@ -108,24 +108,24 @@ function withoutDeadEnds(automaton: Automaton): Automaton {
 }
 
 /**
- * A first guess: states that differ in their longest way to an end are different. Refining alone would need as many
- * rounds as a text is long.
+ * The initial partition: states with different longest paths to an end are not equivalent. Refinement alone would need
+ * as many rounds as the longest string has characters.
  */
-function classesByReach(automaton: Automaton): number[] {
+function classesByDepth(automaton: Automaton): number[] {
   const sources: number[][] = automaton.map(() => []);
-  const waitingFor = automaton.map(({ edges }) => edges.length);
+  const openEdges = automaton.map(({ edges }) => edges.length);
   for (const [index, { edges }] of automaton.entries()) {
     for (const { target } of edges) sources[target]?.push(index);
   }
-  // A state on a circle is never reached here and keeps 0.
+  // A state on a cycle is never reached here and keeps 0.
   const longest = automaton.map(() => 0);
-  const settled = waitingFor.flatMap((count, index) => (count === 0 ? [index] : []));
+  const settled = openEdges.flatMap((count, index) => (count === 0 ? [index] : []));
   for (const index of settled) {
     const { edges = [] } = automaton[index] ?? {};
     longest[index] = 1 + Math.max(0, ...edges.map(({ target }) => longest[target] ?? 0));
     for (const source of sources[index] ?? []) {
-      waitingFor[source] = (waitingFor[source] ?? 0) - 1;
-      if (waitingFor[source] === 0) settled.push(source);
+      openEdges[source] = (openEdges[source] ?? 0) - 1;
+      if (openEdges[source] === 0) settled.push(source);
     }
   }
   return automaton.map(({ accepts }, index) => (longest[index] ?? 0) * 2 + Number(accepts));

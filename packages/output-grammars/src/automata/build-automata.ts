@@ -1,45 +1,45 @@
-import { type Automaton, type Edge, intersect, minimize, refuseMoreStates, type State } from "./automaton.ts";
+import { type Automaton, checkStateCount, type Edge, intersect, minimize, type State } from "./automaton.ts";
 import { anyCharacter, codePointOf, complementSet, setOf } from "./character-set.ts";
 
-const longestCounted = 3000;
+const maxCountedLength = 3000;
 
-/** Keeps the texts of a length between the two, counted in code points as JSON Schema does. */
-export function boundLength(automaton: Automaton, least: number, most: number): Automaton {
-  const states = Number.isFinite(most) ? most : least;
-  refuseMoreStates(states, longestCounted);
+/** Keeps the strings with a length from `min` to `max`, counted in code points as in JSON Schema. */
+export function boundLength(automaton: Automaton, min: number, max: number): Automaton {
+  const states = Number.isFinite(max) ? max : min;
+  checkStateCount(states, maxCountedLength);
   const counting = Array.from({ length: states + 1 }, (_, length): State => {
     const target = length < states ? length + 1 : states;
-    const isFull = length === states && Number.isFinite(most);
-    return { accepts: length >= least, edges: isFull ? [] : anyEdges(target) };
+    const isFull = length === states && Number.isFinite(max);
+    return { accepts: length >= min, edges: isFull ? [] : anyEdges(target) };
   });
   return intersect(automaton, counting);
 }
 
-/** Every text but these. */
-export function allBut(names: readonly string[]): Automaton {
+/** Every string except these. */
+export function allExcept(names: readonly string[]): Automaton {
   const states: { accepts: boolean; children: Map<string, number> }[] = [
     { accepts: true, children: new Map() },
   ];
   for (const name of names) {
     let state = states[0];
     for (const character of name) {
-      const known = state?.children.get(character) ?? states.length;
-      if (known === states.length) states.push({ accepts: true, children: new Map() });
-      state?.children.set(character, known);
-      state = states[known];
+      const target = state?.children.get(character) ?? states.length;
+      if (target === states.length) states.push({ accepts: true, children: new Map() });
+      state?.children.set(character, target);
+      state = states[target];
     }
     if (state !== undefined) state.accepts = false;
   }
   const anything = states.length;
   const automaton = states.map(({ accepts, children }): State => {
-    const known = [...children].map(([character, target]): Edge => {
+    const childEdges = [...children].map(([character, target]): Edge => {
       const code = codePointOf(character);
       return { first: code, last: code, target };
     });
     const others = complementSet(setOf([...children.keys()].join(""))).map(
       ([first, last]): Edge => ({ first, last, target: anything }),
     );
-    return { accepts, edges: [...known, ...others].toSorted((one, other) => one.first - other.first) };
+    return { accepts, edges: [...childEdges, ...others].toSorted((one, other) => one.first - other.first) };
   });
   return minimize([...automaton, { accepts: true, edges: anyEdges(anything) }]);
 }

@@ -1,8 +1,8 @@
-/** Code points as ranges, sorted, apart from each other, both ends included. */
+/** Code points as sorted, disjoint, inclusive ranges. */
 export type CharacterSet = readonly CharacterRange[];
 export type CharacterRange = readonly [first: number, last: number];
 
-/** Every character a JSON text can hold; halves of surrogate pairs are none. */
+/** Every character that a JSON string can contain, i.e. all code points except surrogates. */
 export const anyCharacter: CharacterSet = [
   [0, 0xd7ff],
   [0xe000, 0x10ffff],

@@ -9,7 +9,7 @@ const interesting = fc.oneof(
   fc.constantFrom(0, 0.1, -0.1, 9, 10, 99, 100, 0.001, -1e-7, 123456.789, 1e14),
 );
 
-test("a number's text is let through exactly when the number is within its bounds", () => {
+test("a decimal string is accepted exactly if its number is within the bounds", () => {
   let inside = 0;
   const property = fc.property(
     fc.record({
@@ -24,10 +24,10 @@ test("a number's text is let through exactly when the number is within its bound
       const upper = { value: Math.max(one, other), isExclusive: isUpperStrict };
       const sides = automataOfRange({ isInteger: false, lower, upper });
       for (const value of [...values, one, other, (one + other) / 2]) {
-        const written = write(value);
-        if (written === undefined) continue;
+        const decimal = formatDecimal(value);
+        if (decimal === undefined) continue;
         inside += Number(isWithin(value, lower, upper));
-        expect(accepts(sides, written), `${written} of ${JSON.stringify({ lower, upper })}`).toBe(
+        expect(accepts(sides, decimal), `${decimal} of ${JSON.stringify({ lower, upper })}`).toBe(
           isWithin(value, lower, upper),
         );
       }
@@ -37,7 +37,7 @@ test("a number's text is let through exactly when the number is within its bound
   expect(inside).toBeGreaterThan(100);
 });
 
-test("an integer's text is let through exactly when the integer is within its bounds", () => {
+test("an integer string is accepted exactly if its integer is within the bounds", () => {
   const ranges: NumberRange[] = [
     { isInteger: true, lower: { value: 0, isExclusive: false }, upper: { value: 150, isExclusive: false } },
     { isInteger: true, lower: { value: -37, isExclusive: false }, upper: { value: 212, isExclusive: false } },
@@ -55,22 +55,22 @@ test("an integer's text is let through exactly when the integer is within its bo
   }
 });
 
-test("texts that are no JSON number are never let through", () => {
+test("strings that are not JSON numbers are never accepted", () => {
   const sides = automataOfRange({ isInteger: false, lower: { value: -5, isExclusive: false } });
-  const refused = ["", "-", "01", "1.", ".5", "+1", "-0", "1e2", "1.2.3", "--1"];
-  expect(refused.filter((written) => accepts(sides, written))).toEqual([]);
-  expect(["0", "1", "1.50", "-4.999", "-5"].every((written) => accepts(sides, written))).toBe(true);
+  const rejected = ["", "-", "01", "1.", ".5", "+1", "-0", "1e2", "1.2.3", "--1"];
+  expect(rejected.filter((decimal) => accepts(sides, decimal))).toEqual([]);
+  expect(["0", "1", "1.50", "-4.999", "-5"].every((decimal) => accepts(sides, decimal))).toBe(true);
 });
 
-/** As plain decimals of at most fifteen digits; undefined for what cannot be written so. */
-function write(value: number): string | undefined {
-  const written = String(value === 0 ? 0 : value);
-  return /e/u.test(written) || written.replaceAll(/\D/gu, "").length > 15 ? undefined : written;
+/** Formats a number as a plain decimal of at most fifteen digits; undefined if that is impossible. */
+function formatDecimal(value: number): string | undefined {
+  const decimal = String(value === 0 ? 0 : value);
+  return /e/u.test(decimal) || decimal.replaceAll(/\D/gu, "").length > 15 ? undefined : decimal;
 }
 
-function accepts(sides: ReturnType<typeof automataOfRange>, written: string): boolean {
-  const side = written.startsWith("-") ? sides.negative : sides.positive;
-  return side !== undefined && matches(side, written.replace("-", ""));
+function accepts(sides: ReturnType<typeof automataOfRange>, decimal: string): boolean {
+  const side = decimal.startsWith("-") ? sides.negative : sides.positive;
+  return side !== undefined && matches(side, decimal.replace("-", ""));
 }
 
 function isWithin(value: number, lower?: Bound, upper?: Bound): boolean {

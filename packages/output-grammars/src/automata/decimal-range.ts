@@ -7,42 +7,54 @@ export type NumberRange = {
   readonly lower?: Bound;
   readonly upper?: Bound;
 };
-/** What a number looks like without its sign; the negative side never holds zero. */
+/** The digits of a number without its sign; the negative side never contains zero. */
 export type SignedSides = { readonly positive?: Automaton; readonly negative?: Automaton };
 
-/** A size to compare with, as its digits before and after the point. */
-type Size = { readonly whole: string; readonly fraction: string; readonly isExclusive: boolean };
-type Side = { readonly isInteger: boolean; readonly least?: Size; readonly most?: Size };
+/** A magnitude as its digits before and after the decimal point. */
+type Magnitude = { readonly whole: string; readonly fraction: string; readonly isExclusive: boolean };
+type Side = { readonly isInteger: boolean; readonly min?: Magnitude; readonly max?: Magnitude };
 
 /**
- * The decimal texts within a range. Texts of up to fifteen digits keep their order as floating point numbers, so
- * comparing digits decides as a validator does; integers may be longer, because their bounds are inclusive.
+ * The decimal strings within a range. Up to fifteen digits, the order of floating-point numbers equals that of their
+ * digits, so comparing digits gives the same result as a validator. Integers may be longer, because their bounds are
+ * inclusive.
  */
 export function automataOfRange(range: NumberRange): SignedSides {
   const { isInteger } = range;
-  const lower = range.lower === undefined ? undefined : sizeOf(range.lower);
-  const upper = range.upper === undefined ? undefined : sizeOf(range.upper);
+  const lower = range.lower === undefined ? undefined : magnitudeOf(range.lower);
+  const upper = range.upper === undefined ? undefined : magnitudeOf(range.upper);
   const isLowerNegative = range.lower === undefined || range.lower.value < 0;
   const isUpperNegative = range.upper !== undefined && range.upper.value < 0;
-  const zero: Size = { whole: "0", fraction: "", isExclusive: true };
+  const zero: Magnitude = { whole: "0", fraction: "", isExclusive: true };
   const sides: { positive?: Automaton; negative?: Automaton } = {};
   if (!isUpperNegative) {
-    const least = isLowerNegative ? undefined : lower;
-    sides.positive = automatonOfSide({ isInteger, ...given("least", least), ...given("most", upper) });
+    const min = isLowerNegative ? undefined : lower;
+    sides.positive = automatonOfSide({
+      isInteger,
+      ...optionalBound("min", min),
+      ...optionalBound("max", upper),
+    });
   }
   if (isLowerNegative) {
-    const least = isUpperNegative ? upper : zero;
-    sides.negative = automatonOfSide({ isInteger, ...given("least", least), ...given("most", lower) });
+    const min = isUpperNegative ? upper : zero;
+    sides.negative = automatonOfSide({
+      isInteger,
+      ...optionalBound("min", min),
+      ...optionalBound("max", lower),
+    });
   }
   return sides;
 }
 
-function given<Name extends string>(name: Name, size: Size | undefined): { readonly [key in Name]?: Size } {
-  // The one key is the one asked for.
-  return size === undefined ? {} : ({ [name]: size } as { readonly [key in Name]?: Size });
+function optionalBound<Name extends string>(
+  name: Name,
+  magnitude: Magnitude | undefined,
+): { readonly [key in Name]?: Magnitude } {
+  // The only key is `name`.
+  return magnitude === undefined ? {} : ({ [name]: magnitude } as { readonly [key in Name]?: Magnitude });
 }
 
-function sizeOf({ value, isExclusive }: Bound): Size {
+function magnitudeOf({ value, isExclusive }: Bound): Magnitude {
   const [digits = "", exponent = "0"] = Math.abs(value).toExponential().split("e");
   const [leading = "0", following = ""] = digits.split(".");
   const shift = Number(exponent);
@@ -52,21 +64,21 @@ function sizeOf({ value, isExclusive }: Bound): Size {
   return { whole, fraction: fraction.replace(/0+$/u, ""), isExclusive };
 }
 
-function automatonOfSide({ isInteger, least, most }: Side): Automaton {
+function automatonOfSide({ isInteger, min, max }: Side): Automaton {
   const shape = isInteger
     ? String.raw`^(?:0|[1-9]\d{0,18})$`
     : String.raw`^(?:0|[1-9]\d{0,14})(?:\.\d{1,14})?$`;
   let automaton = automatonOfPattern(shape);
-  // Fifteen digits and the point.
+  // Fifteen digits and the decimal point.
   if (!isInteger) automaton = intersect(automaton, automatonOfPattern("^.{1,16}$"));
-  if (least !== undefined) automaton = intersect(automaton, automatonOfPattern(atLeast(least)));
-  if (most !== undefined) automaton = intersect(automaton, automatonOfPattern(atMost(most)));
+  if (min !== undefined) automaton = intersect(automaton, automatonOfPattern(atLeast(min)));
+  if (max !== undefined) automaton = intersect(automaton, automatonOfPattern(atMost(max)));
   return automaton;
 }
 
 const anyFraction = String.raw`(?:\.\d+)?`;
 
-function atLeast({ whole, fraction, isExclusive }: Size): string {
+function atLeast({ whole, fraction, isExclusive }: Magnitude): string {
   const options = [String.raw`[1-9]\d{${whole.length}}\d*${anyFraction}`];
   for (const [index, digit] of Array.from(whole).entries()) {
     if (digit === "9") continue;
@@ -82,7 +94,7 @@ function atLeast({ whole, fraction, isExclusive }: Size): string {
   return `^(?:${options.join("|")})$`;
 }
 
-function atMost({ whole, fraction, isExclusive }: Size): string {
+function atMost({ whole, fraction, isExclusive }: Magnitude): string {
   const options: string[] = [];
   if (whole.length > 1) options.push(String.raw`(?:0|[1-9]\d{0,${whole.length - 2}})${anyFraction}`);
   for (const [index, digit] of Array.from(whole).entries()) {
@@ -92,7 +104,7 @@ function atMost({ whole, fraction, isExclusive }: Size): string {
     options.push(`${whole.slice(0, index)}[${smallest}-${Number(digit) - 1}]${rest}${anyFraction}`);
   }
   for (const [index, digit] of Array.from(fraction).entries()) {
-    // Fewer digits than the bound has are less than it, because its last digit is not zero.
+    // A prefix of the bound's digits is less than the bound, because its last digit is not zero.
     options.push(index === 0 ? whole : String.raw`${whole}\.${fraction.slice(0, index)}`);
     if (digit === "0") continue;
     options.push(String.raw`${whole}\.${fraction.slice(0, index)}[0-${Number(digit) - 1}]\d*`);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { CannotExpressError, matches } from "./automaton.ts";
-import { allBut, boundLength } from "./build-automata.ts";
+import { matches, NotExpressibleError } from "./automaton.ts";
+import { allExcept, boundLength } from "./build-automata.ts";
 import { automatonOfPattern } from "./pattern-automaton.ts";
 
 const patterns = [
@@ -23,7 +23,7 @@ const patterns = [
 ];
 const text = fc.string({ unit: fc.constantFrom(...Array.from("abcd12-^\\] \n_é\u{1f600}")), maxLength: 6 });
 
-test.for(patterns)("the automaton of %j agrees with the language's own regular expressions", (pattern) => {
+test.for(patterns)("the automaton of %j agrees with JavaScript's own regular expression", (pattern) => {
   const automaton = automatonOfPattern(pattern);
   const expression = new RegExp(pattern, "u");
   fc.assert(
@@ -34,7 +34,7 @@ test.for(patterns)("the automaton of %j agrees with the language's own regular e
   );
 });
 
-const refused: readonly (readonly [refused: string, twin: string])[] = [
+const rejected: readonly (readonly [rejected: string, counterpart: string])[] = [
   ["(?=a)b", "(?:a)b"],
   ["(?!a)b", "[^a]b"],
   ["(?<=a)b", "ab"],
@@ -51,12 +51,12 @@ const refused: readonly (readonly [refused: string, twin: string])[] = [
   ["a.{15}b", "a.{5}b"],
 ];
 
-test.for(refused)("the pattern %j is refused and %j is not", ([pattern, twin]) => {
-  expect(() => automatonOfPattern(pattern)).toThrow(CannotExpressError);
-  expect(automatonOfPattern(twin).length).toBeGreaterThan(0);
+test.for(rejected)("the pattern %j is rejected and %j is not", ([pattern, counterpart]) => {
+  expect(() => automatonOfPattern(pattern)).toThrow(NotExpressibleError);
+  expect(automatonOfPattern(counterpart).length).toBeGreaterThan(0);
 });
 
-test("a length beside a pattern keeps the texts that have both", () => {
+test("a length limit and a pattern both apply", () => {
   const automaton = boundLength(automatonOfPattern("^(?:ab)+$"), 3, 6);
   const kept = ["ab", "abab", "ababab", "abababab", "abc"].filter((candidate) =>
     matches(automaton, candidate),
@@ -64,14 +64,14 @@ test("a length beside a pattern keeps the texts that have both", () => {
   expect(kept).toEqual(["abab", "ababab"]);
 });
 
-test("a long chain of characters is counted within a second", () => {
+test("a long string of characters is counted within a second", () => {
   const started = performance.now();
   expect(boundLength(automatonOfPattern("^[a-z]+$"), 0, 2000)).toHaveLength(2001);
   expect(performance.now() - started).toBeLessThan(5000);
 });
 
-test("every text but the given names is let through", () => {
-  const automaton = allBut(["name", "names", "x"]);
+test("every string except the given names is accepted", () => {
+  const automaton = allExcept(["name", "names", "x"]);
   const candidates = ["", "n", "name", "nam", "names", "namesx", "x", "xx", "\u{1f600}"];
   expect(candidates.filter((candidate) => !matches(automaton, candidate))).toEqual(["name", "names", "x"]);
 });

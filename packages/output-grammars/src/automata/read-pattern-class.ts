@@ -1,7 +1,7 @@
-import { CannotExpressError } from "./automaton.ts";
+import { NotExpressibleError } from "./automaton.ts";
 import { type CharacterSet, complementSet, joinSets, setOf } from "./character-set.ts";
 
-/** Where reading stands: the pattern's characters and the next of them. */
+/** The characters of a pattern and the index of the next one. */
 export type PatternCursor = { readonly characters: readonly string[]; next: number };
 
 const digits: CharacterSet = [[0x30, 0x39]];
@@ -18,14 +18,14 @@ const namedSets = new Map<string, CharacterSet>([
 ]);
 const controls = new Map(Object.entries({ t: "\t", n: "\n", r: "\r", f: "\f", v: "\v", "0": "\0" }));
 
-/** The characters that one atom outside a class stands for. */
+/** The characters matched by an atom outside a class. */
 export function readAtomEscape(cursor: PatternCursor, character: string): CharacterSet {
   if (character === ".") return complementSet(lineEnds);
   if (character !== "\\") return setOf(character);
   return readEscape(cursor);
 }
 
-/** Reads what follows a "[" up to its "]". */
+/** Reads a class after its "[" up to and including "]". */
 export function readClass(cursor: PatternCursor): CharacterSet {
   const isNegated = cursor.characters[cursor.next] === "^";
   if (isNegated) cursor.next += 1;
@@ -37,9 +37,9 @@ export function readClass(cursor: PatternCursor): CharacterSet {
       continue;
     }
     cursor.next += 1;
-    sets.push([[onlyOne(first), onlyOne(readMember(cursor))]]);
+    sets.push([[singleCharacter(first), singleCharacter(readMember(cursor))]]);
     const [[from, to] = [0, 0]] = sets.at(-1) ?? [];
-    if (from > to) throw new CannotExpressError("a range in a class runs backwards");
+    if (from > to) throw new NotExpressibleError("a range in a character class is out of order");
   }
   cursor.next += 1;
   const joined = joinSets(...sets);
@@ -48,7 +48,7 @@ export function readClass(cursor: PatternCursor): CharacterSet {
 
 function readMember(cursor: PatternCursor): CharacterSet {
   const character = cursor.characters[cursor.next];
-  if (character === undefined) throw new CannotExpressError('a "[" is not closed');
+  if (character === undefined) throw new NotExpressibleError('unclosed "["');
   cursor.next += 1;
   if (character !== "\\") return setOf(character);
   if (cursor.characters[cursor.next] !== "b") return readEscape(cursor);
@@ -56,10 +56,10 @@ function readMember(cursor: PatternCursor): CharacterSet {
   return setOf("\b");
 }
 
-function onlyOne(set: CharacterSet): number {
+function singleCharacter(set: CharacterSet): number {
   const [range] = set;
   if (set.length !== 1 || range === undefined || range[0] !== range[1])
-    throw new CannotExpressError("a range in a class has no single end");
+    throw new NotExpressibleError("a range in a character class has an invalid bound");
   return range[0];
 }
 
@@ -73,18 +73,18 @@ function readEscape(cursor: PatternCursor): CharacterSet {
   if (control !== undefined && !isOctal) return setOf(control);
   if (letter === "x" || letter === "u") return readHexadecimal(cursor, letter);
   if (letter === "" || /[A-Za-z0-9]/u.test(letter))
-    throw new CannotExpressError(`"\\${letter}" has no grammar`);
+    throw new NotExpressibleError(`"\\${letter}" is not supported`);
   return setOf(letter);
 }
 
 function readHexadecimal(cursor: PatternCursor, letter: string): CharacterSet {
   const rest = cursor.characters.slice(cursor.next, cursor.next + 12).join("");
   const shape = letter === "x" ? /^[\da-f]{2}/iu : /^(?:[\da-f]{4}|\{[\da-f]{1,6}\})/iu;
-  const written = shape.exec(rest)?.[0];
-  const code = Number.parseInt(written?.replaceAll(/[{}]/gu, "") ?? "", 16);
-  const isHalf = code >= 0xd800 && code <= 0xdfff;
-  if (written === undefined || isHalf || code > 0x10ffff)
-    throw new CannotExpressError(`"\\${letter}${rest.slice(0, 4)}" is no character`);
-  cursor.next += written.length;
+  const match = shape.exec(rest)?.[0];
+  const code = Number.parseInt(match?.replaceAll(/[{}]/gu, "") ?? "", 16);
+  const isSurrogate = code >= 0xd800 && code <= 0xdfff;
+  if (match === undefined || isSurrogate || code > 0x10ffff)
+    throw new NotExpressibleError(`"\\${letter}${rest.slice(0, 4)}" is not a character`);
+  cursor.next += match.length;
   return setOf(String.fromCodePoint(code));
 }

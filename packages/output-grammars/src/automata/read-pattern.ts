@@ -1,33 +1,33 @@
-import { CannotExpressError } from "./automaton.ts";
+import { NotExpressibleError } from "./automaton.ts";
 import type { CharacterSet } from "./character-set.ts";
 import { type PatternCursor, readAtomEscape, readClass } from "./read-pattern-class.ts";
 
 export type PatternNode =
   | { readonly kind: "characters"; readonly set: CharacterSet }
-  | { readonly kind: "sequence"; readonly parts: readonly PatternNode[] }
+  | { readonly kind: "sequence"; readonly nodes: readonly PatternNode[] }
   | { readonly kind: "choice"; readonly options: readonly PatternNode[] }
-  | { readonly kind: "repeat"; readonly part: PatternNode; readonly least: number; readonly most: number }
+  | { readonly kind: "repeat"; readonly node: PatternNode; readonly min: number; readonly max: number }
   | { readonly kind: "edge"; readonly of: "start" | "end" };
 
-const longestPattern = 4000;
-const deepestGroup = 50;
+const maxPatternLength = 4000;
+const maxGroupDepth = 50;
 
 /**
- * Reads a regular expression of ECMAScript as JSON Schema means it: with the `u` flag and without others.
- * Lookaround, back references, word boundaries and Unicode properties have no grammar and are refused.
+ * Parses an ECMAScript regular expression as JSON Schema defines it: with the `u` flag only.
+ * Lookaround, back references, word boundaries and Unicode properties are not supported and rejected.
  */
 export function readPattern(source: string): PatternNode {
-  if (source.length > longestPattern)
-    throw new CannotExpressError(`it is longer than ${longestPattern} characters`);
+  if (source.length > maxPatternLength)
+    throw new NotExpressibleError(`it is longer than ${maxPatternLength} characters`);
   const cursor: PatternCursor = { characters: Array.from(source), next: 0 };
   const node = readChoice(cursor, 0);
-  if (cursor.next < cursor.characters.length) throw new CannotExpressError('a ")" closes nothing');
+  if (cursor.next < cursor.characters.length) throw new NotExpressibleError('unmatched ")"');
   return node;
 }
 
 function readChoice(cursor: PatternCursor, depth: number): PatternNode {
-  if (depth > deepestGroup)
-    throw new CannotExpressError(`groups are nested deeper than ${deepestGroup} times`);
+  if (depth > maxGroupDepth)
+    throw new NotExpressibleError(`groups are nested more than ${maxGroupDepth} levels deep`);
   const options = [readSequence(cursor, depth)];
   while (cursor.characters[cursor.next] === "|") {
     cursor.next += 1;
@@ -37,12 +37,12 @@ function readChoice(cursor: PatternCursor, depth: number): PatternNode {
 }
 
 function readSequence(cursor: PatternCursor, depth: number): PatternNode {
-  const parts: PatternNode[] = [];
+  const nodes: PatternNode[] = [];
   for (;;) {
     const character = cursor.characters[cursor.next];
-    if (character === undefined || character === "|" || character === ")") return { kind: "sequence", parts };
-    const part = readAtom(cursor, depth);
-    parts.push(part.kind === "edge" ? part : readQuantifier(cursor, part));
+    if (character === undefined || character === "|" || character === ")") return { kind: "sequence", nodes };
+    const node = readAtom(cursor, depth);
+    nodes.push(node.kind === "edge" ? node : readQuantifier(cursor, node));
   }
 }
 
@@ -53,7 +53,7 @@ function readAtom(cursor: PatternCursor, depth: number): PatternNode {
   if (character === "$") return { kind: "edge", of: "end" };
   if (character === "(") return readGroup(cursor, depth);
   if (character === "[") return { kind: "characters", set: readClass(cursor) };
-  if ("*+?{".includes(character)) throw new CannotExpressError(`"${character}" repeats nothing`);
+  if ("*+?{".includes(character)) throw new NotExpressibleError(`nothing to repeat before "${character}"`);
   return { kind: "characters", set: readAtomEscape(cursor, character) };
 }
 
@@ -61,33 +61,33 @@ function readGroup(cursor: PatternCursor, depth: number): PatternNode {
   const rest = cursor.characters.slice(cursor.next, cursor.next + 60).join("");
   const opening = /^\?(?::|<[A-Za-z_$][\w$]*>)/u.exec(rest)?.[0];
   if (opening === undefined && rest.startsWith("?"))
-    throw new CannotExpressError(`"(${rest.slice(0, 3)}" has no grammar`);
+    throw new NotExpressibleError(`"(${rest.slice(0, 3)}" is not supported`);
   cursor.next += opening?.length ?? 0;
   const node = readChoice(cursor, depth + 1);
-  if (cursor.characters[cursor.next] !== ")") throw new CannotExpressError('a "(" is not closed');
+  if (cursor.characters[cursor.next] !== ")") throw new NotExpressibleError('unclosed "("');
   cursor.next += 1;
   return node;
 }
 
-function readQuantifier(cursor: PatternCursor, part: PatternNode): PatternNode {
+function readQuantifier(cursor: PatternCursor, node: PatternNode): PatternNode {
   const rest = cursor.characters.slice(cursor.next, cursor.next + 24).join("");
-  const found = /^(?:[*+?]|\{(?<least>\d{1,9})(?<comma>,)?(?<most>\d{1,9})?\})\??/u.exec(rest);
-  if (found === null) return part;
-  // A lazy quantifier matches the same texts, so its "?" changes nothing.
+  const found = /^(?:[*+?]|\{(?<min>\d{1,9})(?<comma>,)?(?<max>\d{1,9})?\})\??/u.exec(rest);
+  if (found === null) return node;
+  // A lazy quantifier matches the same strings, so its "?" changes nothing.
   cursor.next += found[0].length;
-  const { least, comma, most } = found.groups ?? {};
+  const { min, comma, max } = found.groups ?? {};
   const bounds = {
-    least: least === undefined ? Number(rest.startsWith("+")) : Number(least),
-    most: mostOf({ sign: rest.slice(0, 1), least, comma, most }),
+    min: min === undefined ? Number(rest.startsWith("+")) : Number(min),
+    max: maxOf({ symbol: rest.slice(0, 1), min, comma, max }),
   };
-  if (bounds.most < bounds.least) throw new CannotExpressError(`"${found[0]}" counts downwards`);
-  return { kind: "repeat", part, ...bounds };
+  if (bounds.max < bounds.min) throw new NotExpressibleError(`the bounds of "${found[0]}" are out of order`);
+  return { kind: "repeat", node, ...bounds };
 }
 
-type Written = Readonly<Record<"sign" | "least" | "comma" | "most", string | undefined>>;
+type QuantifierMatch = Readonly<Record<"symbol" | "min" | "comma" | "max", string | undefined>>;
 
-function mostOf({ sign, least, comma, most }: Written): number {
-  if (least === undefined) return sign === "?" ? 1 : Number.POSITIVE_INFINITY;
-  if (most !== undefined) return Number(most);
-  return comma === undefined ? Number(least) : Number.POSITIVE_INFINITY;
+function maxOf({ symbol, min, comma, max }: QuantifierMatch): number {
+  if (min === undefined) return symbol === "?" ? 1 : Number.POSITIVE_INFINITY;
+  if (max !== undefined) return Number(max);
+  return comma === undefined ? Number(min) : Number.POSITIVE_INFINITY;
 }

@@ -14,9 +14,9 @@ const shortEscapes = new Map(
   Object.entries({ '"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t" }),
 );
 
-/** One rule for each state; the texts are written as they stand between the quotes of a JSON string. */
-export function writeAutomaton(automaton: Automaton, place: string, table: RuleTable): Expression {
-  const names = automaton.map(() => table.reserve(place));
+/** One rule per state; the strings are escaped as inside the quotes of a JSON string. */
+export function writeAutomaton(automaton: Automaton, pointer: string, table: RuleTable): Expression {
+  const names = automaton.map(() => table.reserve(pointer));
   for (const [index, name] of names.entries()) {
     const state = automaton[index] ?? { accepts: false, edges: [] };
     const options = [...setsByTarget(state)].map(([target, set]) =>
@@ -39,7 +39,7 @@ function isLast(state: State | undefined): boolean {
   return state?.accepts === true && state.edges.length === 0;
 }
 
-/** Control characters without a short escape are written only where nothing else would do. */
+/** Control characters without a short escape are written only if there is no alternative. */
 function writeSet(set: CharacterSet): Expression {
   const raw = intersectSets(set, rawCharacters);
   const letters = [...shortEscapes].filter(([character]) => intersectSets(set, setOf(character)).length > 0);

@@ -1,61 +1,70 @@
 import type { SchemaDocument } from "./schema-document.ts";
 import { unsupported } from "./schema-failure.ts";
-import type { Alternatives, Located, SchemaNode } from "./schema-node.ts";
+import type { Alternatives, LocatedSchema, SchemaNode } from "./schema-node.ts";
 
-/** Nodes that must all hold, without references or combinations; none at all is any value. */
+/** Nodes that a value must all satisfy, without references or combinations; an empty branch accepts any value. */
 export type Branch = readonly SchemaNode[];
 
 export type FlattenContext = {
   readonly document: SchemaDocument;
-  /** Refuses a `oneOf` of which two may hold at once. */
-  readonly checkApart: (options: readonly Located[], place: string) => void;
+  /** Rejects a `oneOf` if a value can match two of its options. */
+  readonly checkDisjoint: (options: readonly LocatedSchema[], pointer: string) => void;
 };
 
-const mostBranches = 256;
-const deepestChain = 200;
+const maxBranches = 256;
+const maxChain = 200;
 
-/** Of several schemas that must all hold, the alternatives that are left; none when they contradict each other. */
-export function flattenSchemas(schemas: readonly Located[], parts: FlattenContext): readonly Branch[] {
+/** The alternatives that remain if all schemas must hold; none if they contradict each other. */
+export function flattenSchemas(
+  schemas: readonly LocatedSchema[],
+  context: FlattenContext,
+): readonly Branch[] {
   return combine(
-    schemas.map((located) => flatten(located, [], parts)),
-    schemas[0]?.place ?? "#",
+    schemas.map((located) => flatten(located, [], context)),
+    schemas[0]?.pointer ?? "#",
   );
 }
 
-function flatten(located: Located, above: readonly string[], parts: FlattenContext): readonly Branch[] {
-  const node = parts.document.read(located);
+function flatten(
+  located: LocatedSchema,
+  ancestors: readonly string[],
+  context: FlattenContext,
+): readonly Branch[] {
+  const node = context.document.read(located);
   if (node === true) return [[]];
   if (node === false) return [];
-  // A schema that refers to itself without a step downwards says nothing about any value.
-  if (above.includes(node.place) || above.length > deepestChain) throw unsupported("$ref", node.place);
-  const below = [...above, node.place];
-  const isPlain = node.types === undefined && node.impliedTypes.size === 0 && node.valueLists.length === 0;
+  // A schema that refers to itself without descending into a value constrains nothing.
+  if (ancestors.includes(node.pointer) || ancestors.length > maxChain)
+    throw unsupported("$ref", node.pointer);
+  const path = [...ancestors, node.pointer];
+  const isUnconstrained =
+    node.types === undefined && node.impliedTypes.size === 0 && node.valueLists.length === 0;
   const unions = node.alternatives.map((alternatives) =>
-    flattenAlternatives(alternatives, below, { ...parts, place: node.place }),
+    flattenAlternatives(alternatives, path, { ...context, pointer: node.pointer }),
   );
-  const also = node.also.map((schema) => flatten(schema, below, parts));
-  return combine([[isPlain ? [] : [node]], ...also, ...unions], node.place);
+  const also = node.also.map((schema) => flatten(schema, path, context));
+  return combine([[isUnconstrained ? [] : [node]], ...also, ...unions], node.pointer);
 }
 
 function flattenAlternatives(
   { keyword, options }: Alternatives,
-  above: readonly string[],
-  parts: FlattenContext & { readonly place: string },
+  ancestors: readonly string[],
+  context: FlattenContext & { readonly pointer: string },
 ): readonly Branch[] {
-  if (keyword === "oneOf") parts.checkApart(options, parts.place);
-  return distinct(options.flatMap((option) => flatten(option, above, parts)));
+  if (keyword === "oneOf") context.checkDisjoint(options, context.pointer);
+  return distinct(options.flatMap((option) => flatten(option, ancestors, context)));
 }
 
-function combine(unions: readonly (readonly Branch[])[], place: string): readonly Branch[] {
+function combine(unions: readonly (readonly Branch[])[], pointer: string): readonly Branch[] {
   let combined: readonly Branch[] = [[]];
   for (const union of unions) {
-    if (combined.length * union.length > mostBranches) throw unsupported("anyOf", place);
+    if (combined.length * union.length > maxBranches) throw unsupported("anyOf", pointer);
     combined = combined.flatMap((branch) => union.map((other) => join(branch, other)));
   }
   return distinct(combined);
 }
 
-/** In the order they are declared, because fields are written in that order. */
+/** In declaration order, because fields are written in that order. */
 function join(one: Branch, other: Branch): Branch {
   return [...new Set([...one, ...other])];
 }
@@ -67,5 +76,5 @@ function distinct(branches: readonly Branch[]): readonly Branch[] {
 }
 
 export function keyOfBranch(branch: Branch): string {
-  return branch.map(({ place }) => place).join("\n");
+  return branch.map(({ pointer }) => pointer).join("\n");
 }

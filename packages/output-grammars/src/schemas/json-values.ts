@@ -5,7 +5,7 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The same text for equal values, whatever the order of their keys. */
+/** The same text for equal values, independent of the order of their keys. */
 export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);

@@ -1,17 +1,17 @@
 import { isJsonObject } from "./json-values.ts";
 import { unsupported } from "./schema-failure.ts";
-import type { Located, TypeName } from "./schema-node.ts";
+import type { LocatedSchema, TypeName } from "./schema-node.ts";
 
 const typeNames: readonly string[] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
-/** The keywords of one schema object, each read as what it must be; any other shape is refused by its name. */
+/** Reads the keywords of one schema object; a keyword of the wrong type is rejected by name. */
 export class KeywordReader {
-  readonly place: string;
+  readonly pointer: string;
   readonly #keywords: Readonly<Record<string, unknown>>;
 
-  constructor({ schema, place }: Located) {
-    if (!isJsonObject(schema)) throw unsupported("schema", place);
-    this.place = place;
+  constructor({ schema, pointer }: LocatedSchema) {
+    if (!isJsonObject(schema)) throw unsupported("schema", pointer);
+    this.pointer = pointer;
     this.#keywords = schema;
   }
 
@@ -27,7 +27,7 @@ export class KeywordReader {
     if (!this.has("type")) return undefined;
     const value = this.value("type");
     const names = Array.isArray(value) ? value : [value];
-    if (!names.every((name) => typeNames.includes(name))) throw unsupported("type", this.place);
+    if (!names.every((name) => typeNames.includes(name))) throw unsupported("type", this.pointer);
     return new Set(names);
   }
 
@@ -48,40 +48,40 @@ export class KeywordReader {
   }
 
   texts(keyword: string): readonly string[] {
-    return this.#read<readonly string[]>(keyword, isTexts) ?? [];
+    return this.#read<readonly string[]>(keyword, isStringList) ?? [];
   }
 
-  schema(keyword: string): Located | undefined {
+  schema(keyword: string): LocatedSchema | undefined {
     const schema = this.value(keyword);
-    return this.has(keyword) ? { schema, place: `${this.place}/${keyword}` } : undefined;
+    return this.has(keyword) ? { schema, pointer: `${this.pointer}/${keyword}` } : undefined;
   }
 
-  schemas(keyword: string): readonly Located[] {
+  schemas(keyword: string): readonly LocatedSchema[] {
     return (this.list(keyword) ?? []).map((schema, index) => ({
       schema,
-      place: `${this.place}/${keyword}/${index}`,
+      pointer: `${this.pointer}/${keyword}/${index}`,
     }));
   }
 
-  properties(): ReadonlyMap<string, Located> {
+  properties(): ReadonlyMap<string, LocatedSchema> {
     const properties = this.#read<Readonly<Record<string, unknown>>>("properties", isJsonObject) ?? {};
     return new Map(
       Object.entries(properties).map(([name, schema]) => {
-        const place = `${this.place}/properties/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-        return [name, { schema, place }];
+        const pointer = `${this.pointer}/properties/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+        return [name, { schema, pointer }];
       }),
     );
   }
 
-  #read<Value>(keyword: string, isRight: (value: unknown) => boolean): Value | undefined {
+  #read<Value>(keyword: string, isValid: (value: unknown) => boolean): Value | undefined {
     if (!this.has(keyword)) return undefined;
     const value = this.value(keyword);
-    if (!isRight(value)) throw unsupported(keyword, this.place);
-    // isRight has just looked at it.
+    if (!isValid(value)) throw unsupported(keyword, this.pointer);
+    // Just checked by isValid.
     return value as Value;
   }
 }
 
-function isTexts(value: unknown): boolean {
+function isStringList(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }

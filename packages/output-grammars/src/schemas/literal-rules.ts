@@ -2,7 +2,7 @@ import type { JsonValue } from "@hearth-and-keep/engine";
 import { type Expression, nothing, sequence, text } from "../grammar.ts";
 import { member, space } from "../json-rules.ts";
 
-/** One given value, with the same spaces as elsewhere. */
+/** A constant value, with the same whitespace rules as elsewhere. */
 export function writeLiteral(value: JsonValue): Expression {
   if (typeof value !== "object" || value === null) return text(JSON.stringify(value));
   if (isList(value)) return sequence(text("["), space, listed(value.map(writeLiteral)), text("]"));

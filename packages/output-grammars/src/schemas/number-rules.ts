@@ -4,33 +4,33 @@ import { choice, type Expression, never, rule, sequence, text } from "../grammar
 import { writeAutomaton } from "./automaton-rules.ts";
 import type { Branch } from "./flatten-schema.ts";
 import type { RuleTable } from "./rule-table.ts";
-import { expressing, unsupported } from "./schema-failure.ts";
+import { unsupported, withKeyword } from "./schema-failure.ts";
 
-/** Beyond these, a bound limits nothing that is ever written: numbers have 15 digits here and integers 19. */
-const largestNumber = 1e15;
-const largestInteger = 1e19;
+/** Larger bounds have no effect, because generated numbers have at most 15 digits and integers 19. */
+const maxNumber = 1e15;
+const maxInteger = 1e19;
 
-/** A JSON number or integer within the bounds of all nodes. */
+/** A JSON number or integer that satisfies the bounds of all nodes. */
 export function writeNumber(branch: Branch, isInteger: boolean, table: RuleTable): Expression {
-  const range = isInteger ? wholeRange(rangeOf(branch), branch) : rangeOf(branch);
+  const range = isInteger ? integerRange(rangeOf(branch), branch) : rangeOf(branch);
   const { lower, upper } = range;
-  const largest = isInteger ? largestInteger : largestNumber;
+  const largest = isInteger ? maxInteger : maxNumber;
   if (lower !== undefined && upper !== undefined && isContradiction(lower, upper)) return never;
   if (lower === undefined && upper === undefined) return rule(isInteger ? "json-integer" : "json-number");
-  const written: NumberRange = {
+  const effectiveRange: NumberRange = {
     isInteger,
     ...(lower === undefined || lower.value <= -largest ? {} : { lower }),
     ...(upper === undefined || upper.value >= largest ? {} : { upper }),
   };
   const keyword = keywordOf(branch, lower === undefined ? "upper" : "lower");
-  const place = branch[0]?.place ?? "#";
-  const sides = expressing(keyword, place, () => automataOfRange(written));
+  const pointer = branch[0]?.pointer ?? "#";
+  const sides = withKeyword(keyword, pointer, () => automataOfRange(effectiveRange));
   const options = [
-    ...writeSide(sides.positive, (side) => writeAutomaton(side, place, table)),
-    ...writeSide(sides.negative, (side) => sequence(text("-"), writeAutomaton(side, place, table))),
+    ...writeSide(sides.positive, (side) => writeAutomaton(side, pointer, table)),
+    ...writeSide(sides.negative, (side) => sequence(text("-"), writeAutomaton(side, pointer, table))),
   ];
-  // The range holds numbers, but none that is short enough to be compared by its digits.
-  if (options.length === 0) throw unsupported(keyword, place);
+  // The range contains numbers, but none that is short enough to be compared by its digits.
+  if (options.length === 0) throw unsupported(keyword, pointer);
   return choice(...options);
 }
 
@@ -43,12 +43,12 @@ function rangeOf(branch: Branch): { readonly lower?: Bound; readonly upper?: Bou
     ...bound(number.maximum, false),
     ...bound(number.exclusiveMaximum, true),
   ]);
-  const lower = lowers.toSorted((one, other) => other.value - one.value || strictFirst(one, other))[0];
-  const upper = uppers.toSorted((one, other) => one.value - other.value || strictFirst(one, other))[0];
+  const lower = lowers.toSorted((one, other) => other.value - one.value || exclusiveFirst(one, other))[0];
+  const upper = uppers.toSorted((one, other) => one.value - other.value || exclusiveFirst(one, other))[0];
   return { ...(lower === undefined ? {} : { lower }), ...(upper === undefined ? {} : { upper }) };
 }
 
-function strictFirst(one: Bound, other: Bound): number {
+function exclusiveFirst(one: Bound, other: Bound): number {
   return Number(other.isExclusive) - Number(one.isExclusive);
 }
 
@@ -56,18 +56,18 @@ function bound(value: number | undefined, isExclusive: boolean): Bound[] {
   return value === undefined ? [] : [{ value, isExclusive }];
 }
 
-/** The same range with whole and inclusive bounds. */
-function wholeRange(
+/** The same range with integer, inclusive bounds. */
+function integerRange(
   { lower, upper }: { readonly lower?: Bound; readonly upper?: Bound },
   branch: Branch,
 ): { readonly lower?: Bound; readonly upper?: Bound } {
-  const place = branch[0]?.place ?? "#";
+  const pointer = branch[0]?.pointer ?? "#";
   const inclusive = (side: "lower" | "upper", { value, isExclusive }: Bound, step: 1 | -1): Bound => {
-    // Neighbours beyond this are the same floating point number, so "next to it" has no meaning.
+    // Beyond this, adjacent integers are the same floating-point number, so there is no next integer.
     if (isExclusive && Math.abs(value) > Number.MAX_SAFE_INTEGER)
-      throw unsupported(keywordOf(branch, side), place);
+      throw unsupported(keywordOf(branch, side), pointer);
     const whole = step === 1 ? Math.ceil(value) : Math.floor(value);
-    // Adding zero turns -0 into 0, which has no sign to write.
+    // Adding zero turns -0 into 0, which has no sign.
     return { value: (isExclusive && whole === value ? whole + step : whole) + 0, isExclusive: false };
   };
   return {

@@ -1,11 +1,11 @@
 import type { JsonValue } from "@hearth-and-keep/engine";
 import { KeywordReader } from "./keyword-reader.ts";
-import { refuseUnsupported } from "./reject-unsupported.ts";
+import { rejectUnsupported } from "./reject-unsupported.ts";
 import { unsupported } from "./schema-failure.ts";
 import type {
   Alternatives,
   ArrayLimits,
-  Located,
+  LocatedSchema,
   NumberLimits,
   ObjectLimits,
   SchemaNode,
@@ -13,19 +13,19 @@ import type {
   TypeName,
 } from "./schema-node.ts";
 
-export type ResolveReference = (reference: string, place: string) => Located;
+export type ResolveReference = (reference: string, pointer: string) => LocatedSchema;
 
-/** Larger lengths are beyond what any context holds, so nothing is lost by counting them as unlimited. */
-const longestLength = 10_000_000;
-const mostValues = 2000;
+/** Larger lengths exceed any context, so they count as unlimited. */
+const maxLength = 10_000_000;
+const maxValues = 2000;
 
-/** Reads one schema object; `true`, `false` and what lies below it are left to the caller. */
-export function readSchema(located: Located, resolve: ResolveReference): SchemaNode {
+/** Reads one schema object; boolean schemas and subschemas are up to the caller. */
+export function readSchema(located: LocatedSchema, resolve: ResolveReference): SchemaNode {
   const reader = new KeywordReader(located);
-  refuseUnsupported(reader);
+  rejectUnsupported(reader);
   const types = reader.types();
   return {
-    place: located.place,
+    pointer: located.pointer,
     ...(types === undefined ? {} : { types }),
     impliedTypes: impliedTypes(reader),
     valueLists: readValues(reader),
@@ -38,7 +38,7 @@ export function readSchema(located: Located, resolve: ResolveReference): SchemaN
   };
 }
 
-const speakingKeywords: readonly (readonly [TypeName, readonly string[]])[] = [
+const keywordsByType: readonly (readonly [TypeName, readonly string[]])[] = [
   ["string", ["minLength", "maxLength", "pattern", "format"]],
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]],
   ["object", ["properties", "required", "additionalProperties"]],
@@ -47,23 +47,21 @@ const speakingKeywords: readonly (readonly [TypeName, readonly string[]])[] = [
 
 function impliedTypes(reader: KeywordReader): ReadonlySet<TypeName> {
   return new Set(
-    speakingKeywords
-      .filter(([, keywords]) => keywords.some((name) => reader.has(name)))
-      .map(([type]) => type),
+    keywordsByType.filter(([, keywords]) => keywords.some((name) => reader.has(name))).map(([type]) => type),
   );
 }
 
 function readValues(reader: KeywordReader): JsonValue[][] {
-  // A schema is a parsed JSON document, so its values are JSON values.
+  // A schema is parsed JSON, so its values are JSON values.
   const values = reader.list("enum") as JsonValue[] | undefined;
-  if (values !== undefined && values.length > mostValues) throw unsupported("enum", reader.place);
+  if (values !== undefined && values.length > maxValues) throw unsupported("enum", reader.pointer);
   const constant = reader.has("const") ? [[reader.value("const") as JsonValue]] : []; // as above
   return values === undefined ? constant : [values, ...constant];
 }
 
-function readReference(reader: KeywordReader, resolve: ResolveReference): Located[] {
+function readReference(reader: KeywordReader, resolve: ResolveReference): LocatedSchema[] {
   const reference = reader.text("$ref");
-  return reference === undefined ? [] : [resolve(reference, reader.place)];
+  return reference === undefined ? [] : [resolve(reference, reader.pointer)];
 }
 
 function readAlternatives(reader: KeywordReader): Alternatives[] {
@@ -76,22 +74,22 @@ function readText(reader: KeywordReader): TextLimits {
   const pattern = reader.text("pattern");
   const format = reader.text("format");
   return {
-    least: readLeast(reader, "minLength"),
-    most: readMost(reader, "maxLength"),
+    min: readMin(reader, "minLength"),
+    max: readMax(reader, "maxLength"),
     ...(pattern === undefined ? {} : { pattern }),
     ...(format === undefined ? {} : { format }),
   };
 }
 
-function readLeast(reader: KeywordReader, keyword: string): number {
-  const least = reader.count(keyword) ?? 0;
-  if (least > longestLength) throw unsupported(keyword, reader.place);
-  return least;
+function readMin(reader: KeywordReader, keyword: string): number {
+  const min = reader.count(keyword) ?? 0;
+  if (min > maxLength) throw unsupported(keyword, reader.pointer);
+  return min;
 }
 
-function readMost(reader: KeywordReader, keyword: string): number {
-  const most = reader.count(keyword) ?? Number.POSITIVE_INFINITY;
-  return most > longestLength ? Number.POSITIVE_INFINITY : most;
+function readMax(reader: KeywordReader, keyword: string): number {
+  const max = reader.count(keyword) ?? Number.POSITIVE_INFINITY;
+  return max > maxLength ? Number.POSITIVE_INFINITY : max;
 }
 
 function readNumber(reader: KeywordReader): NumberLimits {
@@ -113,13 +111,13 @@ function readObject(reader: KeywordReader): ObjectLimits {
 }
 
 function readArray(reader: KeywordReader): ArrayLimits {
-  // Before draft 2020-12 a list under `items` was the tuple, and `additionalItems` what follows it.
+  // Before draft 2020-12, tuples were an array in `items`, and `additionalItems` was the schema of the rest.
   const isOldTuple = Array.isArray(reader.value("items"));
   const items = reader.schema(isOldTuple ? "additionalItems" : "items");
   return {
     prefix: reader.schemas(isOldTuple ? "items" : "prefixItems"),
     ...(items === undefined ? {} : { items }),
-    least: readLeast(reader, "minItems"),
-    most: readMost(reader, "maxItems"),
+    min: readMin(reader, "minItems"),
+    max: readMax(reader, "maxItems"),
   };
 }

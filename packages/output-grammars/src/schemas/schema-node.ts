@@ -1,28 +1,28 @@
 /**
  * @module
- * From a JSON Schema to rules of a grammar, in three steps: `read-schema` turns keywords into typed nodes and refuses
- * what cannot be kept, `flatten-schema` resolves references and combinations into plain alternatives, and
- * `value-rules` writes rules for each alternative. Every node is known by its place, so recursion ends.
+ * Converts a JSON Schema to grammar rules in three steps: `read-schema` parses keywords into typed nodes and rejects
+ * unsupported ones, `flatten-schema` resolves references and combinations into plain alternatives, and `value-rules`
+ * creates rules for each alternative. Nodes are identified by their JSON pointer, so that recursion terminates.
  * Imported by `schema-grammar.ts` and `tool-call-grammar.ts` above.
  */
 import type { JsonValue } from "@hearth-and-keep/engine";
 
-/** A schema somewhere in the document, not yet read. */
-export type Located = { readonly schema: unknown; readonly place: string };
+/** A subschema that has not been read yet, with its JSON pointer. */
+export type LocatedSchema = { readonly schema: unknown; readonly pointer: string };
 
 export type TypeName = "null" | "boolean" | "integer" | "number" | "string" | "array" | "object";
 
-/** One schema object, read. Absent means unlimited, except for combinations, which are then empty. */
+/** A parsed schema object. An absent limit means unlimited; absent combinations are empty. */
 export type SchemaNode = {
-  readonly place: string;
+  readonly pointer: string;
   readonly types?: ReadonlySet<TypeName>;
-  /** The types its other keywords speak of; a type is guessed from them when none is given. */
+  /** The types implied by its other keywords, used if `type` is absent. */
   readonly impliedTypes: ReadonlySet<TypeName>;
   /** From `enum` and `const`; a value must be in each list. */
   readonly valueLists: readonly (readonly JsonValue[])[];
-  /** All of these hold as well: `$ref` and `allOf`. */
-  readonly also: readonly Located[];
-  /** Of each list at least one holds: `anyOf` and `oneOf`. */
+  /** Schemas that must hold too: `$ref` and `allOf`. */
+  readonly also: readonly LocatedSchema[];
+  /** Lists of which at least one schema must hold: `anyOf` and `oneOf`. */
   readonly alternatives: readonly Alternatives[];
   readonly text: TextLimits;
   readonly number: NumberLimits;
@@ -30,11 +30,14 @@ export type SchemaNode = {
   readonly array: ArrayLimits;
 };
 
-export type Alternatives = { readonly keyword: "anyOf" | "oneOf"; readonly options: readonly Located[] };
+export type Alternatives = {
+  readonly keyword: "anyOf" | "oneOf";
+  readonly options: readonly LocatedSchema[];
+};
 
 export type TextLimits = {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly pattern?: string;
   readonly format?: string;
 };
@@ -47,14 +50,14 @@ export type NumberLimits = {
 };
 
 export type ObjectLimits = {
-  readonly properties: ReadonlyMap<string, Located>;
+  readonly properties: ReadonlyMap<string, LocatedSchema>;
   readonly required: readonly string[];
-  readonly additional?: Located;
+  readonly additional?: LocatedSchema;
 };
 
 export type ArrayLimits = {
-  readonly prefix: readonly Located[];
-  readonly items?: Located;
-  readonly least: number;
-  readonly most: number;
+  readonly prefix: readonly LocatedSchema[];
+  readonly items?: LocatedSchema;
+  readonly min: number;
+  readonly max: number;
 };

@@ -5,18 +5,20 @@ const date = [
   String.raw`\d{4}-02-(?:0[1-9]|1\d|2[0-8])`,
   `${leapYear}-02-29`,
 ].join("|");
-// Without leap seconds: they exist only at certain moments, and none is written by habit.
+// Without leap seconds, which exist only at certain moments and are rarely intended.
 const time = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
 const byte = String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`;
 const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,20}[A-Za-z0-9])?";
-// The last label of a host name begins with a letter; one of digits would be an address of four bytes.
+// The last label of a host name starts with a letter; a numeric one would make it an IPv4 address.
 const lastLabel = "[A-Za-z](?:[A-Za-z0-9-]{0,20}[A-Za-z0-9])?";
 const hostname = String.raw`(?:${label}\.){0,3}${lastLabel}`;
 const mailAtom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,20}";
 const hexadecimal = "[0-9a-fA-F]";
 const group = `${hexadecimal}{1,4}`;
 
-/** What each format looks like, anchored; narrower than its standard where that keeps it short, never wider. */
+/**
+ * Anchored patterns of the supported formats. They may be narrower than the standard to stay short, but never wider.
+ */
 const formats: ReadonlyMap<string, string> = new Map(
   Object.entries({
     date,
@@ -32,8 +34,8 @@ const formats: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Formats of the standard for which there is no pattern here; any other unknown name limits nothing. */
-const unwritable: ReadonlySet<string> = new Set([
+/** Standard formats without a pattern here; other unknown format names have no effect. */
+const unsupportedFormats: ReadonlySet<string> = new Set([
   "idn-email",
   "idn-hostname",
   "iri",
@@ -50,6 +52,6 @@ export function patternOfFormat(format: string): string | undefined {
   return source === undefined ? undefined : `^(?:${source})$`;
 }
 
-export function isUnwritableFormat(format: string): boolean {
-  return unwritable.has(format);
+export function isUnsupportedFormat(format: string): boolean {
+  return unsupportedFormats.has(format);
 }

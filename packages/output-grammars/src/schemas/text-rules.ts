@@ -6,36 +6,39 @@ import { jsonString } from "../json-rules.ts";
 import { writeAutomaton } from "./automaton-rules.ts";
 import type { Branch } from "./flatten-schema.ts";
 import type { RuleTable } from "./rule-table.ts";
-import { expressing } from "./schema-failure.ts";
+import { withKeyword } from "./schema-failure.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { patternOfFormat } from "./text-formats.ts";
 
 export type TextContext = {
   readonly table: RuleTable;
-  /** Formats here are narrower than their standards, which matters when looking for what two schemas share. */
+  /**
+   * Whether to apply formats. Their patterns are narrower than the standards, so they must not be used to compare
+   * schemas.
+   */
   readonly keepsFormats: boolean;
 };
 
-/** A JSON string within the length, patterns and formats of all nodes. */
-export function writeText(branch: Branch, parts: TextContext): Expression {
-  const least = Math.max(...branch.map((node) => node.text.least));
-  const most = Math.min(...branch.map((node) => node.text.most));
-  if (least > most) return never;
+/** A JSON string that satisfies the length limits, patterns and formats of all nodes. */
+export function writeText(branch: Branch, context: TextContext): Expression {
+  const min = Math.max(...branch.map((node) => node.text.min));
+  const max = Math.min(...branch.map((node) => node.text.max));
+  if (min > max) return never;
   const automaton = branch.reduce(
-    (joined: Automaton | undefined, node) => restrict(joined, node, parts),
+    (joined: Automaton | undefined, node) => restrict(joined, node, context),
     undefined,
   );
-  const place = branch[0]?.place ?? "#";
+  const pointer = branch[0]?.pointer ?? "#";
   if (automaton === undefined) {
-    if (least === 0 && most === Number.POSITIVE_INFINITY) return jsonString;
-    return quoted(repeat(rule("json-character"), least, most));
+    if (min === 0 && max === Number.POSITIVE_INFINITY) return jsonString;
+    return quoted(repeat(rule("json-character"), min, max));
   }
-  const keyword = most === Number.POSITIVE_INFINITY ? "minLength" : "maxLength";
-  const isUnlimited = least === 0 && most === Number.POSITIVE_INFINITY;
+  const keyword = max === Number.POSITIVE_INFINITY ? "minLength" : "maxLength";
+  const isUnlimited = min === 0 && max === Number.POSITIVE_INFINITY;
   const bounded = isUnlimited
     ? automaton
-    : expressing(keyword, place, () => boundLength(automaton, least, most));
-  return quoted(writeAutomaton(bounded, place, parts.table));
+    : withKeyword(keyword, pointer, () => boundLength(automaton, min, max));
+  return quoted(writeAutomaton(bounded, pointer, context.table));
 }
 
 function restrict(
@@ -50,13 +53,13 @@ function restrict(
     { keyword: "format", source: formatPattern },
   ];
   return sources.reduce(
-    (known, { keyword, source }) =>
+    (combined, { keyword, source }) =>
       source === undefined
-        ? known
-        : expressing(keyword, node.place, () => {
-            table.countPattern(keyword, node.place);
-            const own = automatonOfPattern(source);
-            return known === undefined ? own : intersect(known, own);
+        ? combined
+        : withKeyword(keyword, node.pointer, () => {
+            table.countPattern(keyword, node.pointer);
+            const automaton = automatonOfPattern(source);
+            return combined === undefined ? automaton : intersect(combined, automaton);
           }),
     joined,
   );

@@ -3,11 +3,14 @@ import { matches } from "../automata/automaton.ts";
 import { automatonOfPattern } from "../automata/pattern-automaton.ts";
 import { canonicalText, isJsonObject, typesOfValue } from "./json-values.ts";
 import type { SchemaDocument } from "./schema-document.ts";
-import { expressing } from "./schema-failure.ts";
-import type { Located, SchemaNode } from "./schema-node.ts";
+import { withKeyword } from "./schema-failure.ts";
+import type { LocatedSchema, SchemaNode } from "./schema-node.ts";
 
-/** Judges the values of `enum` and `const` by the keywords beside them. Formats are left to whoever listed the value. */
-export class ValueJudge {
+/**
+ * Checks the values of `enum` and `const` against the other keywords. Formats are not checked, as the schema lists the
+ * values explicitly.
+ */
+export class ValueChecker {
   readonly #document: SchemaDocument;
 
   constructor(document: SchemaDocument) {
@@ -21,14 +24,14 @@ export class ValueJudge {
       valueLists.every((list) => list.some((listed) => canonicalText(listed) === canonicalText(value))) &&
       also.every((schema) => this.#accepts(value, schema)) &&
       alternatives.every(({ keyword, options }) => {
-        const fitting = options.filter((option) => this.#accepts(value, option)).length;
-        return keyword === "anyOf" ? fitting > 0 : fitting === 1;
+        const matching = options.filter((option) => this.#accepts(value, option)).length;
+        return keyword === "anyOf" ? matching > 0 : matching === 1;
       }) &&
       this.#acceptsContent(value, node)
     );
   }
 
-  #accepts(value: JsonValue, schema: Located): boolean {
+  #accepts(value: JsonValue, schema: LocatedSchema): boolean {
     const node = this.#document.read(schema);
     return typeof node === "boolean" ? node : this.acceptsNode(value, node);
   }
@@ -41,9 +44,9 @@ export class ValueJudge {
   }
 
   #acceptsList(items: readonly JsonValue[], { array }: SchemaNode): boolean {
-    const isCounted = items.length >= array.least && items.length <= array.most;
+    const hasValidLength = items.length >= array.min && items.length <= array.max;
     return (
-      isCounted &&
+      hasValidLength &&
       items.every((item, index) => {
         const schema = array.prefix[index] ?? array.items;
         return schema === undefined || this.#accepts(item, schema);
@@ -62,12 +65,12 @@ export class ValueJudge {
   }
 }
 
-function acceptsText(value: string, { text, place }: SchemaNode): boolean {
+function acceptsText(value: string, { text, pointer }: SchemaNode): boolean {
   const length = Array.from(value).length;
   const { pattern } = text;
-  if (length < text.least || length > text.most) return false;
+  if (length < text.min || length > text.max) return false;
   if (pattern === undefined) return true;
-  return expressing("pattern", place, () => matches(automatonOfPattern(pattern), value));
+  return withKeyword("pattern", pointer, () => matches(automatonOfPattern(pattern), value));
 }
 
 function acceptsNumber(value: number, { number }: SchemaNode): boolean {

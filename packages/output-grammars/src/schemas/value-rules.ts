@@ -1,7 +1,6 @@
 import { choice, type Expression, rule, text } from "../grammar.ts";
 import { jsonValue } from "../json-rules.ts";
 import { pruneGrammar } from "../prune-grammar.ts";
-import { ValueJudge } from "./value-checker.ts";
 import { writeArray } from "./array-rules.ts";
 import { type Branch, flattenSchemas, keyOfBranch } from "./flatten-schema.ts";
 import { canonicalText } from "./json-values.ts";
@@ -11,48 +10,49 @@ import { writeObject } from "./object-rules.ts";
 import { RuleTable } from "./rule-table.ts";
 import type { SchemaDocument } from "./schema-document.ts";
 import { unsupported } from "./schema-failure.ts";
-import type { Located, TypeName } from "./schema-node.ts";
+import type { LocatedSchema, TypeName } from "./schema-node.ts";
 import { writeText } from "./text-rules.ts";
+import { ValueChecker } from "./value-checker.ts";
 
 /**
- * What a schema leaves open is closed when writing: without `additionalProperties` only declared fields are written,
- * and a schema that speaks of one type means it. Looking for what two schemas share takes them at their word.
+ * `closed` is used for generation: without `additionalProperties` only declared fields are allowed, and keywords of one
+ * type imply that type. `literal` follows the specification and is used to check whether two schemas overlap.
  */
-export type Reading = "as-meant" | "as-written";
+export type Interpretation = "closed" | "literal";
 
-const mostOptionsApart = 40;
+const maxOneOfOptions = 40;
 
-/** Writes the rules of values, each alternative once, and those below them as they are met. */
+/** Creates the rules of values: each alternative once, and nested ones on demand. */
 export class ValueRules {
   readonly table: RuleTable;
-  readonly reading: Reading;
+  readonly interpretation: Interpretation;
   readonly #document: SchemaDocument;
-  readonly #judge: ValueJudge;
+  readonly #checker: ValueChecker;
   readonly #names = new Map<string, string>();
-  readonly #waiting: { readonly name: string; readonly branch: Branch }[] = [];
-  readonly #knownApart = new Set<string>();
+  readonly #pending: { readonly name: string; readonly branch: Branch }[] = [];
+  readonly #knownDisjoint = new Set<string>();
 
-  constructor(document: SchemaDocument, table: RuleTable, reading: Reading) {
+  constructor(document: SchemaDocument, table: RuleTable, interpretation: Interpretation) {
     this.table = table;
-    this.reading = reading;
+    this.interpretation = interpretation;
     this.#document = document;
-    this.#judge = new ValueJudge(document);
+    this.#checker = new ValueChecker(document);
   }
 
-  /** A value for which all these schemas hold, with every rule it needs. */
-  writeAll(schemas: readonly Located[]): Expression {
+  /** Creates the expression of a value that satisfies all these schemas, with every rule it needs. */
+  writeAll(schemas: readonly LocatedSchema[]): Expression {
     const expression = this.valueOf(schemas);
-    for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       this.table.define(next.name, this.#writeBranch(next.branch));
     }
     return expression;
   }
 
-  /** The same without waiting for the rules below, for use while one of them is being written. */
-  valueOf(schemas: readonly Located[]): Expression {
+  /** The same without creating the nested rules, for use while another rule is being created. */
+  valueOf(schemas: readonly LocatedSchema[]): Expression {
     const branches = flattenSchemas(schemas, {
       document: this.#document,
-      checkApart: (options, place) => this.#checkApart(options, place),
+      checkDisjoint: (options, pointer) => this.#checkDisjoint(options, pointer),
     });
     return choice(...branches.map((branch) => this.#branchRule(branch)));
   }
@@ -62,9 +62,9 @@ export class ValueRules {
     const key = keyOfBranch(branch);
     const known = this.#names.get(key);
     if (known !== undefined) return rule(known);
-    const name = this.table.reserve(branch[0]?.place ?? "#");
+    const name = this.table.reserve(branch[0]?.pointer ?? "#");
     this.#names.set(key, name);
-    this.#waiting.push({ name, branch });
+    this.#pending.push({ name, branch });
     return rule(name);
   }
 
@@ -72,14 +72,14 @@ export class ValueRules {
     const lists = branch.flatMap(({ valueLists }) => valueLists);
     const [values] = lists;
     if (values === undefined) {
-      return choice(...typesOf(branch, this.reading).map((type) => this.#writeType(branch, type)));
+      return choice(...typesOf(branch, this.interpretation).map((type) => this.#writeType(branch, type)));
     }
-    const fitting = values
+    const matching = values
       .filter((value) =>
         lists.every((list) => list.some((other) => canonicalText(other) === canonicalText(value))),
       )
-      .filter((value) => branch.every((node) => this.#judge.acceptsNode(value, node)));
-    const byText = new Map(fitting.map((value) => [canonicalText(value), value]));
+      .filter((value) => branch.every((node) => this.#checker.acceptsNode(value, node)));
+    const byText = new Map(matching.map((value) => [canonicalText(value), value]));
     return choice(...[...byText.values()].map((value) => writeLiteral(value)));
   }
 
@@ -93,7 +93,7 @@ export class ValueRules {
       case "number":
         return writeNumber(branch, type === "integer", this.table);
       case "string":
-        return writeText(branch, { table: this.table, keepsFormats: this.reading === "as-meant" });
+        return writeText(branch, { table: this.table, keepsFormats: this.interpretation === "closed" });
       case "object":
         return writeObject(branch, this);
       case "array":
@@ -101,35 +101,35 @@ export class ValueRules {
     }
   }
 
-  /** `oneOf` is an alternative like any other when no value fits two of its options. */
-  #checkApart(options: readonly Located[], place: string): void {
-    if (this.reading === "as-written" || this.#knownApart.has(place)) return;
-    this.#knownApart.add(place);
-    if (options.length > mostOptionsApart) throw unsupported("oneOf", place);
+  /** `oneOf` is equivalent to `anyOf` if no value matches two of its options. */
+  #checkDisjoint(options: readonly LocatedSchema[], pointer: string): void {
+    if (this.interpretation === "literal" || this.#knownDisjoint.has(pointer)) return;
+    this.#knownDisjoint.add(pointer);
+    if (options.length > maxOneOfOptions) throw unsupported("oneOf", pointer);
     for (const [index, one] of options.entries()) {
       for (const other of options.slice(index + 1)) {
-        if (!areApart(one, other, this.#document)) throw unsupported("oneOf", place);
+        if (!areDisjoint(one, other, this.#document)) throw unsupported("oneOf", pointer);
       }
     }
   }
 }
 
-function areApart(one: Located, other: Located, document: SchemaDocument): boolean {
-  const shared = new ValueRules(document, new RuleTable(), "as-written");
+function areDisjoint(one: LocatedSchema, other: LocatedSchema, document: SchemaDocument): boolean {
+  const shared = new ValueRules(document, new RuleTable(), "literal");
   shared.table.define("root", shared.writeAll([one, other]));
   return pruneGrammar(shared.table.rules) === undefined;
 }
 
-const freeTypes: readonly TypeName[] = ["object", "array", "string", "number", "boolean", "null"];
+const allTypes: readonly TypeName[] = ["object", "array", "string", "number", "boolean", "null"];
 
-/** The types all nodes allow; a number that must also be an integer is one. */
-function typesOf(branch: Branch, reading: Reading): readonly TypeName[] {
+/** The types that all nodes allow; `number` combined with `integer` is `integer`. */
+function typesOf(branch: Branch, interpretation: Interpretation): readonly TypeName[] {
   const given = branch.flatMap(({ types }) => (types === undefined ? [] : [types]));
   const implied = new Set(branch.flatMap(({ impliedTypes }) => [...impliedTypes]));
-  if (given.length === 0 && implied.size > 0 && reading === "as-meant") {
-    return freeTypes.filter((type) => implied.has(type));
+  if (given.length === 0 && implied.size > 0 && interpretation === "closed") {
+    return allTypes.filter((type) => implied.has(type));
   }
-  return freeTypes.flatMap((type): TypeName[] => {
+  return allTypes.flatMap((type): TypeName[] => {
     if (given.every((types) => types.has(type))) return [type];
     const isInteger = given.every((types) => types.has("integer") || types.has("number"));
     return type === "number" && isInteger ? ["integer"] : [];

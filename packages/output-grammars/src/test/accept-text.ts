@@ -1,22 +1,25 @@
 /**
  * @module
- * What the tests of grammars need: a reader that says whether a grammar accepts a text, a generator of schemas with
- * documents that fit them, and a validator. None of them knows how our grammars are made.
- * Imported by the tests of `grammars/` only.
+ * Test helpers for grammars: a recognizer that checks whether a grammar accepts a string, a generator of schemas with
+ * valid documents, and a validator. All are independent of how our grammars are built.
+ * Imported by the tests of this package only.
  */
 import type { Expression, Grammar } from "../grammar.ts";
 
-/** What is still to be read, the nearest first. Equal stacks are the same object, so that a set keeps each once. */
+/**
+ * The expressions still to match, the next one on top. Equal stacks are the same object, so that a set contains each
+ * once.
+ */
 type Stack = {
   readonly expression: Expression | undefined;
   readonly below: Stack | undefined;
   readonly above: Map<Expression, Stack>;
 };
 
-/** Whether the grammar accepts the whole text. It follows all ways at once, character by character. */
+/** Whether the grammar accepts the complete string. Follows all alternatives in parallel, character by character. */
 export function acceptsText(grammar: Grammar, source: string): boolean {
   const end: Stack = { expression: undefined, below: undefined, above: new Map() };
-  const unfold = makeUnfolding(grammar);
+  const unfold = createUnfold(grammar);
   let stacks = unfoldAll([push({ kind: "rule", name: "root" }, end)], unfold);
   for (const character of source) {
     const code = character.codePointAt(0) ?? 0;
@@ -29,9 +32,9 @@ export function acceptsText(grammar: Grammar, source: string): boolean {
 }
 
 function push(expression: Expression, below: Stack): Stack {
-  const known = below.above.get(expression) ?? { expression, below, above: new Map() };
-  below.above.set(expression, known);
-  return known;
+  const stack = below.above.get(expression) ?? { expression, below, above: new Map() };
+  below.above.set(expression, stack);
+  return stack;
 }
 
 function has({ set }: Expression & { kind: "characters" }, code: number): boolean {
@@ -40,7 +43,7 @@ function has({ set }: Expression & { kind: "characters" }, code: number): boolea
 
 type Unfold = (expression: Expression, below: Stack) => readonly Stack[];
 
-/** The stacks that have a character on top, and the empty one. */
+/** The stacks with a character on top, and the empty stack. */
 function unfoldAll(stacks: readonly Stack[], unfold: Unfold): ReadonlySet<Stack> {
   const seen = new Set(stacks);
   const ready = new Set<Stack>();
@@ -52,7 +55,7 @@ function unfoldAll(stacks: readonly Stack[], unfold: Unfold): ReadonlySet<Stack>
   return ready;
 }
 
-function makeUnfolding(grammar: Grammar): Unfold {
+function createUnfold(grammar: Grammar): Unfold {
   const characters = new Map<Expression, readonly Expression[]>();
   const shorter = new Map<Expression, Expression>();
   return (expression, below) => {
@@ -60,12 +63,12 @@ function makeUnfolding(grammar: Grammar): Unfold {
       case "characters":
         return [];
       case "text": {
-        const parts = characters.get(expression) ?? Array.from(expression.text, oneCharacter);
-        characters.set(expression, parts);
-        return [pushAll(parts, below)];
+        const elements = characters.get(expression) ?? Array.from(expression.text, oneCharacter);
+        characters.set(expression, elements);
+        return [pushAll(elements, below)];
       }
       case "sequence":
-        return [pushAll(expression.parts, below)];
+        return [pushAll(expression.elements, below)];
       case "choice":
         return expression.options.map((option) => push(option, below));
       case "rule": {
@@ -73,17 +76,17 @@ function makeUnfolding(grammar: Grammar): Unfold {
         return named === undefined ? [] : [push(named, below)];
       }
       case "repeat": {
-        const { part, least, most } = expression;
-        const rest = shorter.get(expression) ?? oneFewer(expression);
+        const { element, min, max } = expression;
+        const rest = shorter.get(expression) ?? decrement(expression);
         shorter.set(expression, rest);
-        return [...(least === 0 ? [below] : []), ...(most === 0 ? [] : [push(part, push(rest, below))])];
+        return [...(min === 0 ? [below] : []), ...(max === 0 ? [] : [push(element, push(rest, below))])];
       }
     }
   };
 }
 
-function pushAll(parts: readonly Expression[], below: Stack): Stack {
-  return parts.reduceRight((stack, part) => push(part, stack), below);
+function pushAll(elements: readonly Expression[], below: Stack): Stack {
+  return elements.reduceRight((stack, element) => push(element, stack), below);
 }
 
 function oneCharacter(character: string): Expression {
@@ -91,8 +94,8 @@ function oneCharacter(character: string): Expression {
   return { kind: "characters", set: [[code, code]] };
 }
 
-function oneFewer(expression: Expression & { kind: "repeat" }): Expression {
-  const { least, most } = expression;
-  if (least === 0 && most === Number.POSITIVE_INFINITY) return expression;
-  return { ...expression, least: Math.max(least - 1, 0), most: most - 1 };
+function decrement(expression: Expression & { kind: "repeat" }): Expression {
+  const { min, max } = expression;
+  if (min === 0 && max === Number.POSITIVE_INFINITY) return expression;
+  return { ...expression, min: Math.max(min - 1, 0), max: max - 1 };
 }

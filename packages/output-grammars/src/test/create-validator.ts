@@ -2,8 +2,8 @@ import { isIPv4, isIPv6 } from "node:net";
 import type { JsonObject } from "@hearth-and-keep/engine";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
-/** A validator that shares nothing with our grammars; formats are judged by the platform where it knows them. */
-export function makeValidator(schema: JsonObject): (document: unknown) => boolean {
+/** A validator independent of our grammars; formats are checked by the platform where possible. */
+export function createValidator(schema: JsonObject): (document: unknown) => boolean {
   const validator = new Ajv2020({ strict: false });
   for (const [name, isValid] of Object.entries(formatChecks)) validator.addFormat(name, isValid);
   return validator.compile(schema);
@@ -23,7 +23,7 @@ const formatChecks: Readonly<Record<string, (text: string) => boolean>> = {
   ipv6: isIPv6,
 };
 
-/** A day that does not exist becomes another one on its way through Date. */
+/** Date turns a day that does not exist into another one. */
 function isDate(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);

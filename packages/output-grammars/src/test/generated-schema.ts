@@ -1,22 +1,22 @@
 import type { JsonObject } from "@hearth-and-keep/engine";
-import { makeLeaf, type Sample, type SampleMaker } from "./leaf-schemas.ts";
+import { makeLeaf, type Sample, type SampleContext } from "./leaf-schemas.ts";
 import { RandomChoices } from "./random-choices.ts";
 
 export type GeneratedSchema = Sample & { readonly features: ReadonlySet<string> };
 
-/** The schema of a seed: always the same, an object of nested parts with definitions that are referred to. */
+/** Generates a reproducible schema from a seed: a nested object with referenced definitions. */
 export function generateSchema(seed: number): GeneratedSchema {
   const random = new RandomChoices(seed);
   const features = new Set<string>();
-  const maker: SampleMaker = { random, use: (feature) => features.add(feature) };
-  const entry = makeObject(maker, 1);
-  const node = makeNode(maker);
+  const context: SampleContext = { random, use: (feature) => features.add(feature) };
+  const entry = makeObject(context, 1);
+  const node = makeNode(context);
   const definitions = random.oneOf(["$defs", "definitions"]);
-  const body = makeObject(maker, 2, [
-    ["entry", refer(entry, `#/${definitions}/entry`, () => maker.use("nested $ref"))],
+  const body = makeObject(context, 2, [
+    ["entry", refer(entry, `#/${definitions}/entry`, () => context.use("nested $ref"))],
     [
       "tree",
-      refer(node(`#/${definitions}/node`), `#/${definitions}/node`, () => maker.use("recursive $ref")),
+      refer(node(`#/${definitions}/node`), `#/${definitions}/node`, () => context.use("recursive $ref")),
     ],
   ]);
   const schema: JsonObject = {
@@ -34,10 +34,10 @@ function refer(target: Sample, address: string, use: () => void): () => Sample {
   };
 }
 
-/** A list or a tree of itself; deeper levels become ever less likely, so that documents end. */
-function makeNode(maker: SampleMaker): (address: string) => Sample {
-  const leaf = makeLeaf(maker);
-  const isTree = maker.random.isLikely(0.5);
+/** A recursive list or tree; deeper levels become less likely, so that documents are finite. */
+function makeNode(context: SampleContext): (address: string) => Sample {
+  const leaf = makeLeaf(context);
+  const isTree = context.random.isLikely(0.5);
   return (address) => {
     const self = { $ref: address };
     const below = isTree ? { type: "array", items: self, maxItems: 2 } : { anyOf: [self, { type: "null" }] };
@@ -57,12 +57,12 @@ function makeNode(maker: SampleMaker): (address: string) => Sample {
   };
 }
 
-type NamedMaker = readonly [name: string, make: () => Sample];
+type NamedSample = readonly [name: string, make: () => Sample];
 
-function makeObject(maker: SampleMaker, depth: number, extra: readonly NamedMaker[] = []): Sample {
-  const { random } = maker;
-  const own = Array.from({ length: random.between(1, 3) }, (_, index): NamedMaker => {
-    return [random.oneOf(["name", "größe", "a/b", 'quo"te', "n"]) + index, () => makeValue(maker, depth)];
+function makeObject(context: SampleContext, depth: number, extra: readonly NamedSample[] = []): Sample {
+  const { random } = context;
+  const own = Array.from({ length: random.between(1, 3) }, (_, index): NamedSample => {
+    return [random.oneOf(["name", "größe", "a/b", 'quo"te', "n"]) + index, () => makeValue(context, depth)];
   });
   const chosen = extra.filter(() => random.isLikely(0.6));
   const fields = [...own, ...chosen].map(([name, make]) => ({
@@ -70,9 +70,9 @@ function makeObject(maker: SampleMaker, depth: number, extra: readonly NamedMake
     sample: make(),
     isRequired: random.isLikely(0.6),
   }));
-  if (fields.some(({ isRequired }) => !isRequired)) maker.use("optional fields");
+  if (fields.some(({ isRequired }) => !isRequired)) context.use("optional fields");
   const isOpen = random.isLikely(0.2);
-  if (isOpen) maker.use("additionalProperties");
+  if (isOpen) context.use("additionalProperties");
   const schema = {
     type: "object",
     properties: Object.fromEntries(fields.map(({ name, sample }) => [name, sample.schema])),
@@ -90,63 +90,63 @@ function makeObject(maker: SampleMaker, depth: number, extra: readonly NamedMake
   return { schema, write };
 }
 
-function makeValue(maker: SampleMaker, depth: number): Sample {
-  const { random } = maker;
+function makeValue(context: SampleContext, depth: number): Sample {
+  const { random } = context;
   const kind =
     depth <= 0
       ? "leaf"
       : random.oneOf(["leaf", "leaf", "object", "array", "tuple", "anyOf", "oneOf", "allOf"]);
   switch (kind) {
     case "object":
-      return makeObject(maker, depth - 1);
+      return makeObject(context, depth - 1);
     case "array":
-      return makeArray(maker, depth - 1);
+      return makeArray(context, depth - 1);
     case "tuple":
-      return makeTuple(maker, depth - 1);
+      return makeTuple(context, depth - 1);
     case "anyOf":
-      return makeAlternatives(maker, depth - 1);
+      return makeAlternatives(context, depth - 1);
     case "oneOf":
-      return makeTagged(maker, depth - 1);
+      return makeTagged(context, depth - 1);
     case "allOf":
-      return makeMerged(maker, depth - 1);
+      return makeMerged(context, depth - 1);
     default:
-      return makeLeaf(maker);
+      return makeLeaf(context);
   }
 }
 
-function makeArray(maker: SampleMaker, depth: number): Sample {
-  maker.use("array bounds");
-  const item = makeValue(maker, depth);
-  const minItems = maker.random.between(0, 2);
-  const maxItems = minItems + maker.random.between(0, 2);
+function makeArray(context: SampleContext, depth: number): Sample {
+  context.use("array bounds");
+  const item = makeValue(context, depth);
+  const minItems = context.random.between(0, 2);
+  const maxItems = minItems + context.random.between(0, 2);
   return {
     schema: { type: "array", items: item.schema, minItems, maxItems },
     write: (random) => Array.from({ length: random.between(minItems, maxItems) }, () => item.write(random)),
   };
 }
 
-function makeTuple(maker: SampleMaker, depth: number): Sample {
-  maker.use("prefixItems");
-  const items = [makeValue(maker, depth), makeLeaf(maker)];
+function makeTuple(context: SampleContext, depth: number): Sample {
+  context.use("prefixItems");
+  const items = [makeValue(context, depth), makeLeaf(context)];
   return {
     schema: { type: "array", prefixItems: items.map(({ schema }) => schema), minItems: 1, items: false },
     write: (random) => items.slice(0, random.between(1, 2)).map((item) => item.write(random)),
   };
 }
 
-function makeAlternatives(maker: SampleMaker, depth: number): Sample {
-  maker.use("anyOf");
-  const options = [makeValue(maker, depth), makeLeaf(maker)];
+function makeAlternatives(context: SampleContext, depth: number): Sample {
+  context.use("anyOf");
+  const options = [makeValue(context, depth), makeLeaf(context)];
   return {
     schema: { anyOf: options.map(({ schema }) => schema) },
     write: (random) => random.oneOf(options).write(random),
   };
 }
 
-/** Options told apart by a field, as unions of types usually are. */
-function makeTagged(maker: SampleMaker, depth: number): Sample {
-  maker.use("oneOf");
-  const options = ["circle", "square"].map((kind) => ({ kind, side: makeValue(maker, depth) }));
+/** Options distinguished by a field, as is usual for tagged unions. */
+function makeTagged(context: SampleContext, depth: number): Sample {
+  context.use("oneOf");
+  const options = ["circle", "square"].map((kind) => ({ kind, side: makeValue(context, depth) }));
   const required = ["kind", "side"];
   return {
     schema: {
@@ -163,10 +163,10 @@ function makeTagged(maker: SampleMaker, depth: number): Sample {
   };
 }
 
-function makeMerged(maker: SampleMaker, depth: number): Sample {
-  maker.use("allOf");
-  const left = makeValue(maker, depth);
-  const right = makeLeaf(maker);
+function makeMerged(context: SampleContext, depth: number): Sample {
+  context.use("allOf");
+  const left = makeValue(context, depth);
+  const right = makeLeaf(context);
   return {
     schema: {
       allOf: [

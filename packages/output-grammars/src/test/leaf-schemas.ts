@@ -1,32 +1,32 @@
 import type { JsonObject, JsonValue } from "@hearth-and-keep/engine";
 import type { RandomChoices } from "./random-choices.ts";
 
-/** A schema and a way to write documents that fit it. */
+/** A schema and a generator of valid documents. */
 export type Sample = {
   readonly schema: JsonObject;
   readonly write: (random: RandomChoices) => JsonValue;
 };
 
-export type SampleMaker = {
+export type SampleContext = {
   readonly random: RandomChoices;
   readonly use: (feature: string) => void;
 };
 
-/** Patterns and texts that fit them; the lengths keep the open ones short. */
+/** Patterns with matching strings; `maxLength` keeps unbounded ones short. */
 const patterns: readonly {
   readonly pattern: string;
-  readonly fits: readonly string[];
+  readonly matches: readonly string[];
   readonly maxLength?: number;
 }[] = [
-  { pattern: "^[a-z]{2,6}$", fits: ["ab", "hearth"] },
-  { pattern: String.raw`^\d{3}-\d{4}$`, fits: ["555-1234"] },
-  { pattern: "^(red|green|blue)[0-9]?$", fits: ["red", "green7"] },
-  { pattern: "^[A-Z][a-z]+(?: [A-Z][a-z]+)?$", fits: ["Ada", "Ada Byron"], maxLength: 16 },
-  { pattern: "id-[0-9a-f]{4}", fits: ["id-00ff", "the id-1a2b"], maxLength: 12 },
-  { pattern: String.raw`^\w+@\w+\.(com|org)$`, fits: ["me@example.org"], maxLength: 18 },
-  { pattern: String.raw`^[^aeiou\s"]{1,8}$`, fits: ["xyz", "\\\u{1f525}"] },
-  { pattern: String.raw`^(?:\+|00)[1-9]\d{6,10}$`, fits: ["+41441234567"] },
-  { pattern: "^a.c$|^xyz", fits: ["abc", 'a"c', "xyz..."], maxLength: 9 },
+  { pattern: "^[a-z]{2,6}$", matches: ["ab", "hearth"] },
+  { pattern: String.raw`^\d{3}-\d{4}$`, matches: ["555-1234"] },
+  { pattern: "^(red|green|blue)[0-9]?$", matches: ["red", "green7"] },
+  { pattern: "^[A-Z][a-z]+(?: [A-Z][a-z]+)?$", matches: ["Ada", "Ada Byron"], maxLength: 16 },
+  { pattern: "id-[0-9a-f]{4}", matches: ["id-00ff", "the id-1a2b"], maxLength: 12 },
+  { pattern: String.raw`^\w+@\w+\.(com|org)$`, matches: ["me@example.org"], maxLength: 18 },
+  { pattern: String.raw`^[^aeiou\s"]{1,8}$`, matches: ["xyz", "\\\u{1f525}"] },
+  { pattern: String.raw`^(?:\+|00)[1-9]\d{6,10}$`, matches: ["+41441234567"] },
+  { pattern: "^a.c$|^xyz", matches: ["abc", 'a"c', "xyz..."], maxLength: 9 },
 ];
 const formats: Readonly<Record<string, readonly string[]>> = {
   date: ["2024-02-29", "1999-12-31"],
@@ -38,9 +38,9 @@ const formats: Readonly<Record<string, readonly string[]>> = {
   ipv6: ["::1", "fe80:1:2:3:4:5:6:7"],
 };
 
-/** A schema of a value without parts. */
-export function makeLeaf(maker: SampleMaker): Sample {
-  const make = maker.random.oneOf([
+/** A schema without subschemas. */
+export function makeLeaf(context: SampleContext): Sample {
+  const make = context.random.oneOf([
     makeEnum,
     makeConst,
     makePattern,
@@ -50,10 +50,10 @@ export function makeLeaf(maker: SampleMaker): Sample {
     makeNumber,
     makePlain,
   ]);
-  return make(maker);
+  return make(context);
 }
 
-function makeEnum({ random, use }: SampleMaker): Sample {
+function makeEnum({ random, use }: SampleContext): Sample {
   use("enum");
   const all: JsonValue[] = ["low", "high", 3, null, true, 'a "b"', ["x", 1], { deep: [] }, "ümläut\n"];
   const values = all.filter(() => random.isLikely(0.5));
@@ -61,26 +61,26 @@ function makeEnum({ random, use }: SampleMaker): Sample {
   return { schema: { enum: given }, write: (choices) => choices.oneOf(given) };
 }
 
-function makeConst({ random, use }: SampleMaker): Sample {
+function makeConst({ random, use }: SampleContext): Sample {
   use("const");
   const value = random.oneOf<JsonValue>(["fixed", 42, -0.5, false, null, { a: 1, b: [true] }]);
   return { schema: { const: value }, write: () => value };
 }
 
-function makePattern({ random, use }: SampleMaker): Sample {
+function makePattern({ random, use }: SampleContext): Sample {
   use("pattern");
-  const { pattern, fits, maxLength } = random.oneOf(patterns);
+  const { pattern, matches, maxLength } = random.oneOf(patterns);
   const length = maxLength === undefined ? {} : { maxLength };
-  return { schema: { type: "string", pattern, ...length }, write: (choices) => choices.oneOf(fits) };
+  return { schema: { type: "string", pattern, ...length }, write: (choices) => choices.oneOf(matches) };
 }
 
-function makeFormat({ random, use }: SampleMaker): Sample {
+function makeFormat({ random, use }: SampleContext): Sample {
   use("format");
   const format = random.oneOf(Object.keys(formats));
   return { schema: { type: "string", format }, write: (choices) => choices.oneOf(formats[format] ?? []) };
 }
 
-function makeText({ random, use }: SampleMaker): Sample {
+function makeText({ random, use }: SampleContext): Sample {
   use("length bounds");
   const minLength = random.between(0, 4);
   const maxLength = minLength + random.between(0, 8);
@@ -93,7 +93,7 @@ function makeText({ random, use }: SampleMaker): Sample {
   };
 }
 
-function makeInteger({ random, use }: SampleMaker): Sample {
+function makeInteger({ random, use }: SampleContext): Sample {
   use("integer bounds");
   const minimum = random.between(-1200, 1000);
   const maximum = minimum + random.oneOf([0, 7, 99, 5000]);
@@ -103,7 +103,7 @@ function makeInteger({ random, use }: SampleMaker): Sample {
   return { schema, write: (choices) => choices.between(minimum, maximum) };
 }
 
-function makeNumber({ random, use }: SampleMaker): Sample {
+function makeNumber({ random, use }: SampleContext): Sample {
   use("number bounds");
   const minimum = random.between(-500, 500) / 8;
   const maximum = minimum + random.oneOf([0.25, 3, 120.5]);
@@ -113,7 +113,7 @@ function makeNumber({ random, use }: SampleMaker): Sample {
   return { schema, write: (choices) => minimum + (maximum - minimum) * (choices.between(1, 127) / 128) };
 }
 
-function makePlain({ random, use }: SampleMaker): Sample {
+function makePlain({ random, use }: SampleContext): Sample {
   use("type lists");
   const type = random.oneOf([["boolean", "null"], ["integer", "null"], ["boolean"]]);
   return {

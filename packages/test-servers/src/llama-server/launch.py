@@ -51,6 +51,8 @@ def read_parameters(plan: dict) -> xllamacpp.CommonParams:
     if plan["projector"] is not None:
         parameters.mmproj.path = plan["projector"]
         parameters.mmproj_use_gpu = False
+    # For requests without a seed, which would otherwise be answered at random.
+    parameters.sampling.seed = 1
     parameters.n_gpu_layers = 0
     parameters.fit_params = False
     parameters.warmup = False

@@ -4,22 +4,22 @@ import type { LeasedSlot } from "./slot-pool.ts";
 
 export type BodyOptions = {
   readonly slot: LeasedSlot;
-  /** GBNF, already checked. */
+  /** Validated GBNF. */
   readonly grammar: string | undefined;
-  readonly keptTokens: readonly string[];
-  /** Whether what is in the slot may be used. */
+  readonly preservedTokens: readonly string[];
+  /** Whether the slot's cached tokens may be reused. */
   readonly usesCache: boolean;
 };
 
-/** As many as any protocol can ask for. */
-const mostAlternatives = 20;
+/** The most alternatives that any API can request. */
+const maxAlternatives = 20;
 const maxTokens = 2 ** 31 - 1;
-/** The rest of a last answer is the request again, in full. */
-const endFields = ["stop", "stop_type", "tokens_predicted", "tokens_evaluated", "timings"];
+/** The other fields of the final event only repeat the request. */
+const finalFields = ["stop", "stop_type", "tokens_predicted", "tokens_evaluated", "timings"];
 
-/** One request in the words of llama-server's `/completion`. */
-export function completionBody(request: EngineRequest, prompt: Prompt, parts: BodyOptions): object {
-  const { slot, grammar, keptTokens, usesCache } = parts;
+/** Converts a request to the body of llama-server's `/completion`. */
+export function completionBody(request: EngineRequest, prompt: Prompt, options: BodyOptions): object {
+  const { slot, grammar, preservedTokens, usesCache } = options;
   return {
     prompt: promptOf(prompt),
     id_slot: slot.id,
@@ -27,19 +27,19 @@ export function completionBody(request: EngineRequest, prompt: Prompt, parts: Bo
     n_predict: Math.min(request.maxTokens, maxTokens),
     stream: true,
     return_tokens: true,
-    response_fields: endFields,
-    preserved_tokens: keptTokens,
-    // The length of a prompt with images is only known to the engine.
+    response_fields: finalFields,
+    preserved_tokens: preservedTokens,
+    // Only the engine knows the length of a prompt with images.
     ...(prompt.type === "images" ? { return_progress: true } : {}),
     ...(request.logProbabilities === undefined
       ? {}
-      : { n_probs: Math.max(1, Math.min(request.logProbabilities, mostAlternatives)) }),
+      : { n_probs: Math.max(1, Math.min(request.logProbabilities, maxAlternatives)) }),
     ...(grammar === undefined ? {} : { grammar }),
     ...samplingOf(request.sampling),
   };
 }
 
-/** Reads the beginning of a prompt into a slot and writes nothing. */
+/** Evaluates the start of a prompt in a slot without generating anything. */
 export function stepBody(tokens: readonly number[], slot: LeasedSlot, usesCache: boolean): object {
   return {
     prompt: tokens,
@@ -75,7 +75,7 @@ function samplingOf(sampling: Sampling): object {
   };
 }
 
-/** JSON has no infinity; the engine takes false for it. */
+/** JSON has no infinity; the engine accepts `false` for minus infinity. */
 function biasOf({ logitBias }: Sampling): readonly (readonly [number, number | false])[] {
   return [...logitBias].map(([token, logit]) => [token, logit === Number.NEGATIVE_INFINITY ? false : logit]);
 }

@@ -24,34 +24,34 @@ export type EngineProcess = {
   readonly pid: number;
   readonly start: StartPlan;
   readonly client: EngineClient;
-  /** With one connection more, so that looking after it never waits behind questions. */
+  /** Has its own connection, so that health checks never wait behind requests. */
   readonly watchClient: EngineClient;
-  /** The last lines it wrote about what went wrong, once it is gone; never shown to anybody, only searched. */
-  complaints(): Promise<string>;
+  /** The end of its standard error output, after it has exited. Only searched for known errors, never shown. */
+  stderrTail(): Promise<string>;
   kill(): void;
-  /** Resolves when it is gone and everything of it is removed. */
-  readonly ended: ReturnType<typeof waitForExit>;
+  /** Resolves when it has exited and its resources are removed. */
+  readonly exited: ReturnType<typeof waitForExit>;
 };
 
 export type ProcessDependencies = {
   readonly program: LlamaServerProgram;
   readonly machine: Machine;
-  /** Whether a text to embed may be read in several pieces. */
+  /** Whether a text to embed can be processed in several batches. */
   readonly splitsTexts: boolean;
 };
 
-/** Addresses for the stacks of its threads, of which few pages are ever written. */
+/** Address space for its thread stacks, of which few pages are ever written. */
 const reservedBytes = 1024 ** 3;
-const mostComplaintCharacters = 16 * 1024;
-/** A path of a socket has at most 107 bytes. */
-const longestFolder = 80;
+const maxStderrCharacters = 16 * 1024;
+/** A socket path has at most 107 bytes. */
+const maxFolderLength = 80;
 
-/** Starts a llama-server for one model, locked in as far as the machine allows, on a socket that is ours alone. */
+/** Starts a llama-server for one model, sandboxed as far as the machine allows, on a private socket. */
 export async function startEngineProcess(
   plan: LoadPlan,
   { program, machine, splitsTexts }: ProcessDependencies,
 ): Promise<EngineProcess> {
-  const folder = makePrivateFolder(machine);
+  const folder = createPrivateFolder(machine);
   try {
     const key = randomBytes(32).toString("hex");
     const start = await planStart(plan, { socketPath: folder.socketPath, key, splitsTexts });
@@ -59,16 +59,12 @@ export async function startEngineProcess(
     const launch = await planProgram(program, start, folder.keyFile);
     const limitBytes = await memoryLimitForPlan(plan, machine.memoryBytes);
     const cgroup = machine.cgroup === undefined ? undefined : createMemoryCgroup(machine.cgroup, limitBytes);
-    const {
-      command,
-      args: words,
-      environment,
-    } = planLaunch(
+    const { command, args, environment } = planLaunch(
       {
         program: launch.program,
-        args: launch.words,
+        args: launch.args,
         environment: launch.environment,
-        programPaths: launch.places,
+        programPaths: launch.readablePaths,
         modelFiles: listModelFiles(plan),
         writableFolder: folder.path,
         usesGpu: plan.gpuLayers !== 0,
@@ -77,29 +73,29 @@ export async function startEngineProcess(
       },
       machine,
     );
-    const child = spawn(command, [...words], { env: environment, stdio: ["pipe", "ignore", "pipe"] });
-    // A program that ends before it has read its plan is told of by its end.
+    const child = spawn(command, [...args], { env: environment, stdio: ["pipe", "ignore", "pipe"] });
+    // A program that exits before it has read its plan is reported by `exited`.
     child.stdin.on("error", () => undefined);
     child.stdin.write(launch.input);
-    const place = { address: { socketPath: folder.socketPath }, authorization: `Bearer ${key}` };
-    const client = createEngineClient({ ...place, mostConnections: maxConnections(start.slots) });
-    const watchClient = createEngineClient({ ...place, mostConnections: 1 });
+    const connection = { address: { socketPath: folder.socketPath }, authorization: `Bearer ${key}` };
+    const client = createEngineClient({ ...connection, maxConnections: maxConnections(start.slots) });
+    const watchClient = createEngineClient({ ...connection, maxConnections: 1 });
     return {
       pid: child.pid ?? -1,
       start,
       client,
       watchClient,
-      complaints: gatherComplaints(child),
+      stderrTail: collectStderr(child),
       kill: () => void child.kill("SIGKILL"),
-      ended: waitForExit(child, cgroup).finally(() => {
+      exited: waitForExit(child, cgroup).finally(() => {
         client[Symbol.dispose]();
         watchClient[Symbol.dispose]();
         folder.remove();
       }),
     };
-  } catch (problem) {
+  } catch (error) {
     folder.remove();
-    throw problem;
+    throw error;
   }
 }
 
@@ -111,40 +107,42 @@ type PrivateFolder = {
   remove(): void;
 };
 
-/** Inside a folder that only we may enter lies one that the engine's user may write in, so that nobody else reaches it. */
-function makePrivateFolder(machine: Machine): PrivateFolder {
-  const usual = tmpdir();
-  const outer = mkdtempSync(join(usual.length > longestFolder ? "/tmp" : usual, "hearth-"));
+/**
+ * A folder writable by the engine's user, inside one that only our own user can enter, so that no one else has access.
+ */
+function createPrivateFolder(machine: Machine): PrivateFolder {
+  const systemFolder = tmpdir();
+  const outer = mkdtempSync(join(systemFolder.length > maxFolderLength ? "/tmp" : systemFolder, "hearth-"));
   const path = join(outer, "e");
   mkdirSync(path, { mode: 0o700 });
-  const giveAway = (place: string): void => {
-    if (runsAsNobody(machine)) chownSync(place, nobodyUserId, nobodyUserId);
+  const chownToEngine = (target: string): void => {
+    if (runsAsNobody(machine)) chownSync(target, nobodyUserId, nobodyUserId);
   };
-  giveAway(path);
+  chownToEngine(path);
   return {
     path,
     socketPath: join(path, "e.sock"),
     keyFile: join(path, "key"),
-    write(place, text) {
-      writeFileSync(place, text, { mode: 0o400 });
-      chmodSync(place, 0o400);
-      giveAway(place);
+    write(target, text) {
+      writeFileSync(target, text, { mode: 0o400 });
+      chmodSync(target, 0o400);
+      chownToEngine(target);
     },
     remove: () => rmSync(outer, { recursive: true, force: true }),
   };
 }
 
-/** Its last words arrive after the news of its end; somebody else who holds the other end is not waited for. */
-const lastWordsMilliseconds = 200;
+/** Its last output can arrive after its exit. The wait is bounded, because another process may hold the pipe open. */
+const stderrDrainMilliseconds = 200;
 
-function gatherComplaints({ stderr }: ChildProcess): () => Promise<string> {
+function collectStderr({ stderr }: ChildProcess): () => Promise<string> {
   let text = "";
   const closed = stderr === null ? undefined : once(stderr, "close").catch(() => undefined);
-  stderr?.setEncoding("utf8").on("data", (part: string) => {
-    text = (text + part).slice(-mostComplaintCharacters);
+  stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    text = (text + chunk).slice(-maxStderrCharacters);
   });
   return async () => {
-    await Promise.race([closed, sleep(lastWordsMilliseconds, undefined, { ref: false })]);
+    await Promise.race([closed, sleep(stderrDrainMilliseconds, undefined, { ref: false })]);
     return text;
   };
 }

@@ -9,12 +9,12 @@ const suite = driverSuite("llama.cpp's own server", async () => {
   return createLlamaServerDriver({ program: { kind: "xllamacpp", interpreter } });
 });
 
-/** What callers can notice beside the rules; the decision record 0020 says why each of them is so. */
+/** Observable differences from the binding; decision record 0020 explains each of them. */
 const differences = [
-  "typical_p is obeyed",
-  "a bias can end an answer",
-  "no log-probabilities inside an unfinished character",
-  "an answer cut inside a character ends before it",
+  "typical_p is supported",
+  "a bias can end the output",
+  "no log-probabilities inside an incomplete character",
+  "output that is cut inside a character ends before it",
   "load progress is 0, then 1",
   "threads are chosen once",
 ] as const;
@@ -22,7 +22,7 @@ const differences = [
 test("every rule of the binding's suite holds", () => {
   recordFigure({
     claim: "engines 1",
-    text: `${suite.passed()} of ${suite.rules} rules of the binding's suite hold; ${differences.length} differences beside them: ${differences.join(", ")}`,
+    text: `${suite.passed()} of ${suite.rules} rules of the binding's suite hold; ${differences.length} differences in addition: ${differences.join(", ")}`,
     counted: { reached: suite.passed(), needed: suite.rules },
   });
   expect(suite.passed()).toBe(suite.rules);

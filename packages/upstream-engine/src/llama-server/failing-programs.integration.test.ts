@@ -1,7 +1,7 @@
 import type { Engine, EngineRequest } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { expect, test } from "vitest";
-import { forEver, playProgram } from "./test/fake-program.ts";
+import { forever, startFakeProgram } from "./test/fake-program.ts";
 
 const never = new AbortController().signal;
 const request: EngineRequest = {
@@ -19,44 +19,44 @@ async function finish(engine: Engine, signal = never): Promise<number> {
   return cached;
 }
 
-test("a program that takes the question for its health and never answers is asked again", async () => {
-  await using program = await playProgram({ "/health": { silent: 1, refused: 1 } });
+test("a health check without a response is retried", async () => {
+  await using program = await startFakeProgram({ "/health": { silent: 1, failing: 1 } });
   await using engine = await program.load(AbortSignal.timeout(20_000));
   expect(engine.describe().contextTokens).toBe(128);
 });
 
-test("a load that is called off while the program says nothing of itself ends at once", async () => {
-  await using program = await playProgram({ "/props": { silent: forEver } });
-  const hangUp = new AbortController();
-  setTimeout(() => hangUp.abort(new Error("called off")), 1500);
-  await expect(program.load(hangUp.signal)).rejects.toThrow("called off");
+test("a load that is aborted while the program does not respond ends immediately", async () => {
+  await using program = await startFakeProgram({ "/props": { silent: forever } });
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new Error("cancelled")), 1500);
+  await expect(program.load(controller.signal)).rejects.toThrow("cancelled");
 });
 
-test("a slot whose state was refused once is lent again", async () => {
-  // The first time it is asked while it is loaded.
-  await using program = await playProgram({ "/slots": { well: 1, refused: 1 } });
+test("a slot whose state could not be read once is still reused", async () => {
+  // The first request is part of the load.
+  await using program = await startFakeProgram({ "/slots": { ok: 1, failing: 1 } });
   await using engine = await program.load(never);
   for await (const event of engine.generate(request, never)) if (event.type === "prompt-progress") break;
   expect(await finish(engine, AbortSignal.timeout(10_000))).toBe(0);
 });
 
-test("a caller is told of no more cached tokens than were read for that caller, whatever the engine says", async () => {
-  await using program = await playProgram({});
+test("no more cached tokens are reported than were evaluated for the same client, whatever the engine says", async () => {
+  await using program = await startFakeProgram({});
   await using engine = await program.load(never);
   expect(await finish(engine)).toBe(0);
   expect(await finish(engine)).toBeGreaterThan(0);
 });
 
-test("an engine whose loop hangs is found out though its other threads go on answering", async () => {
-  await using program = await playProgram({
-    "/completion": { silent: forEver },
-    "/slots": { well: 1, silent: forEver },
+test("an engine whose compute loop hangs is detected although its other threads still respond", async () => {
+  await using program = await startFakeProgram({
+    "/completion": { silent: forever },
+    "/slots": { ok: 1, silent: forever },
   });
   await using engine = await program.load(never);
-  const asking = setInterval(() => void engine.tokenize("still there").catch(() => undefined), 500);
+  const polling = setInterval(() => void engine.tokenize("still there").catch(() => undefined), 500);
   try {
     await expect(finish(engine)).rejects.toMatchObject({ failure: { kind: "engine-hung" } });
   } finally {
-    clearInterval(asking);
+    clearInterval(polling);
   }
 }, 30_000);

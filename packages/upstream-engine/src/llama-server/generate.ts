@@ -1,208 +1,215 @@
-import type { PreparingThread } from "@hearth-and-keep/chat-templates";
+import type { PreparationThread } from "@hearth-and-keep/chat-templates";
 import type { EngineEvent, EngineFailure, EngineRequest, TextDelta } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { unlessAborted } from "../wire/unless-aborted.ts";
 import { completionBody, stepBody } from "./completion-body.ts";
-import { nameRefusal } from "./map-error.ts";
+import { mapErrorResponse } from "./map-error.ts";
 import type { ModelFacts } from "./model-facts.ts";
+import { estimateTokens, type PrefillSpeed } from "./prefill-speed.ts";
 import type { Prompt, Prompts } from "./prompts.ts";
 import { type CompletionEnd, readCompletion, readTimings } from "./read-completion.ts";
-import { guessTokens, type ReadingSpeed } from "./prefill-speed.ts";
-import type { LeasedSlot, ServerSlotPool, SlotState } from "./slot-pool.ts";
+import type { LeasedSlot, ServerSlotPool, SlotOutcome } from "./slot-pool.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 
 export type GenerateDependencies = {
   readonly engine: SupervisedEngine;
   readonly prompts: Prompts;
-  readonly thread: PreparingThread;
+  readonly thread: PreparationThread;
   readonly facts: ModelFacts;
   readonly slots: ServerSlotPool;
-  readonly speed: ReadingSpeed;
-  /** Of each slot. */
+  readonly speed: PrefillSpeed;
+  /** Context size of each slot. */
   readonly contextTokens: number;
 };
 
 /**
- * Has the engine answer: a prompt is made, a slot is lent, what is long is read in steps with a look at the signal
- * between them, and the rest is read and answered in one stream. Leaving the loop, or the signal, closes the stream;
- * the slot is lent again when the engine says that it is idle.
+ * Runs a request: prepares the prompt, acquires a slot, evaluates a long prompt in steps with a check of the signal in
+ * between, and streams the rest. Leaving the loop or aborting the signal closes the stream; the slot is reused as soon as
+ * the engine reports that it is idle.
  */
 export async function* generate(
   request: EngineRequest,
-  callerSignal: AbortSignal,
-  parts: GenerateDependencies,
+  clientSignal: AbortSignal,
+  dependencies: GenerateDependencies,
 ): AsyncGenerator<EngineEvent> {
-  const { engine, prompts, thread, slots } = parts;
-  const signal = AbortSignal.any([callerSignal, engine.gone]);
+  const { engine, prompts, thread, slots } = dependencies;
+  const signal = AbortSignal.any([clientSignal, engine.gone]);
   signal.throwIfAborted();
   const prompt = await prompts.prompt(request.input, signal);
   const tokens = prompt.type === "tokens" ? prompt.tokens : [];
-  if (prompt.type === "tokens") refuseTooLong(tokens.length, parts.contextTokens);
+  if (prompt.type === "tokens") checkPromptLength(tokens.length, dependencies.contextTokens);
   const grammar = request.constraint === undefined ? undefined : await thread.grammar(request.constraint);
-  const slot = await slots.lend({ prompt: tokens, partition: request.cachePartition, signal });
-  let state: SlotState = "unheard";
+  const slot = await slots.acquire({ prompt: tokens, partition: request.cachePartition, signal });
+  let outcome: SlotOutcome = "not-started";
   try {
-    for await (const event of answer(request, prompt, { ...parts, slot, grammar, signal })) {
-      if (event.type === "text-delta") state = "cut off";
-      else if (event.type === "generation-end") state = "ended";
+    for await (const event of generateInSlot(request, prompt, { ...dependencies, slot, grammar, signal })) {
+      if (event.type === "text-delta") outcome = "aborted";
+      else if (event.type === "generation-end") outcome = "finished";
       yield event;
     }
   } finally {
-    slot.giveBack(state);
+    slot.release(outcome);
   }
 }
 
-type AnswerParts = GenerateDependencies & {
+type SlotContext = GenerateDependencies & {
   readonly slot: LeasedSlot;
   readonly grammar: string | undefined;
   readonly signal: AbortSignal;
 };
 
-async function* answer(
+async function* generateInSlot(
   request: EngineRequest,
   prompt: Prompt,
-  parts: AnswerParts,
+  context: SlotContext,
 ): AsyncGenerator<EngineEvent> {
-  const { slot } = parts;
+  const { slot } = context;
   const startedAt = performance.now();
-  let steps: StepsRead | undefined;
+  let prefill: PrefillResult | undefined;
   if (prompt.type === "tokens") {
-    // Told before the first step, so that everybody knows the length of the prompt while it is read.
+    // Emitted before the first step, so that the length of the prompt is known while it is evaluated.
     yield progress(slot.commonTokens, prompt.tokens.length, slot.commonTokens);
-    steps = yield* readInSteps(prompt.tokens, parts);
+    prefill = yield* prefillInSteps(prompt.tokens, context);
   }
-  let begunAt: number | undefined;
-  for await (const part of streamAnswer(request, prompt, {
-    ...parts,
-    usesCache: steps !== undefined || !slot.isForeign,
+  let firstTokenAt: number | undefined;
+  for await (const event of streamCompletion(request, prompt, {
+    ...context,
+    usesCache: prefill !== undefined || !slot.isForeign,
   })) {
-    if (part.type === "end") {
-      begunAt ??= performance.now();
-      const cachedTokens = steps?.cachedTokens ?? mostCached(part.end.timings.cachedTokens, prompt, slot);
-      yield endEvent(part.end, { prompt, cachedTokens, startedAt, begunAt });
+    if (event.type === "end") {
+      firstTokenAt ??= performance.now();
+      const cachedTokens =
+        prefill?.cachedTokens ?? reportedCachedTokens(event.end.timings.cachedTokens, prompt, slot);
+      yield endEvent(event.end, { prompt, cachedTokens, startedAt, firstTokenAt });
       return;
     }
-    if (part.type === "text-delta") begunAt ??= performance.now();
-    yield part;
+    if (event.type === "text-delta") firstTokenAt ??= performance.now();
+    yield event;
   }
-  throw new Error("Cannot finish in the engine: its answer has no end");
+  throw new Error("The engine closed the stream without a final event");
 }
 
-/** Of what we did not read into a slot for this caller nobody is told how much was there, whatever the engine says. */
-function mostCached(told: number, prompt: Prompt, slot: LeasedSlot): number {
-  if (prompt.type === "tokens") return Math.min(told, slot.commonTokens);
-  // Where images lie among the tokens is known to the engine alone.
-  return slot.isForeign ? 0 : told;
+/**
+ * Never reports more than was cached for this client, whatever the engine says: anything else would reveal other
+ * clients' prompts.
+ */
+function reportedCachedTokens(reported: number, prompt: Prompt, slot: LeasedSlot): number {
+  if (prompt.type === "tokens") return Math.min(reported, slot.commonTokens);
+  // Only the engine knows the positions of images among the tokens.
+  return slot.isForeign ? 0 : reported;
 }
 
 function progress(evaluated: number, total: number, cached: number): EngineEvent {
   return { type: "prompt-progress", evaluated, total, cached };
 }
 
-type StepsRead = {
-  /** What was there before the first step. */
+type PrefillResult = {
+  /** Tokens that were cached before the first step. */
   readonly cachedTokens: number;
 };
 
-/** Undefined when the prompt was short enough for none. */
-async function* readInSteps(
+/** Undefined if the prompt is short enough to need no step. */
+async function* prefillInSteps(
   tokens: readonly number[],
-  { engine, slot, slots, speed, signal }: AnswerParts,
-): AsyncGenerator<EngineEvent, StepsRead | undefined> {
+  { engine, slot, slots, speed, signal }: SlotContext,
+): AsyncGenerator<EngineEvent, PrefillResult | undefined> {
   let cachedTokens: number | undefined;
-  for (let read = slot.commonTokens; ; ) {
+  for (let evaluated = slot.commonTokens; ; ) {
     const stepTokens = speed.stepTokens(tokens.length, slots.isAlone);
-    // The end goes together with the answer.
-    if (tokens.length - read <= stepTokens * 1.5) break;
-    const beginning = tokens.slice(0, read + stepTokens);
+    // The rest is evaluated together with the output.
+    if (tokens.length - evaluated <= stepTokens * 1.5) break;
+    const prefix = tokens.slice(0, evaluated + stepTokens);
     const usesCache = cachedTokens !== undefined || !slot.isForeign;
-    const body = stepBody(beginning, slot, usesCache);
-    // A step cannot be stopped, so it is not cut off either: what it tells about speed is worth having.
-    // The engine may have to read again what was there, so all of it counts.
-    const asked = { path: "/completion", body, readTokens: beginning.length };
-    const step = engine.ask(asked, engine.gone).then(readTimings);
-    const learned = step.then((timings) => {
-      speed.learn(timings);
-      slot.note(beginning);
+    const body = stepBody(prefix, slot, usesCache);
+    // A step cannot be stopped, so it is not aborted: its timing is useful.
+    // The engine may have to evaluate cached tokens again, so all of them count.
+    const stepRequest = { path: "/completion", body, readTokens: prefix.length };
+    const step = engine.request(stepRequest, engine.gone).then(readTimings);
+    const recorded = step.then((timings) => {
+      speed.record(timings);
+      slot.setTokens(prefix);
       return timings;
     });
-    slot.occupy(learned);
-    const timings = await unlessAborted(learned, signal);
-    read = beginning.length;
+    slot.holdUntil(recorded);
+    const timings = await unlessAborted(recorded, signal);
+    evaluated = prefix.length;
     cachedTokens ??= Math.min(timings.cachedTokens, slot.commonTokens);
-    yield progress(read, tokens.length, cachedTokens);
+    yield progress(evaluated, tokens.length, cachedTokens);
   }
   return cachedTokens === undefined ? undefined : { cachedTokens };
 }
 
-type StreamPart = EngineEvent | { readonly type: "end"; readonly end: CompletionEnd };
+type StreamEvent = EngineEvent | { readonly type: "end"; readonly end: CompletionEnd };
 
-async function* streamAnswer(
+async function* streamCompletion(
   request: EngineRequest,
   prompt: Prompt,
-  parts: AnswerParts & { readonly usesCache: boolean },
-): AsyncGenerator<StreamPart> {
-  const { engine, slot, grammar, facts, signal, usesCache } = parts;
-  const keptTokens = [...facts.keptTokens.values()];
-  const body = completionBody(request, prompt, { slot, grammar, keptTokens, usesCache });
-  const asked = {
+  context: SlotContext & { readonly usesCache: boolean },
+): AsyncGenerator<StreamEvent> {
+  const { engine, slot, grammar, facts, signal, usesCache } = context;
+  const preservedTokens = [...facts.preservedTokens.values()];
+  const body = completionBody(request, prompt, { slot, grammar, preservedTokens, usesCache });
+  const watched = {
     isConstrained: grammar !== undefined,
     hasImages: prompt.type === "images",
-    readTokens: prompt.type === "tokens" ? prompt.tokens.length : guessTokens(prompt.text),
+    readTokens: prompt.type === "tokens" ? prompt.tokens.length : estimateTokens(prompt.text),
   };
-  const written = noteWritten(prompt, slot);
-  // The token that ends an answer comes as a piece too, so what may be one waits for what follows it.
+  const tracker = trackSlotTokens(prompt, slot);
+  // The end-of-generation token arrives as a chunk too, so a chunk that may be one is held until the next event.
   let held: TextDelta | undefined;
-  for await (const event of engine.stream({ path: "/completion", body, ...asked }, signal)) {
-    const part = readCompletion(event, request.logProbabilities);
-    if (part.type === "refusal") throw nameRefusal(part, asked);
-    if (part.type === "progress") {
-      yield progress(part.evaluated, part.total, mostCached(part.cached, prompt, slot));
+  for await (const value of engine.stream({ path: "/completion", body, ...watched }, signal)) {
+    const event = readCompletion(value, request.logProbabilities);
+    if (event.type === "error") throw mapErrorResponse(event, watched);
+    if (event.type === "progress") {
+      yield progress(event.evaluated, event.total, reportedCachedTokens(event.cached, prompt, slot));
       continue;
     }
-    if (held !== undefined && (part.type === "piece" || part.end.reason === "length")) yield held;
+    if (held !== undefined && (event.type === "chunk" || event.end.reason === "length")) yield held;
     held = undefined;
-    if (part.type === "end") {
-      written.end();
-      parts.speed.learn(part.end.timings);
-      yield part;
+    if (event.type === "end") {
+      tracker.end();
+      context.speed.record(event.end.timings);
+      yield event;
       return;
     }
-    written.add(part.tokens, part.delta.outputTokens);
-    const mayEnd = part.delta.text === "" || part.tokens.some((token) => facts.keptTokens.has(token));
-    if (mayEnd) held = part.delta;
-    else yield part.delta;
+    tracker.add(event.tokens, event.delta.outputTokens);
+    const mayEnd = event.delta.text === "" || event.tokens.some((token) => facts.preservedTokens.has(token));
+    if (mayEnd) held = event.delta;
+    else yield event.delta;
   }
 }
 
-type Written = { add(tokens: readonly number[], outputTokens: number): void; end(): void };
+type TokenTracker = { add(tokens: readonly number[], outputTokens: number): void; end(): void };
 
-/** Notes what a slot holds after an answer, as far as it was told: tokens of unfinished characters come untold. */
-function noteWritten(prompt: Prompt, slot: LeasedSlot): Written {
-  const isSeeing = prompt.type === "images";
-  const all = isSeeing ? [] : [...prompt.tokens];
-  let isWhole = !isSeeing;
+/** Tracks the tokens in a slot as far as the engine reports them: tokens of incomplete characters are not reported. */
+function trackSlotTokens(prompt: Prompt, slot: LeasedSlot): TokenTracker {
+  const hasImages = prompt.type === "images";
+  const all = hasImages ? [] : [...prompt.tokens];
+  let isComplete = !hasImages;
   let count = 0;
   return {
     add(tokens, outputTokens) {
-      // With the first piece the whole prompt is known to be there.
-      if (count === 0) slot.note([...all]);
-      isWhole &&= outputTokens - count === tokens.length;
+      // The first chunk implies that the whole prompt has been evaluated.
+      if (count === 0) slot.setTokens([...all]);
+      isComplete &&= outputTokens - count === tokens.length;
       count = outputTokens;
-      if (isWhole) all.push(...tokens);
+      if (isComplete) all.push(...tokens);
     },
-    end: () => slot.note(all),
+    end: () => slot.setTokens(all),
   };
 }
 
-type EndParts = {
+type EndOptions = {
   readonly prompt: Prompt;
   readonly cachedTokens: number;
   readonly startedAt: number;
-  readonly begunAt: number;
+  readonly firstTokenAt: number;
 };
 
-function endEvent(end: CompletionEnd, { prompt, cachedTokens, startedAt, begunAt }: EndParts): EngineEvent {
+function endEvent(
+  end: CompletionEnd,
+  { prompt, cachedTokens, startedAt, firstTokenAt }: EndOptions,
+): EngineEvent {
   return {
     type: "generation-end",
     reason: end.reason,
@@ -211,11 +218,14 @@ function endEvent(end: CompletionEnd, { prompt, cachedTokens, startedAt, begunAt
       cachedTokens,
       outputTokens: end.outputTokens,
     },
-    timings: { promptMilliseconds: begunAt - startedAt, outputMilliseconds: performance.now() - begunAt },
+    timings: {
+      promptMilliseconds: firstTokenAt - startedAt,
+      outputMilliseconds: performance.now() - firstTokenAt,
+    },
   };
 }
 
-function refuseTooLong(promptTokens: number, contextTokens: number): void {
+function checkPromptLength(promptTokens: number, contextTokens: number): void {
   if (promptTokens === 0) throw new Error("Cannot generate from an empty prompt");
   if (promptTokens >= contextTokens) {
     throw new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });

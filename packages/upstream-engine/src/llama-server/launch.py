@@ -1,5 +1,5 @@
-"""Runs llama.cpp's own HTTP server on a UNIX socket until its starter is gone. The plan comes as JSON on the first
-line of standard input, because it holds the key, and whoever lists processes sees the words of each."""
+"""Runs llama.cpp's own HTTP server on a UNIX socket until the process that started it exits. The plan is read as JSON from
+the first line of standard input, because it contains the API key and command lines are visible to all users."""
 
 import json
 import os
@@ -23,7 +23,7 @@ FLASH_ATTENTION = {
 def main() -> None:
     plan = json.loads(sys.stdin.readline())
     server = xllamacpp.Server(read_parameters(plan))
-    # Standard input ends with the starter, however that comes to its end.
+    # Standard input closes when the parent process exits, even if it is killed.
     while sys.stdin.readline():
         pass
     del server
@@ -58,7 +58,7 @@ def read_sizes(parameters: xllamacpp.CommonParams, plan: dict) -> None:
     parameters.ctx_shift = False
     parameters.fit_params = False
     parameters.warmup = False
-    # Both would keep prompts where another caller's request finds them.
+    # Both would cache prompts where other clients' requests find them.
     parameters.cache_ram_mib = 0
     parameters.cache_idle_slots = False
 

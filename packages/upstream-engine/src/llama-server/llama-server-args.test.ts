@@ -22,7 +22,7 @@ const plan: StartPlan = {
   idleSeconds: 3600,
 };
 
-/** Every flag that llama.cpp's documentation of its server has and that we use, with how many values follow it. */
+/** The documented flags of llama.cpp's server that we use, with the number of values that follow each. */
 const documented: Readonly<Record<string, 0 | 1>> = {
   "--model": 1,
   "--host": 1,
@@ -58,33 +58,33 @@ const documented: Readonly<Record<string, 0 | 1>> = {
   "--log-verbosity": 1,
 };
 
-function read(words: readonly string[]): Map<string, string> {
+function parseArgs(args: readonly string[]): Map<string, string> {
   const flags = new Map<string, string>();
-  for (let at = 0; at < words.length; at += 1) {
-    const flag = words[at] ?? "";
+  for (let index = 0; index < args.length; index += 1) {
+    const flag = args[index] ?? "";
     expect(Object.keys(documented), flag).toContain(flag);
-    const value = documented[flag] === 1 ? (words[++at] ?? "missing") : "";
+    const value = documented[flag] === 1 ? (args[++index] ?? "missing") : "";
     flags.set(flag, value);
   }
   return flags;
 }
 
-test("every word is a documented flag, and the key is in none of them", () => {
-  const words = llamaServerArgs(plan, "/tmp/hearth-1/e/key");
-  const flags = read(words);
-  expect(words.join(" ")).not.toContain("secret");
+test("every argument is a documented flag or its value, and none contains the key", () => {
+  const args = llamaServerArgs(plan, "/tmp/hearth-1/e/key");
+  const flags = parseArgs(args);
+  expect(args.join(" ")).not.toContain("secret");
   expect(flags.get("--host")).toMatch(/\.sock$/u);
   expect(flags.get("--ctx-size")).toBe("8192");
   expect(flags.get("--cache-ram")).toBe("0");
   expect(flags.has("--gpu-layers")).toBe(false);
 });
 
-test("a projector, adapters, an encoder and a cache of other numbers are asked for by their flags", () => {
-  const flags = read(
+test("a projector, adapters, embedding and a quantized cache are set through their flags", () => {
+  const flags = parseArgs(
     llamaServerArgs(
       {
         ...plan,
-        projectorPath: "/models/eye.gguf",
+        projectorPath: "/models/projector.gguf",
         adapters: [{ path: "/models/adapter.gguf", scale: 0.5 }],
         purpose: "embed",
         gpuLayers: 0,
@@ -95,7 +95,7 @@ test("a projector, adapters, an encoder and a cache of other numbers are asked f
       "/tmp/hearth-1/e/key",
     ),
   );
-  expect(flags.get("--mmproj")).toBe("/models/eye.gguf");
+  expect(flags.get("--mmproj")).toBe("/models/projector.gguf");
   expect(flags.has("--no-mmproj-offload")).toBe(true);
   expect(flags.get("--lora-scaled")).toBe("/models/adapter.gguf:0.5");
   expect(flags.has("--embeddings")).toBe(true);

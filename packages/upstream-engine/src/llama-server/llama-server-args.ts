@@ -1,6 +1,9 @@
 import type { StartPlan } from "./start-plan.ts";
 
-/** A start plan in the words of llama.cpp's own `llama-server`; the key is in a file, because everybody sees words. */
+/**
+ * Converts a start plan to arguments of `llama-server`. The key is in a file, because command lines are visible to all
+ * users.
+ */
 export function llamaServerArgs(plan: StartPlan, keyFile: string): readonly string[] {
   const settings: Readonly<Record<string, string | number>> = {
     model: plan.modelPath,
@@ -16,7 +19,7 @@ export function llamaServerArgs(plan: StartPlan, keyFile: string): readonly stri
     timeout: plan.idleSeconds,
     "cache-type-k": plan.cacheType,
     "cache-type-v": plan.cacheType,
-    // Like the cache of idle slots below, it would keep prompts where another caller's request finds them.
+    // Like the cache of idle slots below, it would keep prompts where other clients' requests find them.
     "cache-ram": 0,
     fit: "off",
     "log-verbosity": 1,
@@ -27,8 +30,8 @@ export function llamaServerArgs(plan: StartPlan, keyFile: string): readonly stri
     ...(plan.gpuLayers === null ? [] : ["--gpu-layers", String(plan.gpuLayers)]),
     ...(plan.memoryMap ? [] : ["--load-mode", "none"]),
     ...plan.adapters.flatMap(({ path, scale }) => ["--lora-scaled", `${path}:${scale}`]),
-    ...projectorWords(plan),
-    ...purposeWords(plan),
+    ...projectorArgs(plan),
+    ...purposeArgs(plan),
     "--no-kv-unified",
     "--no-context-shift",
     "--no-cache-idle-slots",
@@ -39,12 +42,12 @@ export function llamaServerArgs(plan: StartPlan, keyFile: string): readonly stri
   ];
 }
 
-function projectorWords({ projectorPath, gpuLayers }: StartPlan): readonly string[] {
+function projectorArgs({ projectorPath, gpuLayers }: StartPlan): readonly string[] {
   if (projectorPath === null) return ["--no-mmproj"];
   return ["--mmproj", projectorPath, ...(gpuLayers === 0 ? ["--no-mmproj-offload"] : [])];
 }
 
-function purposeWords({ purpose }: StartPlan): readonly string[] {
+function purposeArgs({ purpose }: StartPlan): readonly string[] {
   if (purpose === "generate") return [];
   return purpose === "embed" ? ["--embeddings"] : ["--reranking"];
 }

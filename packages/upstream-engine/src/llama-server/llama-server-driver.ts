@@ -1,12 +1,12 @@
 /**
  * @module
- * llama.cpp's own HTTP server behind the engine port: one child process for each loaded model, on a UNIX socket with
- * a key of its own, locked in as the binding's worker is. Prompts and grammars are made by us, so that both drivers
- * answer alike. What it cannot be trusted with is written in docs/decisions/0020-llama-server-behind-the-port.md.
- * Entered through the package's index.
+ * Runs llama.cpp's own HTTP server behind the engine port: one child process per loaded model, on a UNIX socket with its
+ * own key, in the same sandbox as the binding's worker. Prompts and grammars are prepared by us, so that both drivers
+ * produce the same output. docs/decisions/0020-llama-server-behind-the-port.md lists where it cannot be trusted.
+ * Exported through the package's index.
  */
 
-import { PreparingThread, plainMetadata, templateTextsOf } from "@hearth-and-keep/chat-templates";
+import { PreparationThread, plainMetadata, templateTextsOf } from "@hearth-and-keep/chat-templates";
 import type {
   Engine,
   EngineDescription,
@@ -19,7 +19,7 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 import { countWithImages } from "./count-with-images.ts";
-import { embedTexts, type Frame, rankDocuments, readFrame } from "./embed.ts";
+import { embedTexts, rankDocuments, readSurroundingTokens, type SurroundingTokens } from "./embed.ts";
 import { type GenerateDependencies, generate } from "./generate.ts";
 import { canSplitTexts, readModelFacts, specialTokensOf } from "./model-facts.ts";
 import { memoryOfProcess } from "./process-memory.ts";
@@ -30,51 +30,51 @@ import { type SupervisedEngine, superviseEngine } from "./supervise-engine.ts";
 
 export type LlamaServerDriverOptions = {
   readonly program: LlamaServerProgram;
-  /** Hears, in a plain sentence, what someone should look at though the model works. */
-  readonly onWarning?: (sentence: string) => void;
+  /** Called with a sentence for the log when a model works, but not as it should. */
+  readonly onWarning?: (message: string) => void;
   readonly machine?: Machine;
   readonly breaker?: CrashBreaker;
 };
 
 const never = new AbortController().signal;
-/** What a loaded model is asked about itself takes milliseconds. */
-const openingSeconds = 60;
+/** Reading the properties of a loaded model takes milliseconds. */
+const maxSetupSeconds = 60;
 
-export function createLlamaServerDriver(parts: LlamaServerDriverOptions): EngineDriver {
-  const { program, breaker = new CrashBreaker(), machine = inspectMachine() } = parts;
+export function createLlamaServerDriver(options: LlamaServerDriverOptions): EngineDriver {
+  const { program, breaker = new CrashBreaker(), machine = inspectMachine() } = options;
   if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
   return {
-    async load(plan, loadParts) {
+    async load(plan, loadOptions) {
       breaker.throwIfQuarantined(plan.modelPath);
       const file = await inspectFiles(plan);
       const process = { program, machine, splitsTexts: canSplitTexts(file) };
-      const engine = await superviseEngine(plan, { ...loadParts, ...process }).catch((problem: unknown) => {
-        breaker.recordFailure(plan.modelPath, engineFailureOf(problem));
-        throw problem;
+      const engine = await superviseEngine(plan, { ...loadOptions, ...process }).catch((error: unknown) => {
+        breaker.recordFailure(plan.modelPath, engineFailureOf(error));
+        throw error;
       });
-      void engine.ended.then((failure) => breaker.recordFailure(plan.modelPath, failure));
-      const enough = AbortSignal.timeout(openingSeconds * 1000);
+      void engine.exited.then((failure) => breaker.recordFailure(plan.modelPath, failure));
+      const timeout = AbortSignal.timeout(maxSetupSeconds * 1000);
       try {
-        const signal = AbortSignal.any([loadParts.signal, enough]);
-        return await openEngine(engine, { plan, file, machine, signal });
-      } catch (problem) {
+        const signal = AbortSignal.any([loadOptions.signal, timeout]);
+        return await setUpEngine(engine, { plan, file, machine, signal });
+      } catch (error) {
         await engine.stop();
-        throw problem === enough.reason ? tooSlow() : problem;
+        throw error === timeout.reason ? loadTimedOut() : error;
       }
     },
   };
 }
 
-function tooSlow(): FailureError<EngineFailure> {
-  return new FailureError<EngineFailure>({ kind: "load-timed-out", seconds: openingSeconds });
+function loadTimedOut(): FailureError<EngineFailure> {
+  return new FailureError<EngineFailure>({ kind: "load-timed-out", seconds: maxSetupSeconds });
 }
 
-function engineFailureOf(problem: unknown): EngineFailure | undefined {
-  // The supervisor throws the port's failures only.
-  return problem instanceof FailureError ? (problem.failure as EngineFailure) : undefined;
+function engineFailureOf(error: unknown): EngineFailure | undefined {
+  // The supervisor throws failures of the engine port only.
+  return error instanceof FailureError ? (error.failure as EngineFailure) : undefined;
 }
 
-/** Native code opens files only after their whole tables of contents were found sound. */
+/** Native code opens files only after their headers have been validated completely. */
 async function inspectFiles(plan: LoadPlan): Promise<ModelFile> {
   try {
     const others = [plan.projectorPath, ...(plan.adapters ?? []).map(({ path }) => path)];
@@ -89,32 +89,38 @@ async function inspectFiles(plan: LoadPlan): Promise<ModelFile> {
   }
 }
 
-type Opening = {
+type SetupContext = {
   readonly plan: LoadPlan;
   readonly file: ModelFile;
   readonly machine: Machine;
   readonly signal: AbortSignal;
 };
 
-async function openEngine(engine: SupervisedEngine, opening: Opening): Promise<Engine> {
-  const { plan, file, machine, signal } = opening;
+async function setUpEngine(engine: SupervisedEngine, context: SetupContext): Promise<Engine> {
+  const { plan, file, machine, signal } = context;
   const templates = templateTextsOf(file, plan.goTemplate);
-  const told = await askProperties(engine, signal);
-  const specialTokens = specialTokensOf(file, told);
-  const thread = new PreparingThread({ templates, specialTokens });
-  void engine.ended.then(() => thread[Symbol.asyncDispose]());
+  const properties = await readProperties(engine, signal);
+  const specialTokens = specialTokensOf(file, properties);
+  const thread = new PreparationThread({ templates, specialTokens });
+  void engine.exited.then(() => thread[Symbol.asyncDispose]());
   const texts = Object.values(templates).filter((text) => text !== null);
   const facts = readModelFacts(file, texts);
-  const mediaMarker = told.canSee ? told.mediaMarker : undefined;
-  const prompts = createPrompts({ engine, thread, facts, addsBeginning: told.addsBeginning, mediaMarker });
-  const abilities = await thread.abilities();
+  const mediaMarker = properties.canSee ? properties.mediaMarker : undefined;
+  const prompts = createPrompts({
+    engine,
+    thread,
+    facts,
+    addsBeginning: properties.addsBeginning,
+    mediaMarker,
+  });
+  const capabilities = await thread.capabilities();
   const slots = new ServerSlotPool(engine.start.slots, (id) => isIdle(engine, id));
-  const { contextTokens } = told;
+  const { contextTokens } = properties;
   const description: EngineDescription = {
     driver: "llama.cpp's own server",
     metadata: plainMetadata(file.metadata),
     chatTemplate: file.chatTemplate ?? plan.goTemplate ?? null,
-    templateCapabilities: abilities?.template,
+    templateCapabilities: capabilities?.template,
     trainedContextTokens: file.trainedContextTokens ?? contextTokens,
     contextTokens,
     sequences: engine.start.slots,
@@ -122,33 +128,41 @@ async function openEngine(engine: SupervisedEngine, opening: Opening): Promise<E
     gpu: plan.gpuLayers !== 0 && machine.gpuDevices.length > 0 ? "gpu" : false,
     memoryBytes: readMemory(engine, file),
     splitsEvents: false,
-    canFillInTheMiddle: facts.infill !== undefined || abilities?.fillsIn === true,
+    canFillInTheMiddle: facts.infill !== undefined || capabilities?.fillsIn === true,
     canSeeImages: mediaMarker !== undefined,
   };
-  const parts = { engine, prompts, thread, facts, slots, speed: engine.speed, contextTokens };
-  const frame = plan.purpose === "embed" ? await readFrame(engine, signal) : undefined;
-  return engineOver(parts, { plan, description, frame, addsBeginning: told.addsBeginning });
+  const dependencies = { engine, prompts, thread, facts, slots, speed: engine.speed, contextTokens };
+  const surrounding = plan.purpose === "embed" ? await readSurroundingTokens(engine, signal) : undefined;
+  return createEngine(dependencies, {
+    plan,
+    description,
+    surrounding,
+    addsBeginning: properties.addsBeginning,
+  });
 }
 
-type Face = {
+type EngineOptions = {
   readonly plan: LoadPlan;
   readonly description: EngineDescription;
-  /** Undefined unless the plan is to embed. */
-  readonly frame: Frame | undefined;
+  /** Undefined unless the purpose is embedding. */
+  readonly surrounding: SurroundingTokens | undefined;
   readonly addsBeginning: boolean;
 };
 
-function engineOver(parts: GenerateDependencies, { plan, description, frame, addsBeginning }: Face): Engine {
-  const { engine, prompts, contextTokens } = parts;
+function createEngine(
+  dependencies: GenerateDependencies,
+  { plan, description, surrounding, addsBeginning }: EngineOptions,
+): Engine {
+  const { engine, prompts, contextTokens } = dependencies;
   return {
     describe: () => description,
     generate(request, signal) {
       if (plan.purpose !== "generate") throw notSupported("generation");
-      return generate(request, signal, parts);
+      return generate(request, signal, dependencies);
     },
     async embed(request, signal) {
-      if (frame === undefined) throw notSupported("embeddings");
-      return embedTexts(request, { engine, frame, contextTokens, signal });
+      if (surrounding === undefined) throw notSupported("embeddings");
+      return embedTexts(request, { engine, surrounding, contextTokens, signal });
     },
     async rank(query, documents, signal) {
       if (plan.purpose !== "rank") throw notSupported("ranking");
@@ -163,12 +177,12 @@ function engineOver(parts: GenerateDependencies, { plan, description, frame, add
         : countWithImages(prompt, { engine, prompts, addsBeginning, signal });
     },
     unload: () => engine.stop(),
-    closed: engine.ended,
+    closed: engine.exited,
     [Symbol.asyncDispose]: () => engine.stop(),
   };
 }
 
-type Told = {
+type ServerProperties = {
   readonly beginning: string;
   readonly end: string;
   readonly addsBeginning: boolean;
@@ -177,11 +191,11 @@ type Told = {
   readonly mediaMarker: string | undefined;
 };
 
-async function askProperties(engine: SupervisedEngine, signal: AbortSignal): Promise<Told> {
-  const properties = fieldsOf(await engine.ask({ path: "/props" }, signal));
+async function readProperties(engine: SupervisedEngine, signal: AbortSignal): Promise<ServerProperties> {
+  const properties = fieldsOf(await engine.request({ path: "/props" }, signal));
   const body = { content: "", add_special: true };
-  const { tokens } = fieldsOf(await engine.ask({ path: "/tokenize", body }, signal));
-  const [slot] = await askSlots(engine, signal);
+  const { tokens } = fieldsOf(await engine.request({ path: "/tokenize", body }, signal));
+  const [slot] = await readSlots(engine, signal);
   return {
     beginning: textOf(properties["bos_token"]),
     end: textOf(properties["eos_token"]),
@@ -194,20 +208,20 @@ async function askProperties(engine: SupervisedEngine, signal: AbortSignal): Pro
 
 async function isIdle(engine: SupervisedEngine, id: number): Promise<boolean> {
   try {
-    const slot = (await askSlots(engine, never)).find((each) => each["id"] === id);
+    const slot = (await readSlots(engine, never)).find((each) => each["id"] === id);
     return slot?.["is_processing"] === false;
-  } catch (problem) {
-    if (engine.gone.aborted) throw problem;
-    // Refused this once: a slot that is never asked for again would be lost.
+  } catch (error) {
+    if (engine.gone.aborted) throw error;
+    // A failed request counts as busy: giving up here would leak the slot.
     return false;
   }
 }
 
-async function askSlots(engine: SupervisedEngine, signal: AbortSignal): Promise<readonly Fields[]> {
-  return listOf(await engine.ask({ path: "/slots" }, signal)).map(fieldsOf);
+async function readSlots(engine: SupervisedEngine, signal: AbortSignal): Promise<readonly Fields[]> {
+  return listOf(await engine.request({ path: "/slots" }, signal)).map(fieldsOf);
 }
 
-/** Read back from the process: weights are mapped, or copied into pages of its own beside its contexts. */
+/** Read from the process: weights are either memory-mapped, or copied into its own pages next to the contexts. */
 function readMemory(engine: SupervisedEngine, { fileBytes }: ModelFile): EngineDescription["memoryBytes"] {
   const memory = memoryOfProcess(engine.pid);
   if (memory === undefined) return { model: fileBytes, context: 0 };

@@ -3,10 +3,13 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { countOf, fieldsOf, textOf } from "../wire/json-fields.ts";
 import type { WatchedRequest } from "./watch-engine.ts";
 
-/** What an engine's refusal means to callers. Its own words stay with us: they may name files and internals. */
-export function nameRefusal(
+/**
+ * Maps an engine's error response to a failure. Its message is not passed on, because it may contain paths and
+ * internals.
+ */
+export function mapErrorResponse(
   { status, value }: { readonly status: number; readonly value: unknown },
-  asked: WatchedRequest,
+  request: WatchedRequest,
 ): Error {
   const error = fieldsOf(fieldsOf(value)["error"]);
   const message = textOf(error["message"]);
@@ -16,11 +19,11 @@ export function nameRefusal(
   if (isTooLong && promptTokens !== undefined && contextTokens !== undefined) {
     return new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });
   }
-  // A request may have a grammar and images; only the engine's words tell which of them it means.
-  const isOfImage = asked.hasImages === true && /\bimage\b/iu.test(message);
-  if (status === 400 && asked.isConstrained === true && !isOfImage) {
-    return new FailureError<EngineFailure>({ kind: "grammar-invalid", reason: "The engine cannot read it" });
+  // A request can have both a grammar and images; only the engine's message says which one is invalid.
+  const isImageError = request.hasImages === true && /\bimage\b/iu.test(message);
+  if (status === 400 && request.isConstrained === true && !isImageError) {
+    return new FailureError<EngineFailure>({ kind: "grammar-invalid", reason: "the engine cannot parse it" });
   }
-  if (asked.hasImages === true) return new FailureError<EngineFailure>({ kind: "image-unreadable" });
-  return new Error(`Cannot finish in the engine: it answered ${status} ${message}`);
+  if (request.hasImages === true) return new FailureError<EngineFailure>({ kind: "image-unreadable" });
+  return new Error(`The engine responded with status ${status}: ${message}`);
 }

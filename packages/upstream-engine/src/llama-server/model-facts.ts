@@ -1,42 +1,42 @@
 import type { SpecialTokens } from "@hearth-and-keep/chat-templates";
 import type { Metadata, ModelFile } from "@hearth-and-keep/gguf";
 
-/** What of a model file's vocabulary matters for prompts and answers. */
+/** Tokens of a model file's vocabulary that matter for prompts and output. */
 export type ModelFacts = {
   readonly beginningToken: number | undefined;
-  /** Texts of control tokens that the template writes: the engine leaves them out unless it is told to keep them. */
-  readonly keptTokens: ReadonlyMap<number, string>;
+  /** Control tokens that the template uses: the engine omits them from its output unless they are listed. */
+  readonly preservedTokens: ReadonlyMap<number, string>;
   readonly infill: InfillTokens | undefined;
 };
 
 type InfillTokens = { readonly prefix: number; readonly suffix: number; readonly middle: number };
 
 const controlToken = 3;
-const mostKeptTokens = 512;
+const maxPreservedTokens = 512;
 
 export function readModelFacts({ metadata }: ModelFile, templates: readonly string[]): ModelFacts {
   const control = controlTokensOf(metadata);
-  const kept = [...control]
+  const preserved = [...control]
     .filter(([, text]) => text !== "" && templates.some((template) => template.includes(text)))
-    .slice(0, mostKeptTokens);
+    .slice(0, maxPreservedTokens);
   return {
     beginningToken: numberOf(metadata, "tokenizer.ggml.bos_token_id"),
-    keptTokens: new Map(kept),
+    preservedTokens: new Map(preserved),
     infill: infillTokensOf(metadata, control),
   };
 }
 
-/** The number that model files have for the pooling that takes the last token's vector alone. */
-const poolsLastToken = 3;
+/** The pooling type in model files that uses the last token's vector only. */
+const lastTokenPooling = 3;
 
 /**
- * Whether a text may be read in pieces to embed it. What pools over all tokens, or lets a token see those behind it,
- * needs them all at once, and the engine refuses a text that is longer than one piece.
+ * Whether a text can be embedded in several batches. A model that pools over all tokens, or whose attention is not causal,
+ * needs them all at once, and the engine rejects a text that is longer than one batch.
  */
 export function canSplitTexts({ metadata, architecture }: ModelFile): boolean {
   if (architecture === null || /bert|encoder/u.test(architecture)) return false;
   const isCausal = metadata.get(`${architecture}.attention.causal`)?.value !== false;
-  return isCausal && numberOf(metadata, `${architecture}.pooling_type`) === poolsLastToken;
+  return isCausal && numberOf(metadata, `${architecture}.pooling_type`) === lastTokenPooling;
 }
 
 function controlTokensOf(metadata: Metadata): ReadonlyMap<number, string> {
@@ -51,7 +51,7 @@ function controlTokensOf(metadata: Metadata): ReadonlyMap<number, string> {
   return found;
 }
 
-/** The names under which families have these tokens, for files that do not say which they are. */
+/** Names of these tokens in common model families, for files that do not declare them. */
 const infillNames = {
   prefix: [
     "<|fim_prefix|>",
@@ -88,24 +88,24 @@ const infillKeys = {
 } as const;
 
 function infillTokensOf(metadata: Metadata, control: ReadonlyMap<number, string>): InfillTokens | undefined {
-  const find = (part: keyof typeof infillNames): number | undefined => {
-    const told = infillKeys[part]
+  const find = (role: keyof typeof infillNames): number | undefined => {
+    const declared = infillKeys[role]
       .map((key) => numberOf(metadata, `tokenizer.ggml.${key}_token_id`))
       .find((token) => token !== undefined);
-    const names: readonly string[] = infillNames[part];
-    return told ?? [...control].find(([, text]) => names.includes(text))?.[0];
+    const names: readonly string[] = infillNames[role];
+    return declared ?? [...control].find(([, text]) => names.includes(text))?.[0];
   };
   const [prefix, suffix, middle] = [find("prefix"), find("suffix"), find("middle")];
   if (prefix === undefined || suffix === undefined || middle === undefined) return undefined;
   return { prefix, suffix, middle };
 }
 
-/** The texts a template may print, as the engine tells them. */
+/** The special tokens that a template may print, as reported by the engine. */
 export function specialTokensOf(
   { metadata }: ModelFile,
-  told: { readonly beginning: string; readonly end: string; readonly addsBeginning: boolean },
+  properties: { readonly beginning: string; readonly end: string; readonly addsBeginning: boolean },
 ): SpecialTokens {
-  return { ...told, addsEnd: metadata.get("tokenizer.ggml.add_eos_token")?.value === true };
+  return { ...properties, addsEnd: metadata.get("tokenizer.ggml.add_eos_token")?.value === true };
 }
 
 function numberOf(metadata: Metadata, key: string): number | undefined {

@@ -1,46 +1,49 @@
 import type { CompletionTimings } from "./read-completion.ts";
 
-/** A step of a prompt takes about this long, so that a hang-up is noticed soon; shorter while others wait for tokens. */
+/** Target duration of a step, so that a disconnect is noticed soon; shorter while other requests wait for tokens. */
 const aloneMilliseconds = 250;
 const sharedMilliseconds = 100;
-/** Each step sends the whole beginning again, so a very long prompt is read in larger ones, but not in slow ones. */
-const mostSteps = 64;
-const longestStep = 4;
-/** Below this many tokens, reading some takes about as long as reading all of them. */
-const smallestStep = 16;
-/** Until anything is known of the engine's speed, which may be that of a model far too large for its machine. */
-const firstStep = 8;
-const slowestTokensPerSecond = 2;
-/** How much slower than so far it may become: other models, and programs, want the same cores. */
-const patience = 3;
+/** Each step sends the whole prefix again, so very long prompts use larger steps, up to this multiple of the target. */
+const maxSteps = 64;
+const maxStepFactor = 4;
+/** Evaluating fewer tokens than this takes about as long as evaluating this many. */
+const minStepTokens = 16;
+/** Used until the speed is known: the model may be far too large for the machine. */
+const firstStepTokens = 8;
+const minTokensPerSecond = 2;
+/** How much slower than measured the engine may become, because other models and programs use the same cores. */
+const slowdownFactor = 3;
 
-/** How fast prompts are read here, learned from what the engine says of each. */
-export class ReadingSpeed {
-  /** Undefined until something was read. */
+/** The speed of prompt evaluation, measured from the timings that the engine reports. */
+export class PrefillSpeed {
+  /** Undefined until the first measurement. */
   #tokensPerMillisecond: number | undefined;
 
-  learn({ readTokens, readMilliseconds }: Omit<CompletionTimings, "cachedTokens">): void {
-    const known = this.#tokensPerMillisecond;
-    if (readTokens < (known === undefined ? firstStep : smallestStep) || readMilliseconds <= 0) return;
+  record({ readTokens, readMilliseconds }: Omit<CompletionTimings, "cachedTokens">): void {
+    const previous = this.#tokensPerMillisecond;
+    if (readTokens < (previous === undefined ? firstStepTokens : minStepTokens) || readMilliseconds <= 0)
+      return;
     const measured = readTokens / readMilliseconds;
-    this.#tokensPerMillisecond = (measured + (known ?? measured)) / 2;
+    this.#tokensPerMillisecond = (measured + (previous ?? measured)) / 2;
   }
 
   stepTokens(promptTokens: number, isAlone: boolean): number {
     const speed = this.#tokensPerMillisecond;
-    if (speed === undefined) return firstStep;
-    const timed = speed * (isAlone ? aloneMilliseconds : sharedMilliseconds);
-    return Math.ceil(Math.max(smallestStep, timed, Math.min(promptTokens / mostSteps, timed * longestStep)));
+    if (speed === undefined) return firstStepTokens;
+    const target = speed * (isAlone ? aloneMilliseconds : sharedMilliseconds);
+    return Math.ceil(
+      Math.max(minStepTokens, target, Math.min(promptTokens / maxSteps, target * maxStepFactor)),
+    );
   }
 
-  /** How long reading so many tokens may take before somebody has to wonder. */
-  longestSeconds(tokens: number): number {
+  /** The longest time that evaluating this many tokens is expected to take. */
+  maxSeconds(tokens: number): number {
     const speed = this.#tokensPerMillisecond;
-    return speed === undefined ? tokens / slowestTokensPerSecond : (patience * tokens) / speed / 1000;
+    return speed === undefined ? tokens / minTokensPerSecond : (slowdownFactor * tokens) / speed / 1000;
   }
 }
 
-/** Of a text that only the engine cuts into tokens: about as many as there are in one of few words of English. */
-export function guessTokens(text: string): number {
+/** A high estimate of the number of tokens in a text that only the engine can tokenize. */
+export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 3);
 }

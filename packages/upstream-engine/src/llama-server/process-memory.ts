@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 
 export type ProcessMemory = {
-  /** Pages of its own: contexts, buffers, and weights that were copied instead of mapped. */
+  /** Anonymous pages: contexts, buffers, and weights that are copied instead of mapped. */
   readonly ownBytes: number;
-  /** Pages of files, such as mapped weights. */
+  /** File-backed pages such as mapped weights. */
   readonly mappedBytes: number;
 };
 
-/** What a process and its children hold in memory now; undefined where the kernel does not tell. */
+/** The resident memory of a process and its children; undefined if the kernel does not report it. */
 export function memoryOfProcess(pid: number): ProcessMemory | undefined {
   const own = readStatus(pid);
   if (own === undefined) return undefined;

@@ -1,22 +1,22 @@
-import { PreparingThread } from "@hearth-and-keep/chat-templates";
+import { PreparationThread } from "@hearth-and-keep/chat-templates";
 import type { Image } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
+import { PrefillSpeed } from "./prefill-speed.ts";
 import { createPrompts, type Prompt } from "./prompts.ts";
-import { ReadingSpeed } from "./prefill-speed.ts";
 
 const image: Image = { bytes: new Uint8Array(1), mediaType: "image/png" };
 const mediaMarker = "<__media_x__>";
 
-/** With a template that writes what users say and nothing else. */
+/** Uses a template that renders only the content of messages. */
 async function promptOf(content: string, images: readonly Image[], marker?: string): Promise<Prompt> {
-  await using thread = new PreparingThread({
-    templates: { usual: "{% for message in messages %}{{ message.content }}{% endfor %}" },
+  await using thread = new PreparationThread({
+    templates: { default: "{% for message in messages %}{{ message.content }}{% endfor %}" },
     specialTokens: { beginning: "", end: "", addsBeginning: false, addsEnd: false },
   });
   const prompts = createPrompts({
-    engine: noEngine,
+    engine: unusedEngine,
     thread,
-    facts: { beginningToken: undefined, keptTokens: new Map(), infill: undefined },
+    facts: { beginningToken: undefined, preservedTokens: new Map(), infill: undefined },
     addsBeginning: false,
     mediaMarker: marker,
   });
@@ -24,40 +24,40 @@ async function promptOf(content: string, images: readonly Image[], marker?: stri
   return await prompts.prompt({ type: "conversation", conversation }, new AbortController().signal);
 }
 
-const noEngine = {
+const unusedEngine = {
   pid: 0,
-  // Nothing of it is asked for a prompt with images.
+  // A prompt with images does not use it.
   start: {} as never,
-  speed: new ReadingSpeed(),
-  ask: () => Promise.reject(new Error("nobody is to be asked")),
+  speed: new PrefillSpeed(),
+  request: () => Promise.reject(new Error("unexpected request")),
   stream: async function* () {},
   gone: new AbortController().signal,
   stop: () => Promise.resolve(),
-  ended: new Promise<undefined>(() => undefined),
+  exited: new Promise<undefined>(() => undefined),
 };
 
-test("images stand right before the words they came with, as llama.cpp puts them", async () => {
+test("images are placed directly before the text of their message, as in llama.cpp", async () => {
   expect(await promptOf("Look", [image, image], mediaMarker)).toEqual({
     type: "images",
     text: `${mediaMarker}${mediaMarker}Look`,
-    pieces: ["", "", "Look"],
+    segments: ["", "", "Look"],
     images: [image, image],
   });
 });
 
-test("something follows the last image, because the engine ends itself when nothing does", async () => {
+test("the last image is always followed by text, because the engine crashes otherwise", async () => {
   expect(await promptOf("", [image], mediaMarker)).toMatchObject({
     text: `${mediaMarker}\n`,
-    pieces: ["", "\n"],
+    segments: ["", "\n"],
   });
 });
 
-test("a marker in somebody's words is broken up, so that it stands for no image", async () => {
+test("a media marker in the text of a message is escaped", async () => {
   const prompt = await promptOf(`say ${mediaMarker} and <__image__>`, [image], mediaMarker);
   expect(prompt).toMatchObject({ text: `${mediaMarker}say < __media_x__> and < __image__>` });
 });
 
-test("a model that cannot see is shown none", async () => {
+test("images are rejected for a model without vision", async () => {
   await expect(promptOf("Look", [image])).rejects.toMatchObject({
     failure: { kind: "not-supported", feature: "images" },
   });

@@ -1,21 +1,21 @@
 import type { EndReason, TextDelta, TokenProbability } from "@hearth-and-keep/engine";
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 
-/** One event of a completion's stream. */
-export type CompletionPart =
+/** One event of a completion stream. */
+export type CompletionEvent =
   | { readonly type: "progress"; readonly evaluated: number; readonly total: number; readonly cached: number }
   | {
-      readonly type: "piece";
+      readonly type: "chunk";
       readonly delta: TextDelta & { readonly outputTokens: number };
       readonly tokens: readonly number[];
     }
   | { readonly type: "end"; readonly end: CompletionEnd }
-  | { readonly type: "refusal"; readonly status: number; readonly value: unknown };
+  | { readonly type: "error"; readonly status: number; readonly value: unknown };
 
 export type CompletionEnd = {
   readonly reason: EndReason;
   readonly promptTokens: number | undefined;
-  /** The token that ended the answer is no part of it. */
+  /** Without the end-of-generation token. */
   readonly outputTokens: number;
   readonly timings: CompletionTimings;
 };
@@ -26,11 +26,11 @@ export type CompletionTimings = {
   readonly readMilliseconds: number;
 };
 
-/** `alternatives` is how many were asked for; undefined when no probabilities were. */
-export function readCompletion(value: unknown, alternatives: number | undefined): CompletionPart {
+/** `alternatives` is the requested number; undefined if no probabilities were requested. */
+export function readCompletion(value: unknown, alternatives: number | undefined): CompletionEvent {
   const event = fieldsOf(value);
   if (event["error"] !== undefined) {
-    return { type: "refusal", status: numberOf(fieldsOf(event["error"])["code"]) ?? 500, value };
+    return { type: "error", status: numberOf(fieldsOf(event["error"])["code"]) ?? 500, value };
   }
   if (event["prompt_progress"] !== undefined) {
     const { processed, total, cache } = fieldsOf(event["prompt_progress"]);
@@ -43,7 +43,7 @@ export function readCompletion(value: unknown, alternatives: number | undefined)
   }
   if (event["stop"] === true) return { type: "end", end: readEnd(event) };
   return {
-    type: "piece",
+    type: "chunk",
     tokens: numbersOf(event["tokens"]),
     delta: {
       type: "text-delta",
@@ -55,12 +55,12 @@ export function readCompletion(value: unknown, alternatives: number | undefined)
 }
 
 function readEnd(event: Fields): CompletionEnd {
-  const isEnded = event["stop_type"] !== "limit";
-  const written = numberOf(event["tokens_predicted"]) ?? 0;
+  const isStopped = event["stop_type"] !== "limit";
+  const predicted = numberOf(event["tokens_predicted"]) ?? 0;
   return {
-    reason: isEnded ? "stop" : "length",
+    reason: isStopped ? "stop" : "length",
     promptTokens: numberOf(event["tokens_evaluated"]),
-    outputTokens: Math.max(0, isEnded ? written - 1 : written),
+    outputTokens: Math.max(0, isStopped ? predicted - 1 : predicted),
     timings: readTimings(event),
   };
 }
@@ -81,7 +81,7 @@ function readProbabilities(event: Fields, alternatives: number): readonly TokenP
   }));
 }
 
-/** A token that was impossible has no number in JSON. */
+/** JSON has no minus infinity, so the probability of an impossible token is not a number. */
 function readProbability(entry: unknown): Omit<TokenProbability, "alternatives"> {
   const { id, token, logprob } = fieldsOf(entry);
   return {

@@ -8,61 +8,61 @@ function idlePool(isIdle: () => Promise<boolean> = () => Promise.resolve(true)):
   return new ServerSlotPool(1, isIdle);
 }
 
-function lend(pool: ServerSlotPool, partition: string, signal = never): Promise<LeasedSlot> {
-  return pool.lend({ prompt: secret, partition, signal });
+function acquire(pool: ServerSlotPool, partition: string, signal = never): Promise<LeasedSlot> {
+  return pool.acquire({ prompt: secret, partition, signal });
 }
 
-/** Asks, is answered, and leaves the prompt in the slot. */
-async function answer(pool: ServerSlotPool, partition: string): Promise<void> {
-  const slot = await lend(pool, partition);
-  slot.note(secret);
-  slot.giveBack("ended");
+/** Runs a request to completion, which leaves the prompt in the slot. */
+async function complete(pool: ServerSlotPool, partition: string): Promise<void> {
+  const slot = await acquire(pool, partition);
+  slot.setTokens(secret);
+  slot.release("finished");
 }
 
-test("a request that never began leaves a slot foreign to its caller and to everybody else", async () => {
+test("after a request that never started, the slot is foreign to every partition", async () => {
   const pool = idlePool();
-  await answer(pool, "alice");
-  const begun = await lend(pool, "bob");
-  expect(begun).toMatchObject({ isForeign: true, commonTokens: 0 });
-  begun.giveBack("unheard");
-  const again = await lend(pool, "bob");
-  expect(again).toMatchObject({ isForeign: true, commonTokens: 0 });
-  again.giveBack("unheard");
-  // What was cut off on its way may have been read in part, so even the former owner finds nothing of hers.
-  expect(await lend(pool, "alice")).toMatchObject({ isForeign: true, commonTokens: 0 });
+  await complete(pool, "alice");
+  const slot = await acquire(pool, "bob");
+  expect(slot).toMatchObject({ isForeign: true, commonTokens: 0 });
+  slot.release("not-started");
+  const next = await acquire(pool, "bob");
+  expect(next).toMatchObject({ isForeign: true, commonTokens: 0 });
+  next.release("not-started");
+  // The aborted request may have been evaluated in part, so even the previous owner cannot reuse the slot.
+  expect(await acquire(pool, "alice")).toMatchObject({ isForeign: true, commonTokens: 0 });
 });
 
-test("a slot belongs to whom the engine has read something for, whether or not the answer was heard to its end", async () => {
+test("a slot belongs to the partition whose tokens were evaluated last, even if the request was aborted", async () => {
   const pool = idlePool();
-  await answer(pool, "alice");
-  const slot = await lend(pool, "bob");
-  slot.note(secret.slice(0, 2));
-  slot.giveBack("cut off");
-  expect(await lend(pool, "bob")).toMatchObject({ isForeign: false, commonTokens: 2 });
+  await complete(pool, "alice");
+  const slot = await acquire(pool, "bob");
+  slot.setTokens(secret.slice(0, 2));
+  slot.release("aborted");
+  expect(await acquire(pool, "bob")).toMatchObject({ isForeign: false, commonTokens: 2 });
 });
 
-test("a request of one's own that never began costs nothing of what is there", async () => {
+test("a request of the same partition that never started keeps the cached tokens", async () => {
   const pool = idlePool();
-  await answer(pool, "alice");
-  (await lend(pool, "alice")).giveBack("unheard");
-  expect(await lend(pool, "alice")).toMatchObject({ isForeign: false, commonTokens: secret.length - 1 });
+  await complete(pool, "alice");
+  (await acquire(pool, "alice")).release("not-started");
+  expect(await acquire(pool, "alice")).toMatchObject({ isForeign: false, commonTokens: secret.length - 1 });
 });
 
-test("a step that goes on after its caller left makes the slot its caller's before anybody else has it", async () => {
+test("a step that completes after its client disconnected assigns the slot to that client before it is reused", async () => {
   const pool = idlePool();
-  await answer(pool, "alice");
-  const slot = await lend(pool, "bob");
+  await complete(pool, "alice");
+  const slot = await acquire(pool, "bob");
   const step = Promise.withResolvers<void>();
-  slot.occupy(step.promise.then(() => slot.note(secret)));
-  slot.giveBack("unheard");
-  const next = lend(pool, "bob");
+  slot.holdUntil(step.promise.then(() => slot.setTokens(secret)));
+  slot.release("not-started");
+  const next = acquire(pool, "bob");
   step.resolve();
   expect(await next).toMatchObject({ isForeign: false, commonTokens: secret.length - 1 });
 });
 
-test("somebody who left already is not kept waiting for a slot", async () => {
+test("an already aborted request does not wait for a slot", async () => {
   const pool = idlePool();
-  await lend(pool, "alice");
-  const left = AbortSignal.abort(new Error("left"));
-  await expect(lend(pool, "bob", left)).rejects.toThrow("left");
+  await acquire(pool, "alice");
+  const aborted = AbortSignal.abort(new Error("disconnected"));
+  await expect(acquire(pool, "bob", aborted)).rejects.toThrow("disconnected");
 });

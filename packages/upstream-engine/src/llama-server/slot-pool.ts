@@ -3,28 +3,28 @@ import { type Slot, SlotPool } from "@hearth-and-keep/engine-host";
 
 type ServerSlot = {
   readonly id: number;
-  /** What it has read and written, as far as we know: the engine may hold more, never anything else. */
+  /** The tokens known to be in its cache: the engine may have more, but never different ones. */
   tokens: readonly number[];
 };
 
 export type LeasedSlot = {
   readonly id: number;
-  /** How many of the prompt's tokens are in it already; the last one is always read again. */
+  /** How many tokens of the prompt are cached; the last one is always evaluated again. */
   readonly commonTokens: number;
-  /** Somebody else's words are in it, which must not be used. */
+  /** It holds tokens of another cache partition, which must not be reused. */
   readonly isForeign: boolean;
-  /** What the engine has shown to be in it now. Until the first of these a foreign slot is nobody's. */
-  note(tokens: readonly number[]): void;
-  /** Work that nobody can stop: the slot is not free before it is done. */
-  occupy(work: Promise<unknown>): void;
-  giveBack(state: SlotState): void;
+  /** Records the tokens that are known to be cached. Before the first call, a foreign slot belongs to no partition. */
+  setTokens(tokens: readonly number[]): void;
+  /** Keeps the slot busy until work that cannot be cancelled is done. */
+  holdUntil(work: Promise<unknown>): void;
+  release(outcome: SlotOutcome): void;
 };
 
 /**
- * How its answer came to an end: to its own, or cut off, before or after anything was heard of it. One that was cut
- * off is lent again only when the engine says that it is idle.
+ * How the request on a slot ended: finished, aborted after its first output, or aborted before it. An aborted slot is
+ * reused only after the engine reports that it is idle.
  */
-export type SlotState = "ended" | "cut off" | "unheard";
+export type SlotOutcome = "finished" | "aborted" | "not-started";
 
 export type SlotRequest = {
   readonly prompt: readonly number[];
@@ -32,79 +32,79 @@ export type SlotRequest = {
   readonly signal: AbortSignal;
 };
 
-const shortestWait = 5;
-const longestWait = 100;
+const minWait = 5;
+const maxWait = 100;
 
-/** The slots of one engine, lent one to each request under way. */
+/** The slots of one engine, leased one per running request. */
 export class ServerSlotPool {
-  readonly #places: SlotPool<ServerSlot>;
+  readonly #pool: SlotPool<ServerSlot>;
   readonly #isIdle: (id: number) => Promise<boolean>;
-  #taken = 0;
+  #leased = 0;
 
-  /** `isIdle` throws once the engine is gone. */
+  /** `isIdle` throws after the engine has exited. */
   constructor(slots: number, isIdle: (id: number) => Promise<boolean>) {
     const all = Array.from({ length: slots }, (_none, id): ServerSlot => ({ id, tokens: [] }));
-    this.#places = new SlotPool(all, { cachedTokens: ({ tokens }) => tokens, prefersNeighbours: false });
+    this.#pool = new SlotPool(all, { cachedTokens: ({ tokens }) => tokens, prefersNeighbours: false });
     this.#isIdle = isIdle;
   }
 
   /** Whether one request has the engine to itself. */
   get isAlone(): boolean {
-    return this.#taken === 1 && this.#places.waitingRequests === 0;
+    return this.#leased === 1 && this.#pool.waitingRequests === 0;
   }
 
-  async lend(wish: SlotRequest): Promise<LeasedSlot> {
-    const place = await this.#places.acquire(wish);
-    if (wish.signal.aborted) {
-      this.#places.release(place);
-      throw wish.signal.reason;
+  async acquire(request: SlotRequest): Promise<LeasedSlot> {
+    const pooled = await this.#pool.acquire(request);
+    if (request.signal.aborted) {
+      this.#pool.release(pooled);
+      throw request.signal.reason;
     }
-    this.#taken += 1;
-    const { resource: slot } = place;
-    const isForeign = place.partition !== wish.partition;
+    this.#leased += 1;
+    const { resource: slot } = pooled;
+    const isForeign = pooled.partition !== request.partition;
     const commonTokens = Math.max(
       0,
-      Math.min(this.#places.cachedPrefix(place, wish), wish.prompt.length - 1),
+      Math.min(this.#pool.cachedPrefix(pooled, request), request.prompt.length - 1),
     );
-    // A request that never begins leaves the last one's words there, and one that is cut off some of its own.
-    if (isForeign) place.partition = undefined;
-    slot.tokens = wish.prompt.slice(0, commonTokens);
+    // A request that never starts leaves the previous tokens in the slot, and an aborted one leaves some of its own.
+    if (isForeign) pooled.partition = undefined;
+    slot.tokens = request.prompt.slice(0, commonTokens);
     let work: Promise<unknown> | undefined;
     return {
       id: slot.id,
       commonTokens,
       isForeign,
-      note(tokens) {
-        place.partition = wish.partition;
+      setTokens(tokens) {
+        pooled.partition = request.partition;
         slot.tokens = tokens;
       },
-      occupy: (more) => void (work = more),
-      giveBack: (state) => void this.#giveBack(place, state, work),
+      holdUntil: (more) => void (work = more),
+      release: (outcome) => void this.#releaseWhenIdle(pooled, outcome, work),
     };
   }
 
-  async #giveBack(
-    place: Slot<ServerSlot>,
-    state: SlotState,
+  async #releaseWhenIdle(
+    pooled: Slot<ServerSlot>,
+    outcome: SlotOutcome,
     work: Promise<unknown> | undefined,
   ): Promise<void> {
     try {
-      // A step that failed leaves its slot behind; whether it is idle is asked below.
+      // A failed step is ignored here; whether the slot is idle is checked below.
       await work?.catch(() => undefined);
-      if (state !== "ended") await this.#untilIdle(place.resource.id, state);
+      if (outcome !== "finished") await this.#waitUntilIdle(pooled.resource.id, outcome);
     } catch {
-      // The engine is gone, and its slots with it.
+      // The engine has exited, and its slots are gone.
       return;
     } finally {
-      this.#taken -= 1;
+      this.#leased -= 1;
     }
-    this.#places.release(place);
+    this.#pool.release(pooled);
   }
 
-  /** Twice in a row for one that was not heard of: it may have been cut off on its way and be about to begin. */
-  async #untilIdle(id: number, state: SlotState): Promise<void> {
-    let missing = state === "unheard" ? 2 : 1;
-    for (let wait = shortestWait; ; wait = Math.min(longestWait, wait * 1.5)) {
+  /** A request without output must be seen idle twice in a row: it may still be in transit and about to start. */
+  async #waitUntilIdle(id: number, outcome: SlotOutcome): Promise<void> {
+    let missing = outcome === "not-started" ? 2 : 1;
+    for (let wait = minWait; ; wait = Math.min(maxWait, wait * 1.5)) {
       missing = (await this.#isIdle(id)) ? missing - 1 : Math.max(missing, 1);
       if (missing <= 0) return;
       await sleep(wait);

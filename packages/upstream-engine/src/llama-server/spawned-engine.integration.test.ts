@@ -11,10 +11,10 @@ const never = new AbortController().signal;
 
 async function load(
   changes: Partial<LoadPlan> = {},
-  parts: Partial<LlamaServerDriverOptions> = {},
+  options: Partial<LlamaServerDriverOptions> = {},
 ): Promise<Engine> {
   const { interpreter } = await preparePython();
-  const driver = createLlamaServerDriver({ program: { kind: "xllamacpp", interpreter }, ...parts });
+  const driver = createLlamaServerDriver({ program: { kind: "xllamacpp", interpreter }, ...options });
   const plan: LoadPlan = {
     modelPath: await testModel("tiny-llama.gguf"),
     contextTokens: 1024,
@@ -41,65 +41,65 @@ async function write(engine: Engine, changes: Partial<EngineRequest> = {}): Prom
   return text;
 }
 
-function enginesRunning(): readonly number[] {
+function runningEngines(): readonly number[] {
   return descendantsOf(process.pid).filter((pid) => readProcessFile(pid, "cmdline").includes("launch.py"));
 }
 
-/** Those that stand in an engine's words; other tests have engines of their own. */
-function foldersNamedIn(words: string): readonly string[] {
-  return [...new Set(words.match(/\/[^\0]*?\/hearth-[A-Za-z0-9]{6}(?=\/)/gu))];
+/** The private folders in an engine's command line; other tests have their own engines. */
+function foldersIn(commandLine: string): readonly string[] {
+  return [...new Set(commandLine.match(/\/[^\0]*?\/hearth-[A-Za-z0-9]{6}(?=\/)/gu))];
 }
 
-test("it runs with nothing of our environment and no key in its words, and leaves nothing behind", async () => {
+test("the engine gets neither our environment nor the key as an argument, and leaves no files behind", async () => {
   await using engine = await load();
-  const running = enginesRunning();
+  const running = runningEngines();
   expect(running.length).toBeGreaterThan(0);
-  const words = running.map((pid) => readProcessFile(pid, "cmdline")).join("\0");
-  expect(words).not.toMatch(/[0-9a-f]{64}/u);
-  const folders = foldersNamedIn(words);
+  const commandLine = running.map((pid) => readProcessFile(pid, "cmdline")).join("\0");
+  expect(commandLine).not.toMatch(/[0-9a-f]{64}/u);
+  const folders = foldersIn(commandLine);
   expect(folders.filter((folder) => existsSync(folder))).toHaveLength(1);
-  const inside = running.map((pid) => readProcessFile(pid, "environ")).join("\0");
-  expect(inside).not.toContain("PATH=");
-  expect(inside).toContain("PYTHONUTF8=1");
+  const environment = running.map((pid) => readProcessFile(pid, "environ")).join("\0");
+  expect(environment).not.toContain("PATH=");
+  expect(environment).toContain("PYTHONUTF8=1");
   await engine.unload();
-  expect(enginesRunning()).toEqual([]);
+  expect(runningEngines()).toEqual([]);
   expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
 });
 
-test("without the walls it runs all the same", async () => {
+test("the engine also runs without the sandbox", async () => {
   const machine = { ...inspectMachine(), bubblewrap: undefined, setpriv: undefined, prlimit: undefined };
   await using engine = await load({}, { machine });
   expect(await write(engine)).not.toBe("");
 });
 
-test("the locally typical share of tokens is obeyed, which the binding cannot", async () => {
+test("typical_p is applied, which the binding does not support", async () => {
   await using engine = await load();
-  const warm = { ...greedySampling, temperature: 1.5, seed: 5 };
-  const free = await write(engine, { sampling: { ...warm, typicalP: 1 } });
-  expect(await write(engine, { sampling: { ...warm, typicalP: 1 } })).toBe(free);
-  expect(await write(engine, { sampling: { ...warm, typicalP: 0.05 } })).not.toBe(free);
+  const sampled = { ...greedySampling, temperature: 1.5, seed: 5 };
+  const unrestricted = await write(engine, { sampling: { ...sampled, typicalP: 1 } });
+  expect(await write(engine, { sampling: { ...sampled, typicalP: 1 } })).toBe(unrestricted);
+  expect(await write(engine, { sampling: { ...sampled, typicalP: 0.05 } })).not.toBe(unrestricted);
 });
 
-/** One part of a PNG file: its length, name, content and sum. */
-function pngPart(type: string, content: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(type), content]);
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+/** One chunk of a PNG file: length, type, content and checksum. */
+function pngChunk(type: string, content: Buffer): Buffer {
+  const typed = Buffer.concat([Buffer.from(type), content]);
+  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
   length.writeUInt32BE(content.length);
-  sum.writeUInt32BE(crc32(named));
-  return Buffer.concat([length, named, sum]);
+  checksum.writeUInt32BE(crc32(typed));
+  return Buffer.concat([length, typed, checksum]);
 }
 
-/** A black square of 28 by 28 dots. */
+/** A black square of 28 by 28 pixels. */
 function drawSquare(): Buffer {
   const side = 28;
   const header = Buffer.from([0, 0, 0, side, 0, 0, 0, side, 8, 2, 0, 0, 0]);
   const rows = deflateSync(Buffer.alloc(side * (1 + 3 * side)));
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  const parts = [pngPart("IHDR", header), pngPart("IDAT", rows), pngPart("IEND", Buffer.alloc(0))];
-  return Buffer.concat([signature, ...parts]);
+  const chunks = [pngChunk("IHDR", header), pngChunk("IDAT", rows), pngChunk("IEND", Buffer.alloc(0))];
+  return Buffer.concat([signature, ...chunks]);
 }
 
-test("a model with a projector sees images, and words that look like its marker stay words", async () => {
+test("a model with a projector accepts images, and text that looks like its marker stays text", async () => {
   await using engine = await load({ projectorPath: await testModel("tiny-projector.gguf") });
   expect(engine.describe().canSeeImages).toBe(true);
   const image = { bytes: new Uint8Array(drawSquare()), mediaType: "image/png" };
@@ -115,18 +115,18 @@ test("a model with a projector sees images, and words that look like its marker 
     }
     return tokens;
   };
-  const blind = await tokensOf("Look", []);
+  const withoutImage = await tokensOf("Look", []);
   const one = await tokensOf("Look", [image]);
   const two = await tokensOf("Look", [image, image]);
-  expect(one - blind).toBeGreaterThanOrEqual(16);
-  expect(two - one).toBe(one - blind);
+  expect(one - withoutImage).toBeGreaterThanOrEqual(16);
+  expect(two - one).toBe(one - withoutImage);
   expect(await tokensOf("Look <__image__> <__media__>", [image])).toBeGreaterThan(one);
   const broken = { ...image, bytes: image.bytes.subarray(0, 50) };
   await expect(tokensOf("Look", [broken])).rejects.toMatchObject({ failure: { kind: "image-unreadable" } });
   expect(await tokensOf("Look", [image])).toBe(one);
 });
 
-/** How many tokens of a prompt a caller is told to have been there already. */
+/** How many tokens of a prompt are reported to a client as cached. */
 async function cachedFor(engine: Engine, cachePartition: string): Promise<number> {
   let cached = Number.NaN;
   for await (const event of engine.generate(secretRequest(cachePartition), never)) {
@@ -140,21 +140,21 @@ function secretRequest(cachePartition: string): EngineRequest {
   return { input, sampling: greedySampling, maxTokens: 4, cachePartition };
 }
 
-test("a caller whose request never began is told nothing of what another caller asked", async () => {
+test("a client whose request never started learns nothing about another client's prompt", async () => {
   await using engine = await load();
   await cachedFor(engine, "alice");
   expect(await cachedFor(engine, "alice")).toBeGreaterThan(4);
-  // The length of the prompt is told before anything is sent, and whoever leaves then has sent nothing.
+  // The progress event precedes the request to the engine, so leaving at this point sends nothing.
   for await (const event of engine.generate(secretRequest("bob"), never)) {
     if (event.type === "prompt-progress") break;
   }
   expect(await cachedFor(engine, "bob")).toBe(0);
-  const hangUp = new AbortController();
-  const events = engine.generate(secretRequest("carol"), hangUp.signal)[Symbol.asyncIterator]();
+  const controller = new AbortController();
+  const events = engine.generate(secretRequest("carol"), controller.signal)[Symbol.asyncIterator]();
   await events.next();
-  const sent = events.next();
-  hangUp.abort(new Error("gone"));
-  await expect(sent).rejects.toThrow("gone");
+  const pending = events.next();
+  controller.abort(new Error("disconnected"));
+  await expect(pending).rejects.toThrow("disconnected");
   expect(await cachedFor(engine, "carol")).toBe(0);
   expect(await cachedFor(engine, "carol")).toBeGreaterThan(4);
 });

@@ -17,43 +17,43 @@ async function sizesOf(
   changes: Partial<LoadPlan>,
   splitsTexts: boolean,
 ): Promise<{ readonly batchTokens: number; readonly stepTokens: number }> {
-  const parts = { socketPath: "/e.sock", key: "secret", splitsTexts };
-  const { batchTokens, stepTokens } = await planStart({ ...plan, ...changes }, parts);
+  const options = { socketPath: "/e.sock", key: "secret", splitsTexts };
+  const { batchTokens, stepTokens } = await planStart({ ...plan, ...changes }, options);
   return { batchTokens, stepTokens };
 }
 
-test("a model that writes gives others a turn after every piece, unless an image may need more at once", async () => {
+test("a generating model uses small batches, unless an image needs a larger one", async () => {
   expect(await sizesOf({}, false)).toEqual({ batchTokens: 512, stepTokens: 512 });
-  expect(await sizesOf({ projectorPath: "/models/eye.gguf" }, false)).toEqual({
+  expect(await sizesOf({ projectorPath: "/models/projector.gguf" }, false)).toEqual({
     batchTokens: 2048,
     stepTokens: 512,
   });
 });
 
-test("an embedder reads in one piece only where its pooling needs it; a ranker always does", async () => {
+test("an embedding model uses one batch per text only if its pooling requires it; a reranker always does", async () => {
   expect(await sizesOf({ purpose: "embed" }, true)).toEqual({ batchTokens: 512, stepTokens: 512 });
   expect(await sizesOf({ purpose: "embed" }, false)).toEqual({ batchTokens: 8192, stepTokens: 8192 });
   expect(await sizesOf({ purpose: "rank" }, true)).toEqual({ batchTokens: 8192, stepTokens: 8192 });
 });
 
 test.each([
-  { name: "an embedder that takes the last token", pooling: 3, splits: true },
+  { name: "last-token pooling", pooling: 3, splits: true },
   {
-    name: "an embedder that takes the last token and sees those behind",
+    name: "last-token pooling without causal attention",
     pooling: 3,
     causal: false,
     splits: false,
   },
   {
-    name: "an embedder that takes the last token of an encoder",
+    name: "last-token pooling of an encoder",
     architecture: "bert",
     pooling: 3,
     splits: false,
   },
-  { name: "an embedder that takes the mean", pooling: 1, splits: false },
-  { name: "an embedder that ranks", pooling: 4, splits: false },
-  { name: "an embedder that does not say", splits: false },
-])("whether a text is read in pieces for $name: $splits", (each) => {
+  { name: "mean pooling", pooling: 1, splits: false },
+  { name: "rank pooling", pooling: 4, splits: false },
+  { name: "unknown pooling", splits: false },
+])("whether a text can be split with $name: $splits", (each) => {
   const { architecture = "qwen3", pooling, causal, splits } = each;
   const entries: [string, { type: string; value: unknown }][] = [];
   if (pooling !== undefined) {
@@ -61,7 +61,7 @@ test.each([
   }
   if (causal !== undefined)
     entries.push([`${architecture}.attention.causal`, { type: "bool", value: causal }]);
-  // Nothing else of a file is read for this.
+  // No other field of the file is used.
   const file = { architecture, metadata: new Map(entries) } as unknown as ModelFile;
   expect(canSplitTexts(file)).toBe(splits);
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadPlan } from "@hearth-and-keep/engine";
 import { FreeCores } from "@hearth-and-keep/engine-host";
 
-/** Everything a llama-server is started with, in words of ours; `launch.py` and llamaServerWords read it. */
+/** All settings that a llama-server is started with, read by `launch.py` and `llamaServerArgs`. */
 export type StartPlan = {
   readonly modelPath: string;
   readonly projectorPath: string | null;
@@ -11,9 +11,9 @@ export type StartPlan = {
   readonly key: string;
   readonly purpose: LoadPlan["purpose"];
   readonly slots: number;
-  /** For each slot. */
+  /** Per slot. */
   readonly contextTokens: number;
-  /** Most tokens that are computed one after another before anybody else has a turn, and those at once. */
+  /** The logical and the physical batch size (`--batch-size`, `--ubatch-size`). */
   readonly batchTokens: number;
   readonly stepTokens: number;
   readonly threads: number;
@@ -21,29 +21,29 @@ export type StartPlan = {
   readonly cacheType: "f16" | "q8_0" | "q4_0";
   readonly flashAttention: boolean | null;
   readonly memoryMap: boolean;
-  /** It has a thread for each connection, idle ones too, so there are more of them than we ever open. */
+  /** HTTP threads. The server needs one per connection, even if idle, so there are more than we ever open. */
   readonly connections: number;
   readonly idleSeconds: number;
 };
 
-export type StartDependencies = {
+export type StartOptions = {
   readonly socketPath: string;
   readonly key: string;
-  /** Whether a text to embed may be read in several pieces. */
+  /** Whether a text to embed can be processed in several batches. */
   readonly splitsTexts: boolean;
 };
 
-/** All tokens of an image may have to go into one batch. */
-const seeingBatchTokens = 2048;
-const usualStepTokens = 512;
+/** All tokens of an image may have to fit into one batch. */
+const imageBatchTokens = 2048;
+const defaultStepTokens = 512;
 const idleSeconds = 3600;
 
-export async function planStart(plan: LoadPlan, parts: StartDependencies): Promise<StartPlan> {
-  const { socketPath, key, splitsTexts } = parts;
+export async function planStart(plan: LoadPlan, options: StartOptions): Promise<StartPlan> {
+  const { socketPath, key, splitsTexts } = options;
   const isGenerating = plan.purpose === "generate";
   const slots = isGenerating ? plan.sequences : 1;
-  const isInPieces = isGenerating || (splitsTexts && plan.purpose === "embed");
-  const stepTokens = isInPieces ? Math.min(usualStepTokens, plan.contextTokens) : plan.contextTokens;
+  const canSplit = isGenerating || (splitsTexts && plan.purpose === "embed");
+  const stepTokens = canSplit ? Math.min(defaultStepTokens, plan.contextTokens) : plan.contextTokens;
   return {
     modelPath: plan.modelPath,
     projectorPath: plan.projectorPath ?? null,
@@ -53,7 +53,7 @@ export async function planStart(plan: LoadPlan, parts: StartDependencies): Promi
     purpose: plan.purpose,
     slots,
     contextTokens: plan.contextTokens,
-    batchTokens: plan.projectorPath === undefined ? stepTokens : Math.max(seeingBatchTokens, stepTokens),
+    batchTokens: plan.projectorPath === undefined ? stepTokens : Math.max(imageBatchTokens, stepTokens),
     stepTokens,
     threads: plan.threads ?? (await countFreeCores()),
     gpuLayers: plan.gpuLayers ?? null,
@@ -65,16 +65,19 @@ export async function planStart(plan: LoadPlan, parts: StartDependencies): Promi
   };
 }
 
-/** An answer under way and a question beside it for each slot, and a few for everybody. */
+/** Two per slot, for a stream and a concurrent request, and a few more. */
 export function maxConnections(slots: number): number {
   return 2 * slots + 8;
 }
 
-const lookMilliseconds = 120;
+const measureMilliseconds = 120;
 
-/** It cannot change its count later, so it takes what is free now: a thread too many is far worse than one too few. */
+/**
+ * The server cannot change its thread count later, so it uses the cores that are free now: one thread too many is far
+ * worse than one too few.
+ */
 async function countFreeCores(): Promise<number> {
   const cores = new FreeCores();
-  await sleep(lookMilliseconds);
+  await sleep(measureMilliseconds);
   return Math.max(1, Math.round(cores.count() ?? 1));
 }

@@ -5,42 +5,42 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineHttpRequest } from "../wire/engine-client.ts";
 import { WireError } from "../wire/wire-error.ts";
 import { type EngineProcess, type ProcessDependencies, startEngineProcess } from "./engine-process.ts";
-import { nameRefusal } from "./map-error.ts";
+import { mapErrorResponse } from "./map-error.ts";
+import { PrefillSpeed } from "./prefill-speed.ts";
 import { memoryOfProcess } from "./process-memory.ts";
-import { ReadingSpeed } from "./prefill-speed.ts";
 import type { StartPlan } from "./start-plan.ts";
 import { type WatchedRequest, watchEngine } from "./watch-engine.ts";
 
 export type SupervisedEngine = {
   readonly pid: number;
   readonly start: StartPlan;
-  /** Whoever has it read something tells how long that took. */
-  readonly speed: ReadingSpeed;
-  /** What it answered with 200; everything else is thrown as a failure of the port. */
-  ask(question: EngineHttpRequest & WatchedRequest, signal: AbortSignal): Promise<unknown>;
+  /** Callers record how long prompt evaluation took. */
+  readonly speed: PrefillSpeed;
+  /** Returns the body of a response with status 200 and throws a failure of the engine port otherwise. */
+  request(request: EngineHttpRequest & WatchedRequest, signal: AbortSignal): Promise<unknown>;
   stream(
-    question: EngineHttpRequest & WatchedRequest,
+    request: EngineHttpRequest & WatchedRequest,
     signal: AbortSignal,
   ): AsyncGenerator<unknown, void, undefined>;
-  /** Fires with the failure that everybody who waits is to get. */
+  /** Aborts with the failure that all pending requests receive. */
   readonly gone: AbortSignal;
   stop(): Promise<void>;
   /** Undefined after `stop`, the failure otherwise. */
-  readonly ended: Promise<EngineFailure | undefined>;
+  readonly exited: Promise<EngineFailure | undefined>;
 };
 
 /**
- * Starts a llama-server, waits until its model is loaded, and watches it:
+ * Starts a llama-server, waits until its model is loaded, and supervises it:
  *
  *   starting --healthy--> serving --stop--> stopped
- *   starting or serving --exit, silence, stall--> failed: every waiting caller gets the one reason
+ *   starting or serving --exit, silence, stall--> failed: every pending request fails with the same reason
  */
 export async function superviseEngine(
   plan: LoadPlan,
-  { signal, onProgress, ...parts }: LoadOptions & ProcessDependencies,
+  { signal, onProgress, ...dependencies }: LoadOptions & ProcessDependencies,
 ): Promise<SupervisedEngine> {
   signal.throwIfAborted();
-  const engine = await startEngineProcess(plan, parts);
+  const engine = await startEngineProcess(plan, dependencies);
   const gone = new AbortController();
   let cause: EngineFailure | undefined;
   let isLoaded = false;
@@ -49,149 +49,158 @@ export async function superviseEngine(
     cause ??= failure;
     engine.kill();
   };
-  const speed = new ReadingSpeed();
+  const speed = new PrefillSpeed();
   const watch = watchEngine({ client: engine.watchClient, start: engine.start, speed, onHung: failWith });
-  const ended = engine.ended.then(async (end) => {
+  const exited = engine.exited.then(async (exit) => {
     watch.stop();
-    const told = isLoaded ? exitFailure(end) : nameFailedLoad(exitFailure(end), await engine.complaints());
-    const failure = isStopping ? undefined : (cause ?? told);
+    const exitReason = isLoaded
+      ? exitFailure(exit)
+      : toLoadFailure(exitFailure(exit), await engine.stderrTail());
+    const failure = isStopping ? undefined : (cause ?? exitReason);
     gone.abort(new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" }));
     return failure;
   });
   try {
     onProgress(0);
-    await untilHealthy(engine, AbortSignal.any([signal, gone.signal]));
-  } catch (problem) {
-    if (problem instanceof FailureError) cause ??= problem.failure;
+    await waitUntilHealthy(engine, AbortSignal.any([signal, gone.signal]));
+  } catch (error) {
+    if (error instanceof FailureError) cause ??= error.failure;
     engine.kill();
-    await ended;
+    await exited;
     throw signal.aborted ? signal.reason : gone.signal.reason;
   }
   isLoaded = true;
   onProgress(1);
-  const speaking = { engine, watch, gone: gone.signal, failWith, ended };
+  const context = { engine, watch, gone: gone.signal, failWith, exited };
   return {
     pid: engine.pid,
     start: engine.start,
     speed,
-    ask: (question, callerSignal) => ask(question, callerSignal, speaking),
-    stream: (question, callerSignal) => stream(question, callerSignal, speaking),
+    request: (request, clientSignal) => sendRequest(request, clientSignal, context),
+    stream: (request, clientSignal) => streamRequest(request, clientSignal, context),
     gone: gone.signal,
     async stop() {
       isStopping = true;
       engine.kill();
-      await ended;
+      await exited;
     },
-    ended,
+    exited,
   };
 }
 
-type Speaking = {
+type RequestContext = {
   readonly engine: EngineProcess;
   readonly watch: ReturnType<typeof watchEngine>;
   readonly gone: AbortSignal;
   readonly failWith: (failure: EngineFailure) => void;
-  readonly ended: Promise<unknown>;
+  readonly exited: Promise<unknown>;
 };
 
-/** What the loop that computes answers; other threads answer the rest, and refuse, though it hangs. */
+/** Endpoints served by the compute loop. Other threads serve the rest, and error responses, even if the loop hangs. */
 const computedPaths: ReadonlySet<string> = new Set(["/slots", "/completion", "/embedding", "/rerank"]);
 
-async function ask(
-  question: EngineHttpRequest & WatchedRequest,
+async function sendRequest(
+  request: EngineHttpRequest & WatchedRequest,
   signal: AbortSignal,
-  speaking: Speaking,
+  context: RequestContext,
 ): Promise<unknown> {
-  const { engine, watch, gone } = speaking;
-  const entered = watch.enter(question);
-  let isAnswered = false;
+  const { engine, watch, gone } = context;
+  const tracked = watch.track(request);
+  let isCompleted = false;
   try {
-    const { status, value } = await engine.client.ask(question, AbortSignal.any([signal, gone]));
-    isAnswered = true;
-    if (status !== 200) throw nameRefusal({ status, value }, question);
-    if (computedPaths.has(question.path)) entered.heard();
+    const { status, value } = await engine.client.request(request, AbortSignal.any([signal, gone]));
+    isCompleted = true;
+    if (status !== 200) throw mapErrorResponse({ status, value }, request);
+    if (computedPaths.has(request.path)) tracked.progressed();
     return value;
-  } catch (problem) {
-    throw await nameLoss(problem, question, speaking);
+  } catch (error) {
+    throw await toRequestError(error, request, context);
   } finally {
-    entered.leave(isAnswered);
+    tracked.finish(isCompleted);
   }
 }
 
-async function* stream(
-  question: EngineHttpRequest & WatchedRequest,
+async function* streamRequest(
+  request: EngineHttpRequest & WatchedRequest,
   signal: AbortSignal,
-  speaking: Speaking,
+  context: RequestContext,
 ): AsyncGenerator<unknown, void, undefined> {
-  const { engine, watch, gone } = speaking;
-  const entered = watch.enter(question);
-  let isAnswered = false;
+  const { engine, watch, gone } = context;
+  const tracked = watch.track(request);
+  let isCompleted = false;
   try {
-    for await (const event of engine.client.stream(question, AbortSignal.any([signal, gone]))) {
-      entered.heard();
+    for await (const event of engine.client.stream(request, AbortSignal.any([signal, gone]))) {
+      tracked.progressed();
       yield event;
     }
-    isAnswered = true;
-  } catch (problem) {
-    throw await nameLoss(problem, question, speaking);
+    isCompleted = true;
+  } catch (error) {
+    throw await toRequestError(error, request, context);
   } finally {
-    entered.leave(isAnswered);
+    tracked.finish(isCompleted);
   }
 }
 
-const lossSeconds = 2;
+const exitGraceSeconds = 2;
 
-/** A connection breaks a moment before its process is known to be dead; one that breaks alone is no engine any more. */
-async function nameLoss(problem: unknown, asked: WatchedRequest, speaking: Speaking): Promise<unknown> {
-  if (!(problem instanceof WireError)) return problem;
-  const { detail } = problem;
-  if (detail.kind === "refused") return nameRefusal(detail, asked);
-  if (detail.kind === "too-large" || detail.kind === "not-understood") return problem;
-  await Promise.race([speaking.ended, sleep(lossSeconds * 1000, undefined, { ref: false })]);
-  if (!speaking.gone.aborted) {
-    speaking.failWith({ kind: "engine-crashed", exitCode: null, signal: null });
-    await speaking.ended;
+/**
+ * A connection breaks shortly before the exit of its process is reported. If the process does not exit, the engine is
+ * killed.
+ */
+async function toRequestError(
+  thrown: unknown,
+  request: WatchedRequest,
+  context: RequestContext,
+): Promise<unknown> {
+  if (!(thrown instanceof WireError)) return thrown;
+  const { detail } = thrown;
+  if (detail.kind === "error-response") return mapErrorResponse(detail, request);
+  if (detail.kind === "too-large" || detail.kind === "invalid-response") return thrown;
+  await Promise.race([context.exited, sleep(exitGraceSeconds * 1000, undefined, { ref: false })]);
+  if (!context.gone.aborted) {
+    context.failWith({ kind: "engine-crashed", exitCode: null, signal: null });
+    await context.exited;
   }
-  return speaking.gone.reason;
+  return context.gone.reason;
 }
 
-const lookEveryMilliseconds = 25;
+const pollMilliseconds = 25;
 const loadStallSeconds = 120;
-/** It answers in the middle of a load too; what takes the question and says nothing is asked again. */
-const longestLookMilliseconds = 2000;
+/** The server responds even while it loads, so a request without a response is retried. */
+const pollTimeoutMilliseconds = 2000;
 
-/** While weights are read its memory grows; a load that neither ends nor moves is given up. */
-async function untilHealthy(engine: EngineProcess, signal: AbortSignal): Promise<void> {
-  let movedAt = performance.now();
+/** Memory grows while weights are loaded; a load without progress is aborted. */
+async function waitUntilHealthy(engine: EngineProcess, signal: AbortSignal): Promise<void> {
+  let progressedAt = performance.now();
   let bytes = 0;
   while (!(await isHealthy(engine, signal))) {
     signal.throwIfAborted();
     const memory = memoryOfProcess(engine.pid);
     const now = memory === undefined ? 0 : memory.ownBytes + memory.mappedBytes;
-    if (now !== bytes) movedAt = performance.now();
+    if (now !== bytes) progressedAt = performance.now();
     bytes = now;
-    if (performance.now() - movedAt > loadStallSeconds * 1000) {
+    if (performance.now() - progressedAt > loadStallSeconds * 1000) {
       throw new FailureError<EngineFailure>({ kind: "load-timed-out", seconds: loadStallSeconds });
     }
-    await sleep(lookEveryMilliseconds);
+    await sleep(pollMilliseconds);
   }
 }
 
 async function isHealthy({ client }: EngineProcess, signal: AbortSignal): Promise<boolean> {
-  const enough = AbortSignal.timeout(longestLookMilliseconds);
+  const timeout = AbortSignal.timeout(pollTimeoutMilliseconds);
   try {
-    return (await client.ask({ path: "/health" }, AbortSignal.any([signal, enough]))).status === 200;
-  } catch (problem) {
-    // There is no socket until it listens.
-    if (problem instanceof WireError || (enough.aborted && !signal.aborted)) return false;
-    throw problem;
+    return (await client.request({ path: "/health" }, AbortSignal.any([signal, timeout]))).status === 200;
+  } catch (error) {
+    // The socket does not exist until the server listens.
+    if (error instanceof WireError || (timeout.aborted && !signal.aborted)) return false;
+    throw error;
   }
 }
 
-/** An engine that ends by itself while it loads has found something wrong with the model, unless it cannot run at all. */
-function nameFailedLoad(failure: EngineFailure, complaints: string): EngineFailure {
+/** An engine that exits while it loads has rejected the model, unless it cannot run at all. */
+function toLoadFailure(failure: EngineFailure, stderrTail: string): EngineFailure {
   if (failure.kind !== "engine-crashed" || failure.exitCode === null) return failure;
-  if (/No module named|shared librar|bwrap:|invalid argument/u.test(complaints)) return failure;
-  if (/alloc|out of memory/iu.test(complaints)) return { kind: "insufficient-memory", neededBytes: null };
-  return { kind: "model-invalid", reason: "llama.cpp's own server cannot load it" };
+  if (/No module named|shared librar|bwrap:|invalid argument/u.test(stderrTail)) return failure;
+  if (/alloc|out of memory/iu.test(stderrTail)) return { kind: "insufficient-memory", neededBytes: null };
+  return { kind: "model-invalid", reason: "llama.cpp's server cannot load it" };
 }

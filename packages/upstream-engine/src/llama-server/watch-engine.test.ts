@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { EngineClient } from "../wire/engine-client.ts";
-import { ReadingSpeed } from "./prefill-speed.ts";
+import { PrefillSpeed } from "./prefill-speed.ts";
 import { type EngineWatch, watchEngine } from "./watch-engine.ts";
 
 let watch: EngineWatch;
-let speed: ReadingSpeed;
+let speed: PrefillSpeed;
 const loop = { isComputing: true };
 let hung: { readonly kind: string; readonly at: number }[];
 let startedAt: number;
 
 const slots = { status: 200, value: [{ id: 0, is_processing: true }] };
 
-/** An engine whose loop answers nothing while it computes one batch, and then all that it was asked. */
+/** An engine whose compute loop does not respond during a batch and then serves all pending requests. */
 const client: EngineClient = {
-  async ask() {
+  async request() {
     while (loop.isComputing) await new Promise((resolve) => setTimeout(resolve, 100));
     return slots;
   },
@@ -24,7 +24,7 @@ const client: EngineClient = {
 beforeEach(() => {
   vi.useFakeTimers();
   hung = [];
-  speed = new ReadingSpeed();
+  speed = new PrefillSpeed();
   loop.isComputing = true;
   startedAt = performance.now();
   watch = watchEngine({
@@ -43,11 +43,11 @@ afterEach(() => {
 });
 
 const seconds = (count: number): Promise<unknown> => vi.advanceTimersByTimeAsync(count * 1000);
-const readAt = (tokensPerSecond: number): void =>
-  speed.learn({ readTokens: 64, readMilliseconds: 64_000 / tokensPerSecond });
+const recordSpeed = (tokensPerSecond: number): void =>
+  speed.record({ readTokens: 64, readMilliseconds: 64_000 / tokensPerSecond });
 
-test("an engine with little to read is taken for hung after ten seconds of silence", async () => {
-  watch.enter({ readTokens: speed.stepTokens(4000, true) });
+test("an engine with a short prompt counts as hung after ten seconds of silence", async () => {
+  watch.track({ readTokens: speed.stepTokens(4000, true) });
   await seconds(9);
   expect(hung).toEqual([]);
   await seconds(2);
@@ -55,37 +55,37 @@ test("an engine with little to read is taken for hung after ten seconds of silen
 });
 
 test.each([
-  { name: "a step of 512 tokens at 20 tokens a second", known: 20, tokens: 512, takes: 26 },
-  { name: "a batch of 2048 tokens at 51 tokens a second", known: 51, tokens: 32_768, takes: 41 },
+  { name: "a step of 512 tokens at 20 tokens per second", tokensPerSecond: 20, tokens: 512, takes: 26 },
+  { name: "a batch of 2048 tokens at 51 tokens per second", tokensPerSecond: 51, tokens: 32_768, takes: 41 },
   {
-    name: "a text of 1000 tokens when nothing is known of the speed",
-    known: undefined,
+    name: "a text of 1000 tokens at an unknown speed",
+    tokensPerSecond: undefined,
     tokens: 1000,
     takes: 200,
   },
-])("$name may take as long as it does, and a hang is still found", async ({ known, tokens, takes }) => {
-  if (known !== undefined) readAt(known);
-  watch.enter({ readTokens: tokens });
+])("$name is given enough time, and a hang is still detected", async ({ tokensPerSecond, tokens, takes }) => {
+  if (tokensPerSecond !== undefined) recordSpeed(tokensPerSecond);
+  watch.track({ readTokens: tokens });
   await seconds(takes);
   expect(hung).toEqual([]);
   await seconds(601);
   expect(hung).toMatchObject([{ kind: "engine-hung" }]);
 });
 
-test("what several read at once goes into one batch, as far as there are slots", async () => {
-  readAt(30);
-  for (let each = 0; each < 10; each += 1) watch.enter({ readTokens: 150 });
+test("prompts of concurrent requests share a batch, limited by the number of slots", async () => {
+  recordSpeed(30);
+  for (let each = 0; each < 10; each += 1) watch.track({ readTokens: 150 });
   await seconds(25);
   expect(hung).toEqual([]);
   await seconds(10);
   expect(hung).toHaveLength(1);
 });
 
-test("once something is heard of an answer its prompt excuses nothing", async () => {
-  readAt(20);
-  const entered = watch.enter({ readTokens: 2048 });
+test("after the first output of a request, its prompt no longer extends the timeout", async () => {
+  recordSpeed(20);
+  const tracked = watch.track({ readTokens: 2048 });
   await seconds(60);
-  entered.heard();
+  tracked.progressed();
   await seconds(9);
   expect(hung).toEqual([]);
   await seconds(2);
@@ -93,32 +93,35 @@ test("once something is heard of an answer its prompt excuses nothing", async ()
 });
 
 test.each([
-  { name: "a long text", asked: { readTokens: 2048 } },
-  { name: "an image", asked: { hasImages: true } },
-])("$name whose caller hung up excuses silence until the engine looks up again", async ({ asked }) => {
-  readAt(60);
-  watch.enter(asked).leave(false);
-  watch.enter({});
-  await seconds(60);
-  expect(hung).toEqual([]);
-  loop.isComputing = false;
-  await seconds(180);
-  expect(hung).toEqual([]);
-  loop.isComputing = true;
-  await seconds(12);
-  expect(hung).toHaveLength(1);
-});
+  { name: "a long text", request: { readTokens: 2048 } },
+  { name: "an image", request: { hasImages: true } },
+])(
+  "$name whose client disconnected extends the timeout until the engine makes progress",
+  async ({ request }) => {
+    recordSpeed(60);
+    watch.track(request).finish(false);
+    watch.track({});
+    await seconds(60);
+    expect(hung).toEqual([]);
+    loop.isComputing = false;
+    await seconds(180);
+    expect(hung).toEqual([]);
+    loop.isComputing = true;
+    await seconds(12);
+    expect(hung).toHaveLength(1);
+  },
+);
 
-test("what was answered excuses nothing any more", async () => {
-  readAt(60);
-  watch.enter({ readTokens: 2048 }).leave(true);
-  watch.enter({});
+test("a completed request no longer extends the timeout", async () => {
+  recordSpeed(60);
+  watch.track({ readTokens: 2048 }).finish(true);
+  watch.track({});
   await seconds(11);
   expect(hung).toHaveLength(1);
 });
 
-test("nobody is killed while nobody waits", async () => {
-  watch.enter({}).leave(false);
+test("an idle engine is never killed", async () => {
+  watch.track({}).finish(false);
   await seconds(3600);
   expect(hung).toEqual([]);
 });

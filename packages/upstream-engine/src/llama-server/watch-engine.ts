@@ -1,139 +1,140 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import type { EngineClient } from "../wire/engine-client.ts";
-import type { ReadingSpeed } from "./prefill-speed.ts";
+import type { PrefillSpeed } from "./prefill-speed.ts";
 import type { StartPlan } from "./start-plan.ts";
 
-/** What a question is about, as far as it excuses silence. */
+/** Properties of a request that explain a silence of the engine. */
 export type WatchedRequest = {
   readonly isConstrained?: boolean;
   readonly hasImages?: boolean;
-  /** Most tokens that it makes the engine read before it first answers. */
+  /** The maximum number of tokens that the engine evaluates before its first response. */
   readonly readTokens?: number;
 };
 
 export type WatchOptions = {
-  /** With a connection that nobody else's questions can fill. */
+  /** Has its own connection, which other requests cannot occupy. */
   readonly client: EngineClient;
   readonly start: Pick<StartPlan, "slots" | "batchTokens">;
-  readonly speed: ReadingSpeed;
+  readonly speed: PrefillSpeed;
   readonly onHung: (failure: EngineFailure) => void;
 };
 
 export type EngineWatch = {
-  /** From here on somebody waits, until they leave. */
-  enter(asked: WatchedRequest): Entered;
+  /** Starts tracking a request until it finishes. */
+  track(request: WatchedRequest): TrackedRequest;
   stop(): void;
 };
 
-type Entered = {
-  /** The loop that computes has told something of it, so its prompt is read. */
-  heard(): void;
-  leave(isAnswered: boolean): void;
+type TrackedRequest = {
+  /** The compute loop has sent something for it, so its prompt is evaluated. */
+  progressed(): void;
+  finish(isCompleted: boolean): void;
 };
 
-type Work = WatchedRequest & { isRead: boolean; leftAt: number };
+type ActiveRequest = WatchedRequest & { isEvaluated: boolean; abandonedAt: number };
 
 const silenceSeconds = 10;
-/** An image is looked at in one piece, which takes long on a processor. */
+/** An image is encoded in one step, which takes long on a CPU. */
 const silenceWithImagesSeconds = 120;
-/** However much is to be read: a hang must be found one day. */
-const longestSilenceSeconds = 600;
-const lookEveryMilliseconds = 500;
+/** An upper bound for any prompt, so that a hang is always detected eventually. */
+const maxSilenceSeconds = 600;
+const checkMilliseconds = 500;
 const quietMilliseconds = 1000;
 
 /**
- * Finds out an engine that has stopped working though its process lives. It is asked for its slots while it is quiet,
- * because that answer comes from the loop that computes; another thread would call itself healthy whatever happens.
- * The loop is silent while it computes one batch, so it is given as long as that may take at the speed known so far.
- * A valid grammar can be so ambiguous that choosing a token takes for ever; the model is not to blame for that.
+ * Detects an engine that hangs while its process is alive. While it is silent, its slots are polled, because the compute
+ * loop itself serves them; the health endpoint runs on another thread and always reports success. The loop is silent
+ * during a batch, so the timeout covers the expected duration of a batch at the measured speed. A valid grammar can be so
+ * ambiguous that sampling a token never finishes; that does not count against the model.
  */
 export function watchEngine({ client, start, speed, onHung }: WatchOptions): EngineWatch {
-  const works = new Works();
-  const end = new AbortController();
-  let isAsking = false;
-  const look = async (): Promise<void> => {
-    isAsking = true;
+  const requests = new ActiveRequests();
+  const abortController = new AbortController();
+  let isPolling = false;
+  const poll = async (): Promise<void> => {
+    isPolling = true;
     try {
-      if ((await client.ask({ path: "/slots" }, end.signal)).status === 200) works.heard();
+      if ((await client.request({ path: "/slots" }, abortController.signal)).status === 200)
+        requests.progressed();
     } catch {
-      // No answer is what the time since the last one tells.
+      // A missing response shows up as silence.
     } finally {
-      isAsking = false;
+      isPolling = false;
     }
   };
   const timer = setInterval(() => {
-    if (!works.isAwaited) return;
-    const silence = performance.now() - works.heardAt;
-    if (silence > quietMilliseconds && !isAsking) void look();
-    const seconds = allowedSeconds(works.all, { start, speed });
+    if (!requests.hasPending) return;
+    const silence = performance.now() - requests.lastProgressAt;
+    if (silence > quietMilliseconds && !isPolling) void poll();
+    const seconds = allowedSeconds(requests.all, { start, speed });
     if (silence <= seconds * 1000) return;
-    const isConstrained = works.all.some((work) => work.isConstrained);
+    const isConstrained = requests.all.some((request) => request.isConstrained);
     onHung({ kind: isConstrained ? "grammar-too-slow" : "engine-hung", seconds });
-  }, lookEveryMilliseconds);
+  }, checkMilliseconds);
   timer.unref();
   return {
-    enter: (asked) => works.enter(asked),
+    track: (request) => requests.add(request),
     stop() {
       clearInterval(timer);
-      end.abort();
+      abortController.abort();
     },
   };
 }
 
-/** What the engine is at work on, as far as we know, and when it was last heard of. */
-class Works {
-  heardAt: number = performance.now();
-  readonly #underWay = new Set<Work>();
-  /** Whoever hangs up stops nothing: the engine goes on with what it has begun. */
-  readonly #abandoned = new Set<Work>();
+/** The requests the engine is working on, as far as known, and the time of its last progress. */
+class ActiveRequests {
+  lastProgressAt: number = performance.now();
+  readonly #pending = new Set<ActiveRequest>();
+  /** Aborted requests: the engine continues the step it has started. */
+  readonly #abandoned = new Set<ActiveRequest>();
 
-  get isAwaited(): boolean {
-    return this.#underWay.size > 0;
+  get hasPending(): boolean {
+    return this.#pending.size > 0;
   }
 
-  get all(): readonly Work[] {
-    return [...this.#underWay, ...this.#abandoned];
+  get all(): readonly ActiveRequest[] {
+    return [...this.#pending, ...this.#abandoned];
   }
 
-  heard(): void {
-    this.heardAt = performance.now();
-    for (const work of this.#abandoned) if (!isStillSeen(work)) this.#abandoned.delete(work);
+  progressed(): void {
+    this.lastProgressAt = performance.now();
+    for (const request of this.#abandoned) if (!mayStillRun(request)) this.#abandoned.delete(request);
   }
 
-  enter(asked: WatchedRequest): Entered {
-    if (!this.isAwaited) this.heardAt = performance.now();
-    const work: Work = { ...asked, isRead: false, leftAt: 0 };
-    this.#underWay.add(work);
+  add(watched: WatchedRequest): TrackedRequest {
+    if (!this.hasPending) this.lastProgressAt = performance.now();
+    const request: ActiveRequest = { ...watched, isEvaluated: false, abandonedAt: 0 };
+    this.#pending.add(request);
     return {
-      heard: () => {
-        work.isRead = true;
-        this.heard();
+      progressed: () => {
+        request.isEvaluated = true;
+        this.progressed();
       },
-      leave: (isAnswered) => {
-        if (!this.#underWay.delete(work) || isAnswered) return;
-        work.leftAt = performance.now();
-        this.#abandoned.add(work);
+      finish: (isCompleted) => {
+        if (!this.#pending.delete(request) || isCompleted) return;
+        request.abandonedAt = performance.now();
+        this.#abandoned.add(request);
       },
     };
   }
 }
 
-/** One batch holds what all slots have to read, as far as it has room; further questions wait for a slot. */
+/** One batch contains the unevaluated tokens of all slots up to its size; further requests wait for a slot. */
 function allowedSeconds(
-  works: readonly Work[],
+  requests: readonly ActiveRequest[],
   { start, speed }: Pick<WatchOptions, "start" | "speed">,
 ): number {
-  const tokens = works
-    .map(({ isRead, readTokens = 0 }) => (isRead ? 0 : readTokens))
+  const tokens = requests
+    .map(({ isEvaluated, readTokens = 0 }) => (isEvaluated ? 0 : readTokens))
     .toSorted((one, other) => other - one)
     .slice(0, start.slots)
     .reduce((sum, each) => sum + each, 0);
-  const reading = speed.longestSeconds(Math.min(tokens, start.batchTokens));
-  const usual = works.some(({ hasImages }) => hasImages) ? silenceWithImagesSeconds : silenceSeconds;
-  return Math.round(Math.min(longestSilenceSeconds, Math.max(usual, reading)));
+  const evaluation = speed.maxSeconds(Math.min(tokens, start.batchTokens));
+  const baseline = requests.some(({ hasImages }) => hasImages) ? silenceWithImagesSeconds : silenceSeconds;
+  return Math.round(Math.min(maxSilenceSeconds, Math.max(baseline, evaluation)));
 }
 
-/** Between two images of one request it may be heard of. */
-function isStillSeen({ hasImages, leftAt }: Work): boolean {
-  return hasImages === true && performance.now() - leftAt < silenceWithImagesSeconds * 1000;
+/** The engine can report progress between two images of one request. */
+function mayStillRun({ hasImages, abandonedAt }: ActiveRequest): boolean {
+  return hasImages === true && performance.now() - abandonedAt < silenceWithImagesSeconds * 1000;
 }

@@ -1,178 +1,178 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { chunk, type FakeEngine, playEngine, refuse, say } from "./test/fake-engine.ts";
-import { answerOf, changingList, never, poolOf, request } from "./test/pool-fixture.ts";
+import { chunk, type FakeEngine, rejectWith, respondWith, startFakeEngine } from "./test/fake-engine.ts";
+import { mutableList, never, poolOf, readText, request } from "./test/pool-fixture.ts";
 
-/** Says a beginning, and nothing more until it is told how to go on. */
-function sayHalf(): FakeEngine["play"] & { goOn(): void } {
+/** Sends a first chunk, and the rest when `finish` is called. */
+function respondInHalves(): FakeEngine["respond"] & { finish(): void } {
   const held: (() => void)[] = [];
-  const play: FakeEngine["play"] = (response, question) => {
+  const respond: FakeEngine["respond"] = (response, incoming) => {
     response.write(chunk({ content: "half" }));
-    held.push(() => say(" whole")(response, question));
+    held.push(() => respondWith(" full")(response, incoming));
   };
-  return Object.assign(play, { goOn: () => held.splice(0).forEach((go) => go()) });
+  return Object.assign(respond, { finish: () => held.splice(0).forEach((respondNow) => respondNow()) });
 }
 
-test("an engine that left the list and then falls silent does not keep its callers for ever", async () => {
-  await using engine = await playEngine(sayHalf());
-  const discovery = changingList([engine.url]);
-  await using pool = await poolOf([engine], 4, { discovery, patience: { unwell: 0.5 } });
+test("a draining engine that becomes silent fails its requests", async () => {
+  await using engine = await startFakeEngine(respondInHalves());
+  const discovery = mutableList([engine.url]);
+  await using pool = await poolOf([engine], 4, { discovery, timeouts: { unhealthy: 0.5 } });
   const events = pool.generate(request(), never);
   await events.next();
-  discovery.become([]);
+  discovery.replace([]);
   await expect.poll(() => pool.snapshot()).toMatchObject([{ state: "draining", outstanding: 1 }]);
   engine.isSilent = true;
-  await expect(answerOf(events)).rejects.toMatchObject({ failure: { kind: "engine-crashed" } });
+  await expect(readText(events)).rejects.toMatchObject({ failure: { kind: "engine-crashed" } });
   expect(pool.snapshot()).toEqual([]);
 });
 
-test("an engine that left the list finishes what it has, gets nothing more, and is forgotten then", async () => {
-  const half = sayHalf();
-  await using engine = await playEngine(half);
-  const discovery = changingList([engine.url]);
-  await using pool = await poolOf([engine], 4, { discovery, patience: { anyEngine: 0.3 } });
+test("an engine that is no longer listed finishes its requests, gets no new ones, and is removed", async () => {
+  const half = respondInHalves();
+  await using engine = await startFakeEngine(half);
+  const discovery = mutableList([engine.url]);
+  await using pool = await poolOf([engine], 4, { discovery, timeouts: { anyEngine: 0.3 } });
   const events = pool.generate(request(), never);
   await events.next();
-  discovery.become([]);
+  discovery.replace([]);
   await expect.poll(() => pool.snapshot()).toMatchObject([{ state: "draining" }]);
-  await expect(answerOf(pool.generate(request("b"), never))).rejects.toMatchObject({
+  await expect(readText(pool.generate(request("b"), never))).rejects.toMatchObject({
     failure: { kind: "engines-unavailable" },
   });
-  half.goOn();
-  expect(await answerOf(events)).toBe(" whole");
-  expect([engine.asked.length, pool.snapshot()]).toEqual([1, []]);
+  half.finish();
+  expect(await readText(events)).toBe(" full");
+  expect([engine.requests.length, pool.snapshot()]).toEqual([1, []]);
 });
 
-test("an address that returns while its engine drains is the same engine, with the same limit", async () => {
-  const half = sayHalf();
-  await using engine = await playEngine(half);
-  const discovery = changingList([engine.url]);
+test("an address that returns while its engine drains is the same engine with the same limit", async () => {
+  const half = respondInHalves();
+  await using engine = await startFakeEngine(half);
+  const discovery = mutableList([engine.url]);
   await using pool = await poolOf([engine], 1, { discovery });
   const events = pool.generate(request(), never);
   await events.next();
-  discovery.become([]);
+  discovery.replace([]);
   await expect.poll(() => pool.snapshot()).toMatchObject([{ state: "draining" }]);
-  discovery.become([engine.url]);
+  discovery.replace([engine.url]);
   await expect.poll(() => pool.snapshot()).toMatchObject([{ state: "healthy", outstanding: 1 }]);
-  const next = answerOf(pool.generate(request("b"), never));
+  const next = readText(pool.generate(request("b"), never));
   await sleep(100);
-  expect([engine.asked.length, pool.waiting]).toEqual([1, 1]);
-  half.goOn();
-  expect(await answerOf(events)).toBe(" whole");
-  while (engine.asked.length < 2) await sleep(5);
-  half.goOn();
-  expect(await next).toBe("half whole");
+  expect([engine.requests.length, pool.waiting]).toEqual([1, 1]);
+  half.finish();
+  expect(await readText(events)).toBe(" full");
+  while (engine.requests.length < 2) await sleep(5);
+  half.finish();
+  expect(await next).toBe("half full");
 });
 
-test("a stream that says nothing more ends, although its engine says that it is well", async () => {
-  await using engine = await playEngine(sayHalf());
-  await using pool = await poolOf([engine], 4, { patience: { writing: 0.5 } });
-  await expect(answerOf(pool.generate(request(), never))).rejects.toMatchObject({
+test("a silent stream fails although its engine passes health checks", async () => {
+  await using engine = await startFakeEngine(respondInHalves());
+  await using pool = await poolOf([engine], 4, { timeouts: { nextEvent: 0.5 } });
+  await expect(readText(pool.generate(request(), never))).rejects.toMatchObject({
     failure: { kind: "engine-crashed" },
   });
   expect(pool.snapshot()).toMatchObject([{ failures: 1, outstanding: 0 }]);
 });
 
-test("a prompt that is read for too long is asked for again", async () => {
-  await using engine: FakeEngine = await playEngine(() => {
-    engine.play = say("sound");
+test("a request whose prompt takes too long is retried", async () => {
+  await using engine: FakeEngine = await startFakeEngine(() => {
+    engine.respond = respondWith("done");
   });
-  await using pool = await poolOf([engine], 4, { patience: { reading: 0.5 } });
-  expect(await answerOf(pool.generate(request(), never))).toBe("sound");
+  await using pool = await poolOf([engine], 4, { timeouts: { firstEvent: 0.5 } });
+  expect(await readText(pool.generate(request(), never))).toBe("done");
   expect(pool.snapshot()).toMatchObject([{ failures: 1, retries: 1 }]);
 });
 
-test("a stream that only pauses, and a reader that only is slow, are left alone", async () => {
-  const half = sayHalf();
-  await using engine = await playEngine(half);
-  await using pool = await poolOf([engine], 4, { patience: { reading: 0.2, writing: 0.5 } });
+test("a stream that pauses briefly and a slow reader do not time out", async () => {
+  const half = respondInHalves();
+  await using engine = await startFakeEngine(half);
+  await using pool = await poolOf([engine], 4, { timeouts: { firstEvent: 0.2, nextEvent: 0.5 } });
   const events = pool.generate(request(), never);
   await events.next();
-  // Nobody waits for its next event meanwhile.
+  // No one waits for its next event in the meantime.
   await sleep(800);
-  const rest = answerOf(events);
+  const rest = readText(events);
   await sleep(250);
-  half.goOn();
-  expect(await rest).toBe(" whole");
+  half.finish();
+  expect(await rest).toBe(" full");
 });
 
-/** Takes the name it serves, as vLLM does, and knows no other. */
-function takeServedName(engine: () => FakeEngine): FakeEngine["play"] {
-  return (response, question) => {
+/** Accepts only the model name it serves, as vLLM does. */
+function acceptServedName(engine: () => FakeEngine): FakeEngine["respond"] {
+  return (response, incoming) => {
     let body = "";
-    question.on("data", (piece) => {
-      body += String(piece);
+    incoming.on("data", (bodyChunk) => {
+      body += String(bodyChunk);
     });
-    question.on("end", () => {
-      const isKnown = engine().served.some((name) => body.includes(`"model":"${name}"`));
-      const play = isKnown ? say(engine().served.join("")) : refuse(404);
-      play(response, question);
+    incoming.on("end", () => {
+      const isServed = engine().served.some((name) => body.includes(`"model":"${name}"`));
+      const respond = isServed ? respondWith(engine().served.join("")) : rejectWith(404);
+      respond(response, incoming);
     });
   };
 }
 
-test("an engine that serves another name after a restart is asked by that name", async () => {
-  await using engine: FakeEngine = await playEngine(takeServedName(() => engine));
+test("an engine that serves another model name after a restart is requested by that name", async () => {
+  await using engine: FakeEngine = await startFakeEngine(acceptServedName(() => engine));
   await using pool = await poolOf([engine]);
-  expect(await answerOf(pool.generate(request(), never))).toBe("m");
+  expect(await readText(pool.generate(request(), never))).toBe("m");
   engine.served = ["n"];
-  expect(await answerOf(pool.generate(request(), never))).toBe("n");
+  expect(await readText(pool.generate(request(), never))).toBe("n");
 });
 
-test("an engine that was gone is asked again what it is", { timeout: 20_000 }, async () => {
-  await using engine: FakeEngine = await playEngine(takeServedName(() => engine));
-  await using second = await playEngine();
+test("the facts of an engine that was unavailable are fetched again", { timeout: 20_000 }, async () => {
+  await using engine: FakeEngine = await startFakeEngine(acceptServedName(() => engine));
+  await using second = await startFakeEngine();
   await using pool = await poolOf([engine, second]);
-  engine.isWell = false;
+  engine.isHealthy = false;
   engine.served = ["other"];
   await expect.poll(() => pool.snapshot()[0]?.state, { timeout: 8000 }).toBe("open");
-  engine.isWell = true;
+  engine.isHealthy = true;
   await expect.poll(() => pool.facts()?.model, { timeout: 8000 }).toBe("other");
 });
 
-test("an engine that comes back is tried although it still writes what it began before", {
+test("a recovered engine gets a trial request although it is still streaming older ones", {
   timeout: 20_000,
 }, async () => {
-  const half = sayHalf();
-  await using engine = await playEngine(half);
-  await using second = await playEngine();
+  const half = respondInHalves();
+  await using engine = await startFakeEngine(half);
+  await using second = await startFakeEngine();
   await using pool = await poolOf([engine, second]);
   const events = [pool.generate(request("a"), never), pool.generate(request("b"), never)];
   await Promise.all(events.map((each) => each.next()));
   const stateOf = () => pool.snapshot().find(({ label }) => label === engine.url.host)?.state;
-  engine.isWell = false;
+  engine.isHealthy = false;
   await expect.poll(stateOf, { timeout: 8000 }).toBe("open");
-  engine.isWell = true;
+  engine.isHealthy = true;
   await expect.poll(stateOf, { timeout: 8000 }).toBe("trial");
-  engine.play = say("tried");
-  expect([await answerOf(pool.generate(request("c"), never)), stateOf()]).toEqual(["tried", "healthy"]);
-  half.goOn();
-  expect((await Promise.all(events.map(answerOf))).toSorted()).toEqual(["", " whole"]);
+  engine.respond = respondWith("trial");
+  expect([await readText(pool.generate(request("c"), never)), stateOf()]).toEqual(["trial", "healthy"]);
+  half.finish();
+  expect((await Promise.all(events.map(readText))).toSorted()).toEqual(["", " full"]);
 });
 
-test("an engine that lists no model yet is none to ask", async () => {
-  await using engine: FakeEngine = await playEngine(takeServedName(() => engine));
+test("an engine that lists no model is not usable yet", async () => {
+  await using engine: FakeEngine = await startFakeEngine(acceptServedName(() => engine));
   engine.served = [];
-  // Nobody waits here until it is well.
-  await using pool = await poolOf([], 4, { discovery: changingList([engine.url]) });
+  // Does not wait until the engine is healthy.
+  await using pool = await poolOf([], 4, { discovery: mutableList([engine.url]) });
   await sleep(300);
   expect(pool.snapshot()).toMatchObject([{ state: "unknown" }]);
   engine.served = ["late"];
-  expect(await answerOf(pool.generate(request(), never))).toBe("late");
+  expect(await readText(pool.generate(request(), never))).toBe("late");
 });
 
-test("two engines behind one host are two engines, each with its own name in figures", async () => {
+test("two engines on one host are separate members with their own labels", async () => {
   const held: (() => void)[] = [];
-  await using engine = await playEngine((response, question) => {
-    held.push(() => say("done")(response, question));
+  await using engine = await startFakeEngine((response, incoming) => {
+    held.push(() => respondWith("done")(response, incoming));
   });
   const paths = ["/one", "/two"].map((path) => ({ url: new URL(path, engine.url) }));
   await using pool = await poolOf(paths, 1);
-  const answers = ["a", "b"].map((text) => answerOf(pool.generate(request(text), never)));
+  const outputs = ["a", "b"].map((text) => readText(pool.generate(request(text), never)));
   while (held.length < 2) await sleep(5);
-  held.forEach((end) => end());
-  expect(await Promise.all(answers)).toEqual(["done", "done"]);
-  expect(engine.asked.toSorted()).toEqual(["/one/v1/chat/completions", "/two/v1/chat/completions"]);
+  held.forEach((respond) => respond());
+  expect(await Promise.all(outputs)).toEqual(["done", "done"]);
+  expect(engine.requests.toSorted()).toEqual(["/one/v1/chat/completions", "/two/v1/chat/completions"]);
   expect(pool.snapshot().map(({ label, requests }) => [label, requests])).toEqual([
     [`${engine.url.host}/one`, 1],
     [`${engine.url.host}/two`, 1],

@@ -1,70 +1,72 @@
-/** A member as a choice sees it. One without a free place may be chosen, too: then the request waits for it. */
+/** A member to choose from. A member without a free slot can be chosen too; then the request waits for it. */
 export type Candidate = {
   readonly label: string;
   readonly outstanding: number;
-  /** How many it takes at once. */
+  /** The maximum number of concurrent requests. */
   readonly limit: number;
-  /** To a first token, from what was seen of late. */
+  /** Expected time to the first token, from recent measurements. */
   readonly expectedSeconds: number;
-  /** How long its oldest request has waited for a first token until now. */
+  /** How long its oldest pending request has been waiting for a first token. */
   readonly pendingSeconds: number;
   readonly isSuspected: boolean;
   readonly usedAt: number;
 };
 
-/** Takes one of at least one; `preferred` is who has read the beginning of the request. */
+/** Chooses one of at least one candidate; `preferred` is the member that has the request's prefix cached. */
 export type Choose = (
   candidates: readonly Candidate[],
   preferred: string | undefined,
 ) => Candidate | undefined;
 
 /**
- * So many requests more than the least busy one has, half as many again, or more than a part of its places, are too
- * many to wait for a cached prompt.
+ * A cached prefix is worth waiting for while the member has no more than `more` requests above the least busy one,
+ * `times` as many, or a `share` of its slots.
  */
-const tolerated = { more: 2, times: 1.5, part: 0.25 } as const;
-const distrust = 4;
+const overloadTolerance = { more: 2, times: 1.5, share: 0.25 } as const;
+const distrustFactor = 4;
 
-/** So many times what is usual, and so many seconds more. */
-const slow = { times: 3, moreSeconds: 0.25 } as const;
-/** To read a prompt again takes seconds, so a member that has read it may be slower by as much. */
+/** A member is slow if it takes this many times the typical time and this many seconds more. */
+const slowThreshold = { times: 3, moreSeconds: 0.25 } as const;
+/** Processing a prompt again takes seconds, so a member with a cached prefix may be slower by that much. */
 const worthWaitingSeconds = 2;
 
-function isSlow(expectedSeconds: number, usual: number): boolean {
-  return expectedSeconds > slow.times * usual && expectedSeconds - usual > slow.moreSeconds;
+function isSlow(expectedSeconds: number, typical: number): boolean {
+  return (
+    expectedSeconds > slowThreshold.times * typical && expectedSeconds - typical > slowThreshold.moreSeconds
+  );
 }
 
 /**
- * The member that has read the beginning, unless it is suspected, slow or too busy; otherwise the one that can be
- * expected to answer first: what it has to do, times how long it took of late.
+ * Chooses the member with the cached prefix unless it is suspected, slow or too busy; otherwise the one expected to
+ * respond first, from its number of requests and its recent time to first token.
  */
 export const chooseMember: Choose = (candidates, preferred) => {
-  const usual = medianOf(candidates.map(({ expectedSeconds }) => expectedSeconds));
-  const least = Math.min(...candidates.map(({ outstanding }) => outstanding));
-  const known = candidates.find(({ label }) => label === preferred);
-  const wait = (known?.expectedSeconds ?? 0) + (known?.pendingSeconds ?? 0);
-  const isWorthIt = !isSlow(wait, usual) || wait < worthWaitingSeconds;
-  if (known !== undefined && !known.isSuspected && isWorthIt) {
-    const { more, times, part } = tolerated;
-    const most = Math.max(least + more, least * times, known.limit * part);
-    if (known.outstanding < known.limit && known.outstanding <= most) return known;
+  const typical = medianOf(candidates.map(({ expectedSeconds }) => expectedSeconds));
+  const fewest = Math.min(...candidates.map(({ outstanding }) => outstanding));
+  const cached = candidates.find(({ label }) => label === preferred);
+  const wait = (cached?.expectedSeconds ?? 0) + (cached?.pendingSeconds ?? 0);
+  const isWorthIt = !isSlow(wait, typical) || wait < worthWaitingSeconds;
+  if (cached !== undefined && !cached.isSuspected && isWorthIt) {
+    const { more, times, share } = overloadTolerance;
+    const maxOutstanding = Math.max(fewest + more, fewest * times, cached.limit * share);
+    if (cached.outstanding < cached.limit && cached.outstanding <= maxOutstanding) return cached;
   }
   return candidates.toSorted((one, other) => {
-    return waitOf(one, usual) - waitOf(other, usual) || one.usedAt - other.usedAt;
+    return expectedWait(one, typical) - expectedWait(other, typical) || one.usedAt - other.usedAt;
   })[0];
 };
 
 /**
- * What is pending is added once: an engine that hangs for a moment is not as slow as that with each of its requests.
- * One that is suspected or slow is for when there is much to do.
+ * The pending time is added only once: an engine that stalls for a moment is not that slow for every request.
+ * Suspected or slow members are used only under heavy load.
  */
-function waitOf(candidate: Candidate, usual: number): number {
+function expectedWait(candidate: Candidate, typical: number): number {
   const { outstanding, expectedSeconds, pendingSeconds, isSuspected } = candidate;
-  const doubt = isSuspected || isSlow(expectedSeconds, usual) ? distrust : 1;
-  return (outstanding + 1) * expectedSeconds * doubt + pendingSeconds;
+  const factor = isSuspected || isSlow(expectedSeconds, typical) ? distrustFactor : 1;
+  return (outstanding + 1) * expectedSeconds * factor + pendingSeconds;
 }
 
-/** The lower one of two, so that of two members the slow one is slow. */
+/** The lower median, so that of two members the slower one counts as slow. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;

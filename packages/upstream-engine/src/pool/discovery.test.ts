@@ -4,18 +4,18 @@ import { type AddressSource, labelOf, refreshMembers, resolveName } from "./disc
 const never = new AbortController().signal;
 const hrefs = (addresses: readonly URL[]) => addresses.map(({ href }) => href);
 
-/** The lists that come until there are so many. */
+/** Collects the given number of lists. */
 async function listsOf(source: AddressSource, count: number): Promise<readonly (readonly URL[])[]> {
-  const ending = new AbortController();
+  const controller = new AbortController();
   const lists: (readonly URL[])[] = [];
-  for await (const addresses of refreshMembers(source).watch(ending.signal)) {
+  for await (const addresses of refreshMembers(source).watch(controller.signal)) {
     lists.push(addresses);
-    if (lists.length === count) ending.abort();
+    if (lists.length === count) controller.abort();
   }
   return lists;
 }
 
-test("the system's resolver tells every address of a name, with the port and the path kept", async () => {
+test("the system resolver returns every address of a name, and port and path are kept", async () => {
   const addresses = await resolveName(new URL("http://localhost:8000/engine"))(never);
   expect(hrefs(addresses)).toContain("http://127.0.0.1:8000/engine");
   for (const href of hrefs(addresses))
@@ -23,35 +23,35 @@ test("the system's resolver tells every address of a name, with the port and the
 });
 
 test.each([
-  ["both families", ["fd00::4", "10.0.0.4", "10.0.0.5", "fd00::5"], ["10.0.0.4", "10.0.0.5"]],
-  ["one family", ["fd00::4", "fd00::5"], ["[fd00::4]", "[fd00::5]"]],
-])("a name with addresses of %s stands for each engine once", async (_which, numbers, hosts) => {
-  const found = numbers.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  ["both address families", ["fd00::4", "10.0.0.4", "10.0.0.5", "fd00::5"], ["10.0.0.4", "10.0.0.5"]],
+  ["one address family", ["fd00::4", "fd00::5"], ["[fd00::4]", "[fd00::5]"]],
+])("a name with addresses of %s lists each engine once", async (_which, ips, hosts) => {
+  const found = ips.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   const list = await resolveName(new URL("http://engines.lan:8000"), async () => found)(never);
   expect(hrefs(list)).toEqual(hosts.map((host) => `http://${host}:8000/`));
 });
 
-test("engines are told apart by host, port and path, and by nothing else", () => {
+test("engines are identified by host, port and path only", () => {
   const labels = ["http://a:1/x", "http://a:1/x/", "http://a", "https://a", "http://[fd00::4]:8000"].map(
     (text) => labelOf(new URL(text)),
   );
   expect(labels).toEqual(["a:1/x", "a:1/x", "a:80", "a:443", "[fd00::4]:8000"]);
 });
 
-test("a name that is nobody's is a list that cannot be had, and the next question is asked all the same", {
+test("an unknown name yields no list, and the next refresh still happens", {
   timeout: 20_000,
 }, async () => {
-  const nobody = resolveName(new URL("http://engines.invalid:8000"));
-  await expect(nobody(never)).rejects.toThrow("ENOTFOUND");
-  let asked = 0;
+  const unknownName = resolveName(new URL("http://engines.invalid:8000"));
+  await expect(unknownName(never)).rejects.toThrow("ENOTFOUND");
+  let calls = 0;
   const lists = await listsOf((signal) => {
-    asked += 1;
-    return asked === 1 ? nobody(signal) : Promise.resolve([new URL("http://10.0.0.4:8000")]);
+    calls += 1;
+    return calls === 1 ? unknownName(signal) : Promise.resolve([new URL("http://10.0.0.4:8000")]);
   }, 1);
-  expect([asked, lists.map(hrefs)]).toEqual([2, [["http://10.0.0.4:8000/"]]]);
+  expect([calls, lists.map(hrefs)]).toEqual([2, [["http://10.0.0.4:8000/"]]]);
 });
 
-test("no list is longer than a thousand and twenty-four addresses", async () => {
+test("a list is limited to 1,024 addresses", async () => {
   const many = Array.from(
     { length: 3000 },
     (_, index) => new URL(`http://10.0.${index >> 8}.${index & 255}`),
@@ -59,9 +59,9 @@ test("no list is longer than a thousand and twenty-four addresses", async () => 
   expect((await listsOf(() => Promise.resolve(many), 1))[0]).toEqual(many.slice(0, 1024));
 });
 
-test("who leaves does not wait for a resolver that is silent", async () => {
-  const ending = new AbortController();
-  const asking = resolveName(new URL("http://engines.invalid:8000"))(ending.signal);
-  ending.abort(new Error("The server ends"));
-  await expect(asking).rejects.toThrow("The server ends");
+test("aborting does not wait for a resolver that does not respond", async () => {
+  const controller = new AbortController();
+  const resolving = resolveName(new URL("http://engines.invalid:8000"))(controller.signal);
+  controller.abort(new Error("The server is stopping"));
+  await expect(resolving).rejects.toThrow("The server is stopping");
 });

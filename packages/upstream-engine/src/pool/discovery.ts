@@ -2,22 +2,22 @@ import { lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { unlessAborted } from "../wire/unless-aborted.ts";
 
-/** Where the engines of a pool are, again and again: each list replaces the one before. */
+/** Yields the addresses of a pool's engines repeatedly; each list replaces the previous one. */
 export type Discovery = {
   watch(signal: AbortSignal): AsyncGenerator<readonly URL[], void>;
 };
 
-/** By which an engine is known: no two engines have the same, and the scheme is told by the port. */
+/** Identifies an engine uniquely; the port implies the scheme. */
 export function labelOf({ protocol, hostname, port, pathname }: URL): string {
-  const usualPort = protocol === "https:" ? "443" : "80";
-  return `${hostname}:${port || usualPort}${pathname.replace(/\/$/u, "")}`;
+  const defaultPort = protocol === "https:" ? "443" : "80";
+  return `${hostname}:${port || defaultPort}${pathname.replace(/\/$/u, "")}`;
 }
 
-/** Who is asked for addresses every few seconds. A list that cannot be had changes nothing. */
+/** Polled for addresses every few seconds. If it fails, the previous list stays in effect. */
 export type AddressSource = (signal: AbortSignal) => Promise<readonly URL[]>;
 
-const askAgainSeconds = 3;
-const mostAddresses = 1024;
+const refreshSeconds = 3;
+const maxAddresses = 1024;
 
 export function listAddresses(addresses: readonly URL[]): Discovery {
   return {
@@ -32,31 +32,31 @@ export function refreshMembers(source: AddressSource): Discovery {
     async *watch(signal) {
       while (!signal.aborted) {
         const addresses = await source(signal).catch(() => undefined);
-        if (addresses !== undefined) yield addresses.slice(0, mostAddresses);
-        await sleep(askAgainSeconds * 1000, undefined, { signal, ref: false }).catch(() => undefined);
+        if (addresses !== undefined) yield addresses.slice(0, maxAddresses);
+        await sleep(refreshSeconds * 1000, undefined, { signal, ref: false }).catch(() => undefined);
       }
     },
   };
 }
 
-type LookUp = (
+type Lookup = (
   name: string,
   options: { readonly all: true },
 ) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
 /**
- * Every address that the name of an http address stands for. A name with addresses of both families has each engine
- * twice, so then only those of IPv4 count.
+ * Resolves the host name of a URL to all its addresses. A dual-stack name lists each engine twice, so only the IPv4
+ * addresses are used then.
  */
-export function resolveName(address: URL, lookUp: LookUp = lookup): AddressSource {
+export function resolveName(address: URL, resolve: Lookup = lookup): AddressSource {
   return async (signal) => {
-    // The system's resolver may be silent for long.
-    const found = await unlessAborted(lookUp(address.hostname, { all: true }), signal);
-    const isDual = found.some(({ family }) => family === 4);
-    const taken = isDual ? found.filter(({ family }) => family === 4) : found;
-    return taken.map(({ address: number, family }) => {
+    // The system resolver may take a long time.
+    const found = await unlessAborted(resolve(address.hostname, { all: true }), signal);
+    const hasIpv4 = found.some(({ family }) => family === 4);
+    const usable = hasIpv4 ? found.filter(({ family }) => family === 4) : found;
+    return usable.map(({ address: ip, family }) => {
       const each = new URL(address);
-      each.hostname = family === 6 ? `[${number}]` : number;
+      each.hostname = family === 6 ? `[${ip}]` : ip;
       return each;
     });
   };

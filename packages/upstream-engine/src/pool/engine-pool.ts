@@ -1,30 +1,29 @@
 /**
  * @module
- * Several engines with the same model, as one: who is well, who is asked, and what happens when one fails.
- * Promises that a request is asked again elsewhere only while nobody has seen anything of its answer, that a
- * conversation goes where its beginning was read as long as that is no detour, and that no engine gets more than its
- * limit. Holds no conversation: any number of such pools may stand before the same engines.
+ * Presents several engines with the same model as one: tracks their health, selects one per request, and handles
+ * failures. A request is retried on another engine only as long as none of its output has been sent. A conversation goes
+ * to the engine that has its prefix cached unless another is clearly faster, and no engine gets more than its limit.
+ * Conversations are not stored, so any number of such pools can share the same engines.
  * Imported, through the package's index, by `main`.
  */
 
 import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { explainRefusal } from "../remote/map-error.ts";
+import { classifyError } from "../remote/map-error.ts";
 import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
 import { WireError } from "../wire/wire-error.ts";
 import { type Choose, chooseMember } from "./choose-member.ts";
 import { charactersOf, LateRequests } from "./late-requests.ts";
 import { MemberList, type MemberListDependencies } from "./member-list.ts";
-import { MemberQueue, MovedOn, unavailable } from "./member-queue.ts";
-import type { MemberState, PoolMember, Running } from "./pool-member.ts";
+import { MemberQueue, RequestMoved, unavailable } from "./member-queue.ts";
+import type { MemberState, PoolMember, RunningRequest } from "./pool-member.ts";
 import { PrefixMap, prefixesOf } from "./prefix-map.ts";
 import { defaultPoolTimeouts, type PoolTimeouts } from "./retry-policy.ts";
 
 export type EnginePoolOptions = Pick<MemberListDependencies, "discovery" | "connect"> & {
-  /** Of each engine. */
-  readonly mostRequests: number;
+  readonly maxRequestsPerEngine: number;
   readonly choose?: Choose;
-  readonly patience?: Partial<PoolTimeouts>;
+  readonly timeouts?: Partial<PoolTimeouts>;
 };
 
 export type MemberSnapshot = {
@@ -36,56 +35,57 @@ export type MemberSnapshot = {
   readonly retries: number;
 };
 
-const consultMilliseconds = 10_000;
+const queryMilliseconds = 10_000;
 /**
- * A request that breaks three engines is not given to a fourth. One that was too slow has not failed it, so moves are
- * counted apart; one that has too much to do has not even begun, and rests before it is asked again.
+ * A request that fails on three engines is not sent to a fourth. A move away from a slow engine is not a failure and
+ * counts as an attempt only. A busy engine counts as neither, because the request has not started there; the engine backs
+ * off before it gets the next one.
  */
-const mostFailures = 3;
-const mostAttempts = 8;
+const maxFailures = 3;
+const maxAttempts = 8;
 
 export class EnginePool implements AsyncDisposable {
-  readonly #parts: EnginePoolOptions;
+  readonly #options: EnginePoolOptions;
   readonly #list: MemberList;
   readonly #prefixes = new PrefixMap();
-  readonly #life = new AbortController();
-  readonly #line: MemberQueue;
+  readonly #lifetime = new AbortController();
+  readonly #queue: MemberQueue;
   readonly #late: LateRequests;
   readonly #work: Promise<unknown>[] = [];
   readonly #listeners = new Set<() => void>();
-  #toldPlaces = 0;
+  #reportedSlots = 0;
 
-  constructor(parts: EnginePoolOptions) {
-    this.#parts = parts;
-    const { discovery, connect, mostRequests, choose = chooseMember } = parts;
-    const patience = { ...defaultPoolTimeouts, ...parts.patience };
-    this.#list = new MemberList({ discovery, connect, patience, onChange: () => this.#advance() });
+  constructor(options: EnginePoolOptions) {
+    this.#options = options;
+    const { discovery, connect, maxRequestsPerEngine, choose = chooseMember } = options;
+    const timeouts = { ...defaultPoolTimeouts, ...options.timeouts };
+    this.#list = new MemberList({ discovery, connect, timeouts, onChange: () => this.#advance() });
     const { members } = this.#list;
-    this.#line = new MemberQueue({ members, choose, mostRequests, patience });
-    this.#late = new LateRequests({ members, line: this.#line, patience });
-    this.#work.push(this.#list.discover(this.#life.signal), this.#late.watch(this.#life.signal));
+    this.#queue = new MemberQueue({ members, choose, maxRequestsPerEngine, timeouts });
+    this.#late = new LateRequests({ members, queue: this.#queue, timeouts });
+    this.#work.push(this.#list.discover(this.#lifetime.signal), this.#late.watch(this.#lifetime.signal));
   }
 
   get waiting(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
-  /** How many requests those who can be asked take at once; with nobody to ask, as many as if all could be. */
-  get places(): number {
-    const { mostRequests } = this.#parts;
-    let places = 0;
+  /** How many requests the usable engines can run concurrently; if none is usable, as many as if all were. */
+  get slots(): number {
+    const { maxRequestsPerEngine } = this.#options;
+    let slots = 0;
     let listed = 0;
     for (const member of this.#list.members.values()) {
-      if (member.isUsable()) places += member.placesOf(mostRequests);
+      if (member.isUsable()) slots += member.slotLimit(maxRequestsPerEngine);
       if (!member.isDraining) listed += 1;
     }
-    return places > 0 ? places : mostRequests * Math.max(1, listed);
+    return slots > 0 ? slots : maxRequestsPerEngine * Math.max(1, listed);
   }
 
-  /** Is told when there are more or fewer places, until it leaves. */
-  watchPlaces(listener: () => void): { readonly leave: () => void } {
+  /** Calls the listener whenever the number of slots changes, until it unsubscribes. */
+  watchSlots(listener: () => void): { readonly unsubscribe: () => void } {
     this.#listeners.add(listener);
-    return { leave: () => void this.#listeners.delete(listener) };
+    return { unsubscribe: () => void this.#listeners.delete(listener) };
   }
 
   snapshot(): readonly MemberSnapshot[] {
@@ -97,7 +97,7 @@ export class EnginePool implements AsyncDisposable {
     }));
   }
 
-  /** What the engines told of themselves: all of it true for each of them. */
+  /** Combines the facts of all engines, so that they hold for each of them. */
   facts(): RemoteFacts | undefined {
     const known = this.#members.flatMap(({ facts }) => facts ?? []);
     const [first] = known;
@@ -106,196 +106,201 @@ export class EnginePool implements AsyncDisposable {
     return {
       ...first,
       contextTokens: contexts.length === 0 ? undefined : Math.min(...contexts),
-      knowsTools: known.some(({ knowsTools }) => knowsTools === false) ? false : first.knowsTools,
+      supportsTools: known.some(({ supportsTools }) => supportsTools === false) ? false : first.supportsTools,
     };
   }
 
-  /** Settles when one engine at least can be asked. */
+  /** Resolves as soon as at least one engine is usable. */
   async ready(signal: AbortSignal): Promise<RemoteFacts> {
-    const wish = { tried: new Set<PoolMember>(), mayMove: false, characters: undefined };
-    const place = await this.#line.take({ ...wish, since: performance.now() }, signal);
-    this.#giveBack(place);
-    return this.facts() ?? place.member.engine.learn(signal);
+    const request = { tried: new Set<PoolMember>(), mayMove: false, characters: undefined };
+    const slot = await this.#queue.acquire({ ...request, since: performance.now() }, signal);
+    this.#release(slot);
+    return this.facts() ?? slot.member.engine.getFacts(signal);
   }
 
   async *generate(request: EngineRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
     const prefixes = prefixesOf(request);
-    const ask = (engine: RemoteEngine, both: AbortSignal): AsyncGenerator<EngineEvent> =>
-      engine.generate(request, both);
-    const wish = {
+    const send = (engine: RemoteEngine, combined: AbortSignal): AsyncGenerator<EngineEvent> =>
+      engine.generate(request, combined);
+    const poolRequest = {
       prefixes,
       preferred: this.#prefixes.find(prefixes),
       characters: charactersOf(request),
-      ask,
+      send,
     };
-    yield* this.#askInTurn(wish, signal);
+    yield* this.#tryMembers(poolRequest, signal);
   }
 
-  /** For one whole answer that costs an engine as much as a request does. */
-  async once<Value>(ask: AskOnce<Value>, signal: AbortSignal): Promise<Value> {
-    const asOne = async function* (engine: RemoteEngine, both: AbortSignal): AsyncGenerator<Value> {
-      yield await ask(engine, both);
+  /** Runs an operation with a single result that costs an engine as much as a generation. */
+  async runOnce<Value>(operation: EngineOperation<Value>, signal: AbortSignal): Promise<Value> {
+    const send = async function* (engine: RemoteEngine, combined: AbortSignal): AsyncGenerator<Value> {
+      yield await operation(engine, combined);
     };
-    const wish = { prefixes: [], preferred: undefined, characters: undefined, ask: asOne };
-    for await (const value of this.#askInTurn(wish, signal)) {
+    const poolRequest = { prefixes: [], preferred: undefined, characters: undefined, send };
+    for await (const value of this.#tryMembers(poolRequest, signal)) {
       return value;
     }
     throw unavailable();
   }
 
-  /** For short questions, which need no place: whoever has one may ask them, and would wait for himself. */
-  async consult<Value>(ask: AskOnce<Value>, signal: AbortSignal): Promise<Value> {
+  /** Runs a short operation without a slot: a caller that already holds one would otherwise wait for itself. */
+  async query<Value>(operation: EngineOperation<Value>, signal: AbortSignal): Promise<Value> {
     const usable = this.#members.filter((member) => member.isUsable());
     let last: unknown;
     for (const member of usable.toSorted((one, other) => one.running.size - other.running.size)) {
       try {
-        return await ask(member.engine, AbortSignal.any([signal, AbortSignal.timeout(consultMilliseconds)]));
-      } catch (problem) {
+        return await operation(
+          member.engine,
+          AbortSignal.any([signal, AbortSignal.timeout(queryMilliseconds)]),
+        );
+      } catch (error) {
         signal.throwIfAborted();
-        last = problem;
-        const refusal = explainRefusal(problem);
-        if (refusal?.type === "caller") throw new FailureError<EngineFailure>(refusal.failure);
-        if (refusal === undefined && problem instanceof FailureError) throw problem;
+        last = error;
+        const classified = classifyError(error);
+        if (classified?.type === "client-error") throw new FailureError<EngineFailure>(classified.failure);
+        if (classified === undefined && error instanceof FailureError) throw error;
       }
     }
     throw unavailable(last);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#life.abort();
-    this.#line.refuseAll(new FailureError<EngineFailure>({ kind: "engine-unloaded" }));
+    this.#lifetime.abort();
+    this.#queue.rejectAll(new FailureError<EngineFailure>({ kind: "engine-unloaded" }));
     this.#list.drainAll();
     await Promise.allSettled(this.#work);
   }
 
-  async *#askInTurn<Event>(wish: Wish<Event>, signal: AbortSignal): AsyncGenerator<Event> {
+  async *#tryMembers<Event>(request: PoolRequest<Event>, signal: AbortSignal): AsyncGenerator<Event> {
     const since = performance.now();
     const tried = new Set<PoolMember>();
     let failures = 0;
     let attempts = 1;
     for (;;) {
-      const place = await this.#line.take({ ...wish, tried, since, mayMove: attempts === 1 }, signal);
-      const isLast = failures + 1 === mostFailures || attempts === mostAttempts;
-      const outcome = yield* this.#attempt(wish, { ...place, isLast }, signal);
-      if (outcome === "answered") return;
-      place.member.counts.retries += 1;
-      // Its rest keeps others and this one away; the patience of the line ends it if all of them rest.
+      const slot = await this.#queue.acquire({ ...request, tried, since, mayMove: attempts === 1 }, signal);
+      const isLast = failures + 1 === maxFailures || attempts === maxAttempts;
+      const outcome = yield* this.#attempt(request, { ...slot, isLast }, signal);
+      if (outcome === "completed") return;
+      slot.member.counts.retries += 1;
+      // The engine's backoff keeps requests away; the queue's timeout ends the wait if all engines back off.
       if (outcome === "busy") continue;
       if (outcome === "failed") failures += 1;
       attempts += 1;
-      tried.add(place.member);
+      tried.add(slot.member);
     }
   }
 
-  /** Unless it was answered, nothing of it was given out, and another may be asked. */
+  /** Any outcome other than `completed` means that no output has been sent, so another engine can be tried. */
   async *#attempt<Event>(
-    { ask, prefixes }: Wish<Event>,
-    { member, running, ending, isLast }: Attempt,
+    { send, prefixes }: PoolRequest<Event>,
+    { member, running, abortController, isLast }: Attempt,
     signal: AbortSignal,
   ): AsyncGenerator<Event, Outcome> {
-    const events = ask(member.engine, AbortSignal.any([signal, ending.signal]));
+    const events = send(member.engine, AbortSignal.any([signal, abortController.signal]));
     try {
       for (;;) {
         running.pendingSince = performance.now();
         const next = await events.next();
         running.pendingSince = undefined;
-        member.hear();
-        if (next.done === true) return "answered";
-        if (!running.hasBegun) this.#begin({ member, running, prefixes });
+        member.recordActivity();
+        if (next.done === true) return "completed";
+        if (!running.hasBegun) this.#recordStart({ member, running, prefixes });
         yield next.value;
       }
-    } catch (problem) {
+    } catch (error) {
       signal.throwIfAborted();
-      return this.#afterFailure(problem, { member, running, isLast });
+      return this.#afterFailure(error, { member, running, isLast });
     } finally {
-      ending.abort();
-      this.#giveBack({ member, running });
+      abortController.abort();
+      this.#release({ member, running });
     }
   }
 
-  #giveBack({ member, running }: Pick<Attempt, "member" | "running">): void {
-    member.giveBack(running);
-    this.#list.forgetClosed(member);
+  #release({ member, running }: Pick<Attempt, "member" | "running">): void {
+    member.removeRequest(running);
+    this.#list.removeClosed(member);
     this.#advance();
   }
 
   #advance(): void {
-    this.#line.advance();
+    this.#queue.advance();
     if (this.#listeners.size === 0) return;
-    const { places } = this;
-    if (places === this.#toldPlaces) return;
-    this.#toldPlaces = places;
-    for (const tell of this.#listeners) tell();
+    const { slots } = this;
+    if (slots === this.#reportedSlots) return;
+    this.#reportedSlots = slots;
+    for (const notify of this.#listeners) notify();
   }
 
   get #members(): readonly PoolMember[] {
     return [...this.#list.members.values()];
   }
 
-  #begin({
+  #recordStart({
     member,
     running,
     prefixes,
   }: {
     member: PoolMember;
-    running: Running;
+    running: RunningRequest;
     prefixes: readonly string[];
   }) {
     running.hasBegun = true;
-    const seconds = member.answer(running);
-    this.#prefixes.remember(prefixes, member.label);
-    // One that was on trial, or rested, may have more places now.
+    const seconds = member.recordFirstToken(running);
+    this.#prefixes.record(prefixes, member.label);
+    // A member that was on trial or backing off may have more slots now.
     this.#advance();
     const { characters } = running;
-    if (seconds !== undefined && characters !== undefined) this.#late.note({ seconds, characters });
+    if (seconds !== undefined && characters !== undefined) this.#late.record({ seconds, characters });
   }
 
-  /** Comes back when another member may be asked; otherwise what the caller is told is thrown. */
-  #afterFailure(problem: unknown, { member, running, isLast }: Omit<Attempt, "ending">): Outcome {
-    const hasMoved = problem instanceof MovedOn;
-    const refusal = hasMoved ? ({ type: "elsewhere", standing: "busy" } as const) : explainRefusal(problem);
-    if (refusal === undefined) throw problem;
-    if (refusal.type === "caller") {
-      member.answer(running);
-      throw new FailureError<EngineFailure>(refusal.failure, { cause: problem });
+  /** Returns if another member can be tried, and throws the client's error otherwise. */
+  #afterFailure(error: unknown, { member, running, isLast }: Omit<Attempt, "abortController">): Outcome {
+    const hasMoved = error instanceof RequestMoved;
+    const classified = hasMoved
+      ? ({ type: "retry-elsewhere", condition: "busy" } as const)
+      : classifyError(error);
+    if (classified === undefined) throw error;
+    if (classified.type === "client-error") {
+      member.recordFirstToken(running);
+      throw new FailureError<EngineFailure>(classified.failure, { cause: error });
     }
-    const { standing } = refusal;
-    const { status, retryAfterSeconds } = detailOf(problem);
-    if (hasMoved) member.endTrial();
-    else if (standing === "busy") member.isBusy(retryAfterSeconds);
-    else member.fail(standing);
-    // It may serve the model by another name since it was started anew.
-    if (status === 404) member.engine.forget();
+    const { condition } = classified;
+    const { status, retryAfterSeconds } = detailOf(error);
+    if (hasMoved) member.failTrial();
+    else if (condition === "busy") member.recordBusy(retryAfterSeconds);
+    else member.recordFailure(condition);
+    // After a restart it may serve the model under another name.
+    if (status === 404) member.engine.invalidateFacts();
     if (running.hasBegun) {
       throw new FailureError<EngineFailure>(
         { kind: "engine-crashed", exitCode: null, signal: null },
-        { cause: problem },
+        { cause: error },
       );
     }
-    if (!hasMoved && standing === "busy") return "busy";
-    if (isLast) throw unavailable(problem);
+    if (!hasMoved && condition === "busy") return "busy";
+    if (isLast) throw unavailable(error);
     return hasMoved ? "moved" : "failed";
   }
 }
 
-type Outcome = "answered" | "busy" | "failed" | "moved";
+type Outcome = "completed" | "busy" | "failed" | "moved";
 
-type AskOnce<Value> = (engine: RemoteEngine, signal: AbortSignal) => Promise<Value>;
+type EngineOperation<Value> = (engine: RemoteEngine, signal: AbortSignal) => Promise<Value>;
 
-type Wish<Event> = {
+type PoolRequest<Event> = {
   readonly prefixes: readonly string[];
   readonly preferred: string | undefined;
   readonly characters: number | undefined;
-  readonly ask: (engine: RemoteEngine, signal: AbortSignal) => AsyncGenerator<Event>;
+  readonly send: (engine: RemoteEngine, signal: AbortSignal) => AsyncGenerator<Event>;
 };
 
 type Attempt = {
   readonly member: PoolMember;
-  readonly running: Running;
-  readonly ending: AbortController;
+  readonly running: RunningRequest;
+  readonly abortController: AbortController;
   readonly isLast: boolean;
 };
 
-function detailOf(problem: unknown): { readonly status?: number; readonly retryAfterSeconds?: number } {
-  return problem instanceof WireError && problem.detail.kind === "refused" ? problem.detail : {};
+function detailOf(error: unknown): { readonly status?: number; readonly retryAfterSeconds?: number } {
+  return error instanceof WireError && error.detail.kind === "error-response" ? error.detail : {};
 }

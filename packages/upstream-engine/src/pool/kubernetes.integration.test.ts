@@ -16,14 +16,14 @@ const pod = (address: string, ready: boolean | null, name?: string) => ({
   ...(name && { targetRef: { kind: "Pod", namespace: "models", name } }),
 });
 
-/** A service of both families: one pod is reached by each of them, and one by IPv6 only. */
+/** A dual-stack service: one pod has both addresses, and one has IPv6 only. */
 const items = [
   slice([pod("fd00::8", true), pod("fd00::4", true, "one"), pod("fd00::7", true, "two")], "IPv6"),
   slice([pod("10.1.0.4", true, "one"), pod("10.1.0.5", false, "two"), pod("10.1.0.6", null)]),
   slice([pod("10.1.0.6", true)]),
 ];
 
-test("the ready pods of a service are its engines, asked for with the pod's own account over its own authority", async () => {
+test("the ready pods of a service are its engines, listed with the pod's service account and certificate authority", async () => {
   await using folder = await makeTemporaryFolder("account");
   const [key, certificate] = [join(folder.path, "tls.key"), join(folder.path, "ca.crt")];
   const name = "subjectAltName=IP:127.0.0.1";
@@ -43,17 +43,17 @@ test("the ready pods of a service are its engines, asked for with the pod's own 
     { stdio: "ignore" },
   );
   await writeFile(join(folder.path, "token"), "token-of-the-pod\n");
-  const asked: { readonly path: string; readonly key: string }[] = [];
+  const requests: { readonly path: string; readonly key: string }[] = [];
   const server = createServer(
     { key: await readFile(key), cert: await readFile(certificate) },
     (request, response) => {
-      asked.push({ path: request.url ?? "", key: request.headers.authorization ?? "" });
+      requests.push({ path: request.url ?? "", key: request.headers.authorization ?? "" });
       response.end(JSON.stringify({ items }));
     },
   );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on a port has such an address.
+  // A server that listens on a port has an AddressInfo.
   const { port } = server.address() as AddressInfo;
   const plan = {
     namespace: "models",
@@ -62,16 +62,16 @@ test("the ready pods of a service are its engines, asked for with the pod's own 
     server: new URL(`https://127.0.0.1:${port}`),
     accountFolder: folder.path,
   };
-  const ending = new AbortController();
-  for await (const addresses of refreshMembers(listPods(plan)).watch(ending.signal)) {
+  const controller = new AbortController();
+  for await (const addresses of refreshMembers(listPods(plan)).watch(controller.signal)) {
     expect(addresses.map(({ href }) => href)).toEqual([
       "http://[fd00::7]:8000/",
       "http://10.1.0.4:8000/",
       "http://10.1.0.6:8000/",
     ]);
-    ending.abort();
+    controller.abort();
   }
-  expect(asked).toEqual([
+  expect(requests).toEqual([
     {
       path: "/apis/discovery.k8s.io/v1/namespaces/models/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dvllm",
       key: "Bearer token-of-the-pod",

@@ -8,15 +8,15 @@ export type KubernetesPlan = {
   readonly namespace: string;
   readonly service: string;
   readonly port: number;
-  /** Of the cluster; a pod finds it by this name. */
+  /** The address of the cluster's API server. */
   readonly server: URL;
-  /** A folder with `token` and `ca.crt`, as every pod has one. */
+  /** The service account folder with `token` and `ca.crt`, which every pod has. */
   readonly accountFolder: string;
 };
 
-const answerMilliseconds = 5000;
+const timeoutMilliseconds = 5000;
 
-/** The pods behind a service that say they are ready, from its EndpointSlices. The token is read anew: it changes. */
+/** Lists the ready pods of a service from its EndpointSlices. The token is read every time, because it is rotated. */
 export function listPods(plan: KubernetesPlan): AddressSource {
   return async (signal) => {
     const token = (await readFile(`${plan.accountFolder}/token`, "utf8")).trim();
@@ -27,44 +27,44 @@ export function listPods(plan: KubernetesPlan): AddressSource {
     });
     const selector = encodeURIComponent(`kubernetes.io/service-name=${plan.service}`);
     const path = `/apis/discovery.k8s.io/v1/namespaces/${plan.namespace}/endpointslices?labelSelector=${selector}`;
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMilliseconds)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMilliseconds)]);
     const { items } = await requestEngine(client, { path }, limit);
     const found = listOf(items).flatMap((slice) => endpointsOf(fieldsOf(slice)));
-    const hosts = new Set(oneFamilyOf(found).map(({ host }) => host));
+    const hosts = new Set(dropDuplicates(found).map(({ host }) => host));
     return [...hosts].map((host) => new URL(`http://${host}:${plan.port}`));
   };
 }
 
 type Endpoint = {
   readonly host: string;
-  readonly isVersionSix: boolean;
-  /** What it leads to, if it says so. */
+  readonly isIpv6: boolean;
+  /** The object behind the endpoint, if known. */
   readonly target: string;
 };
 
 function endpointsOf({ addressType, endpoints }: ReturnType<typeof fieldsOf>): readonly Endpoint[] {
-  const isVersionSix = addressType === "IPv6";
+  const isIpv6 = addressType === "IPv6";
   return (
     listOf(endpoints)
       .map(fieldsOf)
-      // A pod that ends is still listed, as one that is not ready.
+      // A terminating pod is still listed, as not ready.
       .filter(({ conditions }) => fieldsOf(conditions)["ready"] !== false)
       .map(({ addresses, targetRef }) => {
-        // What more addresses would mean is not defined.
+        // The meaning of further addresses is not defined.
         const address = textOf(listOf(addresses)[0]);
         const { kind, namespace, name } = fieldsOf(targetRef);
         const target = textOf(name) && [kind, namespace, name].map(textOf).join("/");
-        return { host: address && (isVersionSix ? `[${address}]` : address), isVersionSix, target };
+        return { host: address && (isIpv6 ? `[${address}]` : address), isIpv6, target };
       })
       .filter(({ host }) => host !== "")
   );
 }
 
 /**
- * A service of both address families lists each pod in a slice of each: IPv4 is taken of those that are the same pod,
- * and of those that do not say which pod they are.
+ * A dual-stack service lists each pod in one slice per address family. IPv4 wins for endpoints of the same pod, and for
+ * endpoints without a target.
  */
-function oneFamilyOf(found: readonly Endpoint[]): readonly Endpoint[] {
-  const reached = new Set(found.filter((each) => !each.isVersionSix).map(({ target }) => target));
-  return found.filter(({ isVersionSix, target }) => !isVersionSix || !reached.has(target));
+function dropDuplicates(found: readonly Endpoint[]): readonly Endpoint[] {
+  const ipv4Targets = new Set(found.filter((each) => !each.isIpv6).map(({ target }) => target));
+  return found.filter(({ isIpv6, target }) => !isIpv6 || !ipv4Targets.has(target));
 }

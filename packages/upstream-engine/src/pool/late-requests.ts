@@ -2,120 +2,126 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineRequest } from "@hearth-and-keep/engine";
 import { medianOf } from "./choose-member.ts";
 import type { MemberQueue } from "./member-queue.ts";
-import type { PoolMember, Running } from "./pool-member.ts";
+import type { PoolMember, RunningRequest } from "./pool-member.ts";
 import type { PoolTimeouts } from "./retry-policy.ts";
-import { within } from "./timeout.ts";
+import { withTimeout } from "./timeout.ts";
 
 export type LateRequestsDependencies = {
   readonly members: ReadonlyMap<string, PoolMember>;
-  readonly line: MemberQueue;
-  readonly patience: Pick<PoolTimeouts, "reading" | "writing">;
+  readonly queue: MemberQueue;
+  readonly timeouts: Pick<PoolTimeouts, "firstEvent" | "nextEvent">;
 };
 
-/** When a first token came, and for how much to read. */
+/** The time to a first token, and the size of its prompt. */
 type FirstToken = { readonly seconds: number; readonly characters: number };
 
-/** Of those of late. */
-type Usual = { readonly median: number; readonly nearlyAll: number; readonly characters: number };
+/** Statistics of the recent first tokens. */
+type TypicalWait = { readonly median: number; readonly percentile99: number; readonly characters: number };
 
-const lookAgainMilliseconds = { busy: 100, idle: 500 } as const;
-const firstTokensKept = 256;
-/** Later than so many times the median: an engine that has said nothing for as long is asked how it is. */
-const doubt = { times: 2, leastSeconds: 0.2, answerSeconds: 0.25 } as const;
-/** Later than so many times what nearly all others waited: it goes elsewhere. */
-const patience = { times: 3, leastSeconds: 1 } as const;
+const checkMilliseconds = { busy: 100, idle: 500 } as const;
+const maxFirstTokens = 256;
+/** An engine that has been silent for this many times the median gets a health check. */
+const suspicion = { times: 2, minSeconds: 0.2, timeoutSeconds: 0.25 } as const;
+/** A request that has waited this many times the 99th percentile moves to another engine. */
+const lateness = { times: 3, minSeconds: 1 } as const;
 const imageCharacters = 2000;
 
 /**
- * Requests that wait for their first token much longer than is usual for their length. One whose engine has fallen silent
- * goes elsewhere within a fraction of a second, long before anybody would call that engine broken; one whose engine is
- * only slow goes later. Each goes once, and only where somebody is free. Beside that, no silence lasts for ever.
+ * Moves requests that wait for their first token much longer than is typical for their length. If the engine has become
+ * unresponsive, the request moves within a fraction of a second, long before the engine counts as failed; if it is only
+ * slow, the request moves later. Each request moves at most once, and only to an engine with a free slot. In addition,
+ * requests without any event for too long fail.
  */
 export class LateRequests {
-  readonly #parts: LateRequestsDependencies;
+  readonly #dependencies: LateRequestsDependencies;
   readonly #firstTokens: FirstToken[] = [];
-  readonly #asked = new Set<PoolMember>();
+  readonly #checking = new Set<PoolMember>();
 
-  constructor(parts: LateRequestsDependencies) {
-    this.#parts = parts;
+  constructor(dependencies: LateRequestsDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  note(firstToken: FirstToken): void {
+  record(firstToken: FirstToken): void {
     this.#firstTokens.push(firstToken);
-    if (this.#firstTokens.length > firstTokensKept) this.#firstTokens.shift();
+    if (this.#firstTokens.length > maxFirstTokens) this.#firstTokens.shift();
   }
 
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const members = [...this.#parts.members.values()];
+      const members = [...this.#dependencies.members.values()];
       const isBusy = members.some(({ running }) => running.size > 0);
-      const pause = isBusy ? lookAgainMilliseconds.busy : lookAgainMilliseconds.idle;
+      const pause = isBusy ? checkMilliseconds.busy : checkMilliseconds.idle;
       await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
       const busy = members.filter(({ running }) => running.size > 0);
-      for (const member of busy) this.#endSilence(member);
+      for (const member of busy) this.#failSilentRequests(member);
       if (busy.length === 0 || this.#firstTokens.length === 0) continue;
-      const usual = this.#usual();
-      for (const member of busy) this.#look(member, usual, signal);
+      const typical = this.#typicalWait();
+      for (const member of busy) this.#checkMember(member, typical, signal);
     }
   }
 
-  /** An engine may say that it is well and compute nothing any more. */
-  #endSilence(member: PoolMember): void {
-    const { reading, writing } = this.#parts.patience;
-    for (const each of member.silentFor(({ hasBegun }) => (hasBegun ? writing : reading))) each.breakOff();
+  /** An engine can report that it is healthy although it no longer computes anything. */
+  #failSilentRequests(member: PoolMember): void {
+    const { firstEvent, nextEvent } = this.#dependencies.timeouts;
+    for (const each of member.silentRequests(({ hasBegun }) => (hasBegun ? nextEvent : firstEvent)))
+      each.fail();
   }
 
-  #look(member: PoolMember, { median, nearlyAll, characters }: Usual, signal: AbortSignal): void {
+  #checkMember(
+    member: PoolMember,
+    { median, percentile99, characters }: TypicalWait,
+    signal: AbortSignal,
+  ): void {
     const now = performance.now();
-    const unheard = unheardOf(member);
-    const allowed = (each: Unheard, seconds: number): number =>
+    const waiting = unansweredRequests(member);
+    const allowed = (each: UnansweredRequest, seconds: number): number =>
       seconds * 1000 * Math.max(1, each.characters / characters);
-    const longest = Math.max(patience.leastSeconds, patience.times * nearlyAll);
-    const late = unheard.find((each) => now - each.startedAt > allowed(each, longest));
-    if (late !== undefined && this.#parts.line.hasFreePlaceBeside(member)) late.moveOn();
-    const long = Math.max(doubt.leastSeconds, doubt.times * median);
-    const isSilent = unheard.some(
-      (each) => now - Math.max(each.startedAt, member.heardAt) > allowed(each, long),
+    const maxWait = Math.max(lateness.minSeconds, lateness.times * percentile99);
+    const late = waiting.find((each) => now - each.startedAt > allowed(each, maxWait));
+    if (late !== undefined && this.#dependencies.queue.hasFreeSlotBesides(member)) late.move();
+    const suspiciousWait = Math.max(suspicion.minSeconds, suspicion.times * median);
+    const isSilent = waiting.some(
+      (each) => now - Math.max(each.startedAt, member.lastActivityAt) > allowed(each, suspiciousWait),
     );
-    if (isSilent && !this.#asked.has(member)) void this.#askHowItIs(member, signal);
+    if (isSilent && !this.#checking.has(member)) void this.#checkHealth(member, signal);
   }
 
-  async #askHowItIs(member: PoolMember, signal: AbortSignal): Promise<void> {
-    this.#asked.add(member);
-    using limit = within(doubt.answerSeconds, signal);
+  async #checkHealth(member: PoolMember, signal: AbortSignal): Promise<void> {
+    this.#checking.add(member);
+    using limit = withTimeout(suspicion.timeoutSeconds, signal);
     try {
       await member.engine.checkHealth(limit.signal);
-      member.hear();
+      member.recordActivity();
     } catch {
       if (signal.aborted) return;
       member.suspect();
-      for (const each of unheardOf(member)) {
-        if (this.#parts.line.hasFreePlaceBeside(member)) each.moveOn();
+      for (const each of unansweredRequests(member)) {
+        if (this.#dependencies.queue.hasFreeSlotBesides(member)) each.move();
       }
     } finally {
-      this.#asked.delete(member);
+      this.#checking.delete(member);
     }
   }
 
-  #usual(): Usual {
+  #typicalWait(): TypicalWait {
     const seconds = this.#firstTokens.map((each) => each.seconds).toSorted((one, other) => one - other);
     return {
       median: medianOf(seconds),
-      nearlyAll: seconds[Math.floor(seconds.length * 0.99)] ?? 0,
+      percentile99: seconds[Math.floor(seconds.length * 0.99)] ?? 0,
       characters: Math.max(1, medianOf(this.#firstTokens.map((each) => each.characters))),
     };
   }
 }
 
-type Unheard = Running & { readonly characters: number };
+type UnansweredRequest = RunningRequest & { readonly characters: number };
 
-function unheardOf({ running }: PoolMember): readonly Unheard[] {
+function unansweredRequests({ running }: PoolMember): readonly UnansweredRequest[] {
   return [...running].filter(
-    (each): each is Unheard => each.mayMove && !each.hasBegun && each.characters !== undefined,
+    (each): each is UnansweredRequest => each.mayMove && !each.hasBegun && each.characters !== undefined,
   );
 }
 
-/** How much an engine has to read for it, roughly. */
+/** Estimates the size of the prompt that an engine has to process. */
 export function charactersOf({ input }: EngineRequest): number {
   if (input.type === "raw") return input.prompt.length;
   if (input.type === "fill-in-the-middle") return input.prefix.length + input.suffix.length;

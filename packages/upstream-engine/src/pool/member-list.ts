@@ -3,48 +3,48 @@ import { WireError } from "../wire/wire-error.ts";
 import { type Discovery, labelOf } from "./discovery.ts";
 import { type MemberSource, PoolMember } from "./pool-member.ts";
 import type { PoolTimeouts } from "./retry-policy.ts";
-import { within } from "./timeout.ts";
+import { withTimeout } from "./timeout.ts";
 
 export type MemberListDependencies = {
   readonly discovery: Discovery;
-  /** Makes the way to an engine; the address is one that discovery gave. */
+  /** Creates the client of an engine; the address comes from discovery. */
   readonly connect: (address: URL) => MemberSource;
-  readonly patience: Pick<PoolTimeouts, "unwell">;
-  /** Somebody may be asked who could not be before, or the other way round. */
+  readonly timeouts: Pick<PoolTimeouts, "unhealthy">;
+  /** Called when a member may have become usable or unusable. */
   readonly onChange: () => void;
 };
 
 const checkSeconds = 2;
 const checkLimitSeconds = 1;
-/** It is asked what it is, too. */
+/** The first check also fetches the engine's facts. */
 const firstCheckLimitSeconds = 5;
 
 /**
- * Who is in the pool, and how each is. One that left the list of addresses stays, asked how it is and nothing else, until
- * the last of its requests has ended; if its address returns before that, it is taken back.
+ * The members of the pool and their health. A member whose address is no longer listed drains: it gets health checks but
+ * no new requests until its last request has finished. If its address returns before that, it is reinstated.
  */
 export class MemberList {
   readonly members: ReadonlyMap<string, PoolMember>;
   readonly #members = new Map<string, PoolMember>();
-  readonly #parts: MemberListDependencies;
+  readonly #dependencies: MemberListDependencies;
 
-  constructor(parts: MemberListDependencies) {
-    this.#parts = parts;
+  constructor(dependencies: MemberListDependencies) {
+    this.#dependencies = dependencies;
     this.members = this.#members;
   }
 
   async discover(signal: AbortSignal): Promise<void> {
-    const { discovery, connect, onChange } = this.#parts;
+    const { discovery, connect, onChange } = this.#dependencies;
     for await (const addresses of discovery.watch(signal)) {
       const listed = new Map(addresses.map((address) => [labelOf(address), address]));
       for (const [label, member] of this.#members) {
         if (listed.has(label)) continue;
         member.drain();
-        this.forgetClosed(member);
+        this.removeClosed(member);
       }
       for (const [label, address] of listed) {
         const known = this.#members.get(label);
-        known?.takeBack();
+        known?.reinstate();
         if (known !== undefined) continue;
         const member = new PoolMember(connect(address));
         this.#members.set(label, member);
@@ -54,7 +54,7 @@ export class MemberList {
     }
   }
 
-  forgetClosed({ label, isClosed }: PoolMember): void {
+  removeClosed({ label, isClosed }: PoolMember): void {
     if (isClosed) this.#members.delete(label);
   }
 
@@ -65,25 +65,28 @@ export class MemberList {
   async #watch(member: PoolMember, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !member.isClosed) {
       await this.#check(member, signal);
-      this.#parts.onChange();
-      const isAway = member.state === "open" || member.state === "unknown";
-      const pause = isAway ? member.pauseSeconds : checkSeconds;
+      this.#dependencies.onChange();
+      const isUnavailable = member.state === "open" || member.state === "unknown";
+      const pause = isUnavailable ? member.pauseSeconds : checkSeconds;
       await sleep(pause * 1000, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
   async #check(member: PoolMember, signal: AbortSignal): Promise<void> {
-    const askedAt = performance.now();
-    using limit = within(member.facts === undefined ? firstCheckLimitSeconds : checkLimitSeconds, signal);
+    const startedAt = performance.now();
+    using limit = withTimeout(
+      member.facts === undefined ? firstCheckLimitSeconds : checkLimitSeconds,
+      signal,
+    );
     try {
       await member.engine.checkHealth(limit.signal);
-      member.facts = await member.engine.learn(limit.signal);
-      member.isWell();
-    } catch (problem) {
-      const isGone = problem instanceof WireError && problem.detail.kind === "unreachable";
-      const isOther = (each: PoolMember): boolean => each !== member && each.isUsable();
-      const isLast = !isGone && !this.#members.values().some(isOther);
-      member.isNotWell({ askedAt, isLast, patience: this.#parts.patience });
+      member.facts = await member.engine.getFacts(limit.signal);
+      member.recordHealthy();
+    } catch (error) {
+      const isUnreachable = error instanceof WireError && error.detail.kind === "unreachable";
+      const isOtherUsable = (each: PoolMember): boolean => each !== member && each.isUsable();
+      const isLast = !isUnreachable && !this.#members.values().some(isOtherUsable);
+      member.recordUnhealthy({ startedAt, isLast, timeouts: this.#dependencies.timeouts });
     }
   }
 }

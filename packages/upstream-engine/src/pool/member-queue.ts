@@ -2,225 +2,237 @@ import type { EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { WireError } from "../wire/wire-error.ts";
 import { type Candidate, type Choose, medianOf } from "./choose-member.ts";
-import type { PoolMember, Running } from "./pool-member.ts";
+import type { PoolMember, RunningRequest } from "./pool-member.ts";
 import type { PoolTimeouts } from "./retry-policy.ts";
 
 export type MemberRequest = {
-  /** Who has read the beginning of the request. */
+  /** The label of the member that has the request's prefix cached. */
   readonly preferred?: string | undefined;
-  /** Members that failed it already; they are asked again only when nobody else is there. */
+  /** Members on which the request has already failed; they are tried again only if no other is usable. */
   readonly tried: ReadonlySet<PoolMember>;
   readonly mayMove: boolean;
-  /** How much there is to read; undefined when nobody can say, and then it is never late. */
+  /** The size of the prompt; undefined if unknown, and then the request never counts as late. */
   readonly characters: number | undefined;
-  /** When it came first: one that comes back stands where it stood. */
+  /** When the request first arrived: a retried request keeps its position in the queue. */
   readonly since: number;
 };
 
 export type MemberSlot = {
   readonly member: PoolMember;
-  readonly running: Running;
-  /** Ends the request on this member. */
-  readonly ending: AbortController;
+  readonly running: RunningRequest;
+  /** Aborts the request on this member. */
+  readonly abortController: AbortController;
 };
 
 export type MemberQueueOptions = {
   readonly members: ReadonlyMap<string, PoolMember>;
   readonly choose: Choose;
-  readonly mostRequests: number;
-  readonly patience: Pick<PoolTimeouts, "anyEngine">;
+  readonly maxRequestsPerEngine: number;
+  readonly timeouts: Pick<PoolTimeouts, "anyEngine">;
 };
 
-/** The caller's request goes elsewhere; nobody sees this. */
-export class MovedOn extends Error {}
+/** Internal: the request moves to another member. */
+export class RequestMoved extends Error {}
 
-type Waiter = MemberRequest & { give(place: MemberSlot): void; refuse(problem: unknown): void };
+type Waiter = MemberRequest & { resolve(slot: MemberSlot): void; reject(error: unknown): void };
 
-/** The members as they are between two placements. */
-type View = {
+/** A snapshot of the members between two assignments. */
+type MemberView = {
   readonly usable: readonly PoolMember[];
-  /** Those of them that do not rest. */
-  readonly awake: readonly PoolMember[];
-  /** Labels of those with a place. */
+  /** The usable members that are not backing off. */
+  readonly ready: readonly PoolMember[];
+  /** Labels of the members with a free slot. */
   readonly free: ReadonlySet<string>;
-  readonly usualSeconds: number;
+  readonly typicalSeconds: number;
   readonly now: number;
 };
 
-/** Of a member that has not answered yet, in a pool where nobody has. */
-const unknownSeconds = 0.1;
+/** Expected time to the first token if no member of the pool has responded yet. */
+const defaultSeconds = 0.1;
 
-/** Gives out places on members, first come first served. The line is bounded by whoever lends the pool. */
+/** Assigns slots on members, first come first served. The scheduler bounds the length of the queue. */
 export class MemberQueue {
-  readonly #parts: MemberQueueOptions;
+  readonly #options: MemberQueueOptions;
   readonly #waiters = new Set<Waiter>();
-  /** Since when no member takes requests. */
-  #noneSince: number | undefined;
+  /** Since when no member has accepted requests. */
+  #unavailableSince: number | undefined;
   #newestSince = 0;
-  #endOfRest: NodeJS.Timeout | undefined;
+  #backoffTimer: NodeJS.Timeout | undefined;
 
-  constructor(parts: MemberQueueOptions) {
-    this.#parts = parts;
+  constructor(options: MemberQueueOptions) {
+    this.#options = options;
   }
 
   get length(): number {
     return this.#waiters.size;
   }
 
-  take(wish: MemberRequest, signal: AbortSignal): Promise<MemberSlot> {
+  acquire(request: MemberRequest, signal: AbortSignal): Promise<MemberSlot> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<MemberSlot>();
-    const hangUp = (): void => waiter.refuse(signal.reason);
-    let impatience: NodeJS.Timeout | undefined;
-    const leave = (): void => {
-      clearTimeout(impatience);
-      signal.removeEventListener("abort", hangUp);
+    const abort = (): void => waiter.reject(signal.reason);
+    let timer: NodeJS.Timeout | undefined;
+    const dequeue = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
       this.#waiters.delete(waiter);
     };
     const waiter: Waiter = {
-      ...wish,
-      give(place) {
-        leave();
-        resolve(place);
+      ...request,
+      resolve(slot) {
+        dequeue();
+        resolve(slot);
       },
-      refuse(problem) {
-        leave();
-        reject(problem);
+      reject(error) {
+        dequeue();
+        reject(error);
       },
     };
-    const lookAround = (): void => {
-      const left = this.#patienceLeft(waiter);
-      if (left > 0) impatience = setTimeout(lookAround, left).unref();
-      else waiter.refuse(unavailable());
+    const checkTimeout = (): void => {
+      const left = this.#millisecondsLeft(waiter);
+      if (left > 0) timer = setTimeout(checkTimeout, left).unref();
+      else waiter.reject(unavailable());
     };
-    signal.addEventListener("abort", hangUp);
+    signal.addEventListener("abort", abort);
     this.#join(waiter);
     this.advance();
-    if (this.#waiters.has(waiter)) lookAround();
+    if (this.#waiters.has(waiter)) checkTimeout();
     return promise;
   }
 
-  /** Everyone who can be served now is. Called after every change of a member. */
+  /** Assigns free slots to waiting requests. Called after every change of a member. */
   advance(): void {
-    this.#noteTakers();
+    this.#updateAvailability();
     if (this.#waiters.size === 0) return;
-    let view = this.#look();
-    let isSettled = false;
+    let view = this.#createView();
+    let noneForPlain = false;
     for (const waiter of this.#waiters) {
       if (view.free.size === 0) break;
-      // Whom nobody prefers is answered as the one before it was, so a long line costs little.
+      // Requests without a preference get the same result as the previous one, so a long queue costs little.
       const isPlain = waiter.tried.size === 0 && !view.free.has(waiter.preferred ?? "");
-      if (isPlain && isSettled) continue;
+      if (isPlain && noneForPlain) continue;
       const member = this.#choose(waiter, view);
-      isSettled = member === undefined && (isSettled || isPlain);
+      noneForPlain = member === undefined && (noneForPlain || isPlain);
       if (member === undefined) continue;
-      waiter.give(placeOn(member, waiter));
+      waiter.resolve(createSlot(member, waiter));
       if (this.#waiters.size === 0) return;
-      view = this.#look();
+      view = this.#createView();
     }
-    this.#waitForRest(view);
+    this.#scheduleAfterBackoff(view);
   }
 
-  refuseAll(problem: unknown): void {
-    for (const waiter of this.#waiters) waiter.refuse(problem);
+  rejectAll(error: unknown): void {
+    for (const waiter of this.#waiters) waiter.reject(error);
   }
 
-  hasFreePlaceBeside(busy: PoolMember): boolean {
+  hasFreeSlotBesides(busy: PoolMember): boolean {
     const now = performance.now();
-    return this.#usable().some((member) => member !== busy && member.hasPlace(this.#parts.mostRequests, now));
+    return this.#usable().some(
+      (member) => member !== busy && member.hasFreeSlot(this.#options.maxRequestsPerEngine, now),
+    );
   }
 
   #usable(): readonly PoolMember[] {
-    return [...this.#parts.members.values()].filter((member) => member.isUsable());
+    return [...this.#options.members.values()].filter((member) => member.isUsable());
   }
 
   #join(waiter: Waiter): void {
-    const isBack = waiter.since < this.#newestSince;
+    const isRetry = waiter.since < this.#newestSince;
     this.#newestSince = Math.max(waiter.since, this.#newestSince);
-    const behind = isBack ? [...this.#waiters].filter(({ since }) => since > waiter.since) : [];
-    for (const each of [waiter, ...behind]) {
+    const later = isRetry ? [...this.#waiters].filter(({ since }) => since > waiter.since) : [];
+    for (const each of [waiter, ...later]) {
       this.#waiters.delete(each);
       this.#waiters.add(each);
     }
   }
 
-  #noteTakers(): void {
-    const takes = this.#parts.members.values().some((member) => member.takesRequests());
-    this.#noneSince = takes ? undefined : (this.#noneSince ?? performance.now());
+  #updateAvailability(): void {
+    const isAvailable = this.#options.members.values().some((member) => member.acceptsRequests());
+    this.#unavailableSince = isAvailable ? undefined : (this.#unavailableSince ?? performance.now());
   }
 
-  /** Those who wait for a place among engines that work wait on; those who wait for any engine do not. */
-  #patienceLeft({ since }: Waiter): number {
-    this.#noteTakers();
+  /**
+   * The timeout runs only while no engine is available; requests that wait for a slot on a working engine do not time
+   * out.
+   */
+  #millisecondsLeft({ since }: Waiter): number {
+    this.#updateAvailability();
     const now = performance.now();
-    const from = this.#noneSince === undefined ? now : Math.max(since, this.#noneSince);
-    return from + this.#parts.patience.anyEngine * 1000 - now;
+    const from = this.#unavailableSince === undefined ? now : Math.max(since, this.#unavailableSince);
+    return from + this.#options.timeouts.anyEngine * 1000 - now;
   }
 
-  /** Nobody says when a rest ends, so the line looks itself. */
-  #waitForRest({ usable, now }: View): void {
-    clearTimeout(this.#endOfRest);
-    const ends = usable.map(({ restsUntil }) => restsUntil).filter((end) => end > now);
+  /** The end of a backoff triggers no event, so the queue sets a timer for it. */
+  #scheduleAfterBackoff({ usable, now }: MemberView): void {
+    clearTimeout(this.#backoffTimer);
+    const ends = usable.map(({ backoffUntil }) => backoffUntil).filter((end) => end > now);
     if (ends.length === 0 || this.#waiters.size === 0) return;
-    this.#endOfRest = setTimeout(() => this.advance(), Math.min(...ends) - now + 1).unref();
+    this.#backoffTimer = setTimeout(() => this.advance(), Math.min(...ends) - now + 1).unref();
   }
 
-  #look(): View {
+  #createView(): MemberView {
     const now = performance.now();
     const usable = this.#usable();
-    const { mostRequests } = this.#parts;
-    const free = usable.filter((member) => member.hasPlace(mostRequests, now)).map(({ label }) => label);
-    const known = usable.flatMap((member) => member.rememberedSeconds(now, 0) ?? []);
-    const usualSeconds = known.length === 0 ? unknownSeconds : medianOf(known);
-    const awake = usable.filter((member) => !member.isResting(now));
-    return { usable, awake, free: new Set(free), usualSeconds, now };
+    const { maxRequestsPerEngine } = this.#options;
+    const free = usable
+      .filter((member) => member.hasFreeSlot(maxRequestsPerEngine, now))
+      .map(({ label }) => label);
+    const known = usable.flatMap((member) => member.expectedSeconds(now, 0) ?? []);
+    const typicalSeconds = known.length === 0 ? defaultSeconds : medianOf(known);
+    const ready = usable.filter((member) => !member.isBackingOff(now));
+    return { usable, ready, free: new Set(free), typicalSeconds, now };
   }
 
-  /** Nobody, when the one that can be expected to answer first has no place: a slow one that is free is no help. */
-  #choose({ preferred, tried }: Waiter, view: View): PoolMember | undefined {
+  /**
+   * Undefined if the member expected to respond first has no free slot: a slow member with a free slot would take
+   * longer.
+   */
+  #choose({ preferred, tried }: Waiter, view: MemberView): PoolMember | undefined {
     const eligible = eligibleOf(tried, view);
     if (eligible.length === 0) return undefined;
-    // One that came back is asked at once, or with little to do nobody would ever find out.
+    // A recovered member gets a request at once; under light load it might never be tested otherwise.
     const onTrial = eligible.find(({ state, label }) => state === "trial" && view.free.has(label));
     if (onTrial !== undefined) return onTrial;
-    const chosen = this.#parts.choose(this.#describe(eligible, view), preferred);
+    const chosen = this.#options.choose(this.#describe(eligible, view), preferred);
     const member = eligible.find(({ label }) => label === chosen?.label);
     return member !== undefined && view.free.has(member.label) ? member : undefined;
   }
 
-  #describe(eligible: readonly PoolMember[], { now, usualSeconds }: View): readonly Candidate[] {
+  #describe(eligible: readonly PoolMember[], { now, typicalSeconds }: MemberView): readonly Candidate[] {
     return eligible.map((member) => ({
       label: member.label,
       outstanding: member.running.size,
-      limit: member.placesOf(this.#parts.mostRequests),
-      expectedSeconds: member.rememberedSeconds(now, usualSeconds) ?? usualSeconds,
+      limit: member.slotLimit(this.#options.maxRequestsPerEngine),
+      expectedSeconds: member.expectedSeconds(now, typicalSeconds) ?? typicalSeconds,
       pendingSeconds: member.pendingSeconds(now),
-      isSuspected: member.state === "suspected" || !member.takesRequests(),
+      isSuspected: member.state === "suspected" || !member.acceptsRequests(),
       usedAt: member.usedAt,
     }));
   }
 }
 
-/** One that failed the request is not asked again while another may still be, if only behind its rest. */
-function eligibleOf(tried: MemberRequest["tried"], { usable, awake }: View): readonly PoolMember[] {
-  if (tried.size === 0) return awake;
+/**
+ * A member on which the request failed is not tried again while another one is usable, even if that one is backing off.
+ */
+function eligibleOf(tried: MemberRequest["tried"], { usable, ready }: MemberView): readonly PoolMember[] {
+  if (tried.size === 0) return ready;
   const isTried = (member: PoolMember): boolean => tried.has(member);
-  return usable.every(isTried) ? awake : awake.filter((member) => !isTried(member));
+  return usable.every(isTried) ? ready : ready.filter((member) => !isTried(member));
 }
 
-function placeOn(member: PoolMember, { mayMove, characters }: MemberRequest): MemberSlot {
-  const ending = new AbortController();
-  const running: Running = {
+function createSlot(member: PoolMember, { mayMove, characters }: MemberRequest): MemberSlot {
+  const abortController = new AbortController();
+  const running: RunningRequest = {
     startedAt: performance.now(),
     mayMove,
     characters,
     hasBegun: false,
     pendingSince: undefined,
-    moveOn: () => ending.abort(new MovedOn()),
-    breakOff: () => ending.abort(new WireError({ kind: "cut-off" })),
+    move: () => abortController.abort(new RequestMoved()),
+    fail: () => abortController.abort(new WireError({ kind: "interrupted" })),
   };
-  member.take(running);
-  return { member, running, ending };
+  member.addRequest(running);
+  return { member, running, abortController };
 }
 
 export function unavailable(cause?: unknown): FailureError<EngineFailure> {

@@ -7,38 +7,38 @@ import { type Discovery, labelOf, listAddresses, refreshMembers, resolveName } f
 import { EnginePool, type EnginePoolOptions } from "./engine-pool.ts";
 import { type KubernetesPlan, listPods } from "./kubernetes.ts";
 
-/** A model that runs on engines elsewhere. */
+/** A model that runs on remote engines. */
 export type PoolPlan = {
   readonly dialect: DialectName;
-  /** What the engines call it; absent takes the first that an engine lists. */
+  /** The engines' name for the model; by default the first one that an engine lists. */
   readonly model?: string;
   readonly engines:
     | { readonly type: "addresses"; readonly addresses: readonly URL[] }
     | { readonly type: "dns"; readonly address: URL }
     | ({ readonly type: "kubernetes" } & KubernetesPlan);
-  /** A key for all of them. */
+  /** The API key for all engines. */
   readonly key?: string;
-  /** Absent asks the engines. */
+  /** By default, the engines are queried. */
   readonly contextTokens?: number;
   readonly requestsPerEngine: number;
   readonly canSeeImages: boolean;
 };
 
-/** What a test decides itself. */
-export type PoolChoices = Partial<Pick<EnginePoolOptions, "choose" | "discovery" | "patience">>;
+/** Overrides for tests. */
+export type PoolOverrides = Partial<Pick<EnginePoolOptions, "choose" | "discovery" | "timeouts">>;
 
-export function createEnginePool(plan: PoolPlan, choices: PoolChoices = {}): EnginePool {
+export function createEnginePool(plan: PoolPlan, overrides: PoolOverrides = {}): EnginePool {
   const dialect = dialects[plan.dialect];
-  const { model, canSeeImages, requestsPerEngine: mostRequests } = plan;
+  const { model, canSeeImages, requestsPerEngine: maxRequestsPerEngine } = plan;
   return new EnginePool({
-    mostRequests,
+    maxRequestsPerEngine,
     discovery: discoveryOf(plan),
-    ...choices,
+    ...overrides,
     connect: (address) => {
       const client = createEngineClient({
         address,
-        // Beside its requests it is asked how it is, and how long texts are.
-        mostConnections: mostRequests + 16,
+        // In addition to its requests it gets health checks and token counts.
+        maxConnections: maxRequestsPerEngine + 16,
         ...(plan.key === undefined ? {} : { authorization: `Bearer ${plan.key}` }),
       });
       const engine = createRemoteEngine(client, { dialect, canSeeImages, ...(model && { model }) });
@@ -60,10 +60,10 @@ function discoveryOf({ engines }: PoolPlan): Discovery {
 
 export type NamedPool = { readonly plan: PoolPlan; readonly pool: EnginePool };
 
-/** Told for an engine that tells nothing of its context; nothing is fitted to it. */
+/** Reported for an engine with an unknown context size; prompts are not truncated to it. */
 const unknownContextTokens = 4096;
 
-/** Loads what plans call `remote`: nothing is loaded, an engine that answers is waited for. */
+/** Driver for plans with `remote`: loads nothing, but waits until an engine responds. */
 export function createPoolDriver(pools: ReadonlyMap<string, NamedPool>): EngineDriver {
   return {
     async load({ remote = "" }, { signal, onProgress, onSequencesChange: onSequences }) {
@@ -72,61 +72,63 @@ export function createPoolDriver(pools: ReadonlyMap<string, NamedPool>): EngineD
       const facts = await named.pool.ready(signal);
       onProgress(1);
       const description = describe(named.plan, facts);
-      return handleOf(named, { description, onSequences: () => onSequences?.() });
+      return createHandle(named, { description, onSequences: () => onSequences?.() });
     },
   };
 }
 
-type HandleParts = {
+type HandleOptions = {
   readonly onSequences: () => void;
   readonly description: Omit<EngineDescription, "sequences">;
 };
 
-/** One load of a pool's model: ending it ends the requests that came through it, and leaves the pool as it is. */
-function handleOf({ pool }: NamedPool, { description, onSequences }: HandleParts): Engine {
-  const life = new AbortController();
-  const ending = Promise.withResolvers<EngineFailure | undefined>();
-  const either = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, life.signal]);
-  const watched = pool.watchPlaces(onSequences);
+/** One load of a pool's model. Unloading it aborts the requests made through it and does not affect the pool. */
+function createHandle({ pool }: NamedPool, { description, onSequences }: HandleOptions): Engine {
+  const lifetime = new AbortController();
+  const closed = Promise.withResolvers<EngineFailure | undefined>();
+  const combine = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, lifetime.signal]);
+  const subscription = pool.watchSlots(onSequences);
   const unload = async (): Promise<void> => {
-    watched.leave();
-    life.abort(new FailureError<EngineFailure>({ kind: "engine-unloaded" }));
-    ending.resolve(undefined);
+    subscription.unsubscribe();
+    lifetime.abort(new FailureError<EngineFailure>({ kind: "engine-unloaded" }));
+    closed.resolve(undefined);
   };
   return {
-    describe: () => ({ ...description, sequences: pool.places }),
-    generate: (request, signal) => pool.generate(request, either(signal)),
-    embed: (request, signal) => pool.once((engine, both) => engine.embed(request, both), either(signal)),
+    describe: () => ({ ...description, sequences: pool.slots }),
+    generate: (request, signal) => pool.generate(request, combine(signal)),
+    embed: (request, signal) =>
+      pool.runOnce((engine, combined) => engine.embed(request, combined), combine(signal)),
     rank: () =>
       Promise.reject(new FailureError<EngineFailure>({ kind: "not-supported", feature: "ranking" })),
-    tokenize: (text, signal = life.signal) =>
-      pool.consult((engine, both) => engine.tokenize(text, both), either(signal)),
-    render: (conversation) => pool.consult((engine, both) => engine.render(conversation, both), life.signal),
-    count: (conversation, signal = life.signal) =>
-      pool.consult((engine, both) => engine.count(conversation, both), either(signal)),
+    tokenize: (text, signal = lifetime.signal) =>
+      pool.query((engine, combined) => engine.tokenize(text, combined), combine(signal)),
+    render: (conversation) =>
+      pool.query((engine, combined) => engine.render(conversation, combined), lifetime.signal),
+    count: (conversation, signal = lifetime.signal) =>
+      pool.query((engine, combined) => engine.count(conversation, combined), combine(signal)),
     unload,
-    closed: ending.promise,
+    closed: closed.promise,
     [Symbol.asyncDispose]: unload,
   };
 }
 
-function describe(plan: PoolPlan, facts: RemoteFacts): HandleParts["description"] {
-  const told = plan.contextTokens ?? facts.contextTokens;
-  const contextTokens = told ?? unknownContextTokens;
-  const { knowsTools, chatTemplate } = facts;
+function describe(plan: PoolPlan, facts: RemoteFacts): HandleOptions["description"] {
+  const knownContextTokens = plan.contextTokens ?? facts.contextTokens;
+  const contextTokens = knownContextTokens ?? unknownContextTokens;
+  const { supportsTools, chatTemplate } = facts;
   return {
     driver: plan.dialect,
     metadata: {},
     chatTemplate,
-    templateCapabilities: knowsTools === undefined ? undefined : { tools: knowsTools, thinking: true },
+    templateCapabilities: supportsTools === undefined ? undefined : { tools: supportsTools, thinking: true },
     trainedContextTokens: contextTokens,
     contextTokens,
-    isContextEstimated: told === undefined,
+    isContextEstimated: knownContextTokens === undefined,
     threads: 0,
     gpu: false,
     memoryBytes: { model: 0, context: 0 },
     splitsEvents: true,
-    canFillInTheMiddle: dialects[plan.dialect].takesSuffix,
+    canFillInTheMiddle: dialects[plan.dialect].supportsSuffix,
     canSeeImages: plan.canSeeImages,
   };
 }

@@ -2,78 +2,81 @@ import type { RemoteEngine, RemoteFacts } from "../remote/remote-engine.ts";
 import type { PoolTimeouts } from "./retry-policy.ts";
 
 /**
- *   unknown --is well--> healthy --fails--> suspected --answers, or is well for a while--> healthy
- *   suspected --fails for the third time in a row--> open
- *   any --is not well, or nobody is there--> open
- *   open --is well, after a pause that grows--> trial --answers--> healthy
+ * Circuit breaker of a member:
+ *
+ *   unknown --health check passes--> healthy --request fails--> suspected
+ *   suspected --responds, or stays healthy for a while--> healthy
+ *   suspected --third failure in a row--> open
+ *   any --health check fails, or unreachable--> open
+ *   open --health check passes, after a growing pause--> trial --responds--> healthy
  *   trial --fails, is busy, or is too slow--> open
  *
- * Beside that, one that says it has too much to do rests for a while, whatever its state is. Behind its rest one request
- * at a time is asked of it, until it answers one.
+ * Independently of its state, a member that reports that it is busy backs off for a while. Afterwards it gets one request
+ * at a time until it responds to one.
  */
 export type MemberState = "unknown" | "healthy" | "suspected" | "open" | "trial";
 
 export type MemberSource = {
-  /** Its address without credentials, by which it is known in metrics and to the pool; no other has the same. */
+  /** Its address without credentials: its unique name in the pool and in metrics. */
   readonly label: string;
   readonly engine: RemoteEngine;
-  /** Gives its connections back. */
+  /** Closes its connections. */
   readonly close: () => void;
 };
 
-/** One answer under way on a member. */
-export type Running = {
+/** A request in progress on a member. */
+export type RunningRequest = {
   readonly startedAt: number;
-  /** It has not gone elsewhere before because a member was slow: once is enough, or it would never be answered. */
+  /** False after a move away from a slow member: a request moves only once, so that it eventually completes. */
   readonly mayMove: boolean;
-  /** How much there is to read for it; undefined when nobody can say. */
+  /** The size of its prompt; undefined if unknown. */
   readonly characters: number | undefined;
   hasBegun: boolean;
-  /** Since when its next event is waited for; undefined while its reader is busy. */
+  /** Since when it has been waiting for its next event; undefined while the consumer is busy. */
   pendingSince: number | undefined;
-  /** Ends it here, so that it goes to another member or fails. */
-  readonly moveOn: () => void;
-  /** Ends it as one whose engine broke. */
-  readonly breakOff: () => void;
+  /** Aborts it here, so that it moves to another member or fails. */
+  readonly move: () => void;
+  /** Aborts it as if the engine had failed. */
+  readonly fail: () => void;
 };
 
-type NotWell = {
-  readonly askedAt: number;
-  /** Nobody else may be asked. */
+type FailedCheck = {
+  readonly startedAt: number;
+  /** Whether no other member is usable. */
   readonly isLast: boolean;
-  readonly patience: Pick<PoolTimeouts, "unwell">;
+  readonly timeouts: Pick<PoolTimeouts, "unhealthy">;
 };
 
 const failuresToOpen = 3;
 const firstPauseSeconds = 2;
-const longestPauseSeconds = 5;
-/** How much the newest time to a first token counts. */
-const newestShare = 0.3;
-/** A time that was not seen again for so long counts half. */
-const forgettingSeconds = 30;
-/** Doubled each time that it is still busy behind its rest. */
-const restSeconds = { first: 0.25, most: 5, mostAskedFor: 10 } as const;
-/** One that nobody asks any more cannot show that it is better, so its health is believed after a while. */
-const forgivingSeconds = 10;
+const maxPauseSeconds = 5;
+/** The weight of the newest time to a first token. */
+const newestWeight = 0.3;
+/** After this long without a new measurement, the measured time counts half. */
+const halfLifeSeconds = 30;
+/** Doubled each time the member is still busy after its backoff. */
+const backoffSeconds = { first: 0.25, max: 5, maxRetryAfter: 10 } as const;
+/** A member that gets no requests cannot prove that it works, so after a while a passing health check suffices. */
+const recoverySeconds = 10;
 
-/** One engine of a pool: whether it is to be trusted, what it has to do, and how fast it was of late. */
+/** One engine of a pool: its health, its running requests and its recent speed. */
 export class PoolMember {
   readonly label: string;
   readonly engine: RemoteEngine;
-  readonly running = new Set<Running>();
+  readonly running = new Set<RunningRequest>();
   readonly counts = { requests: 0, failures: 0, retries: 0 };
   facts: RemoteFacts | undefined;
-  /** It left the list of addresses: it finishes what it has and gets nothing more. */
+  /** Set when its address is no longer listed: it finishes its requests and gets no new ones. */
   isDraining = false;
   #state: MemberState = "unknown";
-  #failuresInRow = 0;
+  #consecutiveFailures = 0;
   #pauseSeconds = firstPauseSeconds;
   #firstTokenSeconds: number | undefined;
   #usedAt = 0;
-  #heardAt = 0;
+  #lastActivityAt = 0;
   #failedAt = 0;
-  #restsUntil = 0;
-  #restsInRow = 0;
+  #backoffUntil = 0;
+  #consecutiveBackoffs = 0;
   #isClosed = false;
   readonly #close: () => void;
 
@@ -91,21 +94,21 @@ export class PoolMember {
     return this.#usedAt;
   }
 
-  /** When something of it arrived last. */
-  get heardAt(): number {
-    return this.#heardAt;
+  /** When it last sent something. */
+  get lastActivityAt(): number {
+    return this.#lastActivityAt;
   }
 
-  /** When it is to be asked again how it is, if it was not well. */
+  /** Time until the next health check after a failed one. */
   get pauseSeconds(): number {
     return this.#pauseSeconds;
   }
 
-  get restsUntil(): number {
-    return this.#restsUntil;
+  get backoffUntil(): number {
+    return this.#backoffUntil;
   }
 
-  /** Its connections are given back: it is asked nothing any more, not even how it is. */
+  /** Its connections are closed, so it gets no requests and no health checks. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -114,47 +117,47 @@ export class PoolMember {
     return !this.isDraining && this.#state !== "unknown" && this.#state !== "open";
   }
 
-  /** Whether it takes requests, as far as it said; one that rests does not. */
-  takesRequests(): boolean {
-    return this.isUsable() && this.#restsInRow === 0;
+  /** Whether it accepts requests as far as known; a member that is backing off does not. */
+  acceptsRequests(): boolean {
+    return this.isUsable() && this.#consecutiveBackoffs === 0;
   }
 
-  /** One that comes back shows with one request that it can answer, beside those that it has kept all the time. */
-  placesOf(limit: number): number {
+  /** A member on trial gets one request, in addition to those that are already streaming. */
+  slotLimit(limit: number): number {
     if (this.#state !== "trial") return limit;
     return Math.min(limit, 1 + [...this.running].filter(({ hasBegun }) => hasBegun).length);
   }
 
-  hasPlace(limit: number, now: number): boolean {
-    return this.running.size < this.placesOf(limit) && !this.isResting(now);
+  hasFreeSlot(limit: number, now: number): boolean {
+    return this.running.size < this.slotLimit(limit) && !this.isBackingOff(now);
   }
 
-  /** Also while the one request is under way that shows whether it takes more. */
-  isResting(now: number): boolean {
-    if (this.#restsInRow === 0) return false;
-    return this.#restsUntil > now || [...this.running].some(({ hasBegun }) => !hasBegun);
+  /** Also true while the single request after a backoff has not produced output yet. */
+  isBackingOff(now: number): boolean {
+    if (this.#consecutiveBackoffs === 0) return false;
+    return this.#backoffUntil > now || [...this.running].some(({ hasBegun }) => !hasBegun);
   }
 
-  /** Undefined before it has answered once; what was not seen again for long is forgotten for what is usual. */
-  rememberedSeconds(now: number, usual: number): number | undefined {
+  /** Undefined before its first response. An old measurement decays towards the typical time of the pool. */
+  expectedSeconds(now: number, typical: number): number | undefined {
     if (this.#firstTokenSeconds === undefined) return undefined;
-    const remembered = 0.5 ** ((now - this.#usedAt) / 1000 / forgettingSeconds);
-    return usual + (this.#firstTokenSeconds - usual) * remembered;
+    const weight = 0.5 ** ((now - this.#usedAt) / 1000 / halfLifeSeconds);
+    return typical + (this.#firstTokenSeconds - typical) * weight;
   }
 
-  /** How long the oldest of those has waited that nobody has heard of yet. */
+  /** How long the oldest request without output has been waiting. */
   pendingSeconds(now: number): number {
     const waits = [...this.running].map((each) => (each.hasBegun ? 0 : now - each.startedAt));
     return Math.max(0, ...waits) / 1000;
   }
 
-  take(running: Running): void {
+  addRequest(running: RunningRequest): void {
     this.running.add(running);
     this.counts.requests += 1;
     this.#usedAt = running.startedAt;
   }
 
-  giveBack(running: Running): void {
+  removeRequest(running: RunningRequest): void {
     this.running.delete(running);
     if (this.isDraining) this.drain();
   }
@@ -166,90 +169,96 @@ export class PoolMember {
     this.#close();
   }
 
-  /** Its address is listed again before it was empty. */
-  takeBack(): void {
+  /** Called if its address is listed again before it has drained. */
+  reinstate(): void {
     this.isDraining = false;
   }
 
-  /** Something arrived from it, so it lives. */
-  hear(): void {
-    this.#heardAt = performance.now();
+  /** Called when anything arrives from the engine. */
+  recordActivity(): void {
+    this.#lastActivityAt = performance.now();
   }
 
-  /** Gives how long its first token took; undefined when it failed meanwhile, which says nothing of its speed. */
-  answer({ startedAt }: Pick<Running, "startedAt">): number | undefined {
+  /**
+   * Returns the time to the first token; undefined if the member failed in the meantime, because then it is not
+   * meaningful.
+   */
+  recordFirstToken({ startedAt }: Pick<RunningRequest, "startedAt">): number | undefined {
     const now = performance.now();
     const seconds = this.#failedAt > startedAt ? undefined : (now - startedAt) / 1000;
     if (seconds !== undefined) {
-      const before = this.#firstTokenSeconds ?? seconds;
-      this.#firstTokenSeconds = newestShare * seconds + (1 - newestShare) * before;
+      const previous = this.#firstTokenSeconds ?? seconds;
+      this.#firstTokenSeconds = newestWeight * seconds + (1 - newestWeight) * previous;
     }
     this.#usedAt = now;
-    this.#failuresInRow = 0;
-    this.#restsInRow = 0;
+    this.#consecutiveFailures = 0;
+    this.#consecutiveBackoffs = 0;
     this.#pauseSeconds = firstPauseSeconds;
     if (this.#state === "suspected" || this.#state === "trial") this.#state = "healthy";
     return seconds;
   }
 
-  fail(standing: "failed" | "gone"): void {
+  recordFailure(condition: "failed" | "unreachable"): void {
     this.counts.failures += 1;
     this.#failedAt = performance.now();
-    this.#failuresInRow += 1;
-    const isOver = standing === "gone" || this.#state === "trial" || this.#failuresInRow >= failuresToOpen;
-    if (isOver) this.#open();
+    this.#consecutiveFailures += 1;
+    const opensBreaker =
+      condition === "unreachable" || this.#state === "trial" || this.#consecutiveFailures >= failuresToOpen;
+    if (opensBreaker) this.#open();
     else if (this.#state === "healthy") this.#state = "suspected";
   }
 
-  /** It has too much to do. All that it refuses at once is one refusal, so its rest grows only behind a rest. */
-  isBusy(retryAfterSeconds = 0): void {
-    this.endTrial();
+  /** Several rejections at once count as one, so the backoff grows only after a completed backoff. */
+  recordBusy(retryAfterSeconds = 0): void {
+    this.failTrial();
     const now = performance.now();
-    const isResting = this.#restsInRow > 0 && this.#restsUntil > now;
-    const times = isResting ? this.#restsInRow - 1 : this.#restsInRow;
-    const grown = Math.min(restSeconds.most, restSeconds.first * 2 ** times);
-    const seconds = Math.max(grown, Math.min(restSeconds.mostAskedFor, retryAfterSeconds));
-    this.#restsInRow = times + 1;
-    this.#restsUntil = Math.max(this.#restsUntil, now + seconds * 1000);
+    const isBackingOff = this.#consecutiveBackoffs > 0 && this.#backoffUntil > now;
+    const times = isBackingOff ? this.#consecutiveBackoffs - 1 : this.#consecutiveBackoffs;
+    const backoff = Math.min(backoffSeconds.max, backoffSeconds.first * 2 ** times);
+    const seconds = Math.max(backoff, Math.min(backoffSeconds.maxRetryAfter, retryAfterSeconds));
+    this.#consecutiveBackoffs = times + 1;
+    this.#backoffUntil = Math.max(this.#backoffUntil, now + seconds * 1000);
   }
 
-  /** The request that should show that it can answer did not. */
-  endTrial(): void {
+  /** The trial request did not succeed. */
+  failTrial(): void {
     if (this.#state === "trial") this.#open();
   }
 
-  /** It has fallen silent: it is asked on only when nobody else is free, until it answers or is well for a while. */
+  /**
+   * The member is unresponsive: it is used only if no other is free, until it responds or stays healthy for a while.
+   */
   suspect(): void {
     this.#failedAt = performance.now();
     if (this.#state === "healthy") this.#state = "suspected";
   }
 
-  isWell(): void {
-    this.hear();
+  recordHealthy(): void {
+    this.recordActivity();
     if (this.#state === "unknown") this.#state = "healthy";
     if (this.#state === "open") this.#state = "trial";
-    const forgivenSince = performance.now() - forgivingSeconds * 1000;
-    if (this.#state === "suspected" && this.#failedAt < forgivenSince) this.#state = "healthy";
-    if (this.#restsUntil < forgivenSince) this.#restsInRow = 0;
+    const recoveredBefore = performance.now() - recoverySeconds * 1000;
+    if (this.#state === "suspected" && this.#failedAt < recoveredBefore) this.#state = "healthy";
+    if (this.#backoffUntil < recoveredBefore) this.#consecutiveBackoffs = 0;
   }
 
   /**
-   * One that wrote something since it was asked is only slow to say that it is well. The last one that may be asked is
-   * asked on: engines of a machine that has too much to do are all slow to say so, and still answer.
+   * A member that has sent something since the check started is healthy, only its health endpoint is slow. The last usable
+   * member stays in use: on an overloaded machine all health checks are slow, but the engines still respond.
    */
-  isNotWell({ askedAt, isLast, patience }: NotWell): void {
-    if (this.#heardAt > askedAt) return;
+  recordUnhealthy({ startedAt, isLast, timeouts }: FailedCheck): void {
+    if (this.#lastActivityAt > startedAt) return;
     if (isLast && this.isUsable()) {
       this.#state = "suspected";
       this.#failedAt = performance.now();
     } else if (this.#state === "open")
-      this.#pauseSeconds = Math.min(longestPauseSeconds, this.#pauseSeconds * 1.5);
+      this.#pauseSeconds = Math.min(maxPauseSeconds, this.#pauseSeconds * 1.5);
     else if (this.#state !== "unknown") this.#open();
-    for (const each of this.silentFor(() => patience.unwell)) each.moveOn();
+    for (const each of this.silentRequests(() => timeouts.unhealthy)) each.move();
   }
 
-  /** Those whose next event has been waited for longer than so many seconds. */
-  silentFor(seconds: (running: Running) => number): readonly Running[] {
+  /** The requests that have been waiting for their next event longer than the given number of seconds. */
+  silentRequests(seconds: (running: RunningRequest) => number): readonly RunningRequest[] {
     const now = performance.now();
     return [...this.running].filter((each) => now - (each.pendingSince ?? now) > seconds(each) * 1000);
   }
@@ -257,13 +266,13 @@ export class PoolMember {
   #open(): void {
     if (this.#state === "open") return;
     if (this.#state === "trial") {
-      this.#pauseSeconds = Math.min(longestPauseSeconds, this.#pauseSeconds * 1.5);
+      this.#pauseSeconds = Math.min(maxPauseSeconds, this.#pauseSeconds * 1.5);
     }
     this.#state = "open";
     this.#failedAt = performance.now();
-    // Whoever comes back may be another one.
-    this.engine.forget();
-    // Nobody has seen anything of these yet, so they can be answered elsewhere.
-    for (const each of this.running) if (!each.hasBegun) each.moveOn();
+    // The engine that comes back may be a different one.
+    this.engine.invalidateFacts();
+    // No output of these has been sent yet, so they can move to another member.
+    for (const each of this.running) if (!each.hasBegun) each.move();
   }
 }

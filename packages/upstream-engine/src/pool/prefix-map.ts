@@ -1,28 +1,28 @@
 import { createHash, type Hash } from "node:crypto";
 import type { EngineRequest } from "@hearth-and-keep/engine";
 
-/** About 10 MB when it is full. */
-const mostPrefixes = 100_000;
-const mostLookups = 256;
+/** About 10 MB when full. */
+const maxPrefixes = 100_000;
+const maxLookups = 256;
 const blockCharacters = 2048;
 
 /**
- * Which member has read which beginning of a conversation. A request is kept under all that it said; the next turn
- * begins with the very same, so it is found by looking from its end for the longest beginning that is known.
+ * Maps conversation prefixes to the member that has them cached. A request is recorded under its complete conversation.
+ * The next turn starts with the same messages, so its longest known prefix is found by searching from the end.
  */
 export class PrefixMap {
   readonly #labels = new Map<string, string>();
-  readonly #most: number;
+  readonly #maxSize: number;
 
-  constructor(most = mostPrefixes) {
-    this.#most = most;
+  constructor(maxSize = maxPrefixes) {
+    this.#maxSize = maxSize;
   }
 
   get size(): number {
     return this.#labels.size;
   }
 
-  /** Of prefixes from the shortest to the longest. */
+  /** `prefixes` are ordered from the shortest to the longest. */
   find(prefixes: readonly string[]): string | undefined {
     for (const prefix of prefixes.toReversed()) {
       const label = this.#labels.get(prefix);
@@ -31,18 +31,18 @@ export class PrefixMap {
     return undefined;
   }
 
-  remember(prefixes: readonly string[], label: string): void {
+  record(prefixes: readonly string[], label: string): void {
     const prefix = prefixes.at(-1);
     if (prefix === undefined) return;
-    // Set anew, so that the order of the map is the order of use.
+    // Deleted and set again, so that the map is ordered by last use.
     this.#labels.delete(prefix);
     this.#labels.set(prefix, label);
     const [oldest] = this.#labels.keys();
-    if (this.#labels.size > this.#most && oldest !== undefined) this.#labels.delete(oldest);
+    if (this.#labels.size > this.#maxSize && oldest !== undefined) this.#labels.delete(oldest);
   }
 }
 
-/** A digest of each beginning of a request, the longest last: turn by turn, or block by block of a raw prompt. */
+/** A digest of each prefix of a request, the longest last: per message, or per block of a raw prompt. */
 export function prefixesOf({ input, cachePartition }: EngineRequest): readonly string[] {
   const hash = createHash("sha256").update(`${cachePartition}\0${input.type}\0`);
   if (input.type !== "conversation")
@@ -50,22 +50,22 @@ export function prefixesOf({ input, cachePartition }: EngineRequest): readonly s
   const { tools = [], messages } = input.conversation;
   hash.update(JSON.stringify(tools));
   const digests = messages.map((message) => {
-    const { images = [], ...words } = message.role === "user" ? message : { ...message, images: [] };
-    hash.update(`\0${JSON.stringify(words)}`);
+    const { images = [], ...textFields } = message.role === "user" ? message : { ...message, images: [] };
+    hash.update(`\0${JSON.stringify(textFields)}`);
     for (const { bytes } of images) hash.update("\0").update(bytes);
     return digestSoFar(hash);
   });
-  return digests.slice(-mostLookups);
+  return digests.slice(-maxLookups);
 }
 
 function digestBlocks(hash: Hash, prompt: string): readonly string[] {
   const digests: string[] = [];
   for (let start = 0; start < prompt.length; start += blockCharacters) {
     hash.update(prompt.slice(start, start + blockCharacters));
-    // Half a block grows on, so it is the beginning of nothing.
+    // A partial block changes as the prompt grows, so it is not a prefix of later requests.
     if (start + blockCharacters <= prompt.length) digests.push(digestSoFar(hash));
   }
-  return digests.slice(-mostLookups);
+  return digests.slice(-maxLookups);
 }
 
 function digestSoFar(hash: Hash): string {

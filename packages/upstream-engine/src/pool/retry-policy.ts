@@ -1,18 +1,18 @@
-/** How long is waited for what, in seconds. */
+/** Timeouts in seconds. */
 export type PoolTimeouts = {
-  /** For an engine that takes requests, when none does. */
+  /** Wait for an engine that accepts requests, while none does. */
   readonly anyEngine: number;
-  /** For the next event of an engine that does not say that it is well. */
-  readonly unwell: number;
-  /** For the first event of one that does: a long prompt is read in silence. */
-  readonly reading: number;
-  /** For each event behind the first. */
-  readonly writing: number;
+  /** Wait for the next event of an engine whose health check fails. */
+  readonly unhealthy: number;
+  /** Wait for the first event of a healthy engine: processing a long prompt sends no events. */
+  readonly firstEvent: number;
+  /** Wait for each subsequent event. */
+  readonly nextEvent: number;
 };
 
 export const defaultPoolTimeouts: PoolTimeouts = {
   anyEngine: 10,
-  unwell: 10,
-  reading: 15 * 60,
-  writing: 3 * 60,
+  unhealthy: 10,
+  firstEvent: 15 * 60,
+  nextEvent: 3 * 60,
 };

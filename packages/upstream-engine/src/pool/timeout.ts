@@ -1,5 +1,10 @@
-/** A signal that ends after so many seconds. An answer that lies in our socket is in time: it is looked at first. */
-export function within(seconds: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+/**
+ * A signal that aborts after some seconds. Responses already in the socket are processed first and count as in time.
+ */
+export function withTimeout(
+  seconds: number,
+  signal: AbortSignal,
+): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const timer = setTimeout(() => setImmediate(() => controller.abort()), seconds * 1000);
   timer.unref();

@@ -8,38 +8,38 @@ import { writeMessages, writeTools } from "./write-messages.ts";
 import type { RequestedEngine } from "./write-request.ts";
 import { notSupported } from "./write-sampling.ts";
 
-type Asking = RequestedEngine & { readonly signal: AbortSignal };
-/** Without a path it is a text or a conversation to be made into tokens. */
-type TokenizerQuestion = { readonly path?: string; readonly body: Fields };
+type TokenizerContext = RequestedEngine & { readonly signal: AbortSignal };
+/** Without a path, the request goes to the dialect's tokenize endpoint. */
+type TokenizerRequest = { readonly path?: string; readonly body: Fields };
 
-/** An engine, or a proxy before it, that has no such question. */
-const absent: ReadonlySet<number> = new Set([401, 403, 404, 405, 501]);
-const askAgainMilliseconds = 60_000;
+/** The status codes of an engine, or a proxy in front of it, that does not have the endpoint. */
+const missingEndpointStatuses: ReadonlySet<number> = new Set([401, 403, 404, 405, 501]);
+const retryMilliseconds = 60_000;
 
-/** An engine's own tokenizer, as far as it can be asked; one that turned out to be absent is left alone for a while. */
+/** An engine's own tokenizer. If its endpoint turns out to be missing, it is not requested again for a while. */
 export class Tokenizer {
   readonly #client: EngineClient;
   readonly #dialect: Dialect;
-  #absentUntil = 0;
+  #unavailableUntil = 0;
 
   constructor(client: EngineClient, dialect: Dialect) {
     this.#client = client;
     this.#dialect = dialect;
   }
 
-  get kind(): Dialect["tokenizing"] {
-    return performance.now() < this.#absentUntil ? "none" : this.#dialect.tokenizing;
+  get kind(): Dialect["tokenizer"] {
+    return performance.now() < this.#unavailableUntil ? "none" : this.#dialect.tokenizer;
   }
 
-  async ask(question: TokenizerQuestion, signal: AbortSignal): Promise<Fields> {
-    const path = question.path ?? this.#dialect.tokenizePath;
+  async request(request: TokenizerRequest, signal: AbortSignal): Promise<Fields> {
+    const path = request.path ?? this.#dialect.tokenizePath;
     try {
-      return await requestEngine(this.#client, { path, body: question.body }, signal);
-    } catch (problem) {
-      const isRefused = problem instanceof WireError && problem.detail.kind === "refused";
-      if (!isRefused || !absent.has(problem.detail.status)) throw problem;
-      this.#absentUntil = performance.now() + askAgainMilliseconds;
-      throw cannotCount();
+      return await requestEngine(this.#client, { path, body: request.body }, signal);
+    } catch (error) {
+      const isErrorResponse = error instanceof WireError && error.detail.kind === "error-response";
+      if (!isErrorResponse || !missingEndpointStatuses.has(error.detail.status)) throw error;
+      this.#unavailableUntil = performance.now() + retryMilliseconds;
+      throw countingNotSupported();
     }
   }
 }
@@ -47,58 +47,61 @@ export class Tokenizer {
 export async function tokenizeText(
   tokenizer: Tokenizer,
   text: string,
-  { model, signal }: Asking,
+  { model, signal }: TokenizerContext,
 ): Promise<readonly number[]> {
-  if (tokenizer.kind === "none") throw cannotCount();
+  if (tokenizer.kind === "none") throw countingNotSupported();
   const body =
     tokenizer.kind === "llama-server"
       ? { content: text, add_special: false, parse_special: true }
       : { model, prompt: text, add_special_tokens: false };
-  const { tokens } = await tokenizer.ask({ body }, signal);
-  if (!Array.isArray(tokens)) throw cannotCount();
+  const { tokens } = await tokenizer.request({ body }, signal);
+  if (!Array.isArray(tokens)) throw countingNotSupported();
   return tokens.map(Number);
 }
 
-/** How long the prompt is that the engine makes of a conversation, by its own tokenizer and never by a guess. */
+/**
+ * The length of the prompt that the engine renders from a conversation, counted by its own tokenizer and never
+ * estimated.
+ */
 export async function countTokens(
   tokenizer: Tokenizer,
   conversation: Conversation,
-  asking: Asking,
+  context: TokenizerContext,
 ): Promise<number> {
-  if (tokenizer.kind === "none") throw cannotCount();
+  if (tokenizer.kind === "none") throw countingNotSupported();
   const body =
     tokenizer.kind === "llama-server"
       ? {
-          content: await renderPrompt(tokenizer, conversation, asking),
+          content: await renderPrompt(tokenizer, conversation, context),
           add_special: true,
           parse_special: true,
         }
-      : { model: asking.model, add_generation_prompt: true, ...writePrompt(conversation, asking) };
-  const { count, tokens } = await tokenizer.ask({ body }, asking.signal);
-  const told = countOf(count) ?? (Array.isArray(tokens) ? tokens.length : undefined);
-  if (told === undefined) throw cannotCount();
-  return told;
+      : { model: context.model, add_generation_prompt: true, ...writePrompt(conversation, context) };
+  const { count, tokens } = await tokenizer.request({ body }, context.signal);
+  const length = countOf(count) ?? (Array.isArray(tokens) ? tokens.length : undefined);
+  if (length === undefined) throw countingNotSupported();
+  return length;
 }
 
 export async function renderPrompt(
   tokenizer: Tokenizer,
   conversation: Conversation,
-  asking: Asking,
+  context: TokenizerContext,
 ): Promise<string> {
-  if (tokenizer.kind !== "llama-server") throw notSupported("showing a rendered prompt");
-  const body = writePrompt(conversation, asking);
-  const { prompt } = await tokenizer.ask({ path: "/apply-template", body }, asking.signal);
+  if (tokenizer.kind !== "llama-server") throw notSupported("prompt rendering");
+  const body = writePrompt(conversation, context);
+  const { prompt } = await tokenizer.request({ path: "/apply-template", body }, context.signal);
   return textOf(prompt);
 }
 
-function writePrompt(conversation: Conversation, asking: Asking): Fields {
-  const tools = asking.knowsTools ? (conversation.tools ?? []) : [];
+function writePrompt(conversation: Conversation, context: TokenizerContext): Fields {
+  const tools = context.supportsTools ? (conversation.tools ?? []) : [];
   return {
-    messages: writeMessages(conversation, asking),
+    messages: writeMessages(conversation, context),
     ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
   };
 }
 
-function cannotCount(): Error {
-  return notSupported("counting tokens");
+function countingNotSupported(): Error {
+  return notSupported("token counting");
 }

@@ -1,72 +1,72 @@
 /**
  * @module
- * One engine at an address, behind OpenAI's interface as vLLM, SGLang, llama.cpp's own server and others speak it:
- * what is asked, how the answer is read, and what became of it when it was refused.
- * Promises that what an engine cannot do is refused by name and never left out in silence, and that nothing an engine
- * says about itself reaches a caller. How the engines differ is data, in this file.
- * Imported by `pool/`, which decides which engine is asked.
+ * One remote engine behind the OpenAI API as vLLM, SGLang, llama.cpp's own server and others implement it: builds
+ * requests, reads responses and maps errors.
+ * A feature that an engine does not support is rejected by name and never dropped silently, and no text of an engine
+ * reaches a client. The differences between engines are data in this file.
+ * Imported by `pool/`, which selects the engine for each request.
  */
 
 export type DialectName = "llama-server" | "vllm" | "sglang" | "openai";
 
-/** What of our sampling an engine takes beyond OpenAI's own fields, by its own names; what is absent it cannot do. */
+/** An engine's field names for sampling options beyond OpenAI's own; an absent one is not supported. */
 type SamplingFields = {
   readonly topK?: string;
   readonly minP?: string;
   readonly typicalP?: string;
   readonly repeatPenalty?: string;
-  /** Without it the penalty looks at the whole context. */
+  /** If absent, the penalty applies to the whole context. */
   readonly repeatLastTokens?: string;
 };
 
 export type Dialect = {
   readonly name: DialectName;
   readonly sampling: SamplingFields;
-  /** The value that means "all tokens" to it. */
-  readonly anyTopK: number;
-  /** As pairs, which can forbid a token outright; otherwise as an object of numbers from -100 to 100. */
-  readonly takesBiasPairs: boolean;
+  /** The value that disables top-k. */
+  readonly disabledTopK: number;
+  /** Biases are pairs, which can ban a token; otherwise they are an object of numbers from -100 to 100. */
+  readonly supportsBiasPairs: boolean;
   readonly grammar: ((grammar: string) => Readonly<Record<string, unknown>>) | undefined;
-  readonly takesTemplateVariables: boolean;
-  /** What goes on from an answer that was begun, beside the begun answer itself. */
-  readonly continuing: Readonly<Record<string, unknown>>;
-  /** Keeps the cached prompts of one caller from speeding up another's. */
-  readonly takesCacheSalt: boolean;
-  /** Counts so far come with every piece, so that an answer we end ourselves is counted. */
+  readonly supportsTemplateVariables: boolean;
+  /** Fields that make the engine continue a final assistant message. */
+  readonly continuationFields: Readonly<Record<string, unknown>>;
+  /** Isolates the prompt cache of one client from another's, so that timing reveals nothing. */
+  readonly supportsCacheSalt: boolean;
+  /** Request token counts with every chunk if possible, so that a response we abort is counted too. */
   readonly streamOptions: Readonly<Record<string, unknown>>;
-  readonly extras: Readonly<Record<string, unknown>>;
-  /** Where thoughts stand in a message that is sent; they are read under either name. */
+  readonly extraFields: Readonly<Record<string, unknown>>;
+  /** The field for reasoning in messages we send; responses are read under either name. */
   readonly reasoningField: string;
-  /** Whether a text between two others can be asked for by `suffix`. */
-  readonly takesSuffix: boolean;
+  /** Whether fill-in-the-middle is available through `suffix`. */
+  readonly supportsSuffix: boolean;
   /**
-   * Costs the engine nothing and is answered within a fraction of a second, also while it computes. No engine tells
-   * there that it really computes: llama-server does at `/slots`, but only between two steps of its work, and others
-   * nowhere for free; so a stream that falls silent is judged by itself.
+   * Costs the engine nothing and responds within a fraction of a second, even while it computes. It does not prove that
+   * the engine makes progress: llama-server reports that at `/slots`, but only between two steps, and others have no
+   * cheap endpoint for it. So silent streams are detected separately.
    */
   readonly healthPath: string;
-  /** Where it tells of its context and template; undefined when the list of models is all there is. */
+  /** Returns the context size and the chat template; undefined if there is only the list of models. */
   readonly propertiesPath: string | undefined;
-  readonly tokenizing: "llama-server" | "by-prompt" | "none";
+  readonly tokenizer: "llama-server" | "by-prompt" | "none";
   readonly tokenizePath: string;
 };
 
 const openai: Dialect = {
   name: "openai",
   sampling: {},
-  anyTopK: 0,
-  takesBiasPairs: false,
+  disabledTopK: 0,
+  supportsBiasPairs: false,
   grammar: undefined,
-  takesTemplateVariables: false,
-  continuing: {},
-  takesCacheSalt: false,
+  supportsTemplateVariables: false,
+  continuationFields: {},
+  supportsCacheSalt: false,
   streamOptions: { include_usage: true },
-  extras: {},
+  extraFields: {},
   reasoningField: "reasoning_content",
-  takesSuffix: true,
+  supportsSuffix: true,
   healthPath: "/v1/models",
   propertiesPath: undefined,
-  tokenizing: "none",
+  tokenizer: "none",
   tokenizePath: "/tokenize",
 };
 
@@ -82,47 +82,47 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
       repeatPenalty: "repeat_penalty",
       repeatLastTokens: "repeat_last_n",
     },
-    takesBiasPairs: true,
+    supportsBiasPairs: true,
     grammar: (grammar) => ({ grammar }),
-    takesTemplateVariables: true,
-    extras: { cache_prompt: true, return_progress: true },
-    takesSuffix: false,
-    // 503 while it loads; answered by another thread than the computing one.
+    supportsTemplateVariables: true,
+    extraFields: { cache_prompt: true, return_progress: true },
+    supportsSuffix: false,
+    // 503 while it loads; served by a thread other than the computing one.
     healthPath: "/health",
     propertiesPath: "/props",
-    tokenizing: "llama-server",
+    tokenizer: "llama-server",
   },
   vllm: {
     ...openai,
     name: "vllm",
     sampling: { topK: "top_k", minP: "min_p", repeatPenalty: "repetition_penalty" },
-    anyTopK: -1,
+    disabledTopK: -1,
     grammar: (grammar) => ({ structured_outputs: { grammar } }),
-    takesTemplateVariables: true,
-    continuing: { continue_final_message: true, add_generation_prompt: false },
-    takesCacheSalt: true,
+    supportsTemplateVariables: true,
+    continuationFields: { continue_final_message: true, add_generation_prompt: false },
+    supportsCacheSalt: true,
     streamOptions: { include_usage: true, continuous_usage_stats: true },
     reasoningField: "reasoning",
-    takesSuffix: false,
-    // 503 once its computing process has died.
+    supportsSuffix: false,
+    // 503 after its compute process has died.
     healthPath: "/health",
-    tokenizing: "by-prompt",
+    tokenizer: "by-prompt",
   },
   sglang: {
     ...openai,
     name: "sglang",
     sampling: { topK: "top_k", minP: "min_p", repeatPenalty: "repetition_penalty" },
-    anyTopK: -1,
+    disabledTopK: -1,
     grammar: (grammar) => ({ ebnf: grammar }),
-    takesTemplateVariables: true,
-    continuing: { continue_final_message: true },
-    takesCacheSalt: true,
+    supportsTemplateVariables: true,
+    continuationFields: { continue_final_message: true },
+    supportsCacheSalt: true,
     streamOptions: { include_usage: true, continuous_usage_stats: true },
-    extras: { separate_reasoning: true },
-    // Its `/health` has a token generated and looks for it after a second, unless it was started without that.
+    extraFields: { separate_reasoning: true },
+    // By default, its `/health` generates a token and takes a second.
     healthPath: "/v1/models",
-    // A conversation only newer ones count; others refuse it.
-    tokenizing: "by-prompt",
+    // Only newer versions count the tokens of a conversation; others reject the request.
+    tokenizer: "by-prompt",
     tokenizePath: "/v1/tokenize",
   },
 };

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { WireError } from "../wire/wire-error.ts";
-import { explainRefusal } from "./map-error.ts";
+import { classifyError } from "./map-error.ts";
 
-function refused(status: number, message = "no"): unknown {
-  return explainRefusal(new WireError({ kind: "refused", status, value: { error: { message } } }));
+function classify(status: number, message = "no"): unknown {
+  return classifyError(new WireError({ kind: "error-response", status, value: { error: { message } } }));
 }
 
 test.each([
@@ -20,36 +20,36 @@ test.each([
     "SGLang",
     "Requested token count exceeds the model's maximum context length of 1024 tokens. You requested a total of 2131 tokens: 2031 tokens from the input messages and 100 tokens for the completion.",
   ],
-])("%s's sentence about a long prompt is read for both counts", (_engine, message) => {
-  expect(refused(400, message)).toEqual({
-    type: "caller",
+])("both counts are read from %s's message about a long prompt", (_engine, message) => {
+  expect(classify(400, message)).toEqual({
+    type: "client-error",
     failure: { kind: "prompt-too-long", promptTokens: 2031, contextTokens: 1024 },
   });
 });
 
-test("an engine that is busy, broken, wrongly set up or gone leaves the request to another one", () => {
-  expect([refused(429), refused(503)]).toEqual([
-    { type: "elsewhere", standing: "busy" },
-    { type: "elsewhere", standing: "busy" },
+test("a request to a busy, failing, misconfigured or unreachable engine can be retried elsewhere", () => {
+  expect([classify(429), classify(503)]).toEqual([
+    { type: "retry-elsewhere", condition: "busy" },
+    { type: "retry-elsewhere", condition: "busy" },
   ]);
   for (const status of [500, 502, 401, 404]) {
-    expect(refused(status)).toEqual({ type: "elsewhere", standing: "failed" });
+    expect(classify(status)).toEqual({ type: "retry-elsewhere", condition: "failed" });
   }
-  expect(explainRefusal(new WireError({ kind: "unreachable" }))).toEqual({
-    type: "elsewhere",
-    standing: "gone",
+  expect(classifyError(new WireError({ kind: "unreachable" }))).toEqual({
+    type: "retry-elsewhere",
+    condition: "unreachable",
   });
-  expect(explainRefusal(new WireError({ kind: "cut-off" }))).toEqual({
-    type: "elsewhere",
-    standing: "failed",
+  expect(classifyError(new WireError({ kind: "interrupted" }))).toEqual({
+    type: "retry-elsewhere",
+    condition: "failed",
   });
 });
 
-test("what every engine would refuse is the caller's, and none of the engine's words are in it", () => {
-  expect(JSON.stringify(refused(400, "secret of the engine"))).toBe(
-    '{"type":"caller","failure":{"kind":"not-supported","feature":"a request of this kind"}}',
+test("a request that every engine would reject is a client error without text from the engine", () => {
+  expect(JSON.stringify(classify(400, "secret of the engine"))).toBe(
+    '{"type":"client-error","failure":{"kind":"not-supported","feature":"this type of request"}}',
   );
-  expect(explainRefusal(new Error("ours"))).toBeUndefined();
+  expect(classifyError(new Error("ours"))).toBeUndefined();
 });
 
 test.each([
@@ -60,35 +60,38 @@ test.each([
       message:
         "\n------------\nWhile executing CallExpression at line 47, column 32 in source:\nError: Jinja Exception: After the optional system message, conversation roles must alternate",
     },
-    "the roles of its messages must alternate",
+    "the message roles must alternate",
   ],
   [
-    "an older one",
+    "an older version",
     {
       status: 500,
       message:
         'System role not supported at row 1, column 9:\n{{ raise_exception("System role not supported") }}',
     },
-    "the model takes no system message",
+    "the model does not support system messages",
   ],
   [
-    "a newer one",
+    "a newer version",
     { status: 400, message: "Error: Jinja Exception: secret of 1" },
-    "it does not take a conversation of this kind",
+    "it does not support this type of conversation",
   ],
   [
     "vLLM",
     { status: 400, message: "Conversation roles must alternate user/assistant/user" },
-    "the roles of its messages must alternate",
+    "the message roles must alternate",
   ],
-])("a template's own refusal, as %s tells it, is the caller's", (_engine, refusal, reason) => {
-  const { status, message } = refusal;
-  expect(refused(status, message)).toEqual({ type: "caller", failure: { kind: "template-failed", reason } });
+])("a template exception, as reported by %s, is a client error", (_engine, response, reason) => {
+  const { status, message } = response;
+  expect(classify(status, message)).toEqual({
+    type: "client-error",
+    failure: { kind: "template-failed", reason },
+  });
 });
 
-test("a template that an engine cannot run at all is the engine's failure", () => {
-  expect(refused(500, "Error: Unknown filter in the template")).toEqual({
-    type: "elsewhere",
-    standing: "failed",
+test("a template that an engine cannot run at all is an engine failure", () => {
+  expect(classify(500, "Error: Unknown filter in the template")).toEqual({
+    type: "retry-elsewhere",
+    condition: "failed",
   });
 });

@@ -1,95 +1,97 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import { countOf, type Fields, fieldsOf, textOf } from "../wire/json-fields.ts";
-import { type WireDetail, WireError } from "../wire/wire-error.ts";
+import { WireError, type WireErrorDetail } from "../wire/wire-error.ts";
 
 /**
- * What an engine that did not answer means for the request and for the engine.
- * `elsewhere`: another engine may answer it. `caller`: no engine would, as the failure says.
+ * What a failed request means. `retry-elsewhere`: another engine may be able to serve it. `client-error`: no engine can,
+ * and `failure` says why.
  */
-export type Refusal =
+export type ClassifiedError =
   | {
-      readonly type: "elsewhere";
-      /** `busy`: it has too much to do. `failed`: it broke. `gone`: nobody answers there. */
-      readonly standing: "busy" | "failed" | "gone";
+      readonly type: "retry-elsewhere";
+      /** `busy`: the engine is overloaded. `failed`: it returned an error. `unreachable`: it does not respond. */
+      readonly condition: "busy" | "failed" | "unreachable";
     }
-  | { readonly type: "caller"; readonly failure: EngineFailure };
+  | { readonly type: "client-error"; readonly failure: EngineFailure };
 
-type RefusedDetail = Extract<WireDetail, { kind: "refused" }>;
+type ErrorResponseDetail = Extract<WireErrorDetail, { kind: "error-response" }>;
 
-/** Of whatever was thrown while an engine was asked; undefined when it is none of the engine's doing. */
-export function explainRefusal(problem: unknown): Refusal | undefined {
-  if (!(problem instanceof WireError)) return undefined;
-  const { detail } = problem;
-  if (detail.kind === "unreachable" || detail.kind === "closed-before") {
-    return { type: "elsewhere", standing: "gone" };
+/** Classifies an error thrown during a request; undefined if the engine did not cause it. */
+export function classifyError(error: unknown): ClassifiedError | undefined {
+  if (!(error instanceof WireError)) return undefined;
+  const { detail } = error;
+  if (detail.kind === "unreachable" || detail.kind === "stale-connection") {
+    return { type: "retry-elsewhere", condition: "unreachable" };
   }
-  if (detail.kind !== "refused") return { type: "elsewhere", standing: "failed" };
+  if (detail.kind !== "error-response") return { type: "retry-elsewhere", condition: "failed" };
   const { status, value } = detail;
-  if (status === 429 || status === 503) return { type: "elsewhere", standing: "busy" };
+  if (status === 429 || status === 503) return { type: "retry-elsewhere", condition: "busy" };
   const length = readLengths(value);
-  if (length !== undefined) return { type: "caller", failure: { kind: "prompt-too-long", ...length } };
-  const reason = readTemplateRefusal(value);
-  if (reason !== undefined) return { type: "caller", failure: { kind: "template-failed", reason } };
-  // Wrong credentials and an unknown model are this engine's settings, not the caller's fault.
-  const isOfCaller = [400, 413, 422, 501].includes(status);
-  if (!isOfCaller) return { type: "elsewhere", standing: "failed" };
-  return { type: "caller", failure: { kind: "not-supported", feature: "a request of this kind" } };
+  if (length !== undefined) return { type: "client-error", failure: { kind: "prompt-too-long", ...length } };
+  const reason = readTemplateError(value);
+  if (reason !== undefined) return { type: "client-error", failure: { kind: "template-failed", reason } };
+  // Wrong credentials and an unknown model are a misconfiguration of this engine, not the client's fault.
+  const isClientError = [400, 413, 422, 501].includes(status);
+  if (!isClientError) return { type: "retry-elsewhere", condition: "failed" };
+  return { type: "client-error", failure: { kind: "not-supported", feature: "this type of request" } };
 }
 
 type Lengths = { readonly promptTokens: number; readonly contextTokens: number };
 
-/** How each engine says that a prompt is too long. These words and those of templates are all that is read of an engine's. */
-const sentences: readonly RegExp[] = [
+/** Each engine's message for a prompt that is too long. No other engine text is interpreted, except template errors. */
+const tooLongPatterns: readonly RegExp[] = [
   /request \((?<prompt>\d+) tokens\) exceeds the available context size \((?<context>\d+) tokens\)/u,
   /maximum context length is (?<context>\d+) tokens.*?\((?<prompt>\d+) (?:in|of|from) the/su,
   /maximum context length is (?<context>\d+) tokens.*?(?:contains|has|resulted in)(?: at least)? (?<prompt>\d+)/su,
   /maximum context length of (?<context>\d+) tokens.*?(?<prompt>\d+) tokens from the input/su,
   /input \((?<prompt>\d+) tokens\) is longer than the model's context length \((?<context>\d+) tokens\)/su,
 ];
-const mostCharacters = 4096;
+const maxMessageCharacters = 4096;
 
-/** Both counts, also when the prompt alone would fit and only the answer asked for does not. */
+/** Returns both counts, even if the prompt alone would fit and only the requested output does not. */
 export function readLengths(value: unknown): Lengths | undefined {
   const error = errorOf(value);
   const promptTokens = countOf(error["n_prompt_tokens"]);
   const contextTokens = countOf(error["n_ctx"]);
   if (promptTokens !== undefined && contextTokens !== undefined) return { promptTokens, contextTokens };
-  const sentence = sentenceOf(error);
-  for (const pattern of sentences) {
-    const { prompt, context } = pattern.exec(sentence)?.groups ?? {};
+  const message = messageOf(error);
+  for (const pattern of tooLongPatterns) {
+    const { prompt, context } = pattern.exec(message)?.groups ?? {};
     if (prompt !== undefined) return { promptTokens: Number(prompt), contextTokens: Number(context) };
   }
   return undefined;
 }
 
-/** What a template calls to refuse a conversation; llama.cpp's own server answers it with 500. */
-const templateRaises = /Jinja Exception:|raise_exception\(/u;
+/**
+ * A chat template rejects a conversation by raising an exception, which llama.cpp's own server reports with status 500.
+ */
+const templateExceptions = /Jinja Exception:|raise_exception\(/u;
 const templateReasons: readonly (readonly [RegExp, string])[] = [
-  [/roles must alternate/iu, "the roles of its messages must alternate"],
-  [/system message must be at the beginning/iu, "its system message must be the first"],
-  [/system role (?:is )?not supported/iu, "the model takes no system message"],
+  [/roles must alternate/iu, "the message roles must alternate"],
+  [/system message must be at the beginning/iu, "the system message must be first"],
+  [/system role (?:is )?not supported/iu, "the model does not support system messages"],
 ];
 
-/** A conversation that the model's own template does not take: no engine with this model would. */
-function readTemplateRefusal(value: unknown): string | undefined {
-  const sentence = sentenceOf(errorOf(value));
-  const known = templateReasons.find(([pattern]) => pattern.test(sentence));
+/** A conversation rejected by the model's own template, which no engine with this model can render. */
+function readTemplateError(value: unknown): string | undefined {
+  const message = messageOf(errorOf(value));
+  const known = templateReasons.find(([pattern]) => pattern.test(message));
   if (known !== undefined) return known[1];
-  return templateRaises.test(sentence) ? "it does not take a conversation of this kind" : undefined;
+  return templateExceptions.test(message) ? "it does not support this type of conversation" : undefined;
 }
 
-const leastErrorStatus = 400;
-const mostErrorStatus = 599;
+const minErrorStatus = 400;
+const maxErrorStatus = 599;
 
-/** The refusal that stands in an event of a stream whose head had said 200; undefined when the event is none. */
-export function refusalWithin(event: Fields): Pick<RefusedDetail, "status" | "value"> | undefined {
-  // An engine may write the field into every event, empty.
-  const isRefusal = (event["error"] ?? null) !== null || event["object"] === "error";
-  if (!isRefusal) return undefined;
+/** The error in an event of a stream that started with status 200; undefined if the event is not an error. */
+export function errorInEvent(event: Fields): Pick<ErrorResponseDetail, "status" | "value"> | undefined {
+  // Some engines include an empty `error` field in every event.
+  const isError = (event["error"] ?? null) !== null || event["object"] === "error";
+  if (!isError) return undefined;
   const { code, type } = errorOf(event);
   const status = Number(code);
-  if (status >= leastErrorStatus && status <= mostErrorStatus) return { status, value: event };
-  // Without a number the name tells; an error that says nothing is the engine's own.
+  if (status >= minErrorStatus && status <= maxErrorStatus) return { status, value: event };
+  // Without a status, the error type decides; by default it is a server error.
   return { status: /invalid_?request|bad_?request/iu.test(textOf(type)) ? 400 : 500, value: event };
 }
 
@@ -100,6 +102,6 @@ function errorOf(value: unknown): Fields {
   return Object.hasOwn(body, "error") ? fieldsOf(error) : body;
 }
 
-function sentenceOf(error: Fields): string {
-  return textOf(error["message"]).slice(0, mostCharacters);
+function messageOf(error: Fields): string {
+  return textOf(error["message"]).slice(0, maxMessageCharacters);
 }

@@ -2,34 +2,34 @@ import type { Embeddings } from "@hearth-and-keep/engine";
 import { countOf, fieldsOf, listOf, numbersOf } from "../wire/json-fields.ts";
 import { WireError } from "../wire/wire-error.ts";
 
-export type EmbeddingAnswer = { readonly rows: unknown; readonly usage: unknown };
+export type EmbeddingResponse = { readonly rows: unknown; readonly usage: unknown };
 
 /**
- * One vector for each text, in the order of the texts. An answer with a row too few or twice, or with a vector of no
- * numbers or of another length than the others, is the engine's failure: its vectors would stand for other texts.
+ * Returns one vector per text, in the order of the texts. A response with missing or duplicate rows, or with vectors that
+ * are empty, not finite or of different lengths, is invalid: its vectors could belong to other texts.
  */
-export function readEmbeddings({ rows, usage }: EmbeddingAnswer, texts: number): Embeddings {
+export function readEmbeddings({ rows, usage }: EmbeddingResponse, texts: number): Embeddings {
   const list = listOf(rows).map(fieldsOf);
   const vectors: (Float32Array | undefined)[] = Array.from({ length: texts });
   for (const [position, { index, embedding }] of list.entries()) {
-    const place = index === undefined ? position : (countOf(index) ?? texts);
-    if (place >= texts || vectors[place] !== undefined) throw notUnderstood();
-    vectors[place] = readVector(embedding);
+    const row = index === undefined ? position : (countOf(index) ?? texts);
+    if (row >= texts || vectors[row] !== undefined) throw invalidResponse();
+    vectors[row] = readVector(embedding);
   }
-  const whole = vectors.filter((vector) => vector !== undefined);
-  const [first] = whole;
-  const isEven = whole.every(({ length }) => length === first?.length);
-  if (whole.length !== texts || !isEven) throw notUnderstood();
-  return { vectors: whole, tokens: countOf(fieldsOf(usage)["prompt_tokens"]) ?? 0 };
+  const complete = vectors.filter((vector) => vector !== undefined);
+  const [first] = complete;
+  const isUniform = complete.every(({ length }) => length === first?.length);
+  if (complete.length !== texts || !isUniform) throw invalidResponse();
+  return { vectors: complete, tokens: countOf(fieldsOf(usage)["prompt_tokens"]) ?? 0 };
 }
 
 function readVector(embedding: unknown): Float32Array {
   const vector = Float32Array.from(numbersOf(embedding));
-  // A number that is too large for its kind is infinite by now.
-  if (vector.length === 0 || !vector.every(Number.isFinite)) throw notUnderstood();
+  // A number too large for float32 has become infinite.
+  if (vector.length === 0 || !vector.every(Number.isFinite)) throw invalidResponse();
   return vector;
 }
 
-function notUnderstood(): WireError {
-  return new WireError({ kind: "not-understood" });
+function invalidResponse(): WireError {
+  return new WireError({ kind: "invalid-response" });
 }

@@ -1,12 +1,12 @@
 import type { TokenProbability } from "@hearth-and-keep/engine";
 import { countOf, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 
-/** Engines tell a token's text; its number only some of them do. */
+/** All engines return a token's text, but only some return its id. */
 const unknownToken = -1;
 
 type Alternative = TokenProbability["alternatives"][number];
 
-/** The tokens behind one piece, in the form of chats (`content`) or in the older one of completions (`tokens`). */
+/** Reads the tokens of one chunk, in the chat format (`content`) or the older completions format (`tokens`). */
 export function readProbabilities(value: unknown): readonly TokenProbability[] {
   const fields = fieldsOf(value);
   const content = listOf(fields["content"]);

@@ -1,32 +1,32 @@
 import { expect, test } from "vitest";
-import { readAnswer } from "./read-response.ts";
+import { readResponse } from "./read-response.ts";
 
-const plan = { isBareCall: false, maxTokens: 100 };
-const piece = (delta: unknown, more = {}): unknown => ({ choices: [{ delta }], ...more });
+const options = { isBareCall: false, maxTokens: 100 };
+const chunk = (delta: unknown, more = {}): unknown => ({ choices: [{ delta }], ...more });
 const end = { choices: [{ delta: {}, finish_reason: "stop" }] };
 
-async function* play(pieces: Iterable<unknown>): AsyncGenerator {
-  yield* pieces;
+async function* streamOf(chunks: Iterable<unknown>): AsyncGenerator {
+  yield* chunks;
 }
 
 const call = (argumentsText: string): unknown =>
-  piece({ tool_calls: [{ index: 0, id: "1", function: { name: "add", arguments: argumentsText } }] });
+  chunk({ tool_calls: [{ index: 0, id: "1", function: { name: "add", arguments: argumentsText } }] });
 
 test.each<[string, (index: number) => unknown]>([
   [
-    "tells its count",
-    (index) => piece({ content: "four" }, { usage: { prompt_tokens: 3, completion_tokens: index } }),
+    "reports its count",
+    (index) => chunk({ content: "four" }, { usage: { prompt_tokens: 3, completion_tokens: index } }),
   ],
-  ["tells none", () => piece({ content: "four" })],
-  ["only thinks", () => piece({ reasoning: "hmm " })],
+  ["reports no count", () => chunk({ content: "four" })],
+  ["only reasons", () => chunk({ reasoning: "hmm " })],
   ["calls a tool", () => call("four")],
-  ["writes one character at a time", () => piece({ content: "a" })],
-  ["writes much at a time", () => piece({ content: "a".repeat(100_000) })],
+  ["writes one character at a time", () => chunk({ content: "a" })],
+  ["writes much at a time", () => chunk({ content: "a".repeat(100_000) })],
   [
-    "sends tokens without a text",
+    "sends tokens without text",
     () => ({ choices: [{ delta: {}, logprobs: { content: [{ token: "", logprob: 0 }] } }] }),
   ],
-])("an engine that does not end and %s is cut off: its answer ends by its length", async (_how, next) => {
+])("an engine that never stops and %s is aborted, and the response ends with length", async (_how, next) => {
   let isClosed = false;
   async function* endless(): AsyncGenerator {
     try {
@@ -35,24 +35,26 @@ test.each<[string, (index: number) => unknown]>([
       isClosed = true;
     }
   }
-  const events = await Array.fromAsync(readAnswer(endless(), plan));
+  const events = await Array.fromAsync(readResponse(endless(), options));
   expect(events.at(-1)).toMatchObject({ type: "generation-end", reason: "length" });
   expect(events.length).toBeLessThan(8 * 264 + 10);
   expect(isClosed).toBe(true);
 });
 
 test.each<[string, readonly unknown[]]>([
-  ["one token in a piece", Array.from({ length: 100 }, () => piece({ content: "four" }))],
-  ["a token's characters one by one", Array.from({ length: 500 }, () => piece({ content: "a" }))],
-  ["all of it in one piece", [piece({ content: "a".repeat(600) })]],
-])("an answer as long as was asked for is left whole: %s", async (_how, pieces) => {
-  const events = await Array.fromAsync(readAnswer(play([...pieces, end]), plan));
-  expect(events.filter(({ type }) => type === "text-delta")).toHaveLength(pieces.length);
+  ["one token per chunk", Array.from({ length: 100 }, () => chunk({ content: "four" }))],
+  ["one character per chunk", Array.from({ length: 500 }, () => chunk({ content: "a" }))],
+  ["everything in one chunk", [chunk({ content: "a".repeat(600) })]],
+])("a response of the requested length is not truncated: %s", async (_how, chunks) => {
+  const events = await Array.fromAsync(readResponse(streamOf([...chunks, end]), options));
+  expect(events.filter(({ type }) => type === "text-delta")).toHaveLength(chunks.length);
   expect(events.at(-1)).toMatchObject({ type: "generation-end", reason: "stop" });
 });
 
-test("an answer that came to its own end keeps its reason, however long it is", async () => {
+test("a response that ends on its own keeps its finish reason, however long it is", async () => {
   const usage = { prompt_tokens: 3, completion_tokens: 999 };
-  const events = await Array.fromAsync(readAnswer(play([piece({ content: "long" }), end, { usage }]), plan));
+  const events = await Array.fromAsync(
+    readResponse(streamOf([chunk({ content: "long" }), end, { usage }]), options),
+  );
   expect(events.at(-1)).toMatchObject({ reason: "stop", usage: { outputTokens: 999 } });
 });

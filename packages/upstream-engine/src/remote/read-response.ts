@@ -1,92 +1,93 @@
 import type { EndReason, EngineEvent, TokenProbability } from "@hearth-and-keep/engine";
 import { countOf, type Fields, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import { WireError } from "../wire/wire-error.ts";
-import { refusalWithin } from "./map-error.ts";
+import { errorInEvent } from "./map-error.ts";
 import { readProbabilities } from "./read-probabilities.ts";
 
-export type ReadingPlan = {
-  /** The whole text is the JSON of one call; it is put between the tags that calls are read by. */
+export type ResponseOptions = {
+  /** The whole text is the JSON of one tool call; it is wrapped in the tags that tool calls are parsed by. */
   readonly isBareCall: boolean;
-  /** As was asked for; the engine's context, or more than any has, where nothing was. */
+  /** The requested limit; without one, the engine's context size, or more than any context. */
   readonly maxTokens: number;
 };
 
-const callBegins = "<tool_call>\n";
-const callEnds = "\n</tool_call>";
-/** Before an answer is cut off: engines count in other ways than ours, and some do not tell their count at all. */
+const callPrefix = "<tool_call>\n";
+const callSuffix = "\n</tool_call>";
+/** Tolerance before a response is aborted: engines count tokens differently, and some report no count at all. */
 const slack = { times: 2, tokens: 64 } as const;
-/** No reason, or one that says that the engine did not come to its end. Any other is an end, whatever its name. */
-const givenUp: ReadonlySet<string> = new Set(["", "abort", "error"]);
+/** A missing finish reason, or one for a generation that failed. Every other reason is a regular end. */
+const failedFinishReasons: ReadonlySet<string> = new Set(["", "abort", "error"]);
 
 /**
- * The pieces of an OpenAI stream as events. An answer that ends without saying why was cut off: it throws, as a
- * connection that breaks does. One that grows far beyond what was asked for is ended here, by its length.
+ * Converts the chunks of an OpenAI stream to events. A response that ends without a finish reason was interrupted and
+ * throws, as a broken connection does. One that far exceeds the requested length is aborted and ends with `length`.
  */
-export async function* readAnswer(
-  pieces: AsyncIterable<unknown>,
-  { isBareCall, maxTokens }: ReadingPlan,
+export async function* readResponse(
+  chunks: AsyncIterable<unknown>,
+  { isBareCall, maxTokens }: ResponseOptions,
 ): AsyncGenerator<EngineEvent> {
-  const tally = new AnswerTally();
+  const accumulator = new ResponseAccumulator();
   const limit = maxTokens * slack.times + slack.tokens;
-  let [hasBegun, isOver] = [false, false];
-  for await (const piece of pieces) {
-    const fields = fieldsOf(piece);
-    // Some engines look at a request only when they have said that all is well.
-    const refusal = refusalWithin(fields);
-    if (refusal !== undefined) throw new WireError({ kind: "refused", ...refusal, isMidway: hasBegun });
-    const events = tally.take(fields);
+  let [hasBegun, exceedsLimit] = [false, false];
+  for await (const chunk of chunks) {
+    const fields = fieldsOf(chunk);
+    // Some engines validate a request only after they have sent status 200.
+    const errorEvent = errorInEvent(fields);
+    if (errorEvent !== undefined)
+      throw new WireError({ kind: "error-response", ...errorEvent, isMidStream: hasBegun });
+    const events = accumulator.add(fields);
     if (events.length === 0) continue;
-    if (isBareCall && !hasBegun) yield { type: "text-delta", text: callBegins };
+    if (isBareCall && !hasBegun) yield { type: "text-delta", text: callPrefix };
     hasBegun = true;
     yield* events;
-    isOver = tally.leastTokens() > limit;
+    exceedsLimit = accumulator.minTokens() > limit;
     // Leaving the loop closes the connection, so the engine stops.
-    if (isOver) break;
+    if (exceedsLimit) break;
   }
-  if (isBareCall && hasBegun) yield { type: "text-delta", text: callEnds };
-  yield isOver ? tally.endBy("length") : tally.end();
+  if (isBareCall && hasBegun) yield { type: "text-delta", text: callSuffix };
+  yield exceedsLimit ? accumulator.endWith("length") : accumulator.end();
 }
 
-/** Counts an answer while it is read: engines tell their figures early, late, or not at all. */
-class AnswerTally {
+/** Accumulates the counts of a response: engines report them early, late, or not at all. */
+class ResponseAccumulator {
   readonly #startedAt = performance.now();
   readonly #calls = new Set<number>();
   #firstAt: number | undefined;
-  #hasToldPrompt = false;
+  #hasReportedPrompt = false;
   #prompt: { readonly total: number; readonly cached: number } | undefined;
-  #pieces = 0;
+  #chunks = 0;
   #characters = 0;
   #outputTokens: number | undefined;
   #timings: Fields = {};
   #finish = "";
 
-  take(piece: Fields): readonly EngineEvent[] {
-    this.#count(piece);
-    const choice = fieldsOf(listOf(piece["choices"])[0]);
+  add(chunk: Fields): readonly EngineEvent[] {
+    this.#count(chunk);
+    const choice = fieldsOf(listOf(chunk["choices"])[0]);
     this.#finish = textOf(choice["finish_reason"]) || this.#finish;
     const events = this.#read(choice);
     if (events.length === 0) return events;
     this.#firstAt ??= performance.now();
-    this.#pieces += 1;
+    this.#chunks += 1;
     for (const event of events) this.#characters += charactersOf(event);
-    return [...this.#tellPrompt(), ...events];
+    return [...this.#promptProgress(), ...events];
   }
 
   /**
-   * As many as there must be. Without a count of the engine's a piece is a token, or several, or a character of one
-   * where a proxy cut it up; no token has hundreds of characters.
+   * A lower bound. If the engine reports no count, a chunk can be one token, several, or a single character where a proxy
+   * has split it; no token has hundreds of characters.
    */
-  leastTokens(): number {
-    const [pieces, characters] = [this.#pieces, this.#characters];
-    return Math.max(this.#outputTokens ?? 0, Math.min(pieces, characters / 4), pieces / 8, characters / 256);
+  minTokens(): number {
+    const [chunks, characters] = [this.#chunks, this.#characters];
+    return Math.max(this.#outputTokens ?? 0, Math.min(chunks, characters / 4), chunks / 8, characters / 256);
   }
 
   end(): EngineEvent {
-    if (givenUp.has(this.#finish)) throw new WireError({ kind: "cut-off" });
-    return this.endBy(this.#finish === "length" ? "length" : "stop");
+    if (failedFinishReasons.has(this.#finish)) throw new WireError({ kind: "interrupted" });
+    return this.endWith(this.#finish === "length" ? "length" : "stop");
   }
 
-  endBy(reason: EndReason): EngineEvent {
+  endWith(reason: EndReason): EngineEvent {
     const now = performance.now();
     const firstAt = this.#firstAt ?? now;
     const { prompt_ms: promptTime, predicted_ms: outputTime } = this.#timings;
@@ -96,7 +97,7 @@ class AnswerTally {
       usage: {
         promptTokens: this.#prompt?.total ?? 0,
         cachedTokens: this.#prompt?.cached ?? 0,
-        outputTokens: this.#outputTokens ?? this.#pieces,
+        outputTokens: this.#outputTokens ?? this.#chunks,
       },
       timings: {
         promptMilliseconds: typeof promptTime === "number" ? promptTime : firstAt - this.#startedAt,
@@ -105,36 +106,36 @@ class AnswerTally {
     };
   }
 
-  #count(piece: Fields): void {
-    const progress = fieldsOf(piece["prompt_progress"]);
+  #count(chunk: Fields): void {
+    const progress = fieldsOf(chunk["prompt_progress"]);
     const total = countOf(progress["total"]);
     if (total !== undefined) this.#prompt = { total, cached: countOf(progress["cache"]) ?? 0 };
-    const usage = fieldsOf(piece["usage"]);
-    const timings = fieldsOf(piece["timings"]);
+    const usage = fieldsOf(chunk["usage"]);
+    const timings = fieldsOf(chunk["timings"]);
     if (countOf(timings["prompt_n"]) !== undefined) this.#timings = timings;
-    const read = countOf(usage["prompt_tokens"]);
-    if (read === undefined) return;
+    const promptTokens = countOf(usage["prompt_tokens"]);
+    if (promptTokens === undefined) return;
     const details = fieldsOf(usage["prompt_tokens_details"]);
     const cached = countOf(details["cached_tokens"]) ?? countOf(timings["cache_n"]);
-    this.#prompt = { total: read, cached: cached ?? this.#prompt?.cached ?? 0 };
+    this.#prompt = { total: promptTokens, cached: cached ?? this.#prompt?.cached ?? 0 };
     this.#outputTokens = countOf(usage["completion_tokens"]) ?? this.#outputTokens;
   }
 
-  /** Once, with the first piece of the answer: until then the request may still go to another engine. */
-  #tellPrompt(): readonly EngineEvent[] {
-    if (this.#hasToldPrompt || this.#prompt === undefined) return [];
-    this.#hasToldPrompt = true;
+  /** Emitted once, with the first chunk: until then the request may still move to another engine. */
+  #promptProgress(): readonly EngineEvent[] {
+    if (this.#hasReportedPrompt || this.#prompt === undefined) return [];
+    this.#hasReportedPrompt = true;
     const { total, cached } = this.#prompt;
     return [{ type: "prompt-progress", evaluated: total, total, cached }];
   }
 
   #read(choice: Fields): readonly EngineEvent[] {
     const delta = Object.hasOwn(choice, "delta") ? fieldsOf(choice["delta"]) : choice;
-    const thought = textOf(delta["reasoning_content"]) || textOf(delta["reasoning"]);
+    const reasoning = textOf(delta["reasoning_content"]) || textOf(delta["reasoning"]);
     const text = textOf(delta["content"]) || textOf(delta["text"]);
     const tokens = readProbabilities(choice["logprobs"]);
     return [
-      ...(thought === "" ? [] : [{ type: "reasoning-delta", text: thought } as const]),
+      ...(reasoning === "" ? [] : [{ type: "reasoning-delta", text: reasoning } as const]),
       ...(text === "" && tokens.length === 0 ? [] : [this.#textDelta(text, tokens)]),
       ...listOf(delta["tool_calls"]).flatMap((call) => this.#readCall(fieldsOf(call))),
     ];

@@ -12,60 +12,60 @@ import { countTokens, renderPrompt, Tokenizer, tokenizeText } from "./count-toke
 import type { Dialect } from "./dialects.ts";
 import { readLengths } from "./map-error.ts";
 import { readEmbeddings } from "./read-embeddings.ts";
-import { readAnswer } from "./read-response.ts";
+import { readResponse } from "./read-response.ts";
 import { requestEngine } from "./request-engine.ts";
 import { type RequestedEngine, writeRequest } from "./write-request.ts";
 
-export type RemoteEnginePlan = {
+export type RemoteEngineOptions = {
   readonly dialect: Dialect;
-  /** What the engine calls the model; absent takes the first it lists. */
+  /** The engine's name for the model; by default the first one it lists. */
   readonly model?: string;
-  /** Whether the operator says that the model sees images. */
+  /** Whether the operator has declared that the model accepts images. */
   readonly canSeeImages: boolean;
 };
 
-/** What an engine told of itself. */
+/** What an engine reports about itself. */
 export type RemoteFacts = {
   readonly model: string;
   readonly contextTokens: number | undefined;
   readonly chatTemplate: string | null;
-  /** Undefined where the engine does not tell. */
-  readonly knowsTools: boolean | undefined;
+  /** Undefined if the engine does not report it. */
+  readonly supportsTools: boolean | undefined;
 };
 
 export type RemoteEngine = {
-  /** Settles when it says that it is well; rejects otherwise. */
+  /** Resolves if the engine reports that it is healthy; rejects otherwise. */
   checkHealth(signal: AbortSignal): Promise<void>;
-  /** Asked once; the answer is kept until it is forgotten. */
-  learn(signal: AbortSignal): Promise<RemoteFacts>;
-  /** What is there may be another engine now, or the same with another model. */
-  forget(): void;
+  /** Requested once and cached until `invalidateFacts`. */
+  getFacts(signal: AbortSignal): Promise<RemoteFacts>;
+  /** Called if there may now be a different engine at the address, or the same one with a different model. */
+  invalidateFacts(): void;
   generate(request: EngineRequest, signal: AbortSignal): AsyncGenerator<EngineEvent>;
   embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
-  /** Refused as not supported where the engine cannot be asked; so is `count`. */
+  /** Like `count`, rejected as not supported if the engine has no tokenizer endpoint. */
   tokenize(text: string, signal: AbortSignal): Promise<readonly number[]>;
   render(conversation: Conversation, signal: AbortSignal): Promise<string>;
   count(conversation: Conversation, signal: AbortSignal): Promise<number>;
 };
 
-/** Of engines that do not tell theirs: an answer without a limit ends somewhere. */
-const largestContext = 1_000_000;
+/** Assumed for engines that do not report their context size, so that a response without a limit is bounded. */
+const maxContextTokens = 1_000_000;
 
-export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan): RemoteEngine {
-  const { dialect, canSeeImages } = plan;
+export function createRemoteEngine(client: EngineClient, options: RemoteEngineOptions): RemoteEngine {
+  const { dialect, canSeeImages } = options;
   let tokenizer = new Tokenizer(client, dialect);
   let facts: RemoteFacts | undefined;
-  const learn = async (signal: AbortSignal): Promise<RemoteFacts> => {
-    facts ??= await askFacts(client, plan, signal);
+  const getFacts = async (signal: AbortSignal): Promise<RemoteFacts> => {
+    facts ??= await fetchFacts(client, options, signal);
     return facts;
   };
-  const asked = async (signal: AbortSignal): Promise<RequestedEngine> => {
-    const { model, knowsTools = true } = await learn(signal);
-    return { dialect, model, knowsTools, canSeeImages };
+  const describeTarget = async (signal: AbortSignal): Promise<RequestedEngine> => {
+    const { model, supportsTools = true } = await getFacts(signal);
+    return { dialect, model, supportsTools, canSeeImages };
   };
   return {
-    learn,
-    forget() {
+    getFacts,
+    invalidateFacts() {
       facts = undefined;
       tokenizer = new Tokenizer(client, dialect);
     },
@@ -73,48 +73,49 @@ export function createRemoteEngine(client: EngineClient, plan: RemoteEnginePlan)
       await requestEngine(client, { path: dialect.healthPath }, signal);
     },
     async *generate(request, signal) {
-      const written = writeRequest(request, await asked(signal));
-      const { isBareCall } = written;
-      const { contextTokens = largestContext } = await learn(signal);
-      const reading = { isBareCall, maxTokens: Math.min(request.maxTokens, contextTokens) };
-      let body = written.body;
+      const engineRequest = writeRequest(request, await describeTarget(signal));
+      const { isBareCall } = engineRequest;
+      const { contextTokens = maxContextTokens } = await getFacts(signal);
+      const responseOptions = { isBareCall, maxTokens: Math.min(request.maxTokens, contextTokens) };
+      let body = engineRequest.body;
       try {
-        yield* readAnswer(client.stream({ ...written, body }, signal), reading);
-      } catch (problem) {
-        const room = roomFor(problem);
-        if (room === undefined) throw problem;
-        body = { ...body, max_tokens: room };
-        yield* readAnswer(client.stream({ ...written, body }, signal), reading);
+        yield* readResponse(client.stream({ ...engineRequest, body }, signal), responseOptions);
+      } catch (error) {
+        const remaining = remainingTokens(error);
+        if (remaining === undefined) throw error;
+        body = { ...body, max_tokens: remaining };
+        yield* readResponse(client.stream({ ...engineRequest, body }, signal), responseOptions);
       }
     },
     async embed({ texts, truncates }, signal) {
-      const { model } = await asked(signal);
-      const cut = truncates && dialect.name === "vllm" ? { truncate_prompt_tokens: -1 } : {};
-      const body = { model, input: texts, encoding_format: "float", ...cut };
+      const { model } = await describeTarget(signal);
+      const truncation = truncates && dialect.name === "vllm" ? { truncate_prompt_tokens: -1 } : {};
+      const body = { model, input: texts, encoding_format: "float", ...truncation };
       const { data: rows, usage } = await requestEngine(client, { path: "/v1/embeddings", body }, signal);
       return readEmbeddings({ rows, usage }, texts.length);
     },
-    tokenize: async (text, signal) => tokenizeText(tokenizer, text, { ...(await asked(signal)), signal }),
+    tokenize: async (text, signal) =>
+      tokenizeText(tokenizer, text, { ...(await describeTarget(signal)), signal }),
     count: async (conversation, signal) =>
-      countTokens(tokenizer, conversation, { ...(await asked(signal)), signal }),
+      countTokens(tokenizer, conversation, { ...(await describeTarget(signal)), signal }),
     render: async (conversation, signal) =>
-      renderPrompt(tokenizer, conversation, { ...(await asked(signal)), signal }),
+      renderPrompt(tokenizer, conversation, { ...(await describeTarget(signal)), signal }),
   };
 }
 
-/** An answer is asked for beyond the context: engines that refuse this are told how much room there is. */
-function roomFor(problem: unknown): number | undefined {
-  if (!(problem instanceof WireError) || problem.detail.kind !== "refused") return undefined;
-  // What was given out would be said twice.
-  if (problem.detail.isMidway === true) return undefined;
-  const lengths = readLengths(problem.detail.value);
-  const room = lengths === undefined ? 0 : lengths.contextTokens - lengths.promptTokens;
-  return room > 0 ? room : undefined;
+/** Some engines reject a request whose token limit exceeds the context; it is retried with the tokens that are left. */
+function remainingTokens(error: unknown): number | undefined {
+  if (!(error instanceof WireError) || error.detail.kind !== "error-response") return undefined;
+  // A retry would repeat output that was already sent.
+  if (error.detail.isMidStream === true) return undefined;
+  const lengths = readLengths(error.detail.value);
+  const remaining = lengths === undefined ? 0 : lengths.contextTokens - lengths.promptTokens;
+  return remaining > 0 ? remaining : undefined;
 }
 
-async function askFacts(
+async function fetchFacts(
   client: EngineClient,
-  { dialect, model }: RemoteEnginePlan,
+  { dialect, model }: RemoteEngineOptions,
   signal: AbortSignal,
 ): Promise<RemoteFacts> {
   const list = listOf((await requestEngine(client, { path: "/v1/models" }, signal))["data"]).map(fieldsOf);
@@ -124,15 +125,15 @@ async function askFacts(
       ? {}
       : await requestEngine(client, { path: dialect.propertiesPath }, signal);
   const settings = fieldsOf(properties["default_generation_settings"]);
-  const abilities = fieldsOf(properties["chat_template_caps"]);
-  const { supports_tools: tools } = abilities;
+  const templateCapabilities = fieldsOf(properties["chat_template_caps"]);
+  const { supports_tools: tools } = templateCapabilities;
   const name = model ?? textOf(listed["id"]);
-  // One that lists nothing yet cannot be asked for anything.
-  if (name === "") throw new WireError({ kind: "not-understood" });
+  // An engine that lists no model cannot serve requests yet.
+  if (name === "") throw new WireError({ kind: "invalid-response" });
   return {
     model: name,
     contextTokens: countOf(settings["n_ctx"]) ?? countOf(listed["max_model_len"]),
     chatTemplate: textOf(properties["chat_template"]) || null,
-    knowsTools: typeof tools === "boolean" ? tools : undefined,
+    supportsTools: typeof tools === "boolean" ? tools : undefined,
   };
 }

@@ -2,13 +2,13 @@ import type { EngineClient, EngineHttpRequest } from "../wire/engine-client.ts";
 import { type Fields, fieldsOf } from "../wire/json-fields.ts";
 import { WireError } from "../wire/wire-error.ts";
 
-/** The fields of an answer with status 200; everything else is thrown, as the wire does for streams. */
+/** Returns the fields of a response with status 200 and throws a WireError otherwise, as `stream` does. */
 export async function requestEngine(
   client: EngineClient,
-  question: EngineHttpRequest,
+  request: EngineHttpRequest,
   signal: AbortSignal,
 ): Promise<Fields> {
-  const { value, ...head } = await client.ask(question, signal);
-  if (head.status !== 200) throw new WireError({ kind: "refused", value, ...head });
+  const { value, ...head } = await client.request(request, signal);
+  if (head.status !== 200) throw new WireError({ kind: "error-response", value, ...head });
   return fieldsOf(value);
 }

@@ -5,15 +5,15 @@ import { notSupported } from "./write-sampling.ts";
 
 export type MessageRules = {
   readonly dialect: Dialect;
-  /** The engine's template knows tools; otherwise calls and their results are told as plain text. */
-  readonly knowsTools: boolean;
+  /** Whether the engine's template supports tools; otherwise calls and their results are sent as plain text. */
+  readonly supportsTools: boolean;
 };
 
-/** A conversation in OpenAI's words. */
+/** Converts a conversation to OpenAI messages. */
 export function writeMessages(conversation: Conversation, rules: MessageRules): readonly Fields[] {
   const { messages, goTemplate } = conversation;
-  // Engines elsewhere make their prompts themselves.
-  if (goTemplate !== undefined) throw notSupported("a template in a request");
+  // Remote engines render prompts themselves.
+  if (goTemplate !== undefined) throw notSupported("templates in requests");
   return messages.map((message) => writeMessage(message, rules));
 }
 
@@ -35,9 +35,9 @@ function writeMessage(message: Message, rules: MessageRules): Fields {
     case "user":
       return { role: "user", content: writeContent(message) };
     case "assistant":
-      return writeAnswer(message, rules);
+      return writeAssistant(message, rules);
     case "tool":
-      if (!rules.knowsTools) return { role: "user", content: message.content };
+      if (!rules.supportsTools) return { role: "user", content: message.content };
       return {
         role: "tool",
         content: message.content,
@@ -49,18 +49,18 @@ function writeMessage(message: Message, rules: MessageRules): Fields {
 
 function writeContent({ content, images = [] }: Extract<Message, { role: "user" }>): unknown {
   if (images.length === 0) return content;
-  const pictures = images.map(({ bytes, mediaType }) => ({
+  const imageParts = images.map(({ bytes, mediaType }) => ({
     type: "image_url",
     image_url: { url: `data:${mediaType};base64,${Buffer.from(bytes).toString("base64")}` },
   }));
-  return [...pictures, { type: "text", text: content }];
+  return [...imageParts, { type: "text", text: content }];
 }
 
-function writeAnswer(message: Extract<Message, { role: "assistant" }>, rules: MessageRules): Fields {
+function writeAssistant(message: Extract<Message, { role: "assistant" }>, rules: MessageRules): Fields {
   const { content, reasoning, toolCalls = [] } = message;
-  const thoughts = reasoning === undefined ? {} : { [rules.dialect.reasoningField]: reasoning };
-  if (toolCalls.length === 0) return { role: "assistant", content: content ?? "", ...thoughts };
-  if (!rules.knowsTools) {
+  const reasoningFields = reasoning === undefined ? {} : { [rules.dialect.reasoningField]: reasoning };
+  if (toolCalls.length === 0) return { role: "assistant", content: content ?? "", ...reasoningFields };
+  if (!rules.supportsTools) {
     const calls = toolCalls.map(
       ({ name, arguments: values }) =>
         `<tool_call>\n${JSON.stringify({ name, arguments: values })}\n</tool_call>`,
@@ -70,7 +70,7 @@ function writeAnswer(message: Extract<Message, { role: "assistant" }>, rules: Me
   return {
     role: "assistant",
     content,
-    ...thoughts,
+    ...reasoningFields,
     tool_calls: toolCalls.map(({ id, name, arguments: values }) => ({
       id,
       type: "function",

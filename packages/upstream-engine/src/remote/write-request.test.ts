@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type DialectName, dialects } from "./dialects.ts";
 import { writeRequest } from "./write-request.ts";
 
-const usual: Sampling = {
+const defaultSampling: Sampling = {
   temperature: 0.7,
   topK: 40,
   topP: 0.9,
@@ -20,7 +20,7 @@ const tool = { name: "add", parameters: { type: "object", properties: { a: { typ
 
 type Changes = Partial<Omit<EngineRequest, "sampling">> & { readonly sampling?: Partial<Sampling> };
 
-function bodyFor(dialect: DialectName, changes: Changes = {}, knowsTools = true) {
+function bodyFor(dialect: DialectName, changes: Changes = {}, supportsTools = true) {
   const { sampling = {}, ...others } = changes;
   const request: EngineRequest = {
     input: {
@@ -30,13 +30,13 @@ function bodyFor(dialect: DialectName, changes: Changes = {}, knowsTools = true)
     maxTokens: 9,
     cachePartition: "key",
     ...others,
-    sampling: { ...usual, ...sampling },
+    sampling: { ...defaultSampling, ...sampling },
   };
-  const engine = { dialect: dialects[dialect], model: "m", knowsTools, canSeeImages: false };
+  const engine = { dialect: dialects[dialect], model: "m", supportsTools, canSeeImages: false };
   return writeRequest(request, engine).body;
 }
 
-test("each engine gets the same wishes in its own fields", () => {
+test("each engine gets the same options in its own fields", () => {
   const sampling = { topK: 5, minP: 0.1, repeatPenalty: 1.2 };
   expect(bodyFor("llama-server", { sampling })).toMatchObject({
     top_k: 5,
@@ -66,14 +66,14 @@ test.each<[DialectName, Changes, string]>([
   ["openai", { sampling: { repeatPenalty: 1.3 } }, "repeat_penalty"],
   ["sglang", { sampling: { repeatPenalty: 1.3, repeatLastTokens: 10 } }, "repeat_last_n"],
   ["openai", { constraint: { type: "gbnf", grammar: "root ::= [a]" } }, "grammars"],
-  ["vllm", { input: { type: "fill-in-the-middle", prefix: "a", suffix: "b" } }, "filling in the middle"],
-])("%s is not asked for what it cannot do: %j is refused as %s", (dialect, changes, feature) => {
+  ["vllm", { input: { type: "fill-in-the-middle", prefix: "a", suffix: "b" } }, "fill-in-the-middle"],
+])("an option that %s does not support is rejected: %j as %s", (dialect, changes, feature) => {
   expect(() => bodyFor(dialect, changes)).toThrow(
     expect.objectContaining({ failure: { kind: "not-supported", feature } }),
   );
 });
 
-test("a grammar, a schema and forced calls go where each engine reads them", () => {
+test("grammars, schemas and forced tool calls use each engine's own fields", () => {
   const grammar = { constraint: { type: "gbnf", grammar: "root ::= [a]" } } as const;
   expect(bodyFor("llama-server", grammar)).toMatchObject({ grammar: "root ::= [a]" });
   expect(bodyFor("vllm", grammar)).toMatchObject({ structured_outputs: { grammar: "root ::= [a]" } });
@@ -89,7 +89,7 @@ test("a grammar, a schema and forced calls go where each engine reads them", () 
   });
 });
 
-test("an engine whose template has no tools is shown none, and a call is forced as its JSON", () => {
+test("an engine whose template has no tools gets none, and a call is enforced through its JSON Schema", () => {
   const body = bodyFor(
     "llama-server",
     { constraint: { type: "tool-calls", tools: [tool], maxCalls: 1 } },
@@ -101,7 +101,7 @@ test("an engine whose template has no tools is shown none, and a call is forced 
   });
 });
 
-test("an answer without a limit asks for none, and images are refused where nobody sees them", () => {
+test("a request without a limit sends none, and images are rejected for a model without vision", () => {
   expect(bodyFor("vllm", { maxTokens: Number.MAX_SAFE_INTEGER })).not.toHaveProperty("max_tokens");
   const images = [{ bytes: Uint8Array.of(1), mediaType: "image/png" }];
   const messages = [{ role: "user", content: "See", images }] as const;
@@ -110,11 +110,11 @@ test("an answer without a limit asks for none, and images are refused where nobo
   );
 });
 
-test("a template in a request is refused, because engines elsewhere make their prompts themselves", () => {
+test("a template in a request is rejected, because remote engines render prompts themselves", () => {
   const conversation = { messages: [{ role: "user", content: "Hi" }], goTemplate: "{{ .Prompt }}" } as const;
   for (const dialect of ["llama-server", "vllm", "sglang", "openai"] as const) {
     expect(() => bodyFor(dialect, { input: { type: "conversation", conversation } })).toThrow(
-      expect.objectContaining({ failure: { kind: "not-supported", feature: "a template in a request" } }),
+      expect.objectContaining({ failure: { kind: "not-supported", feature: "templates in requests" } }),
     );
   }
 });

@@ -5,33 +5,33 @@ import type { Dialect } from "./dialects.ts";
 import { writeMessages, writeTools } from "./write-messages.ts";
 import { notSupported, writeSampling } from "./write-sampling.ts";
 
-/** What is known of the engine that is asked. */
+/** The engine that a request is written for. */
 export type RequestedEngine = {
   readonly dialect: Dialect;
-  /** What it calls the model. */
+  /** The engine's name for the model. */
   readonly model: string;
-  readonly knowsTools: boolean;
+  readonly supportsTools: boolean;
   readonly canSeeImages: boolean;
 };
 
 export type WrittenRequest = EngineHttpRequest & {
   readonly body: Fields;
-  /** The answer is the JSON of one call, which is to stand between our tags. */
+  /** The output is the JSON of one tool call, which has to be wrapped in tool-call tags. */
   readonly isBareCall: boolean;
 };
 
-/** One request in an engine's words, as a stream. */
+/** Converts a request to the engine's dialect, with streaming enabled. */
 export function writeRequest(request: EngineRequest, engine: RequestedEngine): WrittenRequest {
   const { dialect, model } = engine;
   const shared: Fields = {
     model,
     stream: true,
     stream_options: dialect.streamOptions,
-    ...dialect.extras,
+    ...dialect.extraFields,
     ...writeSampling(request.sampling, dialect),
-    // Without a number an engine writes until its context is full.
+    // Without a limit, an engine generates until its context is full.
     ...(request.maxTokens > maxTokens ? {} : { max_tokens: request.maxTokens }),
-    ...(dialect.takesCacheSalt && request.cachePartition !== ""
+    ...(dialect.supportsCacheSalt && request.cachePartition !== ""
       ? { cache_salt: request.cachePartition }
       : {}),
   };
@@ -40,27 +40,31 @@ export function writeRequest(request: EngineRequest, engine: RequestedEngine): W
     : writeCompletion(request, { ...engine, shared });
 }
 
-/** More than any context has. */
+/** More than the size of any context. */
 const maxTokens = 100_000_000;
 
-type Shared = RequestedEngine & { readonly shared: Fields };
+type RequestContext = RequestedEngine & { readonly shared: Fields };
 
-function writeChat(request: EngineRequest, conversation: Conversation, engine: Shared): WrittenRequest {
-  const { dialect, knowsTools, shared } = engine;
+function writeChat(
+  request: EngineRequest,
+  conversation: Conversation,
+  engine: RequestContext,
+): WrittenRequest {
+  const { dialect, supportsTools, shared } = engine;
   const { constraint, logProbabilities } = request;
   const isForced = constraint?.type === "tool-calls";
-  const tools = knowsTools ? (conversation.tools ?? []) : [];
+  const tools = supportsTools ? (conversation.tools ?? []) : [];
   if (!engine.canSeeImages && conversation.messages.some(hasImages)) throw notSupported("images");
   return {
     path: "/v1/chat/completions",
-    isBareCall: isForced && !knowsTools,
+    isBareCall: isForced && !supportsTools,
     body: {
       ...shared,
       messages: writeMessages(conversation, engine),
       ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
       ...(constraint === undefined ? {} : writeConstraint(constraint, engine)),
       ...writeTemplateVariables(conversation, dialect),
-      ...(conversation.messages.at(-1)?.role === "assistant" ? dialect.continuing : {}),
+      ...(conversation.messages.at(-1)?.role === "assistant" ? dialect.continuationFields : {}),
       ...(logProbabilities === undefined ? {} : { logprobs: true, top_logprobs: logProbabilities }),
     },
   };
@@ -70,10 +74,10 @@ function hasImages(message: Conversation["messages"][number]): boolean {
   return message.role === "user" && (message.images?.length ?? 0) > 0;
 }
 
-function writeCompletion(request: EngineRequest, { dialect, shared }: Shared): WrittenRequest {
+function writeCompletion(request: EngineRequest, { dialect, shared }: RequestContext): WrittenRequest {
   const { input, constraint, logProbabilities } = request;
-  if (input.type === "fill-in-the-middle" && !dialect.takesSuffix)
-    throw notSupported("filling in the middle");
+  if (input.type === "fill-in-the-middle" && !dialect.supportsSuffix)
+    throw notSupported("fill-in-the-middle");
   const prompt =
     input.type === "fill-in-the-middle" ? input.prefix : input.type === "raw" ? input.prompt : "";
   return {
@@ -83,7 +87,7 @@ function writeCompletion(request: EngineRequest, { dialect, shared }: Shared): W
       ...shared,
       prompt,
       ...(input.type === "fill-in-the-middle" ? { suffix: input.suffix } : {}),
-      ...(constraint === undefined ? {} : writeConstraint(constraint, { dialect, knowsTools: false })),
+      ...(constraint === undefined ? {} : writeConstraint(constraint, { dialect, supportsTools: false })),
       ...(logProbabilities === undefined ? {} : { logprobs: logProbabilities }),
     },
   };
@@ -91,7 +95,7 @@ function writeCompletion(request: EngineRequest, { dialect, shared }: Shared): W
 
 function writeConstraint(
   constraint: OutputConstraint,
-  { dialect, knowsTools }: Pick<RequestedEngine, "dialect" | "knowsTools">,
+  { dialect, supportsTools }: Pick<RequestedEngine, "dialect" | "supportsTools">,
 ): Fields {
   switch (constraint.type) {
     case "json":
@@ -102,7 +106,7 @@ function writeConstraint(
       if (dialect.grammar === undefined) throw notSupported("grammars");
       return dialect.grammar(constraint.grammar);
     case "tool-calls":
-      return knowsTools ? forceCalls(constraint) : writeSchema(oneCallOf(constraint.tools));
+      return supportsTools ? forceCalls(constraint) : writeSchema(singleCallSchema(constraint.tools));
   }
 }
 
@@ -112,15 +116,18 @@ function writeSchema(schema: unknown): Fields {
 
 function forceCalls({ tools, maxCalls }: Extract<OutputConstraint, { type: "tool-calls" }>): Fields {
   const [only, ...others] = tools;
-  const isOne = only !== undefined && others.length === 0;
+  const isSingle = only !== undefined && others.length === 0;
   return {
-    tool_choice: isOne ? { type: "function", function: { name: only.name } } : "required",
+    tool_choice: isSingle ? { type: "function", function: { name: only.name } } : "required",
     parallel_tool_calls: maxCalls > 1,
   };
 }
 
-/** An engine whose template has no tools ignores `tool_choice`, so a call is forced as JSON of its very shape. */
-function oneCallOf(tools: readonly Tool[]): Fields {
+/**
+ * An engine whose template has no tools ignores `tool_choice`, so a call is enforced through a JSON Schema of its
+ * shape.
+ */
+function singleCallSchema(tools: readonly Tool[]): Fields {
   return {
     anyOf: tools.map(({ name, parameters }) => ({
       type: "object",
@@ -133,12 +140,12 @@ function oneCallOf(tools: readonly Tool[]): Fields {
 
 function writeTemplateVariables(conversation: Conversation, dialect: Dialect): Fields {
   const { thinking, templateVariables = {} } = conversation;
-  if (dialect.takesTemplateVariables) {
-    const switches = thinking === undefined ? {} : { enable_thinking: thinking, thinking };
-    const variables = { ...switches, ...templateVariables };
+  if (dialect.supportsTemplateVariables) {
+    const thinkingVariables = thinking === undefined ? {} : { enable_thinking: thinking, thinking };
+    const variables = { ...thinkingVariables, ...templateVariables };
     return Object.keys(variables).length === 0 ? {} : { chat_template_kwargs: variables };
   }
   const { reasoning_effort: effort, ...others } = templateVariables;
-  if (Object.keys(others).length > 0) throw notSupported("variables of the chat template");
+  if (Object.keys(others).length > 0) throw notSupported("chat template variables");
   return effort === undefined ? {} : { reasoning_effort: effort };
 }

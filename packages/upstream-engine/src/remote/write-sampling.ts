@@ -3,14 +3,14 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
 
-/** What the server takes when nobody says anything: an engine that cannot do it may do what it likes there. */
-const usual = { topK: 40, repeatPenalty: 1.1, repeatLastTokens: 64 } as const;
-/** Wide enough for every context: the penalty looks at all of it. */
+/** The server's defaults. An engine that does not support one of them may use its own default instead. */
+const defaultSampling = { topK: 40, repeatPenalty: 1.1, repeatLastTokens: 64 } as const;
+/** Larger than any context, so the penalty applies to all of it. */
 const wholeContext = 1_000_000;
-/** OpenAI's strongest bias, which in effect forbids or forces a token. */
-const strongestBias = 100;
+/** OpenAI's maximum bias, which effectively bans or forces a token. */
+const maxBias = 100;
 
-/** How tokens are chosen, in an engine's own fields; a wish that it has no field for is refused by name. */
+/** Converts sampling options to the engine's fields; an option without a field is rejected by name. */
 export function writeSampling(sampling: Sampling, dialect: Dialect): Fields {
   const { temperature, topP, frequencyPenalty, presencePenalty, seed, logitBias } = sampling;
   return {
@@ -25,8 +25,11 @@ export function writeSampling(sampling: Sampling, dialect: Dialect): Fields {
   };
 }
 
-function writeExtras({ topK, minP, typicalP }: Sampling, { sampling, anyTopK }: Dialect): Fields {
-  if (sampling.topK === undefined && topK !== 0 && topK !== usual.topK) throw notSupported("top_k");
+function writeExtras(
+  { topK, minP, typicalP }: Sampling,
+  { sampling, disabledTopK: anyTopK }: Dialect,
+): Fields {
+  if (sampling.topK === undefined && topK !== 0 && topK !== defaultSampling.topK) throw notSupported("top_k");
   if (sampling.minP === undefined && minP !== 0) throw notSupported("min_p");
   if (sampling.typicalP === undefined && typicalP !== 1) throw notSupported("typical_p");
   return {
@@ -41,23 +44,25 @@ function writePenalty({ repeatPenalty, repeatLastTokens }: Sampling, { sampling 
   if (field !== undefined && span !== undefined) {
     return { [field]: repeatPenalty, [span]: repeatLastTokens === wholeContext ? -1 : repeatLastTokens };
   }
-  const isUsual = repeatPenalty === usual.repeatPenalty && repeatLastTokens === usual.repeatLastTokens;
-  // Meant for the last few tokens; over a whole context the same number would ruin long answers.
-  if (isUsual || repeatPenalty === 1 || repeatLastTokens === 0) return {};
+  const isDefault =
+    repeatPenalty === defaultSampling.repeatPenalty && repeatLastTokens === defaultSampling.repeatLastTokens;
+  // The default is meant for the last few tokens; applied to the whole context it would ruin long outputs.
+  if (isDefault || repeatPenalty === 1 || repeatLastTokens === 0) return {};
   if (field === undefined) throw notSupported("repeat_penalty");
-  const isWhole = repeatLastTokens === wholeContext || repeatLastTokens === usual.repeatLastTokens;
-  if (!isWhole) throw notSupported("repeat_last_n");
+  const isWholeContext =
+    repeatLastTokens === wholeContext || repeatLastTokens === defaultSampling.repeatLastTokens;
+  if (!isWholeContext) throw notSupported("repeat_last_n");
   return { [field]: repeatPenalty };
 }
 
-function writeBias(bias: Sampling["logitBias"], { takesBiasPairs }: Dialect): unknown {
+function writeBias(bias: Sampling["logitBias"], { supportsBiasPairs: takesBiasPairs }: Dialect): unknown {
   const pairs = [...bias];
   if (takesBiasPairs) {
     return pairs.map(([token, value]) => [token, value === Number.NEGATIVE_INFINITY ? false : value]);
   }
   const bounded = pairs.map(([token, value]) => [
     String(token),
-    Math.max(-strongestBias, Math.min(strongestBias, value)),
+    Math.max(-maxBias, Math.min(maxBias, value)),
   ]);
   return Object.fromEntries(bounded);
 }

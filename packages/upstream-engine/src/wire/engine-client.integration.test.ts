@@ -11,11 +11,11 @@ import { WireError } from "./wire-error.ts";
 
 const never = new AbortController().signal;
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
-type Started = AsyncDisposable & { readonly server: Server; readonly client: EngineClient };
+type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+type TestServer = AsyncDisposable & { readonly server: Server; readonly client: EngineClient };
 
-async function start(answer: Answer, socketPath?: string): Promise<Started> {
-  const server = createServer((request, response) => void answer(request, response));
+async function start(handle: Handler, socketPath?: string): Promise<TestServer> {
+  const server = createServer((request, response) => void handle(request, response));
   if (socketPath === undefined) server.listen(0, "127.0.0.1");
   else server.listen(socketPath);
   await once(server, "listening");
@@ -46,7 +46,7 @@ async function collect(events: AsyncIterable<unknown>): Promise<unknown[]> {
   return all;
 }
 
-test("a question goes there with its key and its JSON, over a UNIX socket too, and the answer comes back", async () => {
+test("a request is sent with its key and JSON body over a UNIX socket, and the response is returned", async () => {
   await using folder = await makeTemporaryFolder("wire");
   await using started = await start(
     async (request, response) => {
@@ -55,26 +55,26 @@ test("a question goes there with its key and its JSON, over a UNIX socket too, a
     },
     join(folder.path, "e.sock"),
   );
-  const answer = await started.client.ask({ path: "/tokenize", body: { content: "é" } }, never);
-  expect(answer).toEqual({
+  const response = await started.client.request({ path: "/tokenize", body: { content: "é" } }, never);
+  expect(response).toEqual({
     status: 200,
     value: { key: "Bearer key", path: "/tokenize", body: '{"content":"é"}' },
   });
 });
 
-test("a refusal is an answer with its status; for a stream it is a problem that carries both", async () => {
+test("an error response is returned with its status; a stream throws it with status and body", async () => {
   await using started = await start((_request, response) => {
     response.statusCode = 503;
     response.end('{"error":{"message":"loading"}}');
   });
   const { client } = started;
-  expect((await client.ask({ path: "/health" }, never)).status).toBe(503);
+  expect((await client.request({ path: "/health" }, never)).status).toBe(503);
   await expect(collect(client.stream({ path: "/completion", body: {} }, never))).rejects.toMatchObject({
-    detail: { kind: "refused", status: 503, value: { error: { message: "loading" } } },
+    detail: { kind: "error-response", status: 503, value: { error: { message: "loading" } } },
   });
 });
 
-test("events come one by one whatever pieces they travel in, and the connection is used again", async () => {
+test("events are parsed however they are split into packets, and the connection is reused", async () => {
   let connections = 0;
   await using started = await start((_request, response) => {
     response.writeHead(200);
@@ -90,7 +90,7 @@ test("events come one by one whatever pieces they travel in, and the connection 
   expect(connections).toBe(1);
 });
 
-test("an answer that stops in its middle is told apart from one that ends", async () => {
+test("an interrupted response is distinguished from a complete one", async () => {
   await using started = await start((_request, response) => {
     sendEvents(response, ["1"]);
     setTimeout(() => response.destroy(), 20);
@@ -99,23 +99,23 @@ test("an answer that stops in its middle is told apart from one that ends", asyn
   const reading = (async () => {
     for await (const event of started.client.stream({ path: "/", body: {} }, never)) seen.push(event);
   })();
-  await expect(reading).rejects.toMatchObject({ detail: { kind: "cut-off" } });
+  await expect(reading).rejects.toMatchObject({ detail: { kind: "interrupted" } });
   expect(seen).toEqual([1]);
 });
 
-test("a signal ends a stream at once with its own reason, and the engine sees the connection close", async () => {
+test("aborting the signal ends a stream immediately with its reason and closes the connection", async () => {
   const closed = Promise.withResolvers<void>();
   await using started = await start((_request, response) => {
     sendEvents(response, ["1"]);
     response.on("close", closed.resolve);
   });
-  const hangUp = new AbortController();
+  const controller = new AbortController();
   const reading = (async () => {
-    for await (const event of started.client.stream({ path: "/", body: {} }, hangUp.signal)) {
-      if (event === 1) hangUp.abort(new Error("gone"));
+    for await (const event of started.client.stream({ path: "/", body: {} }, controller.signal)) {
+      if (event === 1) controller.abort(new Error("aborted"));
     }
   })();
-  await expect(reading).rejects.toThrow("gone");
+  await expect(reading).rejects.toThrow("aborted");
   await closed.promise;
 });
 
@@ -129,16 +129,16 @@ test("leaving the loop closes the connection", async () => {
   await expect(closed.promise).resolves.toBeUndefined();
 });
 
-test("a reader who stops reading stops the writer", async () => {
+test("a reader that stops reading applies backpressure to the writer", async () => {
   let written = 0;
-  const piece = `data: "${"x".repeat(64 * 1024)}"\n\n`;
+  const text = `data: "${"x".repeat(64 * 1024)}"\n\n`;
   await using started = await start((_request, response) => {
     response.writeHead(200);
-    const pieces = Readable.from(Array.from({ length: 2000 }, () => piece)).on(
+    const events = Readable.from(Array.from({ length: 2000 }, () => text)).on(
       "data",
       () => void (written += 1),
     );
-    pipeline(pieces, response, () => undefined);
+    pipeline(events, response, () => undefined);
   });
   for await (const event of started.client.stream({ path: "/", body: {} }, never)) {
     expect(event).toHaveLength(64 * 1024);
@@ -148,87 +148,86 @@ test("a reader who stops reading stops the writer", async () => {
   expect(written).toBeLessThan(500);
 });
 
-test("an engine that is not there, and one that does not speak JSON, are named", async () => {
-  const gone = createEngineClient({ address: { socketPath: "/nowhere/e.sock" } });
-  await expect(gone.ask({ path: "/health" }, never)).rejects.toEqual(new WireError({ kind: "unreachable" }));
+test("a missing engine and invalid JSON are reported as such", async () => {
+  const unreachable = createEngineClient({ address: { socketPath: "/nowhere/e.sock" } });
+  await expect(unreachable.request({ path: "/health" }, never)).rejects.toEqual(
+    new WireError({ kind: "unreachable" }),
+  );
   await using started = await start((_request, response) => {
     sendEvents(response, ["{ no json"]);
     response.end();
   });
   await expect(collect(started.client.stream({ path: "/", body: {} }, never))).rejects.toMatchObject({
-    detail: { kind: "not-understood" },
+    detail: { kind: "invalid-response" },
   });
 });
 
-test("a question is answered although the engine has just closed every connection that was kept", async () => {
+test("a request succeeds although the engine has just closed all keep-alive connections", async () => {
   let isClosing = false;
   await using started = await start(async (request, response) => {
     await request.toArray();
-    // The first question on a kept connection is never answered.
-    const isKept = request.socket.bytesWritten > 0;
-    if (isClosing && isKept) request.socket.destroy();
+    // The first request on a reused connection gets no response.
+    const isReused = request.socket.bytesWritten > 0;
+    if (isClosing && isReused) request.socket.destroy();
     else response.end("{}");
   });
-  const ask = () => started.client.ask({ path: "/health" }, never);
-  await Promise.all([ask(), ask(), ask()]);
+  const send = () => started.client.request({ path: "/health" }, never);
+  await Promise.all([send(), send(), send()]);
   isClosing = true;
-  expect((await ask()).status).toBe(200);
+  expect((await send()).status).toBe(200);
 });
 
 const switching = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n";
 
 test.each([
-  ["asks to speak something else", (request: IncomingMessage) => void request.socket.write(switching)],
+  ["switches protocols", (request: IncomingMessage) => void request.socket.write(switching)],
   [
-    "promises an answer without end",
+    "sends endless informational responses",
     (_request: IncomingMessage, response: ServerResponse) => {
-      const promising = setInterval(() => response.writeProcessing(), 1);
-      response.on("close", () => clearInterval(promising));
+      const timer = setInterval(() => response.writeProcessing(), 1);
+      response.on("close", () => clearInterval(timer));
     },
   ],
-] satisfies [string, Answer][])(
-  "an engine that %s is not waited for, and is hung up on",
-  async (_how, play) => {
-    const closed = Promise.withResolvers<void>();
-    await using started = await start((request, response) => {
-      request.socket.on("close", closed.resolve);
-      play(request, response);
-    });
-    await expect(started.client.ask({ path: "/", body: {} }, never)).rejects.toMatchObject({
-      detail: { kind: "not-understood" },
-    });
-    await closed.promise;
-  },
-);
+] satisfies [string, Handler][])("an engine that %s is rejected and disconnected", async (_how, respond) => {
+  const closed = Promise.withResolvers<void>();
+  await using started = await start((request, response) => {
+    request.socket.on("close", closed.resolve);
+    respond(request, response);
+  });
+  await expect(started.client.request({ path: "/", body: {} }, never)).rejects.toMatchObject({
+    detail: { kind: "invalid-response" },
+  });
+  await closed.promise;
+});
 
-test("an answer that is promised a few times before it comes is taken", async () => {
+test("a response after a few informational ones is accepted", async () => {
   await using started = await start((_request, response) => {
     for (let promise = 0; promise < 20; promise += 1) response.writeProcessing();
     response.end('{"a":1}');
   });
-  expect(await started.client.ask({ path: "/" }, never)).toEqual({ status: 200, value: { a: 1 } });
+  expect(await started.client.request({ path: "/" }, never)).toEqual({ status: 200, value: { a: 1 } });
 });
 
-test("a signal ends a question that nobody answers at all", async () => {
+test("aborting the signal ends a request that gets no response", async () => {
   const arrived = Promise.withResolvers<void>();
   await using started = await start(() => arrived.resolve());
-  const hangUp = new AbortController();
-  const asking = started.client.ask({ path: "/" }, hangUp.signal);
+  const controller = new AbortController();
+  const request = started.client.request({ path: "/" }, controller.signal);
   await arrived.promise;
-  hangUp.abort(new Error("gone"));
-  await expect(asking).rejects.toThrow("gone");
+  controller.abort(new Error("aborted"));
+  await expect(request).rejects.toThrow("aborted");
 });
 
 test.each([
-  ["leaves its body open", () => undefined],
-  ["goes on writing", (response: ServerResponse) => writeOn(response)],
-  ["breaks off", (response: ServerResponse) => void setTimeout(() => response.destroy(), 5)],
-])("an answer is over with its last event, although the engine %s", async (_how, behind) => {
+  ["leaves the body open", () => undefined],
+  ["keeps writing", (response: ServerResponse) => keepWriting(response)],
+  ["disconnects", (response: ServerResponse) => void setTimeout(() => response.destroy(), 5)],
+])("a response ends with its last event although the engine %s", async (_how, afterEnd) => {
   const closed = Promise.withResolvers<void>();
   await using started = await start((_request, response) => {
     response.on("close", closed.resolve);
     sendEvents(response, ["1", "[DONE]", "2"]);
-    behind(response);
+    afterEnd(response);
   });
   const startedAt = performance.now();
   expect(await collect(started.client.stream({ path: "/", body: {} }, never))).toEqual([1]);
@@ -236,7 +235,7 @@ test.each([
   await closed.promise;
 });
 
-function writeOn(response: ServerResponse): void {
-  const writing = setInterval(() => response.write("data: 3\n\n"), 5);
-  response.on("close", () => clearInterval(writing));
+function keepWriting(response: ServerResponse): void {
+  const timer = setInterval(() => response.write("data: 3\n\n"), 5);
+  response.on("close", () => clearInterval(timer));
 }

@@ -1,9 +1,9 @@
 /**
  * @module
- * The way to an engine's own HTTP server, on a UNIX socket or at an address: JSON there, JSON or server-sent events
- * back, over connections that are kept open. Promises that every answer is bounded, that a reader who is slow slows
- * the engine, and that a signal, or leaving the loop, closes the connection at once.
- * It checks no address: they are our own sockets or come from the operator's settings, never from a request.
+ * An HTTP client for engines, over a UNIX socket or TCP: sends JSON, receives JSON or server-sent events, and keeps
+ * connections alive. Every response is size-limited, a slow reader applies backpressure to the engine, and aborting the
+ * signal or leaving the loop closes the connection immediately.
+ * Addresses are not validated: they are our own sockets or come from the operator's settings, never from a request.
  * Imported by the drivers of this package.
  */
 import { Agent, type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
@@ -14,13 +14,13 @@ import { WireError } from "./wire-error.ts";
 
 export type EngineAddress = URL | { readonly socketPath: string };
 
-export type EngineClientPlan = {
+export type EngineClientOptions = {
   readonly address: EngineAddress;
-  /** The whole header, as in "Bearer …". */
+  /** The complete header value, e.g. "Bearer …". */
   readonly authorization?: string;
-  /** Further questions wait for a connection. */
-  readonly mostConnections?: number;
-  /** Certificates to trust beside those of the machine, as PEM. */
+  /** Further requests wait for a connection. */
+  readonly maxConnections?: number;
+  /** PEM certificates to trust in addition to the system's. */
   readonly certificateAuthority?: string;
 };
 
@@ -30,124 +30,132 @@ export type EngineHttpRequest = {
   readonly body?: unknown;
 };
 
-/** Whatever the status was; `value` is undefined when the body is no JSON. */
+/** A response of any status; `value` is undefined if the body is not JSON. */
 export type EngineResponse = {
   readonly status: number;
   readonly value: unknown;
-  /** How long the engine wants to be left alone. */
+  /** From the Retry-After header. */
   readonly retryAfterSeconds?: number;
 };
 
 export type EngineClient = Disposable & {
-  ask(question: EngineHttpRequest, signal: AbortSignal): Promise<EngineResponse>;
-  /** The parsed JSON of each event, until `[DONE]` or the end; throws a WireProblem `refused` unless it is answered with 200. */
-  stream(question: EngineHttpRequest, signal: AbortSignal): AsyncGenerator<unknown, void, undefined>;
+  request(request: EngineHttpRequest, signal: AbortSignal): Promise<EngineResponse>;
+  /**
+   * Yields the parsed JSON of each event until `[DONE]` or the end of the body; throws a WireError unless the status is
+   * 200.
+   */
+  stream(request: EngineHttpRequest, signal: AbortSignal): AsyncGenerator<unknown, void, undefined>;
 };
 
-const mostAnswerBytes = 256 * 1024 ** 2;
-const mostRefusalBytes = 64 * 1024;
-/** Heads that only say that an answer will come ("102 Processing"). */
-const mostPromises = 100;
+const maxResponseBytes = 256 * 1024 ** 2;
+const maxErrorBytes = 64 * 1024;
+/** Informational responses such as "102 Processing". */
+const maxInformationalResponses = 100;
 
-export function createEngineClient(plan: EngineClientPlan): EngineClient {
-  const isSecure = plan.address instanceof URL && plan.address.protocol === "https:";
-  const kept = { keepAlive: true, maxSockets: plan.mostConnections ?? 256 };
-  const agent = isSecure ? new SecureAgent({ ...kept, ca: plan.certificateAuthority }) : new Agent(kept);
-  const open = (question: EngineHttpRequest, signal: AbortSignal): Promise<IncomingMessage> =>
-    send(question, { plan, agent, isSecure, signal });
+export function createEngineClient(options: EngineClientOptions): EngineClient {
+  const isSecure = options.address instanceof URL && options.address.protocol === "https:";
+  const agentOptions = { keepAlive: true, maxSockets: options.maxConnections ?? 256 };
+  const agent = isSecure
+    ? new SecureAgent({ ...agentOptions, ca: options.certificateAuthority })
+    : new Agent(agentOptions);
+  const open = (request: EngineHttpRequest, signal: AbortSignal): Promise<IncomingMessage> =>
+    send(request, { options, agent, isSecure, signal });
   return {
-    async ask(question, signal) {
+    async request(request, signal) {
       try {
-        const response = await open(question, signal);
-        const text = await readText(response, mostAnswerBytes);
+        const response = await open(request, signal);
+        const text = await readText(response, maxResponseBytes);
         return { status: response.statusCode ?? 0, value: parse(text), ...readRetryAfter(response) };
-      } catch (problem) {
-        throw nameProblem(problem, signal);
+      } catch (error) {
+        throw toWireError(error, signal);
       }
     },
-    async *stream(question, signal) {
+    async *stream(request, signal) {
       try {
-        const response = await open(question, signal);
+        const response = await open(request, signal);
         const status = response.statusCode ?? 0;
         if (status === 200) yield* readEvents(response);
         else {
-          const value = parse(await readText(response, mostRefusalBytes));
-          throw new WireError({ kind: "refused", status, value, ...readRetryAfter(response) });
+          const value = parse(await readText(response, maxErrorBytes));
+          throw new WireError({ kind: "error-response", status, value, ...readRetryAfter(response) });
         }
-      } catch (problem) {
-        throw nameProblem(problem, signal);
+      } catch (error) {
+        throw toWireError(error, signal);
       }
     },
     [Symbol.dispose]: () => agent.destroy(),
   };
 }
 
-type Way = {
-  readonly plan: EngineClientPlan;
-  /** False opens a connection for this question alone. */
+type Connection = {
+  readonly options: EngineClientOptions;
+  /** False opens a new connection for this request only. */
   readonly agent: Agent | false;
   readonly isSecure: boolean;
   readonly signal: AbortSignal;
 };
 
 /**
- * A connection that was kept may be closed by the other side while a question is on its way; one more try is safe
- * then, on a new connection: an engine that closes one closes all that were idle as long.
+ * The engine can close a keep-alive connection while a request is being sent. Retrying once is safe, on a new
+ * connection: the engine has probably closed all others that were idle as long.
  */
-async function send(question: EngineHttpRequest, way: Way): Promise<IncomingMessage> {
+async function send(request: EngineHttpRequest, connection: Connection): Promise<IncomingMessage> {
   try {
-    return await sendOnce(question, way);
-  } catch (problem) {
-    if (!(problem instanceof WireError) || problem.detail.kind !== "closed-before") throw problem;
-    return sendOnce(question, { ...way, agent: false });
+    return await sendOnce(request, connection);
+  } catch (error) {
+    if (!(error instanceof WireError) || error.detail.kind !== "stale-connection") throw error;
+    return sendOnce(request, { ...connection, agent: false });
   }
 }
 
-function sendOnce(question: EngineHttpRequest, way: Way): Promise<IncomingMessage> {
-  way.signal.throwIfAborted();
+function sendOnce(request: EngineHttpRequest, connection: Connection): Promise<IncomingMessage> {
+  connection.signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const body = question.body === undefined ? undefined : JSON.stringify(question.body);
-  const sent = openTo(question, { ...way, body });
-  sent.on("response", resolve);
-  sent.on("error", (cause: NodeJS.ErrnoException) => {
-    const isClosedBefore = sent.reusedSocket && cause.code === "ECONNRESET" && !way.signal.aborted;
-    reject(new WireError({ kind: isClosedBefore ? "closed-before" : "unreachable" }, cause));
+  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+  const clientRequest = openClientRequest(request, { ...connection, body });
+  clientRequest.on("response", resolve);
+  clientRequest.on("error", (cause: NodeJS.ErrnoException) => {
+    const isStale = clientRequest.reusedSocket && cause.code === "ECONNRESET" && !connection.signal.aborted;
+    reject(new WireError({ kind: isStale ? "stale-connection" : "unreachable" }, cause));
   });
-  refuseOtherAnswers(sent, reject);
-  sent.end(body);
-  return unlessAborted(promise, way.signal);
+  rejectUnusableResponses(clientRequest, reject);
+  clientRequest.end(body);
+  return unlessAborted(promise, connection.signal);
 }
 
-/** What is neither an answer nor an error: "101 Switching Protocols", promises without end, an end without either. */
-function refuseOtherAnswers(sent: ClientRequest, reject: (problem: WireError) => void): void {
-  const refuse = (): void => {
-    reject(new WireError({ kind: "not-understood" }));
-    sent.destroy();
+/**
+ * Rejects what Node reports neither as a response nor as an error: protocol upgrades, endless informational responses,
+ * and a close without a response.
+ */
+function rejectUnusableResponses(clientRequest: ClientRequest, reject: (error: WireError) => void): void {
+  const rejectInvalid = (): void => {
+    reject(new WireError({ kind: "invalid-response" }));
+    clientRequest.destroy();
   };
-  let promises = 0;
-  sent.on("information", () => {
-    promises += 1;
-    if (promises > mostPromises) refuse();
+  let informationalResponses = 0;
+  clientRequest.on("information", () => {
+    informationalResponses += 1;
+    if (informationalResponses > maxInformationalResponses) rejectInvalid();
   });
-  sent.on("upgrade", (_response, socket) => {
-    refuse();
-    // An upgraded connection is no longer the request's own.
+  clientRequest.on("upgrade", (_response, socket) => {
+    rejectInvalid();
+    // After an upgrade, destroying the request no longer closes the socket.
     socket.destroy();
   });
-  sent.on("close", () => reject(new WireError({ kind: "unreachable" })));
+  clientRequest.on("close", () => reject(new WireError({ kind: "unreachable" })));
 }
 
-function openTo(
-  question: EngineHttpRequest,
-  way: Way & { readonly body: string | undefined },
+function openClientRequest(
+  request: EngineHttpRequest,
+  connection: Connection & { readonly body: string | undefined },
 ): ClientRequest {
-  const { plan, agent, isSecure, signal, body } = way;
-  const { address, authorization } = plan;
-  const options = {
-    method: question.method ?? (body === undefined ? "GET" : "POST"),
+  const { options, agent, isSecure, signal, body } = connection;
+  const { address, authorization } = options;
+  const requestOptions = {
+    method: request.method ?? (body === undefined ? "GET" : "POST"),
     agent,
     signal,
-    ...(plan.certificateAuthority === undefined ? {} : { ca: plan.certificateAuthority }),
+    ...(options.certificateAuthority === undefined ? {} : { ca: options.certificateAuthority }),
     headers: {
       ...(authorization === undefined ? {} : { authorization }),
       ...(body === undefined
@@ -156,43 +164,43 @@ function openTo(
     },
   };
   if (!(address instanceof URL)) {
-    // The name stands in the header only: a socket has no host.
-    return openRequest({ ...options, ...address, path: question.path, host: "localhost" });
+    // Used for the Host header only: a UNIX socket has no host.
+    return openRequest({ ...requestOptions, ...address, path: request.path, host: "localhost" });
   }
-  const url = new URL(address.pathname.replace(/\/$/u, "") + question.path, address);
-  return isSecure ? openSecureRequest(url, options) : openRequest(url, options);
+  const url = new URL(address.pathname.replace(/\/$/u, "") + request.path, address);
+  return isSecure ? openSecureRequest(url, requestOptions) : openRequest(url, requestOptions);
 }
 
-/** Given in seconds; a date tells nothing, because clocks differ. */
+/** Only the form in seconds; a date is ignored, because clocks differ. */
 function readRetryAfter({ headers }: IncomingMessage): { readonly retryAfterSeconds?: number } {
   const { "retry-after": text = "" } = headers;
   return /^\d{1,9}$/u.test(text) ? { retryAfterSeconds: Number(text) } : {};
 }
 
-async function readText(response: IncomingMessage, mostBytes: number): Promise<string> {
-  const parts: Buffer[] = [];
+async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const part of response) {
-    // A response without an encoding gives buffers only.
-    const piece = part as Buffer;
-    bytes += piece.length;
-    if (bytes > mostBytes) throw new WireError({ kind: "too-large" });
-    parts.push(piece);
+  for await (const received of response) {
+    // Without an encoding, a response yields buffers only.
+    const chunk = received as Buffer;
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new WireError({ kind: "too-large" });
+    chunks.push(chunk);
   }
-  return Buffer.concat(parts).toString("utf8");
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // An engine answers its refusals in plain words at times.
+    // Some engines send errors as plain text.
     return undefined;
   }
 }
 
-/** Whoever hung up hears its own reason; everybody else what became of the connection. */
-function nameProblem(problem: unknown, signal: AbortSignal): unknown {
+/** After an abort, the signal's own reason; otherwise an error that describes the connection failure. */
+function toWireError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  return problem instanceof WireError ? problem : new WireError({ kind: "cut-off" }, problem);
+  return error instanceof WireError ? error : new WireError({ kind: "interrupted" }, error);
 }

@@ -1,9 +1,9 @@
-/** Looks into what an engine sent: a stranger's JSON, of which nothing is taken for granted. */
+/** Reads untrusted JSON from an engine without assuming its shape. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function fieldsOf(value: unknown): Fields {
-  // Any object that is no list can be asked for its fields.
+  // Fields of any non-array object can be read safely.
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }
 
@@ -19,13 +19,13 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** None when one of them is no number. */
+/** Empty if any element is not a number. */
 export function numbersOf(value: unknown): readonly number[] {
   const list = listOf(value);
   return list.every((each) => typeof each === "number") ? list : [];
 }
 
-/** A whole number from zero. */
+/** A non-negative integer. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

@@ -2,43 +2,43 @@ import type { IncomingMessage } from "node:http";
 import { createParser } from "eventsource-parser";
 import { WireError } from "./wire-error.ts";
 
-/** One token with twenty alternatives takes a few kilobytes. */
-const mostEventCharacters = 8 * 1024 ** 2;
+/** A token with twenty alternatives takes a few kilobytes. */
+const maxEventCharacters = 8 * 1024 ** 2;
 const end = "[DONE]";
-/** For the end of the body behind the last event, which usually comes with it. */
+/** How long to wait for the end of the body after the last event; it usually arrives together with it. */
 const lingerMilliseconds = 100;
 
 /**
- * The JSON of each event of a response. Bytes are read only as fast as events are taken, and leaving the loop closes
- * the connection.
+ * Yields the JSON of each event of a response. Bytes are read only as fast as events are consumed, and leaving the loop
+ * closes the connection.
  */
 export async function* readEvents(response: IncomingMessage): AsyncGenerator<unknown, void, undefined> {
-  let texts: string[] = [];
+  let pending: string[] = [];
   let isTooLarge = false;
   const parser = createParser({
-    maxBufferSize: mostEventCharacters,
-    onEvent: (event) => void texts.push(event.data),
+    maxBufferSize: maxEventCharacters,
+    onEvent: (event) => void pending.push(event.data),
     onError: ({ type }) => void (isTooLarge ||= type === "max-buffer-size-exceeded"),
   });
   response.setEncoding("utf8");
-  let lingering: NodeJS.Timeout | undefined;
+  let lingerTimer: NodeJS.Timeout | undefined;
   try {
-    for await (const part of response) {
-      if (lingering !== undefined) continue;
-      parser.feed(String(part));
+    for await (const chunk of response) {
+      if (lingerTimer !== undefined) continue;
+      parser.feed(String(chunk));
       if (isTooLarge) throw new WireError({ kind: "too-large" });
-      const arrived = texts;
-      texts = [];
-      const last = arrived.indexOf(end);
-      for (const text of last === -1 ? arrived : arrived.slice(0, last)) yield parse(text);
-      // The end of the body is read too, so that the connection can be used again; but it is not waited for long.
-      if (last !== -1) lingering = setTimeout(() => response.destroy(), lingerMilliseconds);
+      const received = pending;
+      pending = [];
+      const last = received.indexOf(end);
+      for (const text of last === -1 ? received : received.slice(0, last)) yield parse(text);
+      // The end of the body is read too, so that the connection can be reused, but only for a short time.
+      if (last !== -1) lingerTimer = setTimeout(() => response.destroy(), lingerMilliseconds);
     }
-  } catch (problem) {
-    // Behind the last event nothing is missing.
-    if (lingering === undefined) throw problem;
+  } catch (error) {
+    // After the last event nothing is lost.
+    if (lingerTimer === undefined) throw error;
   } finally {
-    clearTimeout(lingering);
+    clearTimeout(lingerTimer);
   }
 }
 
@@ -46,6 +46,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new WireError({ kind: "not-understood" }, cause);
+    throw new WireError({ kind: "invalid-response" }, cause);
   }
 }

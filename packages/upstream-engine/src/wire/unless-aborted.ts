@@ -1,8 +1,10 @@
-/** For work that cannot be called off: who waits for it leaves when the signal says so, and it goes on without him. */
+/**
+ * Waits for work that cannot be cancelled. Aborting the signal rejects the returned promise; the work itself continues.
+ */
 export function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const hangUp = (): void => reject(signal.reason);
-  if (signal.aborted) hangUp();
-  signal.addEventListener("abort", hangUp);
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", hangUp));
+  const abort = (): void => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }

@@ -1,30 +1,30 @@
-/** What can go wrong between us and an engine; no text of the machine or of the engine is in its message. */
-export type WireDetail =
-  /** No connection, or none that lasted until an answer began. */
+/** Why a request to an engine failed. The error message contains no text from the system or the engine. */
+export type WireErrorDetail =
+  /** The connection failed, or closed before a response started. */
   | { readonly kind: "unreachable" }
-  /** A kept connection that the engine closed before it read the question. */
-  | { readonly kind: "closed-before" }
-  /** The answer stopped in its middle. */
-  | { readonly kind: "cut-off" }
+  /** The engine closed a keep-alive connection before it read the request. */
+  | { readonly kind: "stale-connection" }
+  /** The response ended prematurely. */
+  | { readonly kind: "interrupted" }
   | { readonly kind: "too-large" }
-  | { readonly kind: "not-understood" }
-  /** Answered, but not with what was asked for; `value` is its JSON, if it is any. */
+  | { readonly kind: "invalid-response" }
+  /** An error response; `value` is the parsed body, if it is JSON. */
   | {
-      readonly kind: "refused";
+      readonly kind: "error-response";
       readonly status: number;
       readonly value: unknown;
-      /** How long it wants to be left alone. */
+      /** From the Retry-After header. */
       readonly retryAfterSeconds?: number;
-      /** Said behind a part of the answer. */
-      readonly isMidway?: boolean;
+      /** Whether part of the output had already been sent. */
+      readonly isMidStream?: boolean;
     };
 
 export class WireError extends Error {
-  readonly detail: WireDetail;
+  readonly detail: WireErrorDetail;
 
-  constructor(detail: WireDetail, cause?: unknown) {
-    super(`Cannot speak with the engine: ${detail.kind}`, cause === undefined ? {} : { cause });
-    this.name = "WireProblem";
+  constructor(detail: WireErrorDetail, cause?: unknown) {
+    super(`Request to the engine failed: ${detail.kind}`, cause === undefined ? {} : { cause });
+    this.name = "WireError";
     this.detail = detail;
   }
 }

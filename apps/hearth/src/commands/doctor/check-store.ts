@@ -34,15 +34,13 @@ async function checkDiskSpace(models: string, folder: string): Promise<Finding> 
 }
 
 async function checkModels(models: string, folder: string): Promise<readonly Finding[]> {
-  const { models: listed, errors: problems } = await createCatalog([
-    await openOwnStore(models, "read-only"),
-  ]).list();
+  const { models: listed, errors } = await createCatalog([await openOwnStore(models, "read-only")]).list();
   const count = `${listed.length} ${listed.length === 1 ? "model" : "models"}`;
   const summary: Finding =
     listed.length === 0
       ? { topic, state: "warning", text: "No models yet", advice: 'run "hearth pull MODEL" to download one' }
       : { topic, state: "ok", text: `${count}, ${formatBytes(await blobBytes(folder))} of files` };
-  const damaged = problems.slice(0, maxListedModels).map(
+  const damaged = errors.slice(0, maxListedModels).map(
     ({ name, reason }): Finding => ({
       topic,
       state: "error",

@@ -1,7 +1,7 @@
-import Anthropic, { APIError, BadRequestError, NotFoundError } from "@anthropic-ai/sdk";
+import Anthropic from "@anthropic-ai/sdk";
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import { expect, test } from "vitest";
-import { minilm, smol, startTestServer } from "../../test/start-test-server.ts";
+import { smol, startTestServer } from "../../test/start-test-server.ts";
 import { mapFailure } from "./map-failure.ts";
 import {
   baseRequest,
@@ -65,19 +65,6 @@ test("every error has Anthropic's format and the request id in a header", async 
   expect(server.logRecords()[0]).toMatchObject({ failure: "model-not-found", status: 404 });
 });
 
-test("the official client throws the matching error class", async () => {
-  await using server = await startTestServer({ models: { smol, minilm } });
-  const client = new Anthropic({ baseURL: `${server.url}/alt`, apiKey: "any", maxRetries: 0 });
-  const create = (more: object) => client.messages.create({ ...baseRequest, ...more, stream: false });
-  await expect(create({ model: "unknown" })).rejects.toThrow(NotFoundError);
-  await expect(create({ model: "../x" })).rejects.toThrow(NotFoundError);
-  await expect(create({ max_tokens: "many" })).rejects.toThrow(BadRequestError);
-  await expect(create({ model: "minilm" })).rejects.toThrow(/does not support completion/u);
-  const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AQID" } };
-  await expect(create({ messages: [{ role: "user", content: [image] }] })).rejects.toThrow(/400.*vision/u);
-  await expect(client.models.retrieve("unknown")).rejects.toThrow(NotFoundError);
-});
-
 test("a prompt longer than the context is rejected with the text that clients match, streamed or not", async () => {
   await using server = await startTestServer({ models: { smol } });
   const long = { ...baseRequest, messages: [{ role: "user", content: "word ".repeat(2000) }] };
@@ -97,9 +84,11 @@ test("a full queue returns 529 with Retry-After, and the official client retries
     limits: { sequences: 1, maxQueuedPerModel: 1 },
     script: () => [{ do: "wait", milliseconds: 300 }, ...fakeSteps([prompt(3, 0), text("ok")])],
   });
-  const answers = await Promise.all([1, 2, 3].map(() => post(server, "/alt/v1/messages", baseRequest)));
-  const full = answers.find(({ status }) => status === 529);
-  expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 200, 529]);
+  const responses = await Promise.all([1, 2, 3].map(() => post(server, "/alt/v1/messages", baseRequest)));
+  const full = responses.find(({ status }) => status === 529);
+  expect(responses.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+    200, 200, 529,
+  ]);
   expect(Number(full?.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
   expect(await full?.json()).toMatchObject({ error: { type: "overloaded_error" } });
   const client = new Anthropic({ baseURL: `${server.url}/alt`, apiKey: "any" });
@@ -116,7 +105,7 @@ test("a failure before the first event has its own status, even for a stream", a
   expect(await response.json()).toMatchObject({ type: "error", error: { type: "api_error" } });
 });
 
-test("mid-stream error swallowed on /messages: it is the last event, and the official client throws", async () => {
+test("mid-stream error swallowed on /messages: it is the last event", async () => {
   await using server = await startTestServer({
     models: { smol },
     script: () => [
@@ -132,9 +121,6 @@ test("mid-stream error swallowed on /messages: it is the last event, and the off
   });
   expect(events.map(({ name }) => name)).not.toContain("message_stop");
   expect(server.logRecords().at(-1)).toMatchObject({ failure: "engine-crashed" });
-  const client = new Anthropic({ baseURL: `${server.url}/alt`, apiKey: "any", maxRetries: 0 });
-  const stream = client.messages.stream(baseRequest);
-  await expect(stream.finalMessage()).rejects.toThrow(APIError);
 });
 
 test("clients retry transient failures and not permanent ones", () => {

@@ -69,9 +69,9 @@ describe("create", () => {
     await using server = await startTestServer({ models: {}, script: fakeOutput("4") });
     const digest = digestOf(weights);
     await send(server, digest, weights);
-    const made = await sendRequest(server, "/api/create", { model: "t", files: { "tiny.gguf": digest } });
-    expect(made.headers.get("content-type")).toBe("application/x-ndjson");
-    expect(made.objects.map(({ status }) => status)).toEqual([
+    const created = await sendRequest(server, "/api/create", { model: "t", files: { "tiny.gguf": digest } });
+    expect(created.headers.get("content-type")).toBe("application/x-ndjson");
+    expect(created.objects.map(({ status }) => status)).toEqual([
       "parsing GGUF",
       `using existing layer ${digest}`,
       "writing manifest",
@@ -135,8 +135,8 @@ describe("create", () => {
     await using server = await startTestServer({ models: { tiny }, script: fakeOutput() });
     const streamed = await sendRequest(server, "/api/create", body);
     expect([streamed.status, streamed.last]).toEqual([400, { error, code }]);
-    const whole = await sendRequest(server, "/api/create", { ...body, stream: false });
-    expect([whole.status, whole.last]).toEqual([400, { error, code }]);
+    const complete = await sendRequest(server, "/api/create", { ...body, stream: false });
+    expect([complete.status, complete.last]).toEqual([400, { error, code }]);
   });
 
   test("pulls a missing base model first, under the same rules as any pull", async () => {
@@ -167,8 +167,8 @@ describe("create", () => {
       { status: "parsing GGUF" },
       { error: "supplied file was not in GGUF format", code: "model-file-invalid" },
     ]);
-    const whole = { model: "m", files: { x: digestOf(content) }, stream: false };
-    expect((await sendRequest(server, "/api/create", whole)).status).toBe(400);
+    const complete = { model: "m", files: { x: digestOf(content) }, stream: false };
+    expect((await sendRequest(server, "/api/create", complete)).status).toBe(400);
   });
 
   test("applies an adapter to the weights, on real weights", async () => {
@@ -176,10 +176,10 @@ describe("create", () => {
     const adapter = writeAdapter();
     await send(server, digestOf(adapter), adapter);
     const adapters = { "a.gguf": digestOf(adapter) };
-    const made = await sendRequest(server, "/api/create", { model: "tuned", from: "tiny", adapters });
-    expect(made.last).toEqual({ status: "success" });
+    const created = await sendRequest(server, "/api/create", { model: "tuned", from: "tiny", adapters });
+    expect(created.last).toEqual({ status: "success" });
     const options = { seed: 1, temperature: 0, num_predict: 12 };
-    const say = (model: string) =>
+    const generate = (model: string) =>
       sendRequest(server, "/api/generate", {
         model,
         prompt: "One two three",
@@ -187,7 +187,7 @@ describe("create", () => {
         stream: false,
         options,
       });
-    const [plain, tuned, again] = [await say("tiny"), await say("tuned"), await say("tuned")];
+    const [plain, tuned, again] = [await generate("tiny"), await generate("tuned"), await generate("tuned")];
     expect(tuned.status).toBe(200);
     expect(tuned.last["response"]).not.toBe(plain.last["response"]);
     expect(tuned.last["response"]).toBe(again.last["response"]);

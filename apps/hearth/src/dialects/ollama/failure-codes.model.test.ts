@@ -12,7 +12,7 @@ import { formatCallFailure } from "../../terminal/format-error.ts";
 import { startTestServer, type TestServer, tiny } from "../../test/start-test-server.ts";
 import { getRequest, type ParsedResponse, sendRequest } from "./test/send-request.ts";
 
-/** One failure of every kind, and what the terminal suggests; empty where the message says all there is to do. */
+/** One failure of every kind, and the terminal's suggestion; empty if the message is sufficient. */
 const cases: {
   readonly [Code in FailureCode]: readonly [
     failure: Extract<RequestFailure, { kind: Code }>,
@@ -121,7 +121,7 @@ let client: ServerClient;
 /** Fails with the failure of the current test, before the first token or after it. */
 const script: FakeEngineScript = () => [
   ...(hasStarted ? [{ do: "write", text: "Hel" } as const] : []),
-  // The server passes on whatever an engine throws, so every failure can take this way.
+  // The server passes on whatever an engine throws, so every failure can be tested this way.
   ...(failure === undefined ? [] : [{ do: "fail", failure: failure as EngineFailure } as const]),
   { do: "end", reason: "stop" },
 ];
@@ -152,7 +152,7 @@ async function failedCall(): Promise<CallError> {
 }
 
 test.each(failureCodes)(
-  "%s: the code is in the response and in a stream, and the terminal suggests by it",
+  "%s: the code is in the response and in a stream, and determines the terminal's suggestion",
   async (code) => {
     const [example, nextStep] = cases[code];
     failure = example;
@@ -177,7 +177,7 @@ test.each(failureCodes)(
   },
 );
 
-test("a response without an error has no code, whole and streamed", async () => {
+test("a response without an error has no code, complete and streamed", async () => {
   failure = undefined;
   hasStarted = true;
   expect((await generate(false)).last).not.toHaveProperty("code");
@@ -218,7 +218,7 @@ test("a HEAD response, which has no body, carries the code in a header", async (
   expect([response.status, response.headers.get(errorCodeHeader)]).toEqual([404, "blob-missing"]);
 });
 
-test("the terminal reads errors of servers without codes: the message, the status, no guess from the text", () => {
+test("for servers without codes, the terminal uses the message and the status, and does not guess from the text", () => {
   const message = 'model "qwen9" not found, try pulling it first';
   const url = "http://localhost:11434";
   const other = { kind: "error-response", url, message, code: undefined, details: {} } as const;
@@ -234,7 +234,7 @@ test("every kind of failure was covered", () => {
   expect(covered.toSorted()).toEqual([...failureCodes].toSorted());
   recordFigure({
     claim: "plain 3",
-    text: `${covered.length} of ${failureCodes.length} kinds of failure have their code in the response and in a stream, and the terminal suggests by it`,
+    text: `${covered.length} of ${failureCodes.length} kinds of failure have their code in the response and in a stream, and the terminal's suggestion follows from it`,
     counted: { reached: covered.length, needed: failureCodes.length },
   });
 });

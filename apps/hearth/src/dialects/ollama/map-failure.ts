@@ -5,7 +5,7 @@ import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts"
 import { displayModelName, namePath, tryParseModelName } from "../../models/model-name.ts";
 import { optionNameOf } from "./read-options.ts";
 
-/** `details` become fields of the error object, beside `error` and `code`. */
+/** `details` become fields of the error object, in addition to `error` and `code`. */
 export type ErrorResponse = {
   readonly status: number;
   readonly message: string;
@@ -18,7 +18,7 @@ type Mapper<Kind extends RequestFailure["kind"]> = (
   head: RequestHead,
 ) => ErrorResponse;
 
-/** Clients of Ollama match some of its messages, so those are copied letter by letter; the others are our own. */
+/** Ollama clients match some of Ollama's messages, so those are copied verbatim; the others are our own. */
 export function mapFailure(
   failure: RequestFailure,
   head: RequestHead,
@@ -94,7 +94,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
   "registry-response-invalid": badGateway,
   "transfer-corrupted": () => ({ status: 502, message: "digest mismatch, file must be downloaded again" }),
   "parameter-out-of-range": ({ parameter, min, max }) =>
-    badRequest(`option "${optionNameOf(parameter)}" must be from ${min} to ${max}`),
+    badRequest(`option "${optionNameOf(parameter)}" must be between ${min} and ${max}`),
   "queue-full": ({ retryAfterSeconds }) => unavailable(busyMessage, retryAfterSeconds),
   "server-stopping": () => unavailable("server is stopping, please try again", 5),
   "model-invalid": ({ reason }) => serverError(`unable to load model: ${reason}`),

@@ -198,14 +198,14 @@ test("an incomplete call is text, and complete calls are numbered without gaps",
       { do: "end", reason: "stop" },
     ],
   });
-  const ask = async (stream: boolean) => {
+  const send = async (stream: boolean) => {
     const body = JSON.stringify({ model: "chat", messages, tools: [tool], stream });
     return (await fetch(`${other.url}/v1/chat/completions`, { method: "POST", body })).text();
   };
-  const [choice] = JSON.parse(await ask(false)).choices;
+  const [choice] = JSON.parse(await send(false)).choices;
   expect(choice.message.content).toContain("not a call");
   expect(choice.message.tool_calls).toMatchObject([{ function: { name: "f", arguments: '{"a": 1}' } }]);
-  const chunks = (await ask(true)).split("\n\n").filter((line) => line.includes('tool_calls":['));
+  const chunks = (await send(true)).split("\n\n").filter((line) => line.includes('tool_calls":['));
   expect(chunks.length).toBeGreaterThan(1);
   expect(chunks.every((line) => line.includes('"tool_calls":[{"index":0'))).toBe(true);
 });

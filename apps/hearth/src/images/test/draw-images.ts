@@ -17,7 +17,7 @@ const red = [255, 0, 0] as const;
 
 export type PngOptions = Drawing & {
   readonly bitDepth?: 1 | 2 | 4 | 8 | 16;
-  /** The numbers of the format: 0 grey, 2 colour, 3 palette, 4 grey and alpha, 6 colour and alpha. */
+  /** PNG's color type: 0 grayscale, 2 RGB, 3 palette, 4 grayscale with alpha, 6 RGB with alpha. */
   readonly colourType?: 0 | 2 | 3 | 4 | 6;
   /** Chunks between the header and the pixels. */
   readonly before?: readonly Buffer[];
@@ -60,11 +60,11 @@ export function pngChunk(kind: string, content: Buffer): Buffer {
 }
 
 export type JpegOptions = Drawing & {
-  /** 1 is grey, 3 colour, 4 the four inks of a printer. */
+  /** 1: grayscale, 3: YCbCr, 4: CMYK. */
   readonly components?: 1 | 3 | 4;
-  /** Segments between the sign and the header. */
+  /** Segments between the start-of-image marker and the frame header. */
   readonly before?: readonly Buffer[];
-  /** The marker of the frame: 0xc0 is the usual one. */
+  /** The start-of-frame marker; 0xc0, baseline, by default. */
   readonly frame?: number;
 };
 
@@ -74,7 +74,7 @@ export function drawJpeg(options: JpegOptions): Buffer {
   const size = Buffer.alloc(4);
   size.writeUInt16BE(height, 0);
   size.writeUInt16BE(width, 2);
-  // Tables by which nine sizes of a difference have codes of four bits, and "no more" has one bit.
+  // Huffman tables: nine DC difference sizes with four-bit codes, and end-of-block as the only AC code, with one bit.
   const differences = [0x00, 0, 0, 0, 9, ...Array(12).fill(0), 0, 1, 2, 3, 4, 5, 6, 7, 8];
   const ends = [0x10, 1, ...Array(15).fill(0), 0];
   return Buffer.concat([
@@ -96,11 +96,11 @@ export function jpegSegment(marker: number, content: readonly number[]): Buffer 
   return Buffer.concat([head, Buffer.from(content)]);
 }
 
-/** Every block after the first has no difference to it, encoded as five zero bits per component. */
+/** All blocks after the first have a DC difference of zero, encoded as five zero bits per component. */
 function jpegPixels({ width, height, colour = red }: Drawing, components: number): Buffer {
   const blocks = Math.ceil(width / 8) * Math.ceil(height / 8);
   const [brightness] = colour;
-  // The middle of the scale is 128; colours beside the brightness stay in the middle.
+  // Levels are relative to 128; the chroma components stay at 128.
   const level = Math.max(1, Math.min(127, Math.abs(brightness - 128)));
   const bits = level.toString(2);
   const first = `${bits.length.toString(2).padStart(4, "0")}${bits}0`;
@@ -119,7 +119,7 @@ export function drawGif({ width, height, colour = red, frames = 1, version = "GI
   const size = Buffer.alloc(4);
   size.writeUInt16LE(width, 0);
   size.writeUInt16LE(height, 2);
-  // A table of 128 colours, of which the first is used.
+  // A table of 128 colors, of which only the first is used.
   const table = Buffer.alloc(128 * 3);
   table.set(colour);
   const frame = Buffer.concat([

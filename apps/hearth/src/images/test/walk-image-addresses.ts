@@ -17,7 +17,7 @@ export type WalkedImage = {
   readonly reaches: string;
   readonly reason: string;
   /** Unusual spelling of a valid host. */
-  readonly mayAnswer: boolean;
+  readonly mayRespond: boolean;
   /** Addresses that were connected to, except those that redirect. */
   readonly connections: readonly string[];
 };
@@ -95,8 +95,8 @@ async function walk(
   }
   const harmless = new Set([...(current.mayReach ?? []), "203.0.114.10:443", "203.0.114.20:443"]);
   const connections = internet.takeConnections().filter((address) => !harmless.has(address));
-  const { why, reaches = "", mayAnswer = false } = current;
-  return { why, at, reaches, reason, mayAnswer, connections };
+  const { why, reaches = "", mayRespond = false } = current;
+  return { why, at, reaches, reason, mayRespond, connections };
 }
 
 function hostsOf({ url, redirects = [], start = defaultStart }: AddressCase): readonly string[] {

@@ -112,7 +112,7 @@ async function readRole(path: string): Promise<Pick<SourceFile, "role" | "header
     const header = await inspectModel(path);
     return { role: roleOf(header), header };
   } catch (error) {
-    const kind = problemKindOf(error);
+    const kind = failureKindOf(error);
     // A later shard cannot be read on its own, and a blob has no file name that shows which shard it is.
     if (kind === "split-inconsistent") return { role: "model" };
     if (kind !== "not-gguf") throw error;
@@ -120,9 +120,9 @@ async function readRole(path: string): Promise<Pick<SourceFile, "role" | "header
   }
 }
 
-function problemKindOf(error: unknown): string | undefined {
+function failureKindOf(error: unknown): string | undefined {
   const cause = error instanceof FailureError ? error.cause : undefined;
-  return cause instanceof ModelFileError ? cause.problem.kind : undefined;
+  return cause instanceof ModelFileError ? cause.detail.kind : undefined;
 }
 
 function roleOf({ metadata, architecture }: ModelFile): Role {

@@ -29,8 +29,8 @@ export async function inspectModel(path: string): Promise<ModelFile> {
     return await inspectModelFile(path);
   } catch (cause) {
     if (!(cause instanceof ModelFileError)) throw cause;
-    const { kind, sentence } = cause.problem;
-    const reason = kind === "unreadable" ? "The file cannot be read" : sentence;
+    const { kind, message } = cause.detail;
+    const reason = kind === "unreadable" ? "The file cannot be read" : message;
     throw modelFailure({ kind: "model-file-invalid", reason }, { cause });
   }
 }

@@ -11,6 +11,6 @@ export async function inspectWeights(stores: ModelStores, layers: readonly Layer
   const { path } = await resolveModelFiles(stores, layers);
   const header = await inspectModel(path);
   rejectPrivateDialect(header);
-  if ((header.split?.parts ?? 1) === layers.length) return header;
+  if ((header.split?.partCount ?? 1) === layers.length) return header;
   throw modelFailure({ kind: "model-file-invalid", reason: "The files are not the shards of one model" });
 }

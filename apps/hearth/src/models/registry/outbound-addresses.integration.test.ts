@@ -40,8 +40,8 @@ test("no malicious address, redirect or realm makes us connect anywhere but to i
 
 test("every valid address, redirect and realm is served by the address that was checked", () => {
   const broken = file.good.flatMap((current, index) => {
-    const { isAnswered, at, reason } = probed.good[index] ?? notProbed;
-    return isAnswered && at === current.reaches ? [] : [`${nameOf(current)}: ${at} ${reason}`];
+    const { hasResponse, at, reason } = probed.good[index] ?? notProbed;
+    return hasResponse && at === current.reaches ? [] : [`${nameOf(current)}: ${at} ${reason}`];
   });
   expect(broken).toEqual([]);
   const distinct = new Set(file.good.map(identityOf)).size;
@@ -53,15 +53,15 @@ test("every valid address, redirect and realm is served by the address that was 
   });
 });
 
-const notProbed: ProbedCase = { isAnswered: false, reason: "not probed", at: "", connections: [] };
+const notProbed: ProbedCase = { hasResponse: false, reason: "not probed", at: "", connections: [] };
 
 function describeHostile(current: AddressCase, result: ProbedCase = notProbed): string[] {
   const canaries = canariesOf(current, result);
   if (canaries.length > 0) return [`${nameOf(current)}: connects to ${canaries.join(", ")}`];
   // An error while connecting means that the address was not rejected.
   const isRejected =
-    !result.isAnswered && !/^(?:not probed|connection|certificate|timed)/u.test(result.reason);
-  return isRejected || (result.isAnswered && current.mayAnswer === true)
+    !result.hasResponse && !/^(?:not probed|connection|certificate|timed)/u.test(result.reason);
+  return isRejected || (result.hasResponse && current.mayRespond === true)
     ? []
     : [`${nameOf(current)}: ends in ${result.at || result.reason}`];
 }

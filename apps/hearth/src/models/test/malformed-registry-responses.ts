@@ -11,9 +11,9 @@ import {
   sendValidResponse,
 } from "./malformed-registry.ts";
 
-/** One way in which a registry can respond incorrectly to requests for one part. */
+/** One way in which a registry can respond incorrectly to requests for one resource. */
 export type MalformedResponse = {
-  readonly part: Exchange["part"];
+  readonly resource: Exchange["resource"];
   readonly respond: (exchange: Exchange) => boolean | Promise<boolean>;
   /** Possible outcomes of a pull when every response is malformed: kinds of failures, or "success". */
   readonly outcomes: readonly PullOutcome[];
@@ -31,100 +31,112 @@ const corrupted: readonly PullOutcome[] = ["transfer-corrupted"];
 const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 const chunk = Buffer.alloc(64 * 1024, 0x20);
 
-/** Malforms the first `times` responses for the part, or all of them. For the token part, a token is required. */
+/** Malforms the first `times` responses for the resource, or all of them. For the token resource, a token is required. */
 export function malformFirst(
-  { part, respond }: MalformedResponse,
+  { resource, respond }: MalformedResponse,
   times = Number.POSITIVE_INFINITY,
 ): ResponseOverride {
   return (exchange) =>
-    exchange.part === part
+    exchange.resource === resource
       ? exchange.earlier < times && respond(exchange)
-      : part === "token" && requireToken(exchange);
+      : resource === "token" && requireToken(exchange);
 }
 
 /** Valid responses, but only with a token. */
 export const requireToken: ResponseOverride = (exchange) =>
-  exchange.part !== "token" && exchange.request.headers.authorization === undefined && challenge(exchange);
+  exchange.resource !== "token" &&
+  exchange.request.headers.authorization === undefined &&
+  challenge(exchange);
 
-/** Malformed responses that apply to every part. */
-export function bodyFaults(part: Exchange["part"]): Readonly<Record<string, MalformedResponse>> {
-  return { ...connectionFaults(part), ...redirectFaults(part), ...statusFaults(part) };
+/** Malformed responses that apply to every resource. */
+export function bodyFaults(resource: Exchange["resource"]): Readonly<Record<string, MalformedResponse>> {
+  return { ...connectionFaults(resource), ...redirectFaults(resource), ...statusFaults(resource) };
 }
 
-function connectionFaults(part: Exchange["part"]): Readonly<Record<string, MalformedResponse>> {
+function connectionFaults(resource: Exchange["resource"]): Readonly<Record<string, MalformedResponse>> {
   return {
-    "an empty body": { outcomes: invalid, part, respond: (exchange) => send(exchange, { status: 200 }) },
-    "a body that ends early": { outcomes: unreachable, isTransient: true, part, respond: cutInTheMiddle },
-    "a reset in the middle": { outcomes: unreachable, isTransient: true, part, respond: resetInTheMiddle },
-    "a stall after the headers": { outcomes: unreachable, isTransient: true, part, respond: stallAfterHead },
-    "no response at all": { outcomes: unreachable, isTransient: true, part, respond: () => true },
-    "a few bytes a second": {
-      outcomes: [...unreachable, ...(part === "token" ? (["success"] as const) : [])],
+    "an empty body": { outcomes: invalid, resource, respond: (exchange) => send(exchange, { status: 200 }) },
+    "a body that ends early": { outcomes: unreachable, isTransient: true, resource, respond: cutInTheMiddle },
+    "a reset in the middle": {
+      outcomes: unreachable,
       isTransient: true,
-      part,
+      resource,
+      respond: resetInTheMiddle,
+    },
+    "a stall after the headers": {
+      outcomes: unreachable,
+      isTransient: true,
+      resource,
+      respond: stallAfterHead,
+    },
+    "no response at all": { outcomes: unreachable, isTransient: true, resource, respond: () => true },
+    "a few bytes a second": {
+      outcomes: [...unreachable, ...(resource === "token" ? (["success"] as const) : [])],
+      isTransient: true,
+      resource,
       respond: drip,
     },
     "a gzip bomb": {
       outcomes: invalid,
-      part,
+      resource,
       respond: (exchange) =>
         send(exchange, { status: 200, headers: { "content-encoding": "gzip" }, body: bomb }),
     },
-    "an endless body": { outcomes: [...invalid, ...corrupted], part, respond: endless },
-    "a response that is not HTTP": { outcomes: unreachable, isTransient: true, part, respond: nonsense },
+    "an endless body": { outcomes: [...invalid, ...corrupted], resource, respond: endless },
+    "a response that is not HTTP": { outcomes: unreachable, isTransient: true, resource, respond: nonsense },
   };
 }
 
-function redirectFaults(part: Exchange["part"]): Readonly<Record<string, MalformedResponse>> {
+function redirectFaults(resource: Exchange["resource"]): Readonly<Record<string, MalformedResponse>> {
   return {
     "endless redirects": {
       outcomes: forbidden,
-      part,
+      resource,
       respond: (exchange) =>
         send(exchange, { status: 307, headers: { location: `${exchange.request.url}` } }),
     },
     "a redirect to a link-local address": {
       outcomes: forbidden,
-      part,
+      resource,
       respond: (exchange) =>
         send(exchange, { status: 307, headers: { location: "http://169.254.169.254/latest" } }),
     },
     "a redirect to a file": {
       outcomes: forbidden,
-      part,
+      resource,
       respond: (exchange) => send(exchange, { status: 307, headers: { location: "file:///etc/passwd" } }),
     },
     "a redirect without a location": {
       outcomes: [...invalid, ...refused],
-      part,
+      resource,
       respond: (exchange) => send(exchange, { status: 307 }),
     },
   };
 }
 
-function statusFaults(part: Exchange["part"]): Readonly<Record<string, MalformedResponse>> {
+function statusFaults(resource: Exchange["resource"]): Readonly<Record<string, MalformedResponse>> {
   return {
     "status 500": {
       outcomes: [...refused, ...unreachable],
       isTransient: true,
-      part,
+      resource,
       respond: (exchange) => send(exchange, { status: 500 }),
     },
     "status 503 with Retry-After": {
       outcomes: [...refused, ...unreachable],
       isTransient: true,
-      part,
+      resource,
       respond: (exchange) => send(exchange, { status: 503, headers: { "retry-after": "1" } }),
     },
     "status 429 with a Retry-After of a year": {
       outcomes: [...refused, ...unreachable],
-      part,
+      resource,
       respond: (exchange) => send(exchange, { status: 429, headers: { "retry-after": "31536000" } }),
     },
-    "status 403": { outcomes: refused, part, respond: (exchange) => send(exchange, { status: 403 }) },
+    "status 403": { outcomes: refused, resource, respond: (exchange) => send(exchange, { status: 403 }) },
     "status 401 for every request": {
       outcomes: refused,
-      part,
+      resource,
       respond: challenge,
     },
   };
@@ -134,47 +146,47 @@ function statusFaults(part: Exchange["part"]): Readonly<Record<string, Malformed
 export const weightsFaults: Readonly<Record<string, MalformedResponse>> = {
   "status 200 with the whole blob for a range": {
     outcomes: ["success"],
-    part: "weights",
+    resource: "weights",
     respond: (exchange) => sendValid({ ...exchange, range: undefined }),
   },
-  "a different ETag for each range": { outcomes: ["success"], part: "weights", respond: changeTag },
+  "a different ETag for each range": { outcomes: ["success"], resource: "weights", respond: changeTag },
   "a range with a wrong offset": {
     outcomes: invalid,
-    part: "weights",
+    resource: "weights",
     respond: (exchange) => sendWithHead(exchange, { shift: 1 }),
   },
   "a range with a wrong total": {
     outcomes: invalid,
-    part: "weights",
+    resource: "weights",
     respond: (exchange) => sendWithHead(exchange, { extraTotal: 7 }),
   },
-  "a range without Content-Range": { outcomes: invalid, part: "weights", respond: omitContentRange },
+  "a range without Content-Range": { outcomes: invalid, resource: "weights", respond: omitContentRange },
   "fewer bytes than requested": {
     outcomes: unreachable,
-    part: "weights",
+    resource: "weights",
     respond: (exchange) => resize(exchange, -1000),
   },
   "more bytes than requested": {
     outcomes: invalid,
-    part: "weights",
+    resource: "weights",
     respond: (exchange) => resize(exchange, 1000),
   },
-  "one flipped bit": { outcomes: corrupted, isTransient: true, part: "weights", respond: flip },
+  "one flipped bit": { outcomes: corrupted, isTransient: true, resource: "weights", respond: flip },
   "wrong content of the right length": {
     outcomes: corrupted,
     isTransient: true,
-    part: "weights",
+    resource: "weights",
     respond: (exchange) => sendValid({ ...exchange, content: Buffer.alloc(exchange.content.length, 1) }),
   },
-  "storage links that are valid once": { outcomes: ["success"], part: "weights", respond: linkOnce() },
+  "storage links that are valid once": { outcomes: ["success"], resource: "weights", respond: linkOnce() },
   "status 416": {
     outcomes: refused,
-    part: "weights",
+    resource: "weights",
     respond: (exchange) => send(exchange, { status: 416 }),
   },
   "status 404": {
     outcomes: refused,
-    part: "weights",
+    resource: "weights",
     respond: (exchange) => send(exchange, { status: 404 }),
   },
 };
@@ -215,7 +227,7 @@ function changed(
 
 function manifestOfText(text: string, ends: readonly PullOutcome[] = invalid): MalformedResponse {
   return {
-    part: "manifest",
+    resource: "manifest",
     outcomes: ends,
     respond: (exchange) => sendValid({ ...exchange, content: Buffer.from(text), range: undefined }),
   };

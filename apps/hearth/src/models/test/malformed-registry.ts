@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 
 /** One request to the registry, and the content of a valid response. */
 export type Exchange = {
-  readonly part: "manifest" | "config" | "weights" | "token";
+  readonly resource: "manifest" | "config" | "weights" | "token";
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly content: Buffer;
   readonly range: ByteRange | undefined;
-  /** Number of earlier requests for the same part since the override was set. */
+  /** Number of earlier requests for the same resource since the override was set. */
   readonly earlier: number;
 };
 export type ByteRange = { readonly first: number; readonly last: number };
@@ -19,7 +19,7 @@ export type ByteRange = { readonly first: number; readonly last: number };
 export type ResponseOverride = (exchange: Exchange) => boolean | Promise<boolean>;
 
 export type MalformedRegistry = AsyncDisposable & {
-  /** The host part of model names. */
+  /** The host in model names. */
   readonly host: string;
   readonly url: string;
   /** Also resets the counts. */
@@ -36,11 +36,18 @@ export async function startMalformedRegistry(model: ServedModel): Promise<Malfor
   const content = contentOf(model);
   const state: RegistryState = { override: undefined, requests: new Map(), weightsBytes: 0 };
   const server = createServer((request, response) => {
-    const part = partOf(request.url ?? "", content.weightsDigest);
-    const earlier = state.requests.get(part) ?? 0;
-    state.requests.set(part, earlier + 1);
-    const exchange = { part, request, response, content: content[part], range: readRange(request), earlier };
-    if (part === "weights") countBytes(response, (bytes) => (state.weightsBytes += bytes));
+    const resource = resourceOf(request.url ?? "", content.weightsDigest);
+    const earlier = state.requests.get(resource) ?? 0;
+    state.requests.set(resource, earlier + 1);
+    const exchange = {
+      resource,
+      request,
+      response,
+      content: content[resource],
+      range: readRange(request),
+      earlier,
+    };
+    if (resource === "weights") countBytes(response, (bytes) => (state.weightsBytes += bytes));
     void respond(exchange, state.override);
   });
   server.listen(0, "127.0.0.1");
@@ -90,8 +97,8 @@ export type ServedManifest = {
 };
 type ServedLayer = { readonly mediaType: string; readonly digest: string; readonly size: number };
 
-export function sendValidResponse({ part, request, response, content, range }: Exchange): void {
-  const type = part === "manifest" ? manifestMediaType : "application/octet-stream";
+export function sendValidResponse({ resource, request, response, content, range }: Exchange): void {
+  const type = resource === "manifest" ? manifestMediaType : "application/octet-stream";
   const body = range === undefined ? content : content.subarray(range.first, range.last + 1);
   response.writeHead(range === undefined ? 200 : 206, {
     "content-type": type,
@@ -116,7 +123,7 @@ type RegistryState = {
   readonly requests: Map<string, number>;
   weightsBytes: number;
 };
-type RegistryContent = Readonly<Record<Exchange["part"], Buffer>> & { readonly weightsDigest: string };
+type RegistryContent = Readonly<Record<Exchange["resource"], Buffer>> & { readonly weightsDigest: string };
 
 function contentOf(model: ServedModel): RegistryContent {
   return {
@@ -128,7 +135,7 @@ function contentOf(model: ServedModel): RegistryContent {
   };
 }
 
-function partOf(path: string, weightsDigest: string): Exchange["part"] {
+function resourceOf(path: string, weightsDigest: string): Exchange["resource"] {
   if (path.startsWith("/token")) return "token";
   if (path.includes("/manifests/")) return "manifest";
   return path.includes(weightsDigest) ? "weights" : "config";

@@ -13,7 +13,7 @@ import { saveShards } from "./split-model.ts";
 /** Input files of the changes, and a registry that has the model of `new.gguf` under every name. */
 export type Materials = { readonly folder: string; readonly registryHost: string };
 
-/** One kind of change to a store, with its setup; it affects the model "made". */
+/** One kind of change to a store, with its setup; it affects the model "target". */
 export type StoreChange = {
   readonly verb: "create" | "copy" | "delete" | "pull";
   readonly setUp: (stores: ModelStores, materials: Materials) => Promise<void>;
@@ -32,13 +32,13 @@ export const storeChanges = {
     verb: "create",
     setUp: addNeighbours,
     run: (stores, { folder }) =>
-      createFromFile(stores, { name: "made", file: join(folder, "new.gguf"), extras }),
+      createFromFile(stores, { name: "target", file: join(folder, "new.gguf"), extras }),
   },
   "create over a name": {
     verb: "create",
-    setUp: addMade,
+    setUp: addTarget,
     run: (stores, { folder }) =>
-      createFromFile(stores, { name: "Made", file: join(folder, "new.gguf"), extras }),
+      createFromFile(stores, { name: "Target", file: join(folder, "new.gguf"), extras }),
   },
   "create from uploaded shards": {
     verb: "create",
@@ -49,42 +49,42 @@ export const storeChanges = {
     async run(stores, materials) {
       const files = new Map<string, string>();
       for (const path of shardPaths(materials)) files.set(basename(path), digestOf(await readFile(path)));
-      await createModelAndWait(stores, { name: "made", source: { kind: "blobs", files } });
+      await createModelAndWait(stores, { name: "target", source: { kind: "blobs", files } });
     },
   },
   "copy to a name": {
     verb: "copy",
     setUp: addNeighbours,
-    run: (stores) => createCatalog(stores).copy("neighbour", "made"),
+    run: (stores) => createCatalog(stores).copy("neighbour", "target"),
   },
   "copy over a name": {
     verb: "copy",
-    setUp: addMade,
+    setUp: addTarget,
     run: (stores) => createCatalog(stores).copy("neighbour", "MADE"),
   },
   "delete a name with its own blobs": {
     verb: "delete",
-    setUp: addMade,
-    run: removeMade,
+    setUp: addTarget,
+    run: removeTarget,
   },
   "delete a name that shares its blobs": {
     verb: "delete",
     async setUp(stores, materials) {
       await addNeighbours(stores, materials);
-      await createCatalog(stores).copy("neighbour", "made");
+      await createCatalog(stores).copy("neighbour", "target");
     },
-    run: removeMade,
+    run: removeTarget,
   },
   "delete a split model": {
     verb: "delete",
     async setUp(stores, materials) {
       await addNeighbours(stores, materials);
-      await createFromFile(stores, { name: "made", file: shardPaths(materials)[0] ?? "" });
-      await createCatalog(stores).describe("made");
+      await createFromFile(stores, { name: "target", file: shardPaths(materials)[0] ?? "" });
+      await createCatalog(stores).describe("target");
     },
-    run: removeMade,
+    run: removeTarget,
   },
-  "pull a name": { verb: "pull", setUp: addNeighbours, run: pullMade },
+  "pull a name": { verb: "pull", setUp: addNeighbours, run: pullTarget },
   "pull over a name": {
     verb: "pull",
     async setUp(stores, materials) {
@@ -92,7 +92,7 @@ export const storeChanges = {
       const file = join(materials.folder, "old.gguf");
       await createFromFile(stores, { name: pulledName(materials), file, extras: { template: "old" } });
     },
-    run: pullMade,
+    run: pullTarget,
   },
 } as const satisfies Record<string, StoreChange>;
 
@@ -114,34 +114,34 @@ export function writeTiny(fill: number): Buffer {
   });
 }
 
-/** Two models that no change affects; one of them shares a layer with "made". */
+/** Two models that no change affects; one of them shares a layer with "target". */
 async function addNeighbours(stores: ModelStores, { folder }: Materials): Promise<void> {
   const file = join(folder, "neighbour.gguf");
   await createFromFile(stores, { name: "neighbour", file, extras: { system: extras.system } });
   await createFromFile(stores, { name: "there.example/other/neighbour:small", file });
 }
 
-async function addMade(stores: ModelStores, materials: Materials): Promise<void> {
+async function addTarget(stores: ModelStores, materials: Materials): Promise<void> {
   await addNeighbours(stores, materials);
   await createFromFile(stores, {
-    name: "made",
+    name: "target",
     file: join(materials.folder, "old.gguf"),
     extras: { template: "old" },
   });
 }
 
-async function removeMade(stores: ModelStores): Promise<void> {
-  await createCatalog(stores).remove("made");
+async function removeTarget(stores: ModelStores): Promise<void> {
+  await createCatalog(stores).remove("target");
 }
 
-async function pullMade(stores: ModelStores, materials: Materials): Promise<void> {
+async function pullTarget(stores: ModelStores, materials: Materials): Promise<void> {
   await using puller = createPuller(stores);
   const outcome = await puller.pull(pulledName(materials));
   if (outcome !== "success") throw new Error(outcome);
 }
 
 function pulledName({ registryHost }: Materials): string {
-  return `${registryHost}/team/made`;
+  return `${registryHost}/team/target`;
 }
 
 function shardPaths({ folder }: Materials): readonly string[] {

@@ -247,7 +247,7 @@ test("every fault has a control that succeeds", () => {
  * transient, does the same with only the first response malformed. Returns the number of faulty pulls.
  */
 async function tryPulls(registry: MalformedRegistry, malformed: MalformedResponse): Promise<number> {
-  const valid = malformed.part === "token" ? requireToken : undefined;
+  const valid = malformed.resource === "token" ? requireToken : undefined;
   registry.setOverride(malformFirst(malformed));
   await checkPull({
     host: registry.host,

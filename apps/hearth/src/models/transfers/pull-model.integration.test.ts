@@ -75,8 +75,8 @@ test("an aborted pull resumes and fetches only the missing blocks", async () => 
   // Each of the four connections may have had an incomplete block.
   expect(kept.length * blockBytes).toBeGreaterThan(20_000_000 - 4 * blockBytes);
   const requested: ByteRange[] = [];
-  const recordRange: ResponseOverride = ({ part, range }) => {
-    if (part === "weights" && range !== undefined) requested.push(range);
+  const recordRange: ResponseOverride = ({ resource, range }) => {
+    if (resource === "weights" && range !== undefined) requested.push(range);
     return false;
   };
   expect((await pullInto(folder.path, { override: recordRange })).outcome).toBe("success");
@@ -92,7 +92,7 @@ async function storedBlocks(folder: string): Promise<readonly number[]> {
   return Array.from({ length: file.blockCount }, (_none, block) => block).filter((block) => file.has(block));
 }
 
-test("a server without range support is asked once for the whole blob", async () => {
+test("a server without range support receives one request for the whole blob", async () => {
   await using folder = await makeTemporaryFolder("pull");
   const { outcome, fetchedBytes } = await pullInto(folder.path, { override: withoutRanges });
   expect(outcome).toBe("success");
@@ -135,8 +135,8 @@ test("an image index with one manifest is followed, and one with several is reje
 test("a model that is larger than the disk is rejected before downloading", async () => {
   await using folder = await makeTemporaryFolder("pull");
   const huge = manifest.replace(`"size":${weights.length}`, `"size":${2 ** 49}`);
-  const override: ResponseOverride = ({ part, response }) =>
-    part === "manifest" ? (response.end(huge), true) : false;
+  const override: ResponseOverride = ({ resource, response }) =>
+    resource === "manifest" ? (response.end(huge), true) : false;
   expect(await pullInto(folder.path, { override })).toMatchObject({ outcome: "store-full", fetchedBytes: 0 });
 });
 
@@ -198,16 +198,16 @@ test("unfinished downloads survive a restart for a week, other temporary files f
 });
 
 function sendIndex(manifests: readonly object[]): ResponseOverride {
-  return ({ part, request, response }) => {
-    if (part !== "manifest" || request.url?.includes("sha256:") === true) return false;
+  return ({ resource, request, response }) => {
+    if (resource !== "manifest" || request.url?.includes("sha256:") === true) return false;
     response.end(JSON.stringify({ schemaVersion: 2, manifests }));
     return true;
   };
 }
 
 /** Sends small chunks, so that there is time to abort. */
-const sendSlowly: ResponseOverride = async ({ part, response, content, range }) => {
-  if (part !== "weights") return false;
+const sendSlowly: ResponseOverride = async ({ resource, response, content, range }) => {
+  if (resource !== "weights") return false;
   const body = range === undefined ? content : content.subarray(range.first, range.last + 1);
   const first = range?.first ?? 0;
   response.writeHead(206, {
@@ -222,8 +222,8 @@ const sendSlowly: ResponseOverride = async ({ part, response, content, range }) 
   return true;
 };
 
-const withoutRanges: ResponseOverride = ({ part, response, content }) => {
-  if (part !== "weights") return false;
+const withoutRanges: ResponseOverride = ({ resource, response, content }) => {
+  if (resource !== "weights") return false;
   response.writeHead(200, { "content-length": content.length }).end(content);
   return true;
 };

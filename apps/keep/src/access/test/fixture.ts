@@ -1,16 +1,15 @@
 /**
  * @module
- * The stage of the authorization matrix: an account with one of everything, another account with the same, everybody
- * who may knock, and a request that each route would answer well. Nothing is replaced: what it has was made by the
- * program's own routes, or is a row as the program writes it.
+ * Fixture of the authorization matrix: two accounts with one object of each kind, all principals, and a valid request
+ * for each route. Nothing is mocked: objects are created through the API or inserted as Keep writes them.
  * Imported by tests only.
  */
 import { type Scope, scopes } from "../../authorization/scopes.ts";
 import { generateId } from "../../generate-id.ts";
-import { hashText, makeSecretText } from "../../sign-in/random-tokens.ts";
+import { generateRandomToken, hashText } from "../../sign-in/random-tokens.ts";
 import type { TestKeep, TestPerson, TestRequest } from "../../test/start-test-keep.ts";
 
-/** One of everything that a path can name. */
+/** One object of each kind that a path can name. */
 export type Objects = {
   readonly vault: string;
   readonly secret: string;
@@ -21,36 +20,37 @@ export type Objects = {
   readonly operation: string;
 };
 
-export type Side = {
+export type TestAccount = {
   readonly person: TestPerson;
   readonly displayName: string;
   readonly objects: Objects;
-  /** A token of this account that may everything. */
+  /** A token of this account with every scope. */
   readonly admin: string;
 };
 
 export type AccessFixture = {
   readonly keep: TestKeep;
-  readonly own: Side;
-  readonly foreign: Side;
+  readonly own: TestAccount;
+  readonly foreign: TestAccount;
 };
 
 export const secretPath = "app/key";
 
-export async function makeSide(keep: TestKeep): Promise<Side> {
+export async function createTestAccount(keep: TestKeep): Promise<TestAccount> {
   const displayName = generateId();
   const person = await keep.addPerson(displayName);
   const { text: admin } = await keep.addToken(person, { scopes });
-  const ask = async (path: string, asked: TestRequest): Promise<{ readonly id: string }> => {
-    const response = await keep.ask(`/api/secrets${path}`, { token: admin, ...asked });
+  const request = async (path: string, options: TestRequest): Promise<{ readonly id: string }> => {
+    const response = await keep.request(`/api/secrets${path}`, { token: admin, ...options });
     const body = await response.text();
-    if (!response.ok) throw new Error(`Cannot set the stage: ${path} gave ${response.status} ${body}`);
-    // Whatever is made here is answered with its id.
+    if (!response.ok)
+      throw new Error(`Cannot create the fixture: ${path} returned ${response.status} ${body}`);
+    // All of these responses contain an id.
     return JSON.parse(body) as { id: string };
   };
-  const vault = (await ask("/vaults", { method: "POST", body: { name: "Project" } })).id;
+  const vault = (await request("/vaults", { method: "POST", body: { name: "Project" } })).id;
   const write = (value: string) =>
-    ask(`/vaults/${vault}/secrets/by-path/${secretPath}`, { method: "PUT", body: { value } });
+    request(`/vaults/${vault}/secrets/by-path/${secretPath}`, { method: "PUT", body: { value } });
   await write("first");
   const secret = (await write("second")).id;
   return {
@@ -69,19 +69,19 @@ export async function makeSide(keep: TestKeep): Promise<Side> {
   };
 }
 
-/** Names of things that nobody has. */
+/** Ids that do not exist. */
 export function missingObjects(): Objects {
   const names = ["vault", "secret", "token", "session", "identity", "operation"] as const;
-  // Every name above, and the one below.
+  // The names above and `version` are all members of Objects.
   return { ...Object.fromEntries(names.map((name) => [name, generateId()])), version: "99" } as Objects;
 }
 
 type Session = { readonly id: string; readonly text: string };
 
-/** A person who signed in so long ago. */
+/** A session whose sign-in was this long ago. */
 export async function addSession(keep: TestKeep, person: TestPerson, ago: string): Promise<Session> {
   const id = generateId();
-  const text = makeSecretText();
+  const text = generateRandomToken();
   await keep.database.inAccount(person.accountId, async (transaction) => {
     await transaction.query({
       text: "INSERT INTO session (account_id, id, session_hash, identity_id, authenticated_at, idle_until, absolute_until, address) VALUES ($1, $2, $3, $4, now() - $5::interval, now() + interval '1 hour', now() + interval '1 day', '127.0.0.1')",
@@ -122,10 +122,10 @@ async function addOperation(keep: TestKeep, { accountId }: TestPerson, vaultId: 
   return id;
 }
 
-/** What somebody sends along to say who they are. */
+/** Headers that authenticate a request. */
 export type Credentials = Readonly<Record<string, string>>;
 
-export type Principal = (stage: AccessFixture) => Promise<Credentials>;
+export type Principal = (fixture: AccessFixture) => Promise<Credentials>;
 
 const bearer = (text: string): Credentials => ({ authorization: `Bearer ${text}` });
 const cookie = (text: string, site = "same-origin"): Credentials => ({
@@ -154,8 +154,8 @@ const signedIn =
   async ({ keep, own }) =>
     cookie((await addSession(keep, own.person, ago)).text, site);
 
-/** Those who must all look like nobody. */
-export const strangersToAll: Readonly<Record<string, Principal>> = {
+/** Principals without a valid credential, which must all get the same responses. */
+export const invalidPrincipals: Readonly<Record<string, Principal>> = {
   nobody: async () => ({}),
   "garbage token": async () => bearer("sk-svc-nothing"),
   "expired token": tokenOf({ expiresAt: new Date(Date.now() - 60_000) }),
@@ -165,15 +165,15 @@ export const strangersToAll: Readonly<Record<string, Principal>> = {
 
 export const singleScope = (scope: Scope): Principal => tokenOf({ scopes: [scope] });
 
-/** The columns of the table, after the ones for nobody and for single scopes. */
+/** The table's columns after "no credential" and "scopes". */
 export const principals: Readonly<Record<string, Principal>> = {
   token: tokenOf({}),
-  // Somebody of a third account, to whom all of it is foreign.
+  // A third account, to which all objects are foreign.
   stranger: async ({ keep }) => bearer((await keep.addToken(await keep.addPerson(), { scopes })).text),
-  "other vault": async (stage) => tokenOf({ vaultIds: [stage.own.person.vaultId] })(stage),
+  "other vault": async (fixture) => tokenOf({ vaultIds: [fixture.own.person.vaultId] })(fixture),
   "other path": tokenOf({ paths: ["/elsewhere/**"] }),
   person: signedIn("1 minute"),
   "old sign-in": signedIn("1 hour"),
   "other site": signedIn("1 minute", "cross-site"),
-  both: async (stage) => ({ ...(await signedIn("1 minute")(stage)), ...bearer(stage.own.admin) }),
+  both: async (fixture) => ({ ...(await signedIn("1 minute")(fixture)), ...bearer(fixture.own.admin) }),
 };

@@ -1,6 +1,6 @@
 import type { Random } from "../../test/seeded-random.ts";
 
-/** What a superuser does to a chain of so many rows, the last of which has a checkpoint kept apart. */
+/** A superuser's change to a chain with `last` records, the last of which has a trusted checkpoint. */
 export type RowTamper = (
   last: number,
   random: Random,
@@ -11,15 +11,15 @@ const row = (seq: number): string => `WHERE chain_id = $1 AND seq = ${seq}`;
 
 /** Statements take the chain's id as `$1`. */
 export const rowTampers: Readonly<Record<string, RowTamper>> = {
-  "what it says": (last, random) => {
+  body: (last, random) => {
     const seq = random.between(1, last);
     return { statements: [`${events} body = replace(body, '"by":', '"of":') ${row(seq)}`], firstBad: seq };
   },
-  "what it says, as no JSON": (last, random) => {
+  "body as invalid JSON": (last, random) => {
     const seq = random.between(1, last);
     return { statements: [`${events} body = body || '}' ${row(seq)}`], firstBad: seq };
   },
-  "the time": (last, random) => {
+  time: (last, random) => {
     const seq = random.between(1, last);
     const minutes = random.pick([-90, -1, 1, 90]);
     return { statements: [`${events} at = at + interval '${minutes} minutes' ${row(seq)}`], firstBad: seq };
@@ -29,15 +29,15 @@ export const rowTampers: Readonly<Record<string, RowTamper>> = {
     const column = random.pick(["previous", "body_hash", "hash"]);
     return { statements: [`${events} ${column} = sha256(${column}) ${row(seq)}`], firstBad: seq };
   },
-  "the secret it is about": (last, random) => {
+  subject: (last, random) => {
     const seq = random.between(1, last);
     return { statements: [`${events} subject_id = $1, revision = 1000000 + seq ${row(seq)}`], firstBad: seq };
   },
-  "a row less": (last, random) => {
+  "deleted record": (last, random) => {
     const seq = random.between(1, last);
     return { statements: [`DELETE FROM audit_event ${row(seq)}`], firstBad: seq };
   },
-  "two rows in each other's place": (last, random) => {
+  "swapped records": (last, random) => {
     const first = random.between(1, last - 1);
     const second = random.between(first + 1, last);
     const statements = [
@@ -47,14 +47,14 @@ export const rowTampers: Readonly<Record<string, RowTamper>> = {
     ];
     return { statements, firstBad: first };
   },
-  "the tail cut off": (last, random) => {
+  "truncated tail": (last, random) => {
     const kept = random.between(1, last - 1);
     return {
       statements: [`DELETE FROM audit_event WHERE chain_id = $1 AND seq > ${kept}`],
       firstBad: kept + 1,
     };
   },
-  "the tail cut off, the head put back, and what was signed of it removed": (last, random) => {
+  "truncated tail with matching head and without later checkpoints": (last, random) => {
     const kept = random.between(1, last - 1);
     const statements = [
       `DELETE FROM audit_event WHERE chain_id = $1 AND seq > ${kept}`,
@@ -63,7 +63,7 @@ export const rowTampers: Readonly<Record<string, RowTamper>> = {
     ];
     return { statements, firstBad: kept + 1 };
   },
-  "the head": (last) => ({
+  head: (last) => ({
     statements: ["UPDATE audit_chain SET hash = sha256(hash) WHERE id = $1"],
     firstBad: last,
   }),

@@ -1,5 +1,5 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
-import { readOnce } from "../../access/idempotency-key.ts";
+import { readIdempotencyKey } from "../../access/idempotency-key.ts";
 import { readId, readVaultRef } from "../../access/read-change.ts";
 import { allowsVault } from "../../authorization/grant.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
@@ -8,12 +8,18 @@ import type { KeepRequest } from "../../route-row.ts";
 import { findOperation } from "./queries.ts";
 import { describeOperation, rotateDataKey } from "./rotate-data-key.ts";
 
-export async function handleRotateKey(call: KeepRequest, parts: KeepDependencies): Promise<HttpResponse> {
-  const { vaultId } = readVaultRef(call);
-  const once = readOnce(call, parts.serverKeys);
-  const begun = await rotateDataKey(call.actor, { vaultId, once }, parts);
-  const answer = jsonResponse({ operation: begun }, 202);
-  return { ...answer, headers: { ...answer.headers, location: `/api/secrets/operations/${begun.id}` } };
+export async function handleRotateKey(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { vaultId } = readVaultRef(request);
+  const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
+  const operation = await rotateDataKey(request.actor, { vaultId, idempotencyKey }, dependencies);
+  const response = jsonResponse({ operation }, 202);
+  return {
+    ...response,
+    headers: { ...response.headers, location: `/api/secrets/operations/${operation.id}` },
+  };
 }
 
 export async function handleGetOperation(

@@ -14,7 +14,7 @@ export type OperationRow = {
 
 const columns = "id, kind, vault_id, state, done_items, created_at, updated_at";
 
-/** Until the transaction ends nobody changes anything in the vault. */
+/** Blocks changes to the vault until the transaction ends. */
 export async function lockVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
@@ -27,7 +27,7 @@ export async function lockVault(
   return row.deleted_at === null ? "live" : "deleted";
 }
 
-/** Undefined when one is under way already. */
+/** Undefined when one is already running. */
 export async function insertOperation(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
@@ -41,11 +41,11 @@ export async function insertOperation(
 }
 
 export async function findOperation(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   accountId: string,
   id: string,
 ): Promise<OperationRow | undefined> {
-  const [row] = await database.askInAccount<OperationRow>(accountId, {
+  const [row] = await database.queryInAccount<OperationRow>(accountId, {
     text: `SELECT ${columns} FROM operation WHERE account_id = entered.account::uuid AND id = $2`,
     values: [id],
   });
@@ -55,8 +55,8 @@ export async function findOperation(
 /** An operation in its vault. */
 export type OperationRef = VaultRef & { readonly id: string };
 
-/** Begun and never taken up, or taken up by a node that has been silent since. */
-const isWaiting =
+/** Not yet claimed, or claimed by a node that has stopped reporting progress. */
+const isUnclaimed =
   "state = 'running' AND (updated_at = created_at OR updated_at < now() - interval '5 seconds')";
 
 export async function listWaitingOperations(
@@ -69,34 +69,34 @@ export async function listWaitingOperations(
   );
 }
 
-/** True for the one node that goes on with it. */
+/** True for the one node that claims the operation. */
 export async function claimOperation(
   database: Pick<Database, "inAccount">,
   { accountId, id }: OperationRef,
 ): Promise<boolean> {
   const rows = await database.inAccount(accountId, (transaction) =>
     transaction.query({
-      text: `UPDATE operation SET updated_at = clock_timestamp() WHERE account_id = $1 AND id = $2 AND ${isWaiting} RETURNING id`,
+      text: `UPDATE operation SET updated_at = clock_timestamp() WHERE account_id = $1 AND id = $2 AND ${isUnclaimed} RETURNING id`,
       values: [accountId, id],
     }),
   );
   return rows.length === 1;
 }
 
-/** Says that it goes on, and how far it came. */
-export async function noteProgress(
+/** Renews the claim and adds to the number of finished items. */
+export async function recordProgress(
   transaction: Transaction,
   { accountId, id }: OperationRef,
   items: number,
 ): Promise<void> {
   await transaction.query({
-    name: "note-operation-progress",
+    name: "record-operation-progress",
     text: "UPDATE operation SET updated_at = clock_timestamp(), done_items = done_items + $3 WHERE account_id = $1 AND id = $2",
     values: [accountId, id, items],
   });
 }
 
-export async function endOperation(
+export async function finishOperation(
   transaction: Transaction,
   { accountId, id }: OperationRef,
   state: "done" | "failed",
@@ -107,8 +107,8 @@ export async function endOperation(
   });
 }
 
-/** Secrets of which anything names another data key than this one, leaving out those that were found broken. */
-export async function listSecretsToReseal(
+/** Secrets with a note, MAC or version under another data key than the active one, except those that failed. */
+export async function listSecretsToReencrypt(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
   { active, broken }: { readonly active: number; readonly broken: readonly string[] },
@@ -120,7 +120,7 @@ export async function listSecretsToReseal(
   return rows.map(({ id }) => id);
 }
 
-/** Wrapped keys that no row names any longer; gone with this transaction. */
+/** Deletes retired data keys that no row uses any more; returns their versions. */
 export async function destroyRetiredKeys(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,

@@ -9,114 +9,131 @@ import type { VaultKeys } from "../vault-keys.ts";
 import {
   claimOperation,
   destroyRetiredKeys,
-  endOperation,
-  listSecretsToReseal,
+  finishOperation,
+  listSecretsToReencrypt,
   listWaitingOperations,
   lockVault,
-  noteProgress,
   type OperationRef,
+  recordProgress,
 } from "./queries.ts";
 
 export type ReencryptDependencies = {
   readonly database: Pick<Database, "inAccount" | "acrossAccounts">;
   readonly vaultKeys: VaultKeys;
   readonly audit: AuditLog;
-  /** Fires when this node ends; what is left another one takes up. */
+  /** Aborted at shutdown; another node continues the work. */
   readonly signal: AbortSignal;
 };
 
-/** A reader who has a row in hand gets the key it names within this time, though the row is sealed anew meanwhile. */
+/** Time for concurrent reads that fetched a row before its re-encryption to fetch the old key. */
 const graceSeconds = 3;
 
-/** One turn: every operation that no living node works on. */
-export async function resealVaults(parts: ReencryptDependencies): Promise<void> {
-  for (const place of await listWaitingOperations(parts.database)) {
-    if (parts.signal.aborted) return;
-    if (await claimOperation(parts.database, place)) await resealVault(place, parts);
+/** One pass: continues every operation that no live node is working on. */
+export async function reencryptVaults(dependencies: ReencryptDependencies): Promise<void> {
+  for (const operationRef of await listWaitingOperations(dependencies.database)) {
+    if (dependencies.signal.aborted) return;
+    if (await claimOperation(dependencies.database, operationRef))
+      await reencryptVault(operationRef, dependencies);
   }
 }
 
-async function resealVault(place: OperationRef, parts: ReencryptDependencies): Promise<void> {
-  const { signal } = parts;
+async function reencryptVault(
+  operationRef: OperationRef,
+  dependencies: ReencryptDependencies,
+): Promise<void> {
+  const { signal } = dependencies;
   const broken: string[] = [];
   for (;;) {
-    const waiting = await lookForMore(place, broken, parts);
-    if (waiting === "vault-gone") return;
-    for (const secretId of waiting) {
+    const remaining = await listRemaining(operationRef, broken, dependencies);
+    if (remaining === "vault-gone") return;
+    for (const secretId of remaining) {
       if (signal.aborted) return;
-      if (!(await resealOne(place, secretId, parts))) broken.push(secretId);
+      if (!(await reencryptOne(operationRef, secretId, dependencies))) broken.push(secretId);
     }
-    if (waiting.length > 0) continue;
-    if (!(await waitForReaders(place, parts))) return;
-    if (await finish(place, broken, parts)) return;
+    if (remaining.length > 0) continue;
+    if (!(await waitForReaders(operationRef, dependencies))) return;
+    if (await finish(operationRef, broken, dependencies)) return;
   }
 }
 
-async function lookForMore(
-  place: OperationRef,
+async function listRemaining(
+  operationRef: OperationRef,
   broken: readonly string[],
   { database, vaultKeys }: ReencryptDependencies,
 ): Promise<readonly string[] | "vault-gone"> {
-  return database.inAccount(place.accountId, async (transaction) => {
-    if ((await lockVault(transaction, place)) === undefined) {
-      await endOperation(transaction, place, "done");
+  return database.inAccount(operationRef.accountId, async (transaction) => {
+    if ((await lockVault(transaction, operationRef)) === undefined) {
+      await finishOperation(transaction, operationRef, "done");
       return "vault-gone";
     }
-    await noteProgress(transaction, place, 0);
-    const active = await vaultKeys.active(transaction, place);
-    return listSecretsToReseal(transaction, place, { active: active.version, broken });
+    await recordProgress(transaction, operationRef, 0);
+    const active = await vaultKeys.active(transaction, operationRef);
+    return listSecretsToReencrypt(transaction, operationRef, { active: active.version, broken });
   });
 }
 
-/** False for a secret that is not what was stored: it stays as it is, under the key that it has. */
-async function resealOne(
-  place: OperationRef,
+/** False for a secret that fails its integrity check; it stays under its old key. */
+async function reencryptOne(
+  operationRef: OperationRef,
   secretId: string,
-  parts: ReencryptDependencies,
+  dependencies: ReencryptDependencies,
 ): Promise<boolean> {
   try {
-    await parts.database.inAccount(place.accountId, async (transaction) => {
-      const to = await parts.vaultKeys.active(transaction, place);
-      await reencryptSecret(transaction, { ...place, secretId }, { to, vaultKeys: parts.vaultKeys });
-      await noteProgress(transaction, place, 1);
+    await dependencies.database.inAccount(operationRef.accountId, async (transaction) => {
+      const to = await dependencies.vaultKeys.active(transaction, operationRef);
+      await reencryptSecret(
+        transaction,
+        { ...operationRef, secretId },
+        { to, vaultKeys: dependencies.vaultKeys },
+      );
+      await recordProgress(transaction, operationRef, 1);
     });
     return true;
-  } catch (problem) {
-    if (!(problem instanceof SecretIntegrityError)) throw problem;
-    await reportIntegrityError(problem, { by: "server", vaultRef: place }, parts).catch(() => undefined);
+  } catch (error) {
+    if (!(error instanceof SecretIntegrityError)) throw error;
+    await reportIntegrityError(error, { by: "server", vaultRef: operationRef }, dependencies).catch(
+      () => undefined,
+    );
     return false;
   }
 }
 
 async function waitForReaders(
-  place: OperationRef,
+  operationRef: OperationRef,
   { database, signal }: ReencryptDependencies,
 ): Promise<boolean> {
   for (let second = 0; second < graceSeconds; second += 1) {
-    await database.inAccount(place.accountId, (transaction) => noteProgress(transaction, place, 0));
+    await database.inAccount(operationRef.accountId, (transaction) =>
+      recordProgress(transaction, operationRef, 0),
+    );
     await sleep(1000, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return false;
   }
   return true;
 }
 
-/** False when a write with an older key came in between: there is more to do. */
+/** False when a concurrent write used an older key, so that there is more to re-encrypt. */
 async function finish(
-  place: OperationRef,
+  operationRef: OperationRef,
   broken: readonly string[],
   { database, vaultKeys, audit }: ReencryptDependencies,
 ): Promise<boolean> {
-  return database.inAccount(place.accountId, async (transaction) => {
-    await lockVault(transaction, place);
-    const active = await vaultKeys.active(transaction, place);
-    const left = await listSecretsToReseal(transaction, place, { active: active.version, broken });
-    if (left.length > 0) return false;
-    for (const version of await destroyRetiredKeys(transaction, place)) {
+  return database.inAccount(operationRef.accountId, async (transaction) => {
+    await lockVault(transaction, operationRef);
+    const active = await vaultKeys.active(transaction, operationRef);
+    const remaining = await listSecretsToReencrypt(transaction, operationRef, {
+      active: active.version,
+      broken,
+    });
+    if (remaining.length > 0) return false;
+    for (const version of await destroyRetiredKeys(transaction, operationRef)) {
       const event = { type: "data-key-destroyed", version } as const;
-      await audit.record(transaction, { chain: place.vaultId, by: "server", event });
+      await audit.record(transaction, { chain: operationRef.vaultId, by: "server", event });
     }
-    await endOperation(transaction, place, broken.length === 0 ? "done" : "failed");
-    await notifyNodes(transaction, place.accountId, [{ kind: "vault", subjectId: place.vaultId }]);
+    await finishOperation(transaction, operationRef, broken.length === 0 ? "done" : "failed");
+    await notifyNodes(transaction, operationRef.accountId, [
+      { kind: "vault", subjectId: operationRef.vaultId },
+    ]);
     return true;
   });
 }

@@ -1,8 +1,8 @@
 /**
  * @module
- * Exchanging the data key of a vault while requests go on. A new key seals from the moment of the request; what older
- * ones sealed is sealed anew in the background, a secret at a time, by whichever node is alive; then the old ones are
- * destroyed. Promises that every value can be read at every moment, and that work cut short is taken up again.
+ * Data key rotation without downtime. A new key encrypts new values immediately; existing secrets are re-encrypted in the
+ * background, one at a time, by any live node; then the old keys are destroyed. Guarantees that every value stays
+ * readable throughout, and that interrupted work is resumed.
  * Imported by `routes.ts` and `commands/serve.ts`.
  */
 import type { AuditLog } from "../../audit/audit-log.ts";
@@ -20,7 +20,10 @@ export type RotationDependencies = {
   readonly audit: AuditLog;
 };
 
-export type RotationRequest = { readonly vaultId: string; readonly once: IdempotencyKey | undefined };
+export type RotationRequest = {
+  readonly vaultId: string;
+  readonly idempotencyKey: IdempotencyKey | undefined;
+};
 
 export type Operation = {
   readonly id: string;
@@ -32,23 +35,23 @@ export type Operation = {
   readonly updated_at: string;
 };
 
-/** From the commit on, everything new is sealed with the new key; the operation is what is left to do. */
+/** Creates the new key, which encrypts new values once this commits; the operation tracks the re-encryption. */
 export async function rotateDataKey(
   actor: Actor,
-  { vaultId, once }: RotationRequest,
+  { vaultId, idempotencyKey }: RotationRequest,
   { database, vaultKeys, audit }: RotationDependencies,
 ): Promise<Operation> {
-  const place = { accountId: actor.accountId, vaultId };
-  const { result } = await runIdempotent(database, { actor, idempotencyKey: once }, async (transaction) => {
-    if ((await lockVault(transaction, place)) !== "live") throw requestFailure({ kind: "not-found" });
-    const operation = await insertOperation(transaction, place, generateId());
+  const vaultRef = { accountId: actor.accountId, vaultId };
+  const { result } = await runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
+    if ((await lockVault(transaction, vaultRef)) !== "live") throw requestFailure({ kind: "not-found" });
+    const operation = await insertOperation(transaction, vaultRef, generateId());
     if (operation === undefined) {
       throw requestFailure({
         kind: "conflict",
-        reason: "The data key of this vault is being rotated already",
+        reason: "A data key rotation of this vault is already in progress",
       });
     }
-    const { version } = await vaultKeys.rotate(transaction, place);
+    const { version } = await vaultKeys.rotate(transaction, vaultRef);
     await audit.record(transaction, {
       chain: vaultId,
       by: actor,

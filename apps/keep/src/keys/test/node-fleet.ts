@@ -3,13 +3,13 @@ import { type OwnedProcess, startProcess } from "@hearth-and-keep/test-servers";
 
 const program = fileURLToPath(new URL("../../../bin/keep.js", import.meta.url));
 
-/** Several nodes as processes of their own. One that is killed is started again; the others serve meanwhile. */
+/** Several node processes. A killed one is restarted while the others keep serving. */
 export type NodeFleet = AsyncDisposable & {
-  /** Asks any node; one whose connection breaks because it is being killed is left for another. */
-  ask(path: string, init?: RequestInit): Promise<Response>;
-  /** Ends one node as a crash would, and settles when it serves again. */
+  /** Sends the request to any node; retries on another one when the node is killed. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** Kills one node with SIGKILL; resolves when it serves again. */
   killOne(): Promise<void>;
-  /** Ends them one after the other in good order and starts each with other settings. */
+  /** Rolling restart with other settings. */
   restartWith(environment: Readonly<Record<string, string>>): Promise<void>;
   readonly kills: number;
 };
@@ -29,29 +29,29 @@ export async function startFleet(
       isReady: (output) => output.includes("Keep is listening on"),
       readyWithinSeconds: 120,
     });
-    // Read now: what a process prints is kept for a while only.
+    // Read now, because only recent output is kept.
     const url = /Keep is listening on (?<url>\S+)/u.exec(started.output())?.groups?.["url"] ?? "";
     return { ...started, url };
   };
   const nodes: (FleetNode | undefined)[] = await Promise.all(Array.from({ length: size }, start));
   let kills = 0;
   let next = 0;
-  const replace = async (place: number, end: (node: FleetNode) => Promise<unknown>): Promise<void> => {
-    const node = nodes[place];
-    // Nobody is sent to it from here on; who is on the way is cut off.
-    nodes[place] = undefined;
-    if (node !== undefined) await end(node);
-    nodes[place] = await start();
+  const replace = async (index: number, stop: (node: FleetNode) => Promise<unknown>): Promise<void> => {
+    const node = nodes[index];
+    // New requests go to other nodes; running ones are interrupted.
+    nodes[index] = undefined;
+    if (node !== undefined) await stop(node);
+    nodes[index] = await start();
   };
   return {
-    async ask(path, init) {
+    async request(path, init) {
       for (let attempt = 1; ; attempt += 1) {
         next = (next + 1) % nodes.length;
         const node = nodes[next];
         try {
           if (node !== undefined) return await fetch(node.url + path, init);
-        } catch (problem) {
-          if (nodes.includes(node) || attempt > 200) throw problem;
+        } catch (error) {
+          if (nodes.includes(node) || attempt > 200) throw error;
         }
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
@@ -65,7 +65,7 @@ export async function startFleet(
     },
     async restartWith(other) {
       settings = other;
-      for (const place of nodes.keys()) await replace(place, (node) => node.stop());
+      for (const index of nodes.keys()) await replace(index, (node) => node.stop());
     },
     get kills() {
       return kills;

@@ -1,62 +1,62 @@
 /**
  * @module
- * A database full of small cells for whoever tampers with rows: in each an account with two vaults and a stranger's
- * account, secrets with histories, and a copy of every table as it was earlier, to put rows back from.
+ * Fixtures for tests that tamper with rows: accounts with two vaults and secrets with several versions, a second account
+ * for each, and copies of all tables in an earlier state, to roll rows back to.
  * Imported by tests only.
  */
 import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { expect } from "vitest";
 import { reencryptSecret } from "../../secrets/reencrypt-secret.ts";
-import { readAnswer } from "../../test/read-json.ts";
+import { readJson } from "../../test/read-json.ts";
 import type { TestKeep } from "../../test/start-test-keep.ts";
 import { readKeys } from "../key-encryption-key.ts";
 import { destroyRetiredKeys } from "../rotation/queries.ts";
 import { createVaultKeys } from "../vault-keys.ts";
 
-export type Cell = {
+export type TamperFixture = {
   readonly accountId: string;
   readonly token: string;
   readonly vaultId: string;
   readonly otherVaultId: string;
   readonly strangersVaultId: string;
-  /** With three versions, the first destroyed, and a note. */
+  /** Has three versions, the first one destroyed, and a note. */
   readonly secret: string;
   readonly sibling: string;
   readonly deleted: string;
   readonly inOtherVault: string;
   readonly strangers: string;
-  /** What the secret's second and third version hold. */
+  /** Values of the secret's second and third version. */
   readonly second: string;
   readonly third: string;
 };
 
 const tables = ["secret", "secret_version", "vault", "vault_key", "audit_event", "audit_chain"] as const;
 
-export async function makeCells(keep: TestKeep, count: number): Promise<readonly Cell[]> {
-  const cells: Cell[] = [];
-  for (let number = 0; number < count; number += 1) cells.push(await beginCell(keep, number));
+export async function createTamperFixtures(keep: TestKeep, count: number): Promise<readonly TamperFixture[]> {
+  const fixtures: TamperFixture[] = [];
+  for (let number = 0; number < count; number += 1) fixtures.push(await createFixture(keep, number));
   await copyTables(keep.databaseUrl, "earlier");
-  for (const cell of cells) await continueCell(keep, cell);
+  for (const fixture of fixtures) await changeFixture(keep, fixture);
   await copyTables(keep.databaseUrl, "true");
-  return cells;
+  return fixtures;
 }
 
 async function copyTables(url: string, name: string): Promise<void> {
-  await inSuperuser(url, async (superuser) => {
+  await asSuperuser(url, async (superuser) => {
     for (const table of tables) await superuser.query(`CREATE TABLE ${name}_${table} AS TABLE ${table}`);
   });
 }
 
-/** Everything as it was when the cells were made; what was tampered with is forgotten. */
-export async function restoreCells(superuser: Client): Promise<void> {
+/** Restores all tables to the state after the fixtures were created. */
+export async function restoreTables(superuser: Client): Promise<void> {
   for (const table of tables) {
     await superuser.query(`DELETE FROM ${table}`);
     await superuser.query(`INSERT INTO ${table} TABLE true_${table}`);
   }
 }
 
-export async function inSuperuser<Result>(
+export async function asSuperuser<Result>(
   url: string,
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
@@ -69,21 +69,21 @@ export async function inSuperuser<Result>(
   }
 }
 
-type Writing = { readonly token: string; readonly vaultId: string };
+type WriteTarget = { readonly token: string; readonly vaultId: string };
 
 async function write(
   keep: TestKeep,
-  { token, vaultId }: Writing,
+  { token, vaultId }: WriteTarget,
   [path, value]: readonly [string, string],
 ): Promise<string> {
   const body = { value, note: `about ${value}` };
-  const answer = await keep.ask(`/api/secrets/vaults/${vaultId}/secrets/by-path${path}`, {
+  const response = await keep.request(`/api/secrets/vaults/${vaultId}/secrets/by-path${path}`, {
     method: "PUT",
     token,
     body,
   });
-  expect([200, 201]).toContain(answer.status);
-  return (await readAnswer<{ id: string }>(answer)).id;
+  expect([200, 201]).toContain(response.status);
+  return (await readJson<{ id: string }>(response)).id;
 }
 
 const allScopes = [
@@ -95,12 +95,16 @@ const allScopes = [
   "audit:read",
 ] as const;
 
-async function beginCell(keep: TestKeep, number: number): Promise<Cell> {
+async function createFixture(keep: TestKeep, number: number): Promise<TamperFixture> {
   const [owner, stranger] = [await keep.addPerson(), await keep.addPerson()];
   const { text: token } = await keep.addToken(owner, { scopes: [...allScopes] });
   const { text: strangersToken } = await keep.addToken(stranger, { scopes: [...allScopes] });
-  const made = await keep.ask("/api/secrets/vaults", { method: "POST", token, body: { name: "Other" } });
-  const { id: otherVaultId } = await readAnswer<{ id: string }>(made);
+  const created = await keep.request("/api/secrets/vaults", {
+    method: "POST",
+    token,
+    body: { name: "Other" },
+  });
+  const { id: otherVaultId } = await readJson<{ id: string }>(created);
   const { vaultId } = owner;
   const inVault = { token, vaultId };
   const [second, third] = [`second value ${number}`, `third value ${number}`];
@@ -118,28 +122,28 @@ async function beginCell(keep: TestKeep, number: number): Promise<Cell> {
     inOtherVault: await write(keep, { token, vaultId: otherVaultId }, ["/a/KEY", `other value ${number}`]),
     strangers: await write(keep, { token: strangersToken, vaultId: stranger.vaultId }, [
       "/a/KEY",
-      `strange value ${number}`,
+      `stranger's value ${number}`,
     ]),
     second,
     third,
   };
 }
 
-/** A new data key, the third version, the first one destroyed, and one secret deleted. */
-async function continueCell(keep: TestKeep, cell: Cell): Promise<void> {
-  const { token, vaultId, accountId } = cell;
-  const place = { accountId, vaultId };
+/** Rotates the data key, adds the third version, destroys the first one and deletes a secret. */
+async function changeFixture(keep: TestKeep, fixture: TamperFixture): Promise<void> {
+  const { token, vaultId, accountId } = fixture;
+  const vaultRef = { accountId, vaultId };
   const vaultKeys = createVaultKeys(keep.database, readKeys(new Hidden(keep.key)));
   await keep.database.inAccount(accountId, async (transaction) => {
-    const to = await vaultKeys.rotate(transaction, place);
-    for (const secretId of [cell.secret, cell.sibling, cell.deleted]) {
-      await reencryptSecret(transaction, { ...place, secretId }, { to, vaultKeys });
+    const to = await vaultKeys.rotate(transaction, vaultRef);
+    for (const secretId of [fixture.secret, fixture.sibling, fixture.deleted]) {
+      await reencryptSecret(transaction, { ...vaultRef, secretId }, { to, vaultKeys });
     }
-    await destroyRetiredKeys(transaction, place);
+    await destroyRetiredKeys(transaction, vaultRef);
   });
-  await write(keep, { token, vaultId }, ["/a/KEY", cell.third]);
+  await write(keep, { token, vaultId }, ["/a/KEY", fixture.third]);
   const secrets = `/api/secrets/vaults/${vaultId}/secrets`;
-  for (const path of [`${cell.secret}/versions/1`, cell.deleted]) {
-    expect((await keep.ask(`${secrets}/${path}`, { method: "DELETE", token })).status).toBe(204);
+  for (const path of [`${fixture.secret}/versions/1`, fixture.deleted]) {
+    expect((await keep.request(`${secrets}/${path}`, { method: "DELETE", token })).status).toBe(204);
   }
 }

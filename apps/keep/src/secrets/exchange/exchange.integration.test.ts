@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestKeep, type TestKeep } from "../../test/start-test-keep.ts";
-import { exchangeScopes, createFixture as setStageIn, type VaultFixture } from "./test/fixture.ts";
+import { createFixture as createFixtureIn, exchangeScopes, type VaultFixture } from "./test/fixture.ts";
 
 let keep: TestKeep;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ afterAll(() => keep[Symbol.asyncDispose]());
 
 /** A new account for each test. */
 function createFixture(): Promise<VaultFixture> {
-  return setStageIn(keep);
+  return createFixtureIn(keep);
 }
 
 describe("an import", () => {
@@ -59,7 +59,7 @@ describe("an import", () => {
     await fixture.importFile("A=1\n", "format=dotenv");
     const { text } = await keep.addToken(fixture.person, { scopes: ["secrets:write"] });
     const guess = (content: string) =>
-      fixture.ask("import?format=dotenv&mode=overwrite&dry_run=true", { token: text, body: { content } });
+      fixture.request("import?format=dotenv&mode=overwrite&dry_run=true", { token: text, body: { content } });
     const [right, wrong] = [await guess("A=1"), await guess("A=2")];
     expect([await right.json(), await wrong.json()]).toMatchObject([
       { changed: ["/A"] },
@@ -100,8 +100,8 @@ describe("an import", () => {
     const stale = { body, headers: { "if-match": `"${Number(revision) - 1}"` } };
     expect(await fixture.problem(path, stale)).toMatchObject({ status: 412 });
     const headers = { "if-match": `"${String(revision)}"`, "idempotency-key": "import-1" };
-    const first = await fixture.ask(path, { body, headers });
-    const again = await fixture.ask(path, { body, headers });
+    const first = await fixture.request(path, { body, headers });
+    const again = await fixture.request(path, { body, headers });
     expect([first.status, again.status]).toEqual([200, 200]);
     expect(await again.json()).toEqual(await first.json());
     expect((await fixture.auditTypes()).filter((type) => type === "values-imported")).toHaveLength(2);
@@ -120,7 +120,7 @@ describe("an import", () => {
       status: 403,
       code: "out_of_reach",
     });
-    expect((await fixture.ask("import?format=dotenv&path=/app", { token, body })).status).toBe(200);
+    expect((await fixture.request("import?format=dotenv&path=/app", { token, body })).status).toBe(200);
   });
 
   test("accepts a thousand secrets and rejects one more", async () => {
@@ -151,7 +151,7 @@ describe("reading many values", () => {
       "/f/g/A": "3",
       "/f/g/N": "4",
     });
-    const response = await fixture.ask("values?path=/f/g&names=F");
+    const response = await fixture.request("values?path=/f/g&names=F");
     expect(await response.json()).toEqual({
       revision: expect.any(Number),
       items: [
@@ -168,31 +168,31 @@ describe("reading many values", () => {
     });
   });
 
-  test("answers 304 without decrypting or recording while nothing has changed", async () => {
+  test("returns 304 without decrypting or recording while nothing has changed", async () => {
     const fixture = await createFixture();
     await fixture.importFile("A=1", "format=dotenv");
-    const first = await fixture.ask("values");
+    const first = await fixture.request("values");
     const tag = first.headers.get("etag") ?? "";
     expect(tag).toMatch(/^"v\d+-[\w-]{22}"$/);
     const before = await fixture.auditTypes();
-    const again = await fixture.ask("values", { headers: { "if-none-match": tag } });
+    const again = await fixture.request("values", { headers: { "if-none-match": tag } });
     expect([again.status, await again.text()]).toEqual([304, ""]);
     expect(await fixture.auditTypes()).toEqual(before);
-    const others = await fixture.ask("values?recursive=true", { headers: { "if-none-match": tag } });
+    const others = await fixture.request("values?recursive=true", { headers: { "if-none-match": tag } });
     expect(others.status).toBe(200);
     const { text: token } = await keep.addToken(fixture.person, {
       scopes: [...exchangeScopes],
       paths: ["/A"],
     });
-    expect((await fixture.ask("values", { token, headers: { "if-none-match": tag } })).status).toBe(200);
+    expect((await fixture.request("values", { token, headers: { "if-none-match": tag } })).status).toBe(200);
     await fixture.importFile("B=1", "format=dotenv");
-    expect((await fixture.ask("values", { headers: { "if-none-match": tag } })).status).toBe(200);
+    expect((await fixture.request("values", { headers: { "if-none-match": tag } })).status).toBe(200);
   });
 
   test("records one event that lists every value", async () => {
     const fixture = await createFixture();
     await fixture.importFile("A=1\nB=2", "format=dotenv&path=/app");
-    const response = await fixture.ask("values?path=/app");
+    const response = await fixture.request("values?path=/app");
     // Checked against its schema by the test above.
     const { items } = (await response.json()) as { items: { id: string }[] };
     expect((await fixture.auditEvents()).filter(({ type }) => type === "values-read")).toEqual([

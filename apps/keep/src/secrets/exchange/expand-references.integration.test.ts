@@ -101,7 +101,7 @@ test("dangling and circular references are rejected by name on every read path, 
     expect(JSON.parse(await fixture.exportFile("format=json&path=/app&expand=references"))).toEqual({
       URL: expanded,
     });
-    const single = await fixture.ask("values/by-path/app/URL?expand=references");
+    const single = await fixture.request("values/by-path/app/URL?expand=references");
     expect(await single.json()).toMatchObject({ value: expanded });
   }
   const text = `${cases.length} dangling and circular references rejected by name, and their ${cases.length} valid counterparts expanded`;
@@ -158,11 +158,11 @@ test("the ETag of expanded values changes with the referenced vault", async () =
   const other = await addSecondVault(keep, fixture);
   await other.importFile("A=1", "format=dotenv");
   await fixture.importFile(`URL='\${${other.vaultId}:/A}'`, "format=dotenv");
-  const ask = (tag: string) =>
-    fixture.ask("values?expand=references", { headers: tag === "" ? {} : { "if-none-match": tag } });
-  const tag = (await ask("")).headers.get("etag") ?? "";
-  expect((await ask(tag)).status).toBe(304);
+  const readValues = (tag: string) =>
+    fixture.request("values?expand=references", { headers: tag === "" ? {} : { "if-none-match": tag } });
+  const tag = (await readValues("")).headers.get("etag") ?? "";
+  expect((await readValues(tag)).status).toBe(304);
   await other.importFile("A=2", "format=dotenv&mode=overwrite");
-  const changed = await ask(tag);
+  const changed = await readValues(tag);
   expect([changed.status, await changed.json()]).toMatchObject([200, { items: [{ value: "2" }] }]);
 });

@@ -17,7 +17,7 @@ import type {
 } from "@hearth-and-keep/vault-contract";
 import type { Static } from "typebox";
 import { readChange, readVaultRef } from "../../access/read-change.ts";
-import { readConditions } from "../../access/read-preconditions.ts";
+import { readPreconditions } from "../../access/read-preconditions.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
 import type { KeepRequest, QueryRequest } from "../../route-row.ts";
 import type { DecryptedValue } from "../read-value.ts";
@@ -32,7 +32,7 @@ export async function handleReadValues(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const selection = readSelection(request);
-  const { noneMatch } = readConditions(request.headers);
+  const { noneMatch } = readPreconditions(request.headers);
   const { revision, tag } = await readSelectionState(request.actor, selection, dependencies);
   const headers = { etag: `"${tag}"` };
   if (noneMatch !== undefined && (noneMatch === "any" || noneMatch.has(tag))) return { status: 304, headers };

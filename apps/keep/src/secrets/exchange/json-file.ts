@@ -76,13 +76,13 @@ function readTyped(
   segments: readonly string[],
   typeName: string,
 ): readonly FileEntry[] {
-  const type = types.find((known) => known === typeName);
+  const type = types.find((candidate) => candidate === typeName);
   const byName = new Map(members.map(({ key, node }) => [key, node]));
   const value = byName.get("value");
   const base64 = byName.get("base64");
   const inner = byName.get("members");
-  const known = [value, base64, inner].filter((node) => node !== undefined).length + 1;
-  if (type === undefined || known !== byName.size || (value === undefined) === (base64 === undefined)) {
+  const candidate = [value, base64, inner].filter((node) => node !== undefined).length + 1;
+  if (type === undefined || candidate !== byName.size || (value === undefined) === (base64 === undefined)) {
     throw invalidAt(
       segments,
       "has a $type, so it must have exactly the members $type, value or base64, and optionally members",
@@ -122,8 +122,8 @@ type Folder = Map<string, TreeNode>;
 type TreeNode = { entry?: FileEntry; readonly members: Folder };
 
 function nodeIn(folder: Folder, name: string): TreeNode {
-  const known = folder.get(name);
-  if (known !== undefined) return known;
+  const candidate = folder.get(name);
+  if (candidate !== undefined) return candidate;
   const created: TreeNode = { members: new Map() };
   folder.set(name, created);
   return created;

@@ -22,10 +22,10 @@ test("500 generated files round-trip through an export and another vault, and ot
   );
   const generated = generateFiles(files);
   const exported = new Map<GeneratedFile, string>();
-  const waiting = generated.map((file, index) => ({ file, folder: `/f${index}` }));
+  const pending = generated.map((file, index) => ({ file, folder: `/f${index}` }));
   await Promise.all(
     workers.map(async ({ first, second }) => {
-      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
         exported.set(next.file, await roundTrip(next.file, next.folder, { first, second }));
       }
     }),
@@ -59,7 +59,7 @@ async function roundTrip(
 type Item = { path: string; type: string; value: string; encoding: BufferEncoding };
 
 async function readFolder(fixture: VaultFixture, folder: string): Promise<ReadonlyMap<string, string>> {
-  const response = await fixture.ask(`values?path=${folder}&recursive=true`);
+  const response = await fixture.request(`values?path=${folder}&recursive=true`);
   // The response schema.
   const { items } = (await response.json()) as { items: Item[] };
   return new Map(

@@ -32,7 +32,7 @@ const maxBytes = 4 * 1024 * 1024;
 export async function readSelectionState(
   actor: Actor,
   { vaultId, folder, recursive, names, isExpanded }: Selection,
-  { database }: { readonly database: Pick<Database, "askInAccount"> },
+  { database }: { readonly database: Pick<Database, "queryInAccount"> },
 ): Promise<SelectionState> {
   const vault = await readVault(database, { accountId: actor.accountId, vaultId });
   if (vault === undefined) throw requestFailure({ kind: "not-found" });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { everyScope, openVault, startPatientKeep } from "../../test/open-vault.ts";
+import { everyScope, openVault, startUnlimitedKeep } from "../../test/open-vault.ts";
 import type { TestKeep } from "../../test/start-test-keep.ts";
 
 let shared: TestKeep;
 beforeAll(async () => {
-  shared = await startPatientKeep();
+  shared = await startUnlimitedKeep();
 });
 afterAll(() => shared[Symbol.asyncDispose]());
 
@@ -46,12 +46,12 @@ test("a token with paths lists the folders above them, and changes only folders 
   const limited = await keep.addToken({ scopes: everyScope, paths: ["/prod/eu/**"] });
   const [, seen] = await keep.as(limited).json("GET", "/folders?recursive=true");
   expect(seen.items.map(({ path }) => path)).toEqual(["/prod", "/prod/eu"]);
-  const ask = async (method: string, path: string, body?: unknown) =>
+  const statusOf = async (method: string, path: string, body?: unknown) =>
     (await keep.as(limited).json(method, path, body))[0];
-  expect(await ask("POST", "/folders", { path: "/prod" })).toBe(403);
-  expect(await ask("POST", "/folders", { path: "/prod/eu/x" })).toBe(201);
-  expect(await ask("DELETE", "/folders?path=/prod&recursive=true")).toBe(403);
-  expect(await ask("POST", "/folders/move", { from: "/prod/eu", to: "/test" })).toBe(403);
-  expect(await ask("POST", "/folders/move", { from: "/test", to: "/prod/eu/x" })).toBe(403);
-  expect(await ask("POST", "/folders/move", { from: "/prod/eu/x", to: "/prod/eu/y" })).toBe(200);
+  expect(await statusOf("POST", "/folders", { path: "/prod" })).toBe(403);
+  expect(await statusOf("POST", "/folders", { path: "/prod/eu/x" })).toBe(201);
+  expect(await statusOf("DELETE", "/folders?path=/prod&recursive=true")).toBe(403);
+  expect(await statusOf("POST", "/folders/move", { from: "/prod/eu", to: "/test" })).toBe(403);
+  expect(await statusOf("POST", "/folders/move", { from: "/test", to: "/prod/eu/x" })).toBe(403);
+  expect(await statusOf("POST", "/folders/move", { from: "/prod/eu/x", to: "/prod/eu/y" })).toBe(200);
 });

@@ -40,11 +40,11 @@ export type FolderSearch = {
 };
 
 export async function listFolders(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   { within, recursive, after, limit }: FolderSearch,
 ): Promise<readonly FolderRow[]> {
-  return database.askInAccount<FolderRow>(accountId, {
+  return database.queryInAccount<FolderRow>(accountId, {
     name: "list-folders",
     text: "SELECT path, created_at FROM folder WHERE account_id = entered.account::uuid AND vault_id = $2 AND starts_with(path, $3) AND ($4 OR position('/' IN substr(path, length($3) + 1)) = 0) AND ($5::text IS NULL OR path > $5::text COLLATE \"C\") ORDER BY path LIMIT $6",
     values: [vaultId, within === "/" ? "/" : `${within}/`, recursive, after, limit],

@@ -37,11 +37,11 @@ export type VersionRow = {
 
 /** Newest first; versions older than `before`. */
 export async function listVersions(
-  database: Pick<Database, "askInAccount">,
+  database: Pick<Database, "queryInAccount">,
   { accountId, vaultId, secretId }: SecretRef,
   page: { readonly before: number | null; readonly limit: number },
 ): Promise<readonly VersionRow[]> {
-  return database.askInAccount<VersionRow>(accountId, {
+  return database.queryInAccount<VersionRow>(accountId, {
     name: "list-versions",
     text: "SELECT version, type, size, created_at, created_by, destroyed_at FROM secret_version WHERE account_id = entered.account::uuid AND vault_id = $2 AND secret_id = $3 AND ($4::int IS NULL OR version < $4) ORDER BY version DESC LIMIT $5",
     values: [vaultId, secretId, page.before, page.limit],

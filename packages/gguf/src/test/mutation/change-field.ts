@@ -3,8 +3,8 @@ import type { SeededRandom } from "./seeded-random.ts";
 
 export type MutantFamily = (typeof rolesByFamily)[number]["family"];
 
-/** What one change may look at: the field, and the fields of the same family in the same file. */
-type Place = { readonly field: Field; readonly fields: readonly Field[] };
+/** The field to change, and all fields of the same family in the same file. */
+type MutationTarget = { readonly field: Field; readonly fields: readonly Field[] };
 
 const hasRole =
   (...roles: readonly FieldRole[]) =>
@@ -13,7 +13,7 @@ const hasRole =
 const dimensionKey =
   /\.(?:block_count|context_length|embedding_length|feed_forward_length|vocab_size|patch_size)$/u;
 
-/** Which fields each family of mutants changes. The first three are the ones that steer memory. */
+/** The fields that each family of mutants changes. The first three families control memory allocation. */
 export const rolesByFamily = [
   {
     family: "size",
@@ -41,21 +41,21 @@ export const rolesByFamily = [
   { family: "name", accepts: (field) => field.bytes > 0 && hasRole("key-text", "name-text")(field) },
 ] as const satisfies readonly { readonly family: string; accepts(field: Field): boolean }[];
 
-/** Changes one field in place, never to what it was, and says to what. */
-export function changeField(bytes: Uint8Array, place: Place, random: SeededRandom): string {
-  return isText(place.field) ? changeText(bytes, place, random) : changeNumber(bytes, place, random);
+/** Changes one field in place to a different value and describes the change. */
+export function changeField(bytes: Uint8Array, target: MutationTarget, random: SeededRandom): string {
+  return isText(target.field) ? changeText(bytes, target, random) : changeNumber(bytes, target, random);
 }
 
 function isText({ role }: Field): boolean {
   return role.endsWith("-text") || role === "magic";
 }
 
-function changeText(bytes: Uint8Array, { field, fields }: Place, random: SeededRandom): string {
+function changeText(bytes: Uint8Array, { field, fields }: MutationTarget, random: SeededRandom): string {
   const { offset, bytes: length } = field;
-  const twin = random.pick(fields);
-  if (twin.bytes === length && twin.offset !== offset) {
-    bytes.copyWithin(offset, twin.offset, twin.offset + length);
-    return `becomes that at ${twin.offset}`;
+  const other = random.pick(fields);
+  if (other.bytes === length && other.offset !== offset) {
+    bytes.copyWithin(offset, other.offset, other.offset + length);
+    return `becomes the text at ${other.offset}`;
   }
   const at = offset + random.below(length);
   const byte = random.pick([0x00, 0x0a, 0x7f, 0x80, 0xc0, 0xff]);
@@ -63,7 +63,7 @@ function changeText(bytes: Uint8Array, { field, fields }: Place, random: SeededR
   return `has byte ${bytes[at]} at ${at}`;
 }
 
-function changeNumber(bytes: Uint8Array, { field, fields }: Place, random: SeededRandom): string {
+function changeNumber(bytes: Uint8Array, { field, fields }: MutationTarget, random: SeededRandom): string {
   const old = readNumber(bytes, field);
   const limit = 2n ** BigInt(8 * field.bytes);
   const candidates = [

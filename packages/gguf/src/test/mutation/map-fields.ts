@@ -1,4 +1,4 @@
-/** One field of a model file: where it is, how wide, and what it decides. */
+/** One field of a model file: its position, width and role. */
 export type Field = {
   readonly role: FieldRole;
   readonly offset: number;
@@ -30,12 +30,12 @@ export type FieldRole =
   | "tensor-type"
   | "tensor-offset";
 
-/** Bytes of one value by type number; strings (8) and arrays (9) have none of their own. */
+/** Bytes of one value by type number; 0 for strings (8) and arrays (9), which have no fixed size. */
 const scalarBytes = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 const stringType = 8;
 const arrayType = 9;
 
-/** Every field of a valid file's header, in order. It believes what it reads, and shares no code with the gate. */
+/** Lists every field of a valid file's header in order. It trusts its input and shares no code with the validation. */
 export function mapFields(bytes: Uint8Array): readonly Field[] {
   const walk = startWalk(bytes);
   walk.number("magic", 4);
@@ -51,7 +51,7 @@ type Walk = {
   readonly fields: Field[];
   number(role: FieldRole, width: number): number;
   text(lengthRole: FieldRole, role: FieldRole): string;
-  own(owner: string): void;
+  setOwner(owner: string): void;
 };
 
 function startWalk(bytes: Uint8Array): Walk {
@@ -77,15 +77,15 @@ function startWalk(bytes: Uint8Array): Walk {
       const start = record(role, length);
       return view.toString("utf8", start, start + length);
     },
-    own(name) {
+    setOwner(name) {
       owner = name;
     },
   };
 }
 
 function mapKey(walk: Walk): void {
-  walk.own("");
-  walk.own(walk.text("key-length", "key-text"));
+  walk.setOwner("");
+  walk.setOwner(walk.text("key-length", "key-text"));
   const type = walk.number("value-type", 4);
   if (type === arrayType) mapArray(walk);
   else if (type === stringType) walk.text("text-length", "text");
@@ -103,8 +103,8 @@ function mapArray(walk: Walk): void {
 }
 
 function mapTensor(walk: Walk): void {
-  walk.own("");
-  walk.own(walk.text("name-length", "name-text"));
+  walk.setOwner("");
+  walk.setOwner(walk.text("name-length", "name-text"));
   const dimensions = walk.number("dimension-count", 4);
   for (let dimension = 0; dimension < dimensions; dimension += 1) walk.number("dimension", 8);
   walk.number("tensor-type", 4);

@@ -1,9 +1,9 @@
 /**
  * @module
- * Mutants of valid model files, the same for the same seed on every machine.
- * A structural mutant changes one field of the header in a way its role suggests; a byte flip changes any byte.
- * A mutant may still be a legal file, as when a name changes; who counts refusals must ask llama.cpp's reader.
- * Used by tests only, through the package's `testing.ts`.
+ * Generates mutants of valid model files, reproducible from a seed on every machine.
+ * A structural mutant changes one header field according to its role; a byte flip changes any byte.
+ * A mutant can still be a valid file, e.g. if only a name changes, so tests that count rejections compare with
+ * llama.cpp's reader. Used by tests only, through the package's `testing.ts`.
  */
 import { changeField, type MutantFamily, rolesByFamily } from "./change-field.ts";
 import { type Field, mapFields } from "./map-fields.ts";
@@ -14,35 +14,38 @@ export type SeedFile = { readonly name: string; readonly bytes: Uint8Array };
 export type Mutant = {
   readonly seedName: string;
   readonly family: MutantFamily | "truncation" | "byte-flip";
-  /** What was changed, enough to make it again. */
+  /** Describes the change in enough detail to reproduce it. */
   readonly change: string;
   readonly bytes: Uint8Array;
 };
 
 type MutationPlan = { readonly seed: number; readonly count: number };
 
-/** Structural mutants in turn over the families and, within a family, over the files that have such fields. */
-export function* makeStructuralMutants(
+/** Cycles through the families and, within a family, through the files that have such fields. */
+export function* generateStructuralMutants(
   files: readonly SeedFile[],
   { seed, count }: MutationPlan,
 ): Generator<Mutant> {
   const random = seededRandom(seed);
   const families = sortFields(files);
-  for (let made = 0; made < count; made += 1) {
-    const { family, targets } = families[made % families.length] ?? random.pick(families);
-    const target = targets[Math.floor(made / families.length) % targets.length] ?? random.pick(targets);
+  for (let index = 0; index < count; index += 1) {
+    const { family, targets } = families[index % families.length] ?? random.pick(families);
+    const target = targets[Math.floor(index / families.length) % targets.length] ?? random.pick(targets);
     yield family === "truncation" ? truncate(target, random) : change(target, family, random);
   }
 }
 
-export function* makeByteFlips(files: readonly SeedFile[], { seed, count }: MutationPlan): Generator<Mutant> {
+export function* generateByteFlips(
+  files: readonly SeedFile[],
+  { seed, count }: MutationPlan,
+): Generator<Mutant> {
   const random = seededRandom(seed);
   const ends = files.map(({ bytes }) => headerEnd(mapFields(bytes)));
-  for (let made = 0; made < count; made += 1) {
-    const index = made % files.length;
-    const file = files[index] ?? random.pick(files);
-    // Nine of ten hit the header: what lies in the weights changes an answer, never a size.
-    const end = random.below(10) === 0 ? file.bytes.length : (ends[index] ?? 1);
+  for (let index = 0; index < count; index += 1) {
+    const fileIndex = index % files.length;
+    const file = files[fileIndex] ?? random.pick(files);
+    // Nine of ten hit the header: a change in the weights affects the output but no size.
+    const end = random.below(10) === 0 ? file.bytes.length : (ends[fileIndex] ?? 1);
     const offset = random.below(end);
     const mask = random.below(2) === 0 ? 1 << random.below(8) : 1 + random.below(255);
     const bytes = Uint8Array.from(file.bytes);
@@ -51,13 +54,13 @@ export function* makeByteFlips(files: readonly SeedFile[], { seed, count }: Muta
   }
 }
 
-/** The file cut at the start of every field of its header, or of every so many. */
-export function* makeTruncations(file: SeedFile, most: number): Generator<Mutant> {
+/** Truncates the file at the start of each header field, or of evenly spaced ones if there are more than `maxCount`. */
+export function* generateTruncations(file: SeedFile, maxCount: number): Generator<Mutant> {
   const fields = mapFields(file.bytes);
-  const step = Math.max(1, Math.ceil(fields.length / most));
+  const step = Math.max(1, Math.ceil(fields.length / maxCount));
   for (let index = 0; index < fields.length; index += step) {
     const field = fields[index];
-    if (field !== undefined) yield cutAt(file, field, field.offset);
+    if (field !== undefined) yield truncateAt(file, field, field.offset);
   }
 }
 
@@ -84,14 +87,14 @@ function change({ file, fields }: Target, family: MutantFamily, random: SeededRa
 
 function truncate({ file, fields }: Target, random: SeededRandom): Mutant {
   const field = random.pick(fields);
-  return cutAt(file, field, field.offset + random.below(Math.max(1, field.bytes)));
+  return truncateAt(file, field, field.offset + random.below(Math.max(1, field.bytes)));
 }
 
-function cutAt(file: SeedFile, field: Field, end: number): Mutant {
+function truncateAt(file: SeedFile, field: Field, end: number): Mutant {
   return {
     seedName: file.name,
     family: "truncation",
-    change: `${describe(field)} cut at byte ${end}`,
+    change: `${describe(field)} truncated at byte ${end}`,
     bytes: file.bytes.subarray(0, end),
   };
 }

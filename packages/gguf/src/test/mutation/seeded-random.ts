@@ -1,10 +1,10 @@
 export type SeededRandom = {
-  /** A whole number from 0 up to, not including, the bound. */
+  /** An integer from 0 up to but excluding the bound. */
   below(bound: number): number;
   pick<Item>(items: readonly Item[]): Item;
 };
 
-/** The same numbers for the same seed on every machine: a linear congruence of 48 bits, its upper bits given. */
+/** Reproducible on every machine: a 48-bit linear congruential generator of which the upper bits are used. */
 export function seededRandom(seed: number): SeededRandom {
   let state = BigInt(seed) & 0xffff_ffff_ffffn;
   function below(bound: number): number {

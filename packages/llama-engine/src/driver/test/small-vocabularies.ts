@@ -10,7 +10,7 @@ type Vocabulary = {
 const normal = 1;
 const control = 3;
 const byte = 6;
-const words = ["\u2581some", "\u2581test", "\u2581text", "\u2581here", "\u2581", "s", "t", "e"];
+const normalTokens = ["\u2581some", "\u2581test", "\u2581text", "\u2581here", "\u2581", "s", "t", "e"];
 const bytes = Array.from({ length: 256 }, (_, value) => `<0x${hex(value)}>`);
 
 /** A small valid file for every vocabulary type of llama.cpp; without tensors, which are not opened. */
@@ -50,8 +50,8 @@ const dimensions = {
 };
 
 function sentencePieces(): Vocabulary {
-  const types = [2, control, control, ...bytes.map(() => byte), ...words.map(() => normal)];
-  return { model: "llama", tokens: ["<unk>", "<s>", "</s>", ...bytes, ...words], types };
+  const types = [2, control, control, ...bytes.map(() => byte), ...normalTokens.map(() => normal)];
+  return { model: "llama", tokens: ["<unk>", "<s>", "</s>", ...bytes, ...normalTokens], types };
 }
 
 /** Bytes are written as characters, from U+0100 if the byte has no printable one. */
@@ -74,7 +74,7 @@ function wordPieces(): Vocabulary {
   const special = ["[PAD]", "[CLS]", "[SEP]", ...unused, "[UNK]", "[MASK]"];
   return {
     model: "bert",
-    tokens: [...special, ...words],
+    tokens: [...special, ...normalTokens],
     more: [integer("tokenizer.ggml.unknown_token_id", 100), integer("tokenizer.ggml.seperator_token_id", 2)],
   };
 }
@@ -82,10 +82,10 @@ function wordPieces(): Vocabulary {
 /** With a table of normalized characters: its length, 256 empty entries of four bytes, one replacement. */
 function unigrams(): Vocabulary {
   const table = [0, 4, 0, 0, ...Array.from({ length: 1024 }, () => 0), 0x61, 0];
-  const types = [control, control, 2, ...words.map(() => normal)];
+  const types = [control, control, 2, ...normalTokens.map(() => normal)];
   return {
     model: "t5",
-    tokens: ["<pad>", "</s>", "<unk>", ...words],
+    tokens: ["<pad>", "</s>", "<unk>", ...normalTokens],
     types,
     more: [
       list("tokenizer.ggml.precompiled_charsmap", "uint8", table),
@@ -104,8 +104,8 @@ function escapedTokens(): Vocabulary {
 
 function longestTokens(): Vocabulary {
   const special = ["<|plamo:unk|>", "<|plamo:bos|>", "<|plamo:eos|>", "<|plamo:pad|>"];
-  const types = [...special.map(() => control), ...bytes.map(() => byte), ...words.map(() => normal)];
-  return { model: "plamo2", tokens: [...special, ...bytes, ...words], types };
+  const types = [...special.map(() => control), ...bytes.map(() => byte), ...normalTokens.map(() => normal)];
+  return { model: "plamo2", tokens: [...special, ...bytes, ...normalTokens], types };
 }
 
 function hex(value: number): string {

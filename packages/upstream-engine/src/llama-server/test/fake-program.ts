@@ -1,8 +1,8 @@
 /**
  * @module
- * A program in the place of llama.cpp's own server that fails as a test tells it to: it listens where it is told,
- * answers what a load asks, and is silent or refuses on demand. For faults and timing only; answers are judged with
- * the real server. Imported by tests of this driver.
+ * A fake of llama.cpp's own server with configurable faults: it listens on the given socket, serves the requests of a
+ * load, and stays silent or fails on demand. For faults and timing only; output is tested with the real server.
+ * Imported by tests of this driver.
  */
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,21 +11,24 @@ import { inspectMachine } from "@hearth-and-keep/engine-host";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { createLlamaServerDriver } from "../llama-server-driver.ts";
 
-/** For each path how often it answers as it should, then says nothing, then refuses, before all is well again. */
+/**
+ * For each path, the number of normal responses, then of requests without a response, then of errors; afterwards all
+ * succeed.
+ */
 export type Faults = Readonly<
-  Record<string, { readonly well?: number; readonly silent?: number; readonly refused?: number }>
+  Record<string, { readonly ok?: number; readonly silent?: number; readonly failing?: number }>
 >;
 
 export type FakeProgram = AsyncDisposable & { load(signal: AbortSignal): Promise<Engine> };
 
-export const forEver = 1_000_000;
+export const forever = 1_000_000;
 
-export async function playProgram(faults: Faults): Promise<FakeProgram> {
-  const folder = await makeTemporaryFolder("played");
+export async function startFakeProgram(faults: Faults): Promise<FakeProgram> {
+  const folder = await makeTemporaryFolder("fake");
   const path = join(folder.path, "llama-server");
   await writeFile(path, `#!${process.execPath}\nconst faults = ${JSON.stringify(faults)};\n${script}`);
   await chmod(path, 0o755);
-  // The walls hide the program that runs the script.
+  // The sandbox would hide the interpreter of the script.
   const machine = { ...inspectMachine(), bubblewrap: undefined, setpriv: undefined, prlimit: undefined };
   const driver = createLlamaServerDriver({ program: { kind: "llama-server", path }, machine });
   const plan = { contextTokens: 128, sequences: 1, threads: 1, gpuLayers: 0, purpose: "generate" } as const;
@@ -40,7 +43,7 @@ export async function playProgram(faults: Faults): Promise<FakeProgram> {
 }
 
 const script = `
-const said = {
+const responses = {
   "/health": "{}",
   "/props": "{}",
   "/tokenize": '{"tokens":[1,2,3]}',
@@ -49,16 +52,16 @@ const said = {
     'data: {"content":"a","tokens":[5],"tokens_predicted":1}\\n\\n' +
     'data: {"stop":true,"stop_type":"limit","tokens_predicted":1,"timings":{"cache_n":3,"prompt_n":3,"prompt_ms":1}}\\n\\n',
 };
-const asked = {};
-const words = process.argv;
+const counts = {};
+const args = process.argv;
 require("node:http").createServer((request, response) => {
   const path = request.url;
-  asked[path] = (asked[path] ?? 0) + 1;
-  const { well = 0, silent = 0, refused = 0 } = faults[path] ?? {};
-  const over = asked[path] - well;
-  if (over > 0 && over <= silent) return;
-  response.writeHead(over > silent && over <= silent + refused ? 503 : 200);
-  response.end(said[path] ?? "{}");
-}).listen(words[words.indexOf("--host") + 1]);
+  counts[path] = (counts[path] ?? 0) + 1;
+  const { ok = 0, silent = 0, failing = 0 } = faults[path] ?? {};
+  const faulty = counts[path] - ok;
+  if (faulty > 0 && faulty <= silent) return;
+  response.writeHead(faulty > silent && faulty <= silent + failing ? 503 : 200);
+  response.end(responses[path] ?? "{}");
+}).listen(args[args.indexOf("--host") + 1]);
 process.stdin.resume().on("end", () => process.exit());
 `;

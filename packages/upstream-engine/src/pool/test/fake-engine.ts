@@ -1,6 +1,6 @@
 /**
  * @module
- * An engine that plays what a test says, over real HTTP: refusals, silence and cut-off answers on demand.
+ * A fake engine over real HTTP: errors, silence and interrupted responses on demand.
  * Imported by tests of the pool only.
  */
 import { once } from "node:events";
@@ -9,35 +9,37 @@ import type { AddressInfo } from "node:net";
 
 export type FakeEngine = AsyncDisposable & {
   readonly url: URL;
-  /** Answers so far asked for, by path. */
-  readonly asked: string[];
-  /** What it does from now on. */
-  play: (response: ServerResponse, request: IncomingMessage) => void;
-  isWell: boolean;
-  /** It takes questions and answers none. */
+  /** The paths of all requests so far. */
+  readonly requests: string[];
+  /** How it responds from now on. */
+  respond: (response: ServerResponse, request: IncomingMessage) => void;
+  isHealthy: boolean;
+  /** It accepts requests but never responds. */
   isSilent: boolean;
-  /** The names it says it serves. */
+  /** The models it lists. */
   served: readonly string[];
   stop(): Promise<void>;
 };
 
-/** An engine of OpenAI's interface that fails as a test tells it to; for faults and timing only. */
-export async function playEngine(play: FakeEngine["play"] = say("Hello")): Promise<FakeEngine> {
+/** An engine with the OpenAI API whose responses a test controls; for faults and timing only. */
+export async function startFakeEngine(
+  respond: FakeEngine["respond"] = respondWith("Hello"),
+): Promise<FakeEngine> {
   const server = createServer((request, response) => {
     const { url: path = "" } = request;
-    if (engine.isSilent) engine.asked.push(path);
-    // It may stand behind a path of a host that has several.
-    else if (path.endsWith("/health")) response.writeHead(engine.isWell ? 200 : 500).end("{}");
+    if (engine.isSilent) engine.requests.push(path);
+    // Several engines can share a host under different paths.
+    else if (path.endsWith("/health")) response.writeHead(engine.isHealthy ? 200 : 500).end("{}");
     else if (path.endsWith("/v1/models")) {
       response.end(JSON.stringify({ data: engine.served.map((id) => ({ id, max_model_len: 100 })) }));
     } else {
-      engine.asked.push(path);
-      engine.play(response, request);
+      engine.requests.push(path);
+      engine.respond(response, request);
     }
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on a port has such an address.
+  // A server that listens on a port has an AddressInfo.
   const { port } = server.address() as AddressInfo;
   const stop = async (): Promise<void> => {
     server.closeAllConnections();
@@ -45,9 +47,9 @@ export async function playEngine(play: FakeEngine["play"] = say("Hello")): Promi
   };
   const engine: FakeEngine = {
     url: new URL(`http://127.0.0.1:${port}`),
-    asked: [],
-    play,
-    isWell: true,
+    requests: [],
+    respond,
+    isHealthy: true,
     isSilent: false,
     served: ["m"],
     stop,
@@ -60,13 +62,17 @@ export function chunk(delta: unknown, finish: string | null = null): string {
   return `data: ${JSON.stringify({ choices: [{ delta, finish_reason: finish }] })}\n\n`;
 }
 
-export function say(text: string): FakeEngine["play"] {
+export function respondWith(text: string): FakeEngine["respond"] {
   return (response) => {
     response.write(chunk({ content: text }));
     response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
   };
 }
 
-export function refuse(status: number, headers: Readonly<Record<string, string>> = {}): FakeEngine["play"] {
-  return (response) => response.writeHead(status, headers).end('{"error":{"message":"words of the engine"}}');
+export function rejectWith(
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): FakeEngine["respond"] {
+  return (response) =>
+    response.writeHead(status, headers).end('{"error":{"message":"internal message of the engine"}}');
 }

@@ -1,17 +1,17 @@
 import type { RemoteEngine } from "../../remote/remote-engine.ts";
 
-const refuse = (): never => {
-  throw new Error("Nobody asks it here");
+const unexpected = (): never => {
+  throw new Error("Unexpected request to the engine");
 };
 
-/** For rules of members and lines, in which no engine has a part. */
-export const unaskedEngine: RemoteEngine = {
-  checkHealth: refuse,
-  learn: refuse,
-  forget: () => undefined,
-  generate: refuse,
-  embed: refuse,
-  tokenize: refuse,
-  render: refuse,
-  count: refuse,
+/** For tests of members and queues that never call an engine. */
+export const idleEngine: RemoteEngine = {
+  checkHealth: unexpected,
+  getFacts: unexpected,
+  invalidateFacts: () => undefined,
+  generate: unexpected,
+  embed: unexpected,
+  tokenize: unexpected,
+  render: unexpected,
+  count: unexpected,
 };

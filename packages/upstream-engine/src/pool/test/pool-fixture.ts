@@ -3,7 +3,7 @@ import type { EngineEvent, EngineRequest } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import type { Discovery } from "../discovery.ts";
 import type { EnginePool } from "../engine-pool.ts";
-import { createEnginePool, type PoolChoices, type PoolPlan } from "../pool-driver.ts";
+import { createEnginePool, type PoolOverrides, type PoolPlan } from "../pool-driver.ts";
 import type { FakeEngine } from "./fake-engine.ts";
 
 export const never = new AbortController().signal;
@@ -15,9 +15,9 @@ export const request = (text = "Hi"): EngineRequest => ({
   sampling: greedySampling,
 });
 
-type Played = readonly Pick<FakeEngine, "url">[];
+type FakeEngines = readonly Pick<FakeEngine, "url">[];
 
-export function planOf(engines: Played, changes: Partial<PoolPlan> = {}): PoolPlan {
+export function planOf(engines: FakeEngines, changes: Partial<PoolPlan> = {}): PoolPlan {
   const addresses = engines.map(({ url }) => url);
   return {
     dialect: "vllm",
@@ -28,40 +28,40 @@ export function planOf(engines: Played, changes: Partial<PoolPlan> = {}): PoolPl
   };
 }
 
-export async function untilWell(pool: EnginePool, engines: number): Promise<void> {
+export async function untilHealthy(pool: EnginePool, engines: number): Promise<void> {
   while (pool.snapshot().filter(({ state }) => state === "healthy").length < engines) await sleep(5);
 }
 
-/** A pool of which every engine is well. */
+/** A pool in which every engine is healthy. */
 export async function poolOf(
-  engines: Played,
+  engines: FakeEngines,
   requestsPerEngine = 4,
-  choices: PoolChoices = {},
+  overrides: PoolOverrides = {},
 ): Promise<EnginePool> {
-  const pool = createEnginePool(planOf(engines, { requestsPerEngine }), choices);
-  await untilWell(pool, engines.length);
+  const pool = createEnginePool(planOf(engines, { requestsPerEngine }), overrides);
+  await untilHealthy(pool, engines.length);
   return pool;
 }
 
-export async function answerOf(events: AsyncIterable<EngineEvent>): Promise<string> {
+export async function readText(events: AsyncIterable<EngineEvent>): Promise<string> {
   let text = "";
   for await (const event of events) if (event.type === "text-delta") text += event.text;
   return text;
 }
 
-/** A list of addresses that a test changes. */
-export function changingList(first: readonly URL[]): Discovery & { become(addresses: readonly URL[]): void } {
+/** A list of addresses that a test can replace. */
+export function mutableList(first: readonly URL[]): Discovery & { replace(addresses: readonly URL[]): void } {
   let next = Promise.withResolvers<readonly URL[]>();
   next.resolve(first);
   return {
-    become(addresses) {
+    replace(addresses) {
       next.resolve(addresses);
     },
     async *watch(signal) {
-      const ending = Promise.withResolvers<undefined>();
-      signal.addEventListener("abort", () => ending.resolve(undefined));
+      const aborted = Promise.withResolvers<undefined>();
+      signal.addEventListener("abort", () => aborted.resolve(undefined));
       for (;;) {
-        const addresses = await Promise.race([next.promise, ending.promise]);
+        const addresses = await Promise.race([next.promise, aborted.promise]);
         if (addresses === undefined) return;
         next = Promise.withResolvers();
         yield addresses;

@@ -386,8 +386,8 @@ test("non-unique chat ids: a thousand messages have a thousand ids", async () =>
   await using server = await startFakeServer([prompt(3, 0), text("ok")]);
   const ids = new Set<string>();
   for (let round = 0; round < 50; round += 1) {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => messageFor(server)));
-    for (const { id } of answers) ids.add(id);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => messageFor(server)));
+    for (const { id } of responses) ids.add(id);
   }
   expect(ids.size).toBe(1000);
 });

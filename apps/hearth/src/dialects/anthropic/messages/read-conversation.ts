@@ -24,7 +24,7 @@ export function readConversation(
   const first = readSystem(system);
   const all: readonly Message[] = first === "" ? turns : [{ role: "system", content: first }, ...turns];
   return {
-    messages: placeSystem(mergeTurns(all), chatTemplate),
+    messages: arrangeSystemMessages(mergeTurns(all), chatTemplate),
     skippedBlocks: read.reduce((sum, { blocks }) => sum + blocks.skipped, 0),
   };
 }
@@ -114,7 +114,10 @@ function assistantMessage({
  * System messages stay in place, so that the prompt before them is still in the cache. Templates that can raise an
  * exception may reject system messages after the first, so for those they are merged at the beginning.
  */
-function placeSystem(messages: readonly Message[], chatTemplate: string | null): readonly Message[] {
+function arrangeSystemMessages(
+  messages: readonly Message[],
+  chatTemplate: string | null,
+): readonly Message[] {
   if (chatTemplate?.includes("raise_exception") !== true) return messages;
   const texts = messages.flatMap((message) => (message.role === "system" ? [message.content] : []));
   const turns = mergeTurns(messages.filter(({ role }) => role !== "system"));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { smol, startTestServer, type TestServer, tiny } from "../../../test/start-test-server.ts";
 import { fakeOutput, keysOf, recorded, sendRequest } from "../test/send-request.ts";
 
-const question = [{ role: "user", content: "What is 2+2?" }];
+const userMessages = [{ role: "user", content: "What is 2+2?" }];
 const greedy = { temperature: 0, seed: 1, num_predict: 8 };
 const picture = "iVBORw0KGgo=";
 
@@ -19,15 +19,20 @@ test("a response has the recorded fields in order, streamed, complete and with l
   await using server = await startTestServer({ models: { smol } });
   const streamed = await sendRequest(server, "/api/chat", {
     model: "smol",
-    messages: question,
+    messages: userMessages,
     options: greedy,
   });
   const [first, last] = recorded["chat stream"].body;
   expect(keysOf(streamed.objects[0])).toEqual(keysOf(first));
   expect(comparable(keysOf(streamed.last))).toEqual(comparable(keysOf(last)));
-  const body = { model: "smol", messages: question, options: { ...greedy, num_predict: 2 }, stream: false };
-  const whole = await sendRequest(server, "/api/chat", body);
-  expect(comparable(keysOf(whole.last))).toEqual(comparable(keysOf(recorded.chat.body)));
+  const body = {
+    model: "smol",
+    messages: userMessages,
+    options: { ...greedy, num_predict: 2 },
+    stream: false,
+  };
+  const complete = await sendRequest(server, "/api/chat", body);
+  expect(comparable(keysOf(complete.last))).toEqual(comparable(keysOf(recorded.chat.body)));
   const measured = await sendRequest(server, "/api/chat", { ...body, logprobs: true, top_logprobs: 2 });
   expect(comparable(keysOf(measured.last))).toEqual(comparable(keysOf(recorded["chat logprobs"].body)));
   const { logprobs } = measured.last;
@@ -39,7 +44,7 @@ test("a response has the recorded fields in order, streamed, complete and with l
   const bare = await sendRequest(server, "/api/chat", { ...body, logprobs: true });
   expect(bare.last["logprobs"]).toMatchObject([{ token: "The" }, {}]);
   expect(JSON.stringify(bare.last)).not.toContain("top_logprobs");
-  expect(whole.last).not.toHaveProperty("logprobs");
+  expect(complete.last).not.toHaveProperty("logprobs");
 }, 60_000);
 
 test("a chat without messages loads the model, or unloads it if keep_alive is 0", async () => {
@@ -69,7 +74,7 @@ describe("tools", () => {
     await using server = await startTestServer({ models: { tiny }, script });
     const { objects, last } = await sendRequest(server, "/api/chat", {
       model: "tiny",
-      messages: question,
+      messages: userMessages,
       tools,
     });
     const calls = objects.flatMap(({ message }) => (message as { tool_calls?: unknown[] }).tool_calls ?? []); // A chat chunk has a message.
@@ -82,24 +87,27 @@ describe("tools", () => {
     const ids = calls.map((each) => (each as { id: string }).id); // Checked above.
     expect(new Set(ids).size).toBe(2);
     expect(last).toMatchObject({ done: true, done_reason: "stop", message: { content: "" } });
-    const whole = await sendRequest(server, "/api/chat", {
+    const complete = await sendRequest(server, "/api/chat", {
       model: "tiny",
-      messages: question,
+      messages: userMessages,
       tools,
       stream: false,
     });
-    expect(whole.last).toMatchObject({ done_reason: "stop", message: { content: "", tool_calls: [{}, {}] } });
+    expect(complete.last).toMatchObject({
+      done_reason: "stop",
+      message: { content: "", tool_calls: [{}, {}] },
+    });
   });
 
   test("the schema of a tool reaches the model unchanged", async () => {
     await using server = await startTestServer({ models: { tiny }, script: fakeOutput("4") });
-    await sendRequest(server, "/api/chat", { model: "tiny", messages: question, tools });
+    await sendRequest(server, "/api/chat", { model: "tiny", messages: userMessages, tools });
     expect(JSON.stringify(conversationOf(server)?.tools?.[0]?.parameters)).toBe(JSON.stringify(parameters));
   });
 
   test("are rejected by a model whose template has none, and an empty list is accepted", async () => {
     await using server = await startTestServer({ models: { smol }, script: fakeOutput("4") });
-    const rejected = await sendRequest(server, "/api/chat", { model: "smol", messages: question, tools });
+    const rejected = await sendRequest(server, "/api/chat", { model: "smol", messages: userMessages, tools });
     expect(rejected.status).toBe(400);
     expect(rejected.last).toEqual({
       error: "registry.ollama.ai/library/smol:latest does not support tools",
@@ -107,8 +115,12 @@ describe("tools", () => {
       model: "smol",
       capability: "tools",
     });
-    const taken = await sendRequest(server, "/api/chat", { model: "smol", messages: question, tools: [] });
-    expect(taken.status).toBe(200);
+    const accepted = await sendRequest(server, "/api/chat", {
+      model: "smol",
+      messages: userMessages,
+      tools: [],
+    });
+    expect(accepted.status).toBe(200);
   });
 
   test("arguments in the history may be an object, JSON text, empty, null or absent", async () => {
@@ -119,13 +131,13 @@ describe("tools", () => {
       { role: "tool", content: "Sunny", tool_name: "weather", tool_call_id: "call_a" },
     ]);
     expect(
-      (await sendRequest(server, "/api/chat", { model: "tiny", messages: [...messages, ...question] }))
+      (await sendRequest(server, "/api/chat", { model: "tiny", messages: [...messages, ...userMessages] }))
         .status,
     ).toBe(200);
     const history = conversationOf(server)?.messages ?? [];
-    const given = history.flatMap((each) => (each.role === "assistant" ? (each.toolCalls ?? []) : []));
-    expect(given.map((each) => each.arguments)).toEqual([{ city: "Rome" }, { city: "Rome" }, {}, {}, {}]);
-    expect(new Set(given.map(({ id }) => id)).size).toBe(5);
+    const calls = history.flatMap((each) => (each.role === "assistant" ? (each.toolCalls ?? []) : []));
+    expect(calls.map((each) => each.arguments)).toEqual([{ city: "Rome" }, { city: "Rome" }, {}, {}, {}]);
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(5);
     expect(history[1]).toEqual({ role: "tool", content: "Sunny", toolName: "weather", toolCallId: "call_a" });
     const broken = { role: "assistant", tool_calls: [{ function: { name: "f", arguments: "[1]" } }] };
     const rejected = await sendRequest(server, "/api/chat", { model: "tiny", messages: [broken] });
@@ -140,20 +152,20 @@ describe("thinking", () => {
   test("is on by default for models that support it, and is separate from the content", async () => {
     const script = fakeOutput("<think>Two and two", "</think>", "4");
     await using server = await startTestServer({ models: { tiny }, script, description });
-    const streamed = await sendRequest(server, "/api/chat", { model: "tiny", messages: question });
+    const streamed = await sendRequest(server, "/api/chat", { model: "tiny", messages: userMessages });
     expect(streamed.objects[0]?.["message"]).toEqual({
       role: "assistant",
       content: "",
       thinking: "Two and two",
     });
-    const whole = await sendRequest(server, "/api/chat", {
+    const complete = await sendRequest(server, "/api/chat", {
       model: "tiny",
-      messages: question,
+      messages: userMessages,
       stream: false,
     });
-    expect(whole.last["message"]).toEqual({ role: "assistant", content: "4", thinking: "Two and two" });
-    await sendRequest(server, "/api/chat", { model: "tiny", messages: question, think: false });
-    await sendRequest(server, "/api/chat", { model: "tiny", messages: question, think: "high" });
+    expect(complete.last["message"]).toEqual({ role: "assistant", content: "4", thinking: "Two and two" });
+    await sendRequest(server, "/api/chat", { model: "tiny", messages: userMessages, think: false });
+    await sendRequest(server, "/api/chat", { model: "tiny", messages: userMessages, think: "high" });
     const conversations = [0, 2, 3].map((turn) => conversationOf(server, turn));
     expect(conversations.map((each) => each?.thinking)).toEqual([true, false, true]);
     expect(conversations[2]?.templateVariables).toEqual({ reasoning_effort: "high" });
@@ -168,7 +180,11 @@ describe("thinking", () => {
   test("is rejected by a model without it, and turning it off is accepted", async () => {
     await using server = await startTestServer({ models: { smol }, script: fakeOutput("4") });
     for (const think of [true, "low"]) {
-      const rejected = await sendRequest(server, "/api/chat", { model: "smol", messages: question, think });
+      const rejected = await sendRequest(server, "/api/chat", {
+        model: "smol",
+        messages: userMessages,
+        think,
+      });
       expect(rejected.status).toBe(400);
       expect(rejected.last).toEqual({
         error: '"smol" does not support thinking',
@@ -178,11 +194,12 @@ describe("thinking", () => {
       });
     }
     expect(
-      (await sendRequest(server, "/api/chat", { model: "smol", messages: question, think: false })).status,
+      (await sendRequest(server, "/api/chat", { model: "smol", messages: userMessages, think: false }))
+        .status,
     ).toBe(200);
     const unknown = await sendRequest(server, "/api/chat", {
       model: "smol",
-      messages: question,
+      messages: userMessages,
       think: "deeply",
     });
     expect(unknown.last["error"]).toContain('invalid think value: "deeply"');
@@ -192,10 +209,10 @@ describe("thinking", () => {
     await using server = await startTestServer({ models: { tiny } });
     const format = { type: "object", properties: { a: { enum: [1] } }, required: ["a"] };
     const options = { temperature: 0, num_predict: 16 };
-    const body = { model: "tiny", messages: question, format, options, stream: false };
+    const body = { model: "tiny", messages: userMessages, format, options, stream: false };
     const { message } = (await sendRequest(server, "/api/chat", body)).last as {
       message: { content: string };
-    }; // A chat answer has a message.
+    }; // A chat response has a message.
     expect(JSON.parse(message.content)).toEqual({ a: 1 });
   }, 60_000);
 });
@@ -206,7 +223,7 @@ describe("format", () => {
     const schema = { type: "object" };
     for (const format of ["json", schema, "", null]) {
       expect(
-        (await sendRequest(server, "/api/chat", { model: "smol", messages: question, format })).status,
+        (await sendRequest(server, "/api/chat", { model: "smol", messages: userMessages, format })).status,
       ).toBe(200);
     }
     expect(server.requests.map(({ constraint }) => constraint)).toEqual([
@@ -217,7 +234,7 @@ describe("format", () => {
     ]);
     const rejected = await sendRequest(server, "/api/chat", {
       model: "smol",
-      messages: question,
+      messages: userMessages,
       format: "yaml",
     });
     expect(rejected.status).toBe(400);
@@ -255,19 +272,19 @@ describe("messages", () => {
       { role: "user", content: long },
       { role: "assistant", content: "Yes." },
     ]).flat();
-    const body = { model: "tiny", messages: [...turns, ...question], think: false, options: greedy };
+    const body = { model: "tiny", messages: [...turns, ...userMessages], think: false, options: greedy };
     const cut = await sendRequest(server, "/api/chat", body);
     expect(cut.status).toBe(200);
     expect(Number(cut.headers.get("x-context-truncated"))).toBeGreaterThan(0);
     expect(server.logRecords().at(-1)?.["droppedMessages"]).toBe(
       Number(cut.headers.get("x-context-truncated")),
     );
-    const whole = await sendRequest(server, "/api/chat", { ...body, stream: false });
-    expect(whole.headers.get("x-context-truncated")).toBe(cut.headers.get("x-context-truncated"));
+    const complete = await sendRequest(server, "/api/chat", { ...body, stream: false });
+    expect(complete.headers.get("x-context-truncated")).toBe(cut.headers.get("x-context-truncated"));
     const rejected = await sendRequest(server, "/api/chat", { ...body, truncate: false });
     expect(rejected.status).toBe(400);
     expect(rejected.last["error"]).toMatch(/^prompt too long; exceeded max context length by \d+ tokens$/u);
-    const short = await sendRequest(server, "/api/chat", { ...body, messages: question });
+    const short = await sendRequest(server, "/api/chat", { ...body, messages: userMessages });
     expect(short.headers.has("x-context-truncated")).toBe(false);
   }, 60_000);
 });

@@ -18,25 +18,25 @@ test("a response has the recorded fields in order, streamed and complete, on rea
   expect(streamed.headers.get("content-type")).toBe(recorded["generate stream"].content_type);
   expect(keysOf(streamed.objects[0])).toEqual(keysOf(first));
   expect(comparable(keysOf(streamed.last))).toEqual(comparable(keysOf(last)));
-  const whole = await sendRequest(server, "/api/generate", {
+  const complete = await sendRequest(server, "/api/generate", {
     model: "smol",
     prompt,
     options: greedy,
     stream: false,
   });
-  expect(comparable(keysOf(whole.last))).toEqual(comparable(keysOf(recorded.generate.body)));
-  expect(whole.headers.get("content-type")).toBe(recorded.generate.content_type);
-  expect(whole.last["response"]).toBe(streamed.objects.map((object) => object["response"]).join(""));
-  expect(whole.last).toMatchObject({ model: "smol", done: true, done_reason: "length", eval_count: 8 });
-  expect(whole.last["created_at"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/u);
+  expect(comparable(keysOf(complete.last))).toEqual(comparable(keysOf(recorded.generate.body)));
+  expect(complete.headers.get("content-type")).toBe(recorded.generate.content_type);
+  expect(complete.last["response"]).toBe(streamed.objects.map((object) => object["response"]).join(""));
+  expect(complete.last).toMatchObject({ model: "smol", done: true, done_reason: "length", eval_count: 8 });
+  expect(complete.last["created_at"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/u);
   expect(server.logRecords().at(-1)).toMatchObject({
     model: "smol:latest",
     outputTokens: 8,
     stopReason: "length",
   });
   const raw = { model: "smol", prompt: "One two three", raw: true, stream: false, options: greedy };
-  const rawAnswer = await sendRequest(server, "/api/generate", raw);
-  expect(comparable(keysOf(rawAnswer.last))).toEqual(comparable(keysOf(recorded["generate raw"].body)));
+  const rawResponse = await sendRequest(server, "/api/generate", raw);
+  expect(comparable(keysOf(rawResponse.last))).toEqual(comparable(keysOf(recorded["generate raw"].body)));
 }, 60_000);
 
 test("a cached prompt is counted completely and reported as cached", async () => {
@@ -73,11 +73,11 @@ describe("a request without a prompt", () => {
 
   test("unloads without waiting for a running generation, which still finishes", async () => {
     await using server = await startTestServer({ models: { smol }, script: slowly });
-    const answer = sendRequest(server, "/api/generate", { model: "smol", prompt, stream: false });
+    const response = sendRequest(server, "/api/generate", { model: "smol", prompt, stream: false });
     await expect.poll(() => server.requests.length).toBe(1);
     const unloaded = await sendRequest(server, "/api/generate", { model: "smol", keep_alive: 0 });
     expect(unloaded.last["done_reason"]).toBe("unload");
-    expect((await answer).last["response"]).toBe("ab");
+    expect((await response).last["response"]).toBe("ab");
     await expect.poll(() => server.scheduler.running()).toHaveLength(0);
   }, 20_000);
 });
@@ -98,9 +98,9 @@ describe("the engine request", () => {
   test("raw sends the prompt unchanged and returns no context", async () => {
     const model = { ...smol, extras: { system: "You are terse." } };
     await using server = await startTestServer({ models: { smol: model }, script: fakeOutput("4") });
-    const answer = await sendRequest(server, "/api/generate", { model: "smol", prompt, raw: true });
+    const response = await sendRequest(server, "/api/generate", { model: "smol", prompt, raw: true });
     expect(server.requests[0]?.input).toEqual({ type: "raw", prompt });
-    expect(answer.last).not.toHaveProperty("context");
+    expect(response.last).not.toHaveProperty("context");
   });
 
   test("raw with a template, a system prompt or a context is rejected", async () => {

@@ -15,12 +15,12 @@ const calling = `{{ range .Tools }}{{ json . }}\n{{ end }}{{ range .Messages }}{
 </tool_call>{{ end }}{{ .Content }}{{ end }}`;
 /** Ollama has no repeat penalty by default; Hearth has one. */
 const exact = { options: { temperature: 0, seed: 1, num_predict: 8, repeat_penalty: 1 }, stream: false };
-const question = { messages: [{ role: "user", content: "What is 2+2?" }] };
+const conversation = { messages: [{ role: "user", content: "What is 2+2?" }] };
 
 test("a model file without a Jinja template uses its Go template, with the same result as a real Ollama", async () => {
   await using folder = await makeTemporaryFolder("go-templates");
   await using server = await startWithTemplates(folder.path, { plain: chatml });
-  const chat = await sendRequest(server, "/api/chat", { model: "plain", ...exact, ...question });
+  const chat = await sendRequest(server, "/api/chat", { model: "plain", ...exact, ...conversation });
   expect(chat.status).toBe(200);
   // Sixteen tokens and this output were recorded with the same weights and template.
   expect(chat.last).toMatchObject({
@@ -28,7 +28,7 @@ test("a model file without a Jinja template uses its Go template, with the same 
     prompt_eval_count: 16,
     done_reason: "stop",
   });
-  const body = { model: "plain", max_tokens: 8, ...question };
+  const body = { model: "plain", max_tokens: 8, ...conversation };
   const completion = await sendRequest(server, "/v1/chat/completions", body);
   expect(completion.last["usage"]).toMatchObject({ prompt_tokens: 16 });
 });
@@ -60,15 +60,20 @@ test("tools are rendered by a Go template that supports them, and a broken templ
       function: { name: "clock", description: "time", parameters: { type: "object", properties: {} } },
     },
   ];
-  const called = await sendRequest(server, "/api/chat", { model: "caller", tools, ...exact, ...question });
-  const plain = await sendRequest(server, "/api/chat", { model: "caller", ...exact, ...question });
+  const called = await sendRequest(server, "/api/chat", {
+    model: "caller",
+    tools,
+    ...exact,
+    ...conversation,
+  });
+  const plain = await sendRequest(server, "/api/chat", { model: "caller", ...exact, ...conversation });
   expect([called.status, plain.status]).toEqual([200, 200]);
   expect(Number(called.last["prompt_eval_count"])).toBeGreaterThan(
     Number(plain.last["prompt_eval_count"]) + 10,
   );
-  const broken = await sendRequest(server, "/api/chat", { model: "broken", ...exact, ...question });
+  const broken = await sendRequest(server, "/api/chat", { model: "broken", ...exact, ...conversation });
   expect(broken.status).toBe(400);
-  expect(broken.text).toContain('it calls \\"shout\\", which is no function known here');
+  expect(broken.text).toContain('unknown function \\"shout\\"');
   const raw = await sendRequest(server, "/api/generate", {
     model: "broken",
     prompt: "One",
@@ -114,7 +119,7 @@ test("a template in a request has the same limits as the model's, and its errors
     sendRequest(server, "/api/generate", { model: "plain", prompt: "One", template, ...exact });
   const round = "{{ range $.Messages }}";
   for (const [template, reason] of [
-    ["{{ .Prompt | shout }}", 'it calls "shout"'],
+    ["{{ .Prompt | shout }}", 'unknown function "shout"'],
     ["{{ if .Prompt }}", "template: "],
     [`{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "template: "],
     [round.repeat(2000) + "x" + "{{ end }}".repeat(2000), "template: "],

@@ -117,8 +117,8 @@ describe("the engine receives", () => {
   for (const { title, model, options, column } of cases) {
     test.each(["/api/generate", "/api/chat"])(`${title}: %s`, async (path) => {
       await using server = await startTestServer({ models, script: fakeOutput("4") });
-      const said = path === "/api/chat" ? { messages: [{ role: "user", content: prompt }] } : { prompt };
-      expect((await sendRequest(server, path, { model, ...said, options })).status).toBe(200);
+      const input = path === "/api/chat" ? { messages: [{ role: "user", content: prompt }] } : { prompt };
+      expect((await sendRequest(server, path, { model, ...input, options })).status).toBe(200);
       const [request] = server.requests;
       if (request === undefined) throw new Error("the engine got no request");
       const got = Object.fromEntries(rows.map(({ option, read }) => [option, read(request)]));
@@ -171,7 +171,7 @@ describe("options", () => {
       [{ stop: [1] }, 'option "stop" must be of type array'],
       [{ use_mmap: 1 }, 'option "use_mmap" must be of type boolean'],
       [{ num_thread: "2" }, 'option "num_thread" must be of type integer'],
-      [{ top_p: 2 }, 'option "top_p" must be from 0 to 1'],
+      [{ top_p: 2 }, 'option "top_p" must be between 0 and 1'],
       [{ num_ctx: -1 }, 'option "num_ctx" must be between 0 and 2147483647'],
     ] as const;
     for (const [options, error] of wrong) {

@@ -18,13 +18,13 @@ test("a stored response can be continued by its id, repeatedly", async () => {
   const second = await responses.create({ model: "tiny", input: "Two", previous_response_id: first.id });
   expect(second.previous_response_id).toBe(first.id);
   await responses.create({ model: "tiny", input: "Three", previous_response_id: second.id });
-  const said = { role: "assistant", content: "Hello" };
+  const output = { role: "assistant", content: "Hello" };
   // Instructions belong to one response and are not carried over.
   expect(messagesOf(server.requests[2])).toEqual([
     { role: "user", content: "One" },
-    said,
+    output,
     { role: "user", content: "Two" },
-    said,
+    output,
     { role: "user", content: "Three" },
   ]);
 });

@@ -11,15 +11,15 @@ const script: FakeEngineScript = () => [
 /** Sends a raw body and returns the engine request or the error. */
 async function sendBody(body: object) {
   await using server = await startResponsesServer({ script });
-  const answer = await fetch(`${server.url}/v1/responses`, {
+  const response = await fetch(`${server.url}/v1/responses`, {
     method: "POST",
     body: JSON.stringify({ model: "tiny", input: "Hello", ...body }),
   });
   // Both shapes are checked below.
-  const value = (await answer.json()) as { error?: { param: string | null; message: string } };
+  const value = (await response.json()) as { error?: { param: string | null; message: string } };
   const [request] = server.requests;
   const conversation = request?.input.type === "conversation" ? request.input.conversation : undefined;
-  return { status: answer.status, value, request, conversation };
+  return { status: response.status, value, request, conversation };
 }
 
 const user = { role: "user", content: "Hello" };

@@ -34,7 +34,7 @@ export type AddressCase = {
   readonly after?: string;
   /** Hostile cases: addresses that may be connected to. */
   readonly mayReach?: readonly string[];
-  readonly mayAnswer?: boolean;
+  readonly mayRespond?: boolean;
   /** Good cases: the address that must respond. */
   readonly reaches?: string;
 };

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { cacheFolder, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { cacheFolder, makeTemporaryFolder, seededEnvironment } from "@hearth-and-keep/test-servers";
 
 const configurationFiles = {
   "resolv.conf": "nameserver 127.0.0.1\n",
@@ -35,6 +35,7 @@ export async function runInNetworkNamespace(program: URL): Promise<string> {
       PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
       HEARTH_AND_KEEP_CACHE: cacheFolder,
       NODE_EXTRA_CA_CERTS: certificate,
+      ...seededEnvironment,
     },
   });
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -5,7 +5,7 @@ import { type AddressCase, type AddressFile, type FakeInternet, startFakeInterne
 
 /** The result of one case of the reviewed file. */
 export type ProbedCase = {
-  readonly isAnswered: boolean;
+  readonly hasResponse: boolean;
   /** Why there was no response; empty when there was one. */
   readonly reason: string;
   /** The address that finally responded. */
@@ -56,9 +56,9 @@ async function runProbe(
   internet.configure(current);
   try {
     const at = await probe();
-    return { isAnswered: true, reason: "", at, connections: internet.takeConnections() };
+    return { hasResponse: true, reason: "", at, connections: internet.takeConnections() };
   } catch (error) {
-    return { isAnswered: false, reason: reasonOf(error), at: "", connections: internet.takeConnections() };
+    return { hasResponse: false, reason: reasonOf(error), at: "", connections: internet.takeConnections() };
   }
 }
 

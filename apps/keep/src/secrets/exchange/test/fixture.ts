@@ -14,13 +14,13 @@ export type VaultFixture = {
   readonly person: TestPerson;
   readonly token: string;
   /** The path is relative to the vault's URL; a request with a body is a POST. */
-  ask(path: string, asked?: TestRequest): Promise<Response>;
+  request(path: string, options?: TestRequest): Promise<Response>;
   importFile(content: string, query: string): Promise<Json>;
   exportFile(query: string): Promise<string>;
   /** Values by path. */
   values(query: string, token?: string): Promise<Readonly<Record<string, string>>>;
   /** The relevant fields of a problem document. */
-  problem(path: string, asked?: TestRequest): Promise<Json>;
+  problem(path: string, options?: TestRequest): Promise<Json>;
   /** Event bodies of the vault's audit log, oldest first. */
   auditEvents(): Promise<readonly Json[]>;
   auditTypes(): Promise<readonly unknown[]>;
@@ -34,7 +34,11 @@ export async function createFixture(keep: TestKeep): Promise<VaultFixture> {
 
 /** A fixture for a second vault of the same person. */
 export async function addSecondVault(keep: TestKeep, { person, token }: VaultFixture) {
-  const created = await keep.ask("/api/secrets/vaults", { method: "POST", token, body: { name: "Second" } });
+  const created = await keep.request("/api/secrets/vaults", {
+    method: "POST",
+    token,
+    body: { name: "Second" },
+  });
   // The response schema.
   const { id: vaultId } = (await created.json()) as { id: string };
   return { vaultId, ...fixtureFor(keep, { person, token, vaultId }) };
@@ -43,14 +47,14 @@ export async function addSecondVault(keep: TestKeep, { person, token }: VaultFix
 type FixtureOptions = { readonly person: TestPerson; readonly token: string; readonly vaultId: string };
 
 function fixtureFor(keep: TestKeep, { person, token: ownToken, vaultId }: FixtureOptions): VaultFixture {
-  const ask = (path: string, asked: TestRequest = {}) =>
-    keep.ask(`/api/secrets/vaults/${vaultId}/${path}`, {
-      method: asked.body === undefined ? "GET" : "POST",
+  const request = (path: string, options: TestRequest = {}) =>
+    keep.request(`/api/secrets/vaults/${vaultId}/${path}`, {
+      method: options.body === undefined ? "GET" : "POST",
       token: ownToken,
-      ...asked,
+      ...options,
     });
   const bodies = async (): Promise<readonly Json[]> => {
-    const rows = await keep.database.askInAccount<{ body: string }>(person.accountId, {
+    const rows = await keep.database.queryInAccount<{ body: string }>(person.accountId, {
       text: "SELECT body FROM audit_event WHERE account_id = entered.account::uuid AND chain_id = $2 ORDER BY seq",
       values: [vaultId],
     });
@@ -59,20 +63,20 @@ function fixtureFor(keep: TestKeep, { person, token: ownToken, vaultId }: Fixtur
   return {
     person,
     token: ownToken,
-    ask,
+    request,
     auditEvents: bodies,
     auditTypes: async () => (await bodies()).map(({ type }) => type),
-    importFile: async (content, query) => succeed(await ask(`import?${query}`, { body: { content } })),
-    exportFile: async (query) => String((await succeed(await ask(`export?${query}`)))["content"]),
+    importFile: async (content, query) => succeed(await request(`import?${query}`, { body: { content } })),
+    exportFile: async (query) => String((await succeed(await request(`export?${query}`)))["content"]),
     values: async (query, token = ownToken) => {
       // The response schema.
-      const { items } = (await succeed(await ask(`values?${query}`, { token }))) as {
+      const { items } = (await succeed(await request(`values?${query}`, { token }))) as {
         items: { path: string; value: string }[];
       };
       return Object.fromEntries(items.map(({ path, value }) => [path, value]));
     },
-    problem: async (path, asked) => {
-      const response = await ask(path, asked);
+    problem: async (path, options) => {
+      const response = await request(path, options);
       // A problem document.
       const { status, code, detail, errors } = (await response.json()) as Json;
       return { status, code, detail, errors };
