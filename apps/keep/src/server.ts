@@ -53,9 +53,11 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
     routes,
     dependencies: { ...dependencies, apiDocument },
     maxBodyBytes,
-    // Handlers of public rows have no actor and never read it.
-    authenticate: async (head, row) =>
-      (await authenticate(head, row, { ...access, onAuthenticated })) as Actor,
+    authenticate: async (head, row) => {
+      const actor = await authenticate(head, row, { ...access, onAuthenticated });
+      // Handlers of public rows have no actor and never read it.
+      return actor as Actor;
+    },
     addHeaders: () => headers,
     ...transport,
     toErrorResponse: (error, row, head) => {

@@ -82,11 +82,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
       files: await readWebFiles(consoleFolders),
       policy: () => consolePolicy(listProviderOrigins(signIn.providers)),
     },
-    readinessChecks: createReadinessChecks({
-      ...services,
-      node,
-      checkDatabaseReadiness: dependencies.checkDatabaseReadiness,
-    }),
+    readinessChecks: createReadinessChecks({ ...services, ...dependencies, node }),
     transport: {
       trustedProxies: config.trustedProxies,
       ...(tls === undefined ? {} : { certificate: tls.certificate }),

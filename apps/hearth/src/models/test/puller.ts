@@ -14,14 +14,15 @@ export type PullListener = {
   readonly onProgress?: (progress: TransferProgress) => void | Promise<void>;
 };
 
-const idleSeconds = 1;
+/** Long enough that a busy machine does not look like a registry that has stopped sending. */
+const defaultIdleSeconds = 20;
 
 /** Pulls into a folder like a freshly started server, only from this machine and with short retries. */
-export async function openPuller(folder: string): Promise<Puller> {
-  return createPuller([await openModelStore(folder, "own")]);
+export async function openPuller(folder: string, idleSeconds = defaultIdleSeconds): Promise<Puller> {
+  return createPuller([await openModelStore(folder, "own")], idleSeconds);
 }
 
-export function createPuller(stores: ModelStores): Puller {
+export function createPuller(stores: ModelStores, idleSeconds = defaultIdleSeconds): Puller {
   const outbound = createOutbound({ privateHosts: ["127.0.0.1"] });
   const transfers = createTransfers({
     stores,

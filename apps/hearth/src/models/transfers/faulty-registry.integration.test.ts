@@ -33,6 +33,8 @@ import type { TransferProgress } from "./transfer.ts";
 const large = writeRandomModel(34_000_000);
 const small = writeRandomModel(4096);
 const maxSeconds = 60;
+/** Short, because many faults are a registry that stops sending. */
+const faultIdleSeconds = 1;
 /** Slightly larger than the model. */
 const diskBytes = 44_000_000;
 const ballastBytes = 30_000_000;
@@ -270,7 +272,7 @@ async function checkPull({ host, outcomes, repair }: FaultyPull): Promise<"consi
   const path = newStore();
   const name = `${host}/team/model:latest`;
   {
-    await using puller = await openPuller(path);
+    await using puller = await openPuller(path, faultIdleSeconds);
     const startedAt = performance.now();
     const outcome = await puller.pull(name);
     expect(outcomes).toContain(outcome);
