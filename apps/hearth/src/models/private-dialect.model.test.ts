@@ -7,10 +7,10 @@ import { expect, test } from "vitest";
 import { sendRequest } from "../dialects/ollama/test/send-request.ts";
 import { startTestServer } from "../test/start-test-server.ts";
 import { createFromFile } from "./create-from-file.ts";
+import { validateModelFiles } from "./metadata/inspect-weights.ts";
 import { parseDigest } from "./store/digest.ts";
 import { createLayer, type Layer } from "./store/manifest.ts";
 import { createTestStore } from "./test/stores.ts";
-import { validateModelFiles } from "./transfers/validate-model-files.ts";
 
 const replacement = "hf.co/ggml-org/gpt-oss-20b-GGUF";
 

@@ -1,8 +1,7 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { Account, accountDeletion, Session, SessionList } from "@hearth-and-keep/vault-contract";
 import { freshMillisecondsLeft } from "../access/authenticate.ts";
-import { readIdempotencyKey } from "../access/idempotency-key.ts";
-import { readId } from "../access/read-change.ts";
+import { readId, readIdempotencyKey } from "../access/read-change.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";

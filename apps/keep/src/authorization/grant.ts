@@ -1,5 +1,6 @@
+import { requestFailure } from "../failures.ts";
 import { addressesCover } from "./addresses.ts";
-import { matchesPath, patternsCover } from "./path-patterns.ts";
+import { matchesBelow, matchesPath, patternsCover } from "./path-patterns.ts";
 import { expandScopes, type Scope, scopes, scopesCover } from "./scopes.ts";
 
 /** What a caller is allowed to do. An absent restriction allows everything; a list allows only its entries. */
@@ -36,6 +37,23 @@ export function allowsVault({ vaultIds }: Grant, vaultId: string): boolean {
 /** `path` is the secret's folder and name joined. */
 export function allowsPath({ paths }: Grant, path: string): boolean {
   return paths === undefined || paths.some((pattern) => matchesPath(pattern, path));
+}
+
+/** For a path that the request names, so a refusal may repeat it; a secret found by id is "not found" instead. */
+export function assertPathAllowed(grant: Grant, path: string): void {
+  if (!allowsPath(grant, path)) throw requestFailure({ kind: "out-of-reach", path });
+}
+
+/** The whole folder, with everything in it now or later, must be matched by a single pattern. */
+export function assertFolderAllowed({ paths }: Grant, folder: string): void {
+  const contents = folder === "/" ? "/**" : `${folder}/**`;
+  if (paths === undefined || paths.some((pattern) => patternsCover([pattern], [contents]))) return;
+  throw requestFailure({ kind: "out-of-reach", path: contents });
+}
+
+/** Whether the grant allows some path below the folder; other folders are left out of lists. */
+export function allowsFolder({ paths }: Grant, folder: string): boolean {
+  return paths === undefined || paths.some((pattern) => matchesBelow(pattern, folder));
 }
 
 function vaultsCover(

@@ -1,3 +1,4 @@
+import { assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
@@ -5,7 +6,6 @@ import type { ChangeDependencies, ChangeRequest, VaultChange } from "../vaults/c
 import { changeSecrets, loadSecret, type SecretChanges, updateSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
 import { createFolders } from "./folders/queries.ts";
-import { assertPathAllowed } from "./path-access.ts";
 import { findSecrets, type SecretRow } from "./queries.ts";
 import { joinPath, type SecretPath, toSecretPath } from "./secret-path.ts";
 

@@ -8,14 +8,13 @@ import type {
 } from "@hearth-and-keep/vault-contract";
 import { readChange, readId, readVaultRef } from "../access/read-change.ts";
 import { entityTagOf } from "../access/read-preconditions.ts";
-import { allowsPath } from "../authorization/grant.ts";
+import { allowsPath, assertPathAllowed } from "../authorization/grant.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
 import { updateMetadata } from "./change-metadata.ts";
 import { deleteSecret, purgeSecret, restoreSecret } from "./delete-secret.ts";
 import { describeSecret } from "./describe-secret.ts";
-import { assertPathAllowed } from "./path-access.ts";
 import { findSecretMetadata } from "./queries.ts";
 import { runBatch } from "./run-batch.ts";
 import { joinPath, parseFolder, parseSecretPath, type SecretPath } from "./secret-path.ts";

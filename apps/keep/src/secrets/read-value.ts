@@ -9,12 +9,11 @@
 import { decrypt } from "@hearth-and-keep/envelope-crypto";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
-import { allowsPath } from "../authorization/grant.ts";
+import { allowsPath, assertPathAllowed } from "../authorization/grant.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { DataKey, VaultKeys, VaultRef } from "../keys/vault-keys.ts";
 import { noteAssociatedData, valueAssociatedData } from "./associated-data.ts";
-import { assertPathAllowed } from "./path-access.ts";
 import { readValueById, readValueByPath, type SecretType, type ValueRow } from "./queries.ts";
 import { reportIntegrityError } from "./report-integrity-error.ts";
 import { assertNotRolledBack, SecretIntegrityError, wrapIntegrityError, wrapKeyError } from "./secret-mac.ts";

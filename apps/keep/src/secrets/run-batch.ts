@@ -1,5 +1,6 @@
 import type { BatchOperation, BatchOutcome } from "@hearth-and-keep/vault-contract";
 import type { Actor } from "../authorization/actor.ts";
+import { assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type Preconditions } from "../preconditions.ts";
@@ -8,7 +9,6 @@ import { moveSecret } from "./change-metadata.ts";
 import { changeSecrets, loadSecrets } from "./change-secret.ts";
 import { deleteSecretInChange } from "./delete-secret.ts";
 import { describeSecret } from "./describe-secret.ts";
-import { assertPathAllowed } from "./path-access.ts";
 import { type SecretForUpdate } from "./queries.ts";
 import { parseSecretPath } from "./secret-path.ts";
 import { decodeValue } from "./value-content.ts";

@@ -1,4 +1,5 @@
 import { encrypt } from "@hearth-and-keep/envelope-crypto";
+import { assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type PreconditionTarget } from "../preconditions.ts";
@@ -7,7 +8,6 @@ import { valueAssociatedData } from "./associated-data.ts";
 import { actorName, changeSecrets, insertSecret, loadSecrets, updateSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
 import { createFolders } from "./folders/queries.ts";
-import { assertPathAllowed } from "./path-access.ts";
 import { countSecrets, type SecretRow, type SecretType } from "./queries.ts";
 import type { SecretPath } from "./secret-path.ts";
 import { assertValidValue } from "./value-content.ts";

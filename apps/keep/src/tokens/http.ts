@@ -9,8 +9,7 @@ import type {
   tokenQuery,
   tokenRotation,
 } from "@hearth-and-keep/vault-contract";
-import { readIdempotencyKey } from "../access/idempotency-key.ts";
-import { readId } from "../access/read-change.ts";
+import { readId, readIdempotencyKey } from "../access/read-change.ts";
 import { parseScope } from "../authorization/scopes.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";

@@ -6,8 +6,7 @@
  */
 import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { deletionQuery, newVault, vaultChanges, vaultListQuery } from "@hearth-and-keep/vault-contract";
-import { readIdempotencyKey } from "../access/idempotency-key.ts";
-import { readChange, readVaultRef } from "../access/read-change.ts";
+import { readChange, readIdempotencyKey, readVaultRef } from "../access/read-change.ts";
 import { entityTagOf } from "../access/read-preconditions.ts";
 import { decodeCursor, toPage } from "../cursor.ts";
 import type { KeepDependencies } from "../dependencies.ts";

@@ -5,10 +5,9 @@ import type { CreateModelRequest, CreateStep } from "../../models/create/create-
 import type { ModelExtras } from "../../models/model-extras.ts";
 import { modelFailure } from "../../models/model-failure.ts";
 import { tryParseModelName } from "../../models/model-name.ts";
-import { progressResponse } from "./progress-response.ts";
 import { nameOf } from "./resolve-model.ts";
 import type { CreateBody } from "./schema.ts";
-import { type ProgressStatus, writeTransferStatus } from "./transfer-status.ts";
+import { type ProgressStatus, progressResponse, writeTransferStatus } from "./transfer-status.ts";
 import { digestOfName, unloadOrphan } from "./unload-orphans.ts";
 
 /** Creates a model `from` another one, or from `files` that were uploaded as blobs. */

@@ -1,4 +1,7 @@
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { HearthRequest } from "../../dependencies.ts";
 import type { TransferProgress } from "../../models/transfers/transfer.ts";
+import { streamResponse } from "./stream-response.ts";
 import { bareDigest } from "./write-model.ts";
 
 /** One progress object. Clients show a progress bar for those with a digest. */
@@ -30,4 +33,15 @@ export function writeTransferStatus(step: TransferProgress, direction: "pull" | 
     case "removing-unused-blobs":
       return { status: "removing unused layers" };
   }
+}
+
+/** Streams every status. If `stream` is false, sends only the last; a failure then has its own HTTP status. */
+export async function progressResponse(
+  request: HearthRequest<{ readonly stream?: boolean | null }>,
+  statuses: AsyncIterable<ProgressStatus>,
+): Promise<HttpResponse> {
+  if (request.body.stream !== false) return streamResponse(request, statuses, {});
+  let last: ProgressStatus = { status: "success" };
+  for await (const status of statuses) last = status;
+  return jsonResponse(last);
 }

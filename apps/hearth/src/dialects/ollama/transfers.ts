@@ -1,9 +1,8 @@
 import type { HttpResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
-import { progressResponse } from "./progress-response.ts";
 import { requireName } from "./resolve-model.ts";
 import type { TransferBody } from "./schema.ts";
-import { type ProgressStatus, writeTransferStatus } from "./transfer-status.ts";
+import { type ProgressStatus, progressResponse, writeTransferStatus } from "./transfer-status.ts";
 import { digestOfName, unloadOrphan } from "./unload-orphans.ts";
 
 export async function handlePull(

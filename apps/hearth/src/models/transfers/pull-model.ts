@@ -4,6 +4,7 @@ import type { ModelFile } from "@hearth-and-keep/gguf";
 import { encodeConfig } from "../metadata/config-blob.ts";
 import { describeModel } from "../metadata/describe-model.ts";
 import { createHeaderReader } from "../metadata/header-reader.ts";
+import { validateModelFiles } from "../metadata/inspect-weights.ts";
 import { modelFailure } from "../model-failure.ts";
 import { displayModelName, isCloudName, type ModelName, parseModelName } from "../model-name.ts";
 import { openBlobSource, type RemoteBlob } from "../registry/blob-source.ts";
@@ -21,7 +22,6 @@ import type { VerifiedBlobs } from "../store/verified-blobs.ts";
 import { type DownloadDependencies, downloadBlob } from "./download-blob.ts";
 import type { SharedDownloads } from "./shared-downloads.ts";
 import type { TransferProgress, TransferRequest } from "./transfer.ts";
-import { validateModelFiles } from "./validate-model-files.ts";
 
 export type PullDependencies = RegistryDependencies &
   DownloadDependencies & {

@@ -1,6 +1,5 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
-import { readIdempotencyKey } from "../../access/idempotency-key.ts";
-import { readId, readVaultRef } from "../../access/read-change.ts";
+import { readId, readIdempotencyKey, readVaultRef } from "../../access/read-change.ts";
 import { allowsVault } from "../../authorization/grant.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";

@@ -1,8 +1,8 @@
 import type { Actor } from "../../authorization/actor.ts";
+import { assertPathAllowed } from "../../authorization/grant.ts";
 import { assertPreconditions } from "../../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
 import { changeSecrets } from "../change-secret.ts";
-import { assertPathAllowed } from "../path-access.ts";
 import { findSecretMetadata, readValueById } from "../queries.ts";
 import { decryptVersions } from "../read-value.ts";
 import { joinPath, parseSecretPath, type SecretPath } from "../secret-path.ts";

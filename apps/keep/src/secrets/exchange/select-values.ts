@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Actor } from "../../authorization/actor.ts";
+import { allowsFolder } from "../../authorization/grant.ts";
 import { toSqlPatterns } from "../../authorization/path-patterns.ts";
 import type { Database } from "../../database/open-database.ts";
 import { requestFailure } from "../../failures.ts";
 import { readVault } from "../../vaults/queries.ts";
-import { allowsFolder } from "../path-access.ts";
 import { measureValues, readValueRows } from "../queries.ts";
 import { type DecryptedValue, decryptVersions, type ReadDependencies } from "../read-value.ts";
 import { encodeValue } from "../value-content.ts";

@@ -5,6 +5,7 @@
  * Imported by `routes.ts`; writing a secret creates its folders through `queries.ts`.
  */
 
+import { assertFolderAllowed } from "../../authorization/grant.ts";
 import { requestFailure } from "../../failures.ts";
 import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../../preconditions.ts";
@@ -12,7 +13,6 @@ import { vaultPreconditionTarget } from "../../vaults/change-settings.ts";
 import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
 import { changeSecrets, loadSecrets, updateSecret } from "../change-secret.ts";
 import { deleteSecretInChange } from "../delete-secret.ts";
-import { assertFolderAllowed } from "../path-access.ts";
 import { findSecrets, type SecretForUpdate } from "../queries.ts";
 import { isInFolder, joinPath, parseFolder, type SecretPath, toSecretPath } from "../secret-path.ts";
 import { createFolders, deleteFolders, findFolder, renameFolders } from "./queries.ts";

@@ -7,7 +7,7 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { folderListQuery, pageQuery, secretListQuery } from "@hearth-and-keep/vault-contract";
 import { readId, readVaultRef } from "../../access/read-change.ts";
-import { allowsPath } from "../../authorization/grant.ts";
+import { allowsFolder, allowsPath } from "../../authorization/grant.ts";
 import { toSqlPatterns } from "../../authorization/path-patterns.ts";
 import { decodeCursor, toPage } from "../../cursor.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
@@ -17,7 +17,6 @@ import type { QueryRequest } from "../../route-row.ts";
 import { readVault } from "../../vaults/queries.ts";
 import { describeSecret } from "../describe-secret.ts";
 import { listFolders } from "../folders/queries.ts";
-import { allowsFolder } from "../path-access.ts";
 import { findSecretMetadata, listDeletedSecrets, listSecrets } from "../queries.ts";
 import { joinPath, parseFolder } from "../secret-path.ts";
 import { listVersions, type VersionRow } from "../versions/queries.ts";
