@@ -22,7 +22,12 @@ export default defineConfig({
       project("browser", { include: [`${everywhere}/**/*.browser.test.ts`], globalSetup }),
       project("real-model", { include: [`${everywhere}/**/*.model.test.ts`], globalSetup }),
       // One after another: two benchmarks at once would measure each other.
-      project("bench", { include: ["{bench,apps}/**/*.bench.test.ts"], globalSetup, fileParallelism: false }),
+      project("bench", {
+        include: ["{bench,apps}/**/*.bench.test.ts"],
+        globalSetup,
+        fileParallelism: false,
+        isolate: true,
+      }),
     ],
   },
 });
@@ -32,6 +37,8 @@ function project(name: string, test: object) {
     test: {
       name,
       exclude: excluded,
+      // Files of one worker share loaded modules; loading them again for each file took a third of the time.
+      isolate: false,
       testTimeout: 60_000,
       hookTimeout: 120_000,
       // A condition that is polled usually holds within milliseconds; a loaded machine may need longer.

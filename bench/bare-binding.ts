@@ -4,11 +4,11 @@ import { fileURLToPath } from "node:url";
 import { testModel } from "@hearth-and-keep/test-servers";
 
 export type BareBinding = AsyncDisposable & {
-  /** Tokens per second of these prompts side by side. */
+  /** Tokens per second over all prompts, which are evaluated concurrently. */
   throughput(prompts: readonly string[], tokens: number): Promise<number>;
 };
 
-/** The binding without anything of ours, in a process of its own so that both sides have the same pool thread. */
+/** Starts the bare binding in its own process, so that both sides have a thread pool of one thread. */
 export async function startBareBinding(plan: {
   readonly sequences: number;
   readonly threads: number;

@@ -2,9 +2,9 @@ import { fastify } from "fastify";
 import { Pool } from "pg";
 
 /**
- * What Keep is measured against: a Fastify handler and the driver, nothing else. `/value/:vault/:secret` reads a sealed
- * value and writes a line of audit in one transaction; `/vaults` is one indexed query. No token is checked, nothing is
- * opened, nothing is chained: `node bare-vault-process.ts <database url>`.
+ * The baseline for Keep: a Fastify handler and the database driver. `/value/:vault/:secret` reads an encrypted value
+ * and inserts an audit row in one transaction; `/vaults` is one indexed query. It checks no token, decrypts nothing and
+ * does not chain its audit rows. Usage: `node bare-vault-process.ts <database url> <account id>`.
  */
 const pool = new Pool({ connectionString: process.argv[2] ?? "", max: 10 });
 const accountId = process.argv[3] ?? "";

@@ -10,10 +10,10 @@ import {
 import type { Timed } from "./engine-under-test.ts";
 import { startHearth, timeStream } from "./served.ts";
 
-/** Hearth with llama.cpp's own server as its engine, and such a server that is asked directly: same model, same sizes. */
+/** Hearth in front of llama.cpp's own server, and the same server without Hearth, with the same settings. */
 export type Pair = AsyncDisposable & {
-  readonly throughHearth: (question: BenchRequest) => Promise<Timed>;
-  readonly directly: (question: BenchRequest) => Promise<Timed>;
+  readonly throughHearth: (request: BenchRequest) => Promise<Timed>;
+  readonly directly: (request: BenchRequest) => Promise<Timed>;
 };
 
 export type BenchRequest = { readonly prompt: string; readonly maxTokens: number };
@@ -22,7 +22,7 @@ export type PairPlan = {
   readonly model: TestModelName;
   readonly threads: number;
   readonly slots: number;
-  /** Tokens that end an answer; forbidden, so that every answer is as long as it is asked to be. */
+  /** End-of-sequence tokens, which are banned so that every response has exactly `maxTokens` tokens. */
   readonly endTokens: readonly number[];
 };
 
@@ -46,7 +46,7 @@ export async function startPair({ model, threads, slots, endTokens }: PairPlan):
   const server = stack.use(
     await startLlamaServer({ model: await testModel(model), parallelSlots: slots, contextTokens, threads }),
   );
-  const kept = stack.move();
+  const resources = stack.move();
   const body = ({ prompt, maxTokens }: BenchRequest): object => ({
     model: "model",
     messages: [{ role: "user", content: prompt }],
@@ -58,9 +58,9 @@ export async function startPair({ model, threads, slots, endTokens }: PairPlan):
     stream_options: { include_usage: true },
   });
   return {
-    throughHearth: (question) => timeStream(hearth.url + path, body(question)),
-    // What Hearth adds by default is computed on both sides.
-    directly: (question) => timeStream(server.url + path, { ...body(question), repeat_penalty: 1.1 }),
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    throughHearth: (request) => timeStream(hearth.url + path, body(request)),
+    // Hearth's default repeat penalty, so that both sides compute the same.
+    directly: (request) => timeStream(server.url + path, { ...body(request), repeat_penalty: 1.1 }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

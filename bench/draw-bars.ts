@@ -4,7 +4,7 @@ const rowHeight = 22;
 const labelWidth = 200;
 const barWidth = 480;
 
-/** A plain horizontal bar chart, readable on light and dark ground. */
+/** A plain horizontal bar chart, readable on light and dark backgrounds. */
 export function drawBars(title: string, bars: readonly Bar[]): string {
   const largest = Math.max(...bars.map((bar) => bar.value), Number.MIN_VALUE);
   const rows = bars.map((bar, index) => {

@@ -2,23 +2,23 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { defaultLimits } from "../apps/hearth/src/scheduling/limits.ts";
 import { smol, startTestServer, type TestServer } from "../apps/hearth/src/test/start-test-server.ts";
-import { familyStreams } from "./family-streams.ts";
+import { chatStreams } from "./family-streams.ts";
 import { compare, sized, upperBound } from "./rounds.ts";
 import { timeStream } from "./served.ts";
 
 const clients = 8;
-/** A short answer; with one sequence the eighth waits for seven of them. */
+/** Short, because with one sequence the eighth client waits for seven responses. */
 const tokens = sized(48, 16);
 const bound = 0.2;
 
-/** The one family whose first byte is of the first token: the others begin their stream before it. */
-const [{ path, body }] = familyStreams;
+/** The Ollama API, whose first byte belongs to the first token; the other APIs start their streams before it. */
+const [{ path, body }] = chatStreams;
 
-/** The time to the first token of the one who gets it last. */
+/** The time until the last client has received its first token. */
 async function lastFirstToken({ url }: TestServer, round: number): Promise<number> {
   const timed = await Promise.all(
     Array.from({ length: clients }, (_none, index) =>
-      // A new question each time, so that no round finds the last one's prompts in the cache.
+      // A new prompt each time, so that no round finds the previous round's prompts in the cache.
       timeStream(url + path, body(`Tell a long story, number ${round * clients + index}.`, tokens)),
     ),
   );
@@ -26,7 +26,7 @@ async function lastFirstToken({ url }: TestServer, round: number): Promise<numbe
   return Math.max(...timed.map(({ firstMilliseconds }) => firstMilliseconds));
 }
 
-test("of eight clients at default settings the last one's first token comes in a fifth of the time that one sequence needs", {
+test("with eight clients at default settings, the last first token arrives in a fifth of the time that one sequence takes", {
   timeout: 600_000,
 }, async () => {
   const models = { model: smol };

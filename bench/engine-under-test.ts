@@ -6,10 +6,10 @@ import { createLlamaServerDriver } from "@hearth-and-keep/upstream-engine";
 
 export const never: AbortSignal = new AbortController().signal;
 
-/** Loads SmolLM2 in one engine or another. */
+/** Loads SmolLM2 with one of the engines. */
 export type LoadSmolLm = (changes?: Partial<LoadPlan>) => Promise<Engine>;
 
-/** SmolLM2 in llama.cpp's own server, spawned as Hearth does it. */
+/** Loads SmolLM2 in llama.cpp's own server, spawned as Hearth spawns it. */
 export async function loadInLlamaServer(changes: Partial<LoadPlan> = {}): Promise<Engine> {
   return loadBy(await llamaServerDriver(), { threads: 1, ...changes });
 }
@@ -19,7 +19,7 @@ export async function llamaServerDriver(): Promise<EngineDriver> {
   return createLlamaServerDriver({ program: { kind: "xllamacpp", interpreter } });
 }
 
-/** One thread, because a contended core makes more of them several times slower, unless threads are the question. */
+/** Uses one thread by default, because on a contended core several threads are several times slower. */
 export async function loadSmolLm(
   changes: Partial<LoadPlan> = {},
   threads: "one thread" | "threads by measurement" = "one thread",
@@ -39,7 +39,7 @@ async function loadBy(driver: EngineDriver, changes: Partial<LoadPlan>): Promise
   return driver.load(plan, { signal: never, onProgress: () => undefined });
 }
 
-/** SmolLM2's own end markers; forbidding them makes every answer as long as it is asked to be. */
+/** SmolLM2's end-of-sequence tokens; banning them makes every response exactly `maxTokens` long. */
 const endTokens = [0, 2];
 
 export function greedy(prompt: string, changes: Partial<EngineRequest> = {}): EngineRequest {
@@ -61,7 +61,7 @@ export type Timed = {
   readonly outputTokens: number;
 };
 
-/** Runs one request to its end and says when its first text came. */
+/** Runs one request to completion and measures the time to its first text. */
 export async function time(
   engine: Engine,
   request: EngineRequest,
@@ -78,7 +78,7 @@ export async function time(
   return { firstMilliseconds, allMilliseconds: performance.now() - startedAt, outputTokens };
 }
 
-/** Tokens per second of several answers side by side, from the start of the first to the end of the last. */
+/** Tokens per second over concurrent requests, from the start of the first to the end of the last. */
 export async function throughput(engine: Engine, requests: readonly EngineRequest[]): Promise<number> {
   const startedAt = performance.now();
   const timed = await Promise.all(requests.map((request) => time(engine, request)));
@@ -93,7 +93,7 @@ export function storyPrompts(count: number): readonly string[] {
   );
 }
 
-/** A new partition each time, so that no round finds the last one's prompts in the cache. */
+/** Each call uses a new cache partition, so that no round finds the previous round's prompts in the cache. */
 export function storyRequests(streams: number, maxTokens: number): readonly EngineRequest[] {
   const cachePartition = freshPartition();
   return storyPrompts(streams).map((prompt) => greedy(prompt, { maxTokens, cachePartition }));

@@ -1,6 +1,6 @@
-/** A stream of the same chat, asked for in the words of one family. */
-export type FamilyStream = {
-  readonly family: string;
+/** A streaming request for the same chat in one of the APIs. */
+export type ChatStream = {
+  readonly api: "Ollama" | "OpenAI" | "Anthropic";
   readonly path: string;
   readonly body: (prompt: string, maxTokens: number) => Readonly<Record<string, unknown>>;
 };
@@ -8,25 +8,25 @@ export type FamilyStream = {
 const model = "model";
 const temperature = 0;
 
-/** Thinking is off and the likeliest token taken, so that every family writes the same answer. */
-export const familyStreams: readonly [FamilyStream, ...FamilyStream[]] = [
+/** Thinking is off and sampling is greedy, so that every API returns the same output. */
+export const chatStreams: readonly [ChatStream, ...ChatStream[]] = [
   {
-    family: "local-runner",
+    api: "Ollama",
     path: "/api/chat",
     body: (prompt, maxTokens) => ({
       model,
-      messages: asked(prompt),
+      messages: userMessage(prompt),
       think: false,
       stream: true,
       options: { temperature, num_predict: maxTokens },
     }),
   },
   {
-    family: "chat-completions",
+    api: "OpenAI",
     path: "/v1/chat/completions",
     body: (prompt, maxTokens) => ({
       model,
-      messages: asked(prompt),
+      messages: userMessage(prompt),
       reasoning_effort: "none",
       temperature,
       max_tokens: maxTokens,
@@ -35,11 +35,11 @@ export const familyStreams: readonly [FamilyStream, ...FamilyStream[]] = [
     }),
   },
   {
-    family: "messages",
+    api: "Anthropic",
     path: "/alt/v1/messages",
     body: (prompt, maxTokens) => ({
       model,
-      messages: asked(prompt),
+      messages: userMessage(prompt),
       temperature,
       max_tokens: maxTokens,
       stream: true,
@@ -47,6 +47,6 @@ export const familyStreams: readonly [FamilyStream, ...FamilyStream[]] = [
   },
 ];
 
-function asked(prompt: string): readonly { readonly role: "user"; readonly content: string }[] {
+function userMessage(prompt: string): readonly { readonly role: "user"; readonly content: string }[] {
   return [{ role: "user", content: prompt }];
 }

@@ -16,7 +16,7 @@ const program = fileURLToPath(new URL("../apps/keep/bin/keep.js", import.meta.ur
 const loadProcess = fileURLToPath(new URL("./load-process.ts", import.meta.url));
 const bareProcess = fileURLToPath(new URL("./bare-vault-process.ts", import.meta.url));
 
-/** Somebody who signed in and made a token that may do everything these questions need. */
+/** A signed-in account with a token that has every permission the benchmarks need. */
 export type Owner = { readonly accountId: string; readonly vaultId: string; readonly token: string };
 
 export type KeepFixture = AsyncDisposable & {
@@ -24,22 +24,22 @@ export type KeepFixture = AsyncDisposable & {
   readonly postgres: Postgres;
   readonly databaseUrl: string;
   readonly owner: Owner;
-  readonly ask: <Body>(path: string, wish?: Wish) => Promise<Body>;
-  /** As the superuser. */
+  readonly request: <Body>(path: string, options?: RequestOptions) => Promise<Body>;
+  /** Runs SQL as the superuser. */
   readonly run: (sql: string, values?: readonly unknown[]) => Promise<readonly Record<string, unknown>[]>;
 };
 
-/** The program itself with a database that survives a crash, as people run it, and one person in it. */
+/** Starts the real program on a crash-safe database, as in production, with one account. */
 export async function startKeepFixture(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<KeepFixture> {
-  await using undo = new AsyncDisposableStack();
-  const postgres = undo.use(
+  await using stack = new AsyncDisposableStack();
+  const postgres = stack.use(
     await startPostgres({ durable: true, settings: { ...settings, max_wal_size: "4GB" } }),
   );
-  const database = undo.use(await postgres.createDatabase());
+  const database = stack.use(await postgres.createDatabase());
   const url = `http://localhost:${await findFreePort()}`;
-  const provider = undo.use(
+  const provider = stack.use(
     await startCodeHostingProvider({
       accounts: [{ id: 1, login: "owner", name: null, emails: [] }],
       applications: [
@@ -48,26 +48,30 @@ export async function startKeepFixture(
       allowsUnverifiedEmail: true,
     }),
   );
-  undo.use(await startKeep(database.url, { url, provider }));
+  stack.use(await startKeep(database.url, { url, provider }));
   const client = new Client(database.url);
   await client.connect();
-  undo.defer(() => client.end());
-  const owner = await enter(url, provider);
-  const owned = undo.move();
+  stack.defer(() => client.end());
+  const owner = await signIn(url, provider);
+  const resources = stack.move();
   return {
     url,
     postgres,
     databaseUrl: database.url,
     owner,
-    ask: (path, wish = {}) => ask(new URL(path, url), { authorization: `Bearer ${owner.token}` }, wish),
+    request: (path, options = {}) =>
+      sendRequest(new URL(path, url), { authorization: `Bearer ${owner.token}` }, options),
     run: async (sql, values = []) => (await client.query(sql, [...values])).rows,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
-type Around = { readonly url: string; readonly provider: Pick<CodeHostingProvider, "origin" | "apiUrl"> };
+type KeepAddresses = {
+  readonly url: string;
+  readonly provider: Pick<CodeHostingProvider, "origin" | "apiUrl">;
+};
 
-function startKeep(databaseUrl: string, { url, provider }: Around): Promise<OwnedProcess> {
+function startKeep(databaseUrl: string, { url, provider }: KeepAddresses): Promise<OwnedProcess> {
   const key = execFileSync(process.execPath, [program, "generate-key"], { encoding: "utf8" }).trim();
   return startProcess({
     command: process.execPath,
@@ -88,12 +92,12 @@ function startKeep(databaseUrl: string, { url, provider }: Around): Promise<Owne
   });
 }
 
-type Wish = { readonly method?: string; readonly body?: unknown };
+type RequestOptions = { readonly method?: string; readonly body?: unknown };
 
-async function ask<Body>(
+async function sendRequest<Body>(
   url: URL,
   headers: Record<string, string>,
-  { method = "GET", body }: Wish,
+  { method = "GET", body }: RequestOptions,
 ): Promise<Body> {
   const response = await fetch(url, {
     method,
@@ -102,29 +106,33 @@ async function ask<Body>(
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`Cannot ${method} ${url.pathname}: ${response.status} ${text}`);
-  // What the contract says of this path.
+  // The API contract defines the response of this path.
   return JSON.parse(text) as Body;
 }
 
-/** A sign-in as a browser does it, cookie by cookie, and a token. */
-async function enter(url: string, provider: Pick<CodeHostingProvider, "signInAs">): Promise<Owner> {
+/** Signs in like a browser, with cookies, and creates a token. */
+async function signIn(url: string, provider: Pick<CodeHostingProvider, "signInAs">): Promise<Owner> {
   const site = { origin: url, "sec-fetch-site": "same-origin" };
-  const begun = await fetch(`${url}/auth/login/code-hosting`, {
+  const started = await fetch(`${url}/auth/login/code-hosting`, {
     method: "POST",
     redirect: "manual",
     headers: site,
   });
-  const login = cookiesOf(begun);
-  const back = await provider.signInAs(begun.headers.get("location") ?? "", { account: "owner" });
-  const entered = await fetch(back, { redirect: "manual", headers: { cookie: login } });
-  const headers = { ...site, cookie: cookiesOf(entered) };
+  const login = cookiesOf(started);
+  const back = await provider.signInAs(started.headers.get("location") ?? "", { account: "owner" });
+  const signedIn = await fetch(back, { redirect: "manual", headers: { cookie: login } });
+  const headers = { ...site, cookie: cookiesOf(signedIn) };
   const scopes = ["vaults:write", "secrets:read", "secrets:write", "audit:read"];
-  const { value } = await ask<{ value: string }>(new URL("/api/secrets/tokens", url), headers, {
+  const { value } = await sendRequest<{ value: string }>(new URL("/api/secrets/tokens", url), headers, {
     method: "POST",
     body: { name: "bench", scopes },
   });
-  const session = await ask<{ account: { id: string } }>(new URL("/api/session", url), headers, {});
-  const vaults = await ask<readonly { id: string }[]>(new URL("/api/secrets/vaults", url), headers, {});
+  const session = await sendRequest<{ account: { id: string } }>(new URL("/api/session", url), headers, {});
+  const vaults = await sendRequest<readonly { id: string }[]>(
+    new URL("/api/secrets/vaults", url),
+    headers,
+    {},
+  );
   return { accountId: session.account.id, vaultId: vaults[0]?.id ?? "", token: value };
 }
 
@@ -135,25 +143,22 @@ function cookiesOf(response: Response): string {
     .join("; ");
 }
 
-const inOneBatch = 200;
+const batchSize = 200;
 
-/** Puts real secrets into the owner's vault and gives their ids. */
-export async function addSecrets(
-  { ask: call, owner }: KeepFixture,
-  count: number,
-): Promise<readonly string[]> {
+/** Creates real secrets in the owner's vault and returns their ids. */
+export async function addSecrets({ request, owner }: KeepFixture, count: number): Promise<readonly string[]> {
   const vault = `/api/secrets/vaults/${owner.vaultId}`;
-  for (let from = 0; from < count; from += inOneBatch) {
-    const operations = Array.from({ length: Math.min(inOneBatch, count - from) }, (_, place) => ({
+  for (let from = 0; from < count; from += batchSize) {
+    const operations = Array.from({ length: Math.min(batchSize, count - from) }, (_, index) => ({
       op: "put",
-      path: `/bench/secret-${from + place}`,
-      value: `value of ${from + place} ${"x".repeat(40)}`,
+      path: `/bench/secret-${from + index}`,
+      value: `value of ${from + index} ${"x".repeat(40)}`,
     }));
-    await call(`${vault}/batch`, { method: "POST", body: { operations } });
+    await request(`${vault}/batch`, { method: "POST", body: { operations } });
   }
   const ids: string[] = [];
   for (let cursor: string | undefined = ""; cursor !== undefined; ) {
-    const page: { items: { id: string }[]; next_cursor?: string } = await call(
+    const page: { items: { id: string }[]; next_cursor?: string } = await request(
       `${vault}/secrets?path=/bench&recursive=true&limit=200${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
     );
     ids.push(...page.items.map(({ id }) => id));
@@ -162,8 +167,8 @@ export async function addSecrets(
   return ids;
 }
 
-/** Rows of other accounts, as large and as many as real ones, that nobody opens: a database that is not small. */
-export async function addStrangers(
+/** Inserts rows of other accounts, as large as real ones but never decrypted, to make the database large. */
+export async function addOtherAccounts(
   { run, owner }: KeepFixture,
   accounts: number,
   secretsEach: number,
@@ -195,7 +200,7 @@ export async function addStrangers(
 export type Load = {
   readonly answers: number;
   readonly refused: number;
-  /** The first answer that was not 200. */
+  /** The first response that was not 200. */
   readonly refusal?: string;
   readonly perSecond: number;
   readonly p50: number;
@@ -209,37 +214,37 @@ export type LoadPlan = {
   readonly seconds: number;
 };
 
-/** From a process of its own, so that what asks takes as little as it can from what answers. */
+/** Runs in its own process, so that the client takes as little CPU time as possible from the server. */
 export async function load(url: string, { token, ...plan }: LoadPlan): Promise<Load> {
-  const words = {
+  const input = {
     ...plan,
     port: Number(new URL(url).port),
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
   const running = promisify(execFile)(process.execPath, [loadProcess]);
-  running.child.stdin?.end(JSON.stringify(words));
+  running.child.stdin?.end(JSON.stringify(input));
   const { stdout } = await running;
-  // Printed by the process above.
-  const seen = JSON.parse(stdout) as Load;
-  if (seen.refused > 0) {
-    const first = JSON.stringify(seen.refusal);
+  // Printed by load-process.ts.
+  const result = JSON.parse(stdout) as Load;
+  if (result.refused > 0) {
+    const first = JSON.stringify(result.refusal);
     throw new Error(
-      `Cannot measure: ${seen.refused} of ${seen.answers} were refused, the first with ${first}`,
+      `${result.refused} of ${result.answers} requests failed; the first response was ${first}`,
     );
   }
-  return seen;
+  return result;
 }
 
-/** The same database behind a handler that does nothing else. */
+/** Serves the same database with a handler that does nothing else. */
 export async function startBareHandler(
-  stage: KeepFixture,
+  fixture: KeepFixture,
 ): Promise<AsyncDisposable & { readonly url: string }> {
-  await stage.run(
+  await fixture.run(
     "CREATE TABLE bare_audit (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at timestamptz DEFAULT now(), account_id uuid, vault_id uuid, secret_id uuid, body text)",
   );
   const started = await startProcess({
     command: process.execPath,
-    arguments: [bareProcess, stage.databaseUrl, stage.owner.accountId],
+    arguments: [bareProcess, fixture.databaseUrl, fixture.owner.accountId],
     environment: {},
     isReady: (output) => output.includes("Bare handler on"),
   });

@@ -7,31 +7,31 @@ import { percentile, sized, upperBound } from "./rounds.ts";
 
 export type KillPlan = {
   readonly load: LoadSmolLm;
-  /** Ids of the engines' processes. */
+  /** The PIDs of the engine processes. */
   readonly processes: () => readonly number[];
   readonly claim: string;
 };
 
-/** CI looks for a broken restart; how often it holds is judged by `show`, and at night. */
+/** CI only checks that restarts work; `show` and the nightly run repeat them more often. */
 const kills = scale === "nightly" ? 500 : sized(50, 4);
 const [story = ""] = storyPrompts(1);
 
-/** STOP costs ten seconds of silence each, so it comes less often than the others. */
+/** Each SIGSTOP takes ten seconds until the engine counts as hung, so it is used less often than the others. */
 function signalOf(round: number): NodeJS.Signals {
   if (round % 10 === 3) return "SIGSTOP";
   return (["SIGKILL", "SIGSEGV", "SIGABRT"] as const)[round % 3] ?? "SIGKILL";
 }
 
-/** Streams without end and notes how long each text had to be waited for. */
-function noteGaps(
+/** Streams endlessly and records the time before each chunk of text. */
+function recordGaps(
   engine: Engine,
-  hangUp: AbortSignal,
+  signal: AbortSignal,
 ): { readonly gaps: number[]; readonly done: Promise<void> } {
   const gaps: number[] = [];
   const done = (async () => {
-    while (!hangUp.aborted) {
+    while (!signal.aborted) {
       let last = performance.now();
-      for await (const event of engine.generate(greedy(story, { maxTokens: 400 }), hangUp)) {
+      for await (const event of engine.generate(greedy(story, { maxTokens: 400 }), signal)) {
         if (event.type === "text-delta") gaps.push(performance.now() - last);
         last = performance.now();
       }
@@ -44,13 +44,13 @@ async function streamUntilFailure(engine: Engine): Promise<{ kind: string; at: n
   try {
     for await (const event of engine.generate(greedy(story, { maxTokens: 1500 }), never)) void event;
     return { kind: "finished", at: performance.now() };
-  } catch (problem) {
-    const failure = problem instanceof FailureError ? problem.failure : { kind: String(problem) };
+  } catch (error) {
+    const failure = error instanceof FailureError ? error.failure : { kind: String(error) };
     return { kind: failure.kind, at: performance.now() };
   }
 }
 
-/** Kills engines in the middle of their answers while another model goes on, and judges what it costs. */
+/** Kills engines during generation while another model continues, and checks the delays this causes. */
 export async function killEngines({ load, processes, claim }: KillPlan): Promise<void> {
   await using other = await load({ sequences: 1 });
   const [otherPid] = processes();
@@ -59,15 +59,15 @@ export async function killEngines({ load, processes, claim }: KillPlan): Promise
     stopped: [],
     reload: [],
   };
-  const quiet = new AbortController();
-  const baseline = noteGaps(other, quiet.signal);
+  const baselineEnd = new AbortController();
+  const baseline = recordGaps(other, baselineEnd.signal);
   await using neighbour = await load({ sequences: 1 });
   await time(neighbour, greedy(story, { maxTokens: 250 }));
-  quiet.abort(new Error("enough"));
+  baselineEnd.abort(new Error("enough"));
   await baseline.done;
   await neighbour.unload();
-  const end = new AbortController();
-  const during = noteGaps(other, end.signal);
+  const killingEnd = new AbortController();
+  const during = recordGaps(other, killingEnd.signal);
   for (let round = 0; round < kills; round += 1) {
     const loadedFrom = performance.now();
     await using victim = await load({ sequences: 2 });
@@ -82,7 +82,7 @@ export async function killEngines({ load, processes, claim }: KillPlan): Promise
       (signal === "SIGSTOP" ? results.stopped : results.failure).push(at - killedAt);
     }
   }
-  end.abort(new Error("enough"));
+  killingEnd.abort(new Error("enough"));
   await during.done;
   const gapRatio = percentile(during.gaps, 0.99) / percentile(baseline.gaps, 0.99);
   const [failure, stopped, reload] = [results.failure, results.stopped, results.reload].map((times) =>
@@ -90,7 +90,7 @@ export async function killEngines({ load, processes, claim }: KillPlan): Promise
   );
   recordFigure({
     claim,
-    text: `${kills} kills: failures after at most ${failure?.toFixed(0)} ms (needed 500), hangs after ${stopped?.toFixed(0)} ms (needed 15000), reload at most ${reload?.toFixed(0)} ms (needed 5000), the other model's 99th token gap ${gapRatio.toFixed(2)} of its baseline (needed 2)`,
+    text: `${kills} kills: failures after at most ${failure?.toFixed(0)} ms (needed 500), hangs detected after ${stopped?.toFixed(0)} ms (needed 15000), reload at most ${reload?.toFixed(0)} ms (needed 5000), p99 token gap of the other model ${gapRatio.toFixed(2)} times its baseline (needed 2)`,
     counted: { reached: results.reload.length, needed: kills },
   });
   expect(failure).toBeLessThanOrEqual(upperBound(500));

@@ -3,7 +3,7 @@ import { loadSmolLm } from "./engine-under-test.ts";
 import { killEngines } from "./kill-engines.ts";
 import { workerProcesses } from "./worker-processes.ts";
 
-test("killing a worker costs its callers one failure each and the other model nothing", {
+test("killing a worker fails each of its requests once and does not affect another model", {
   timeout: 900_000,
 }, async () => {
   await expect(

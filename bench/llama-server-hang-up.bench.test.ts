@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { loadInLlamaServer } from "./engine-under-test.ts";
-import { hangUpOften } from "./hang-up-often.ts";
+import { cancelRepeatedly } from "./hang-up-often.ts";
 
-test("a hang-up frees the spawned llama-server's slot soon, while writing and while reading, and none is ever lost", {
+test("a cancelled request frees its slot of the spawned llama-server quickly, during generation and prompt evaluation, and no slot is lost", {
   timeout: 480_000,
 }, async () => {
-  await expect(hangUpOften({ load: loadInLlamaServer, claim: "engines 5" })).resolves.toBeUndefined();
+  await expect(cancelRepeatedly({ load: loadInLlamaServer, claim: "engines 5" })).resolves.toBeUndefined();
 });

@@ -2,9 +2,9 @@ import { connect, type Socket } from "node:net";
 import { json } from "node:stream/consumers";
 
 /**
- * Asks one server for so many seconds over so many connections, one request at a time on each, and prints what it saw as
- * one line of JSON. A process of its own, and as little work as possible for each answer, so that the server is measured
- * and not this. What to ask comes over its standard input:
+ * Sends requests to one server over several connections, one request at a time on each, and prints the result as one
+ * line of JSON. It runs in its own process and does as little work per response as possible, so that the server is
+ * measured and not the client. The plan is read from standard input:
  * `{"port":…,"paths":[…],"authorization":"…","connections":16,"seconds":3}`.
  */
 type Plan = {
@@ -15,7 +15,7 @@ type Plan = {
   readonly seconds: number;
 };
 
-// Given by whoever starts this.
+// Written by the parent process.
 const plan = (await json(process.stdin)) as Plan;
 const milliseconds: number[] = [];
 let refused = 0;
@@ -33,24 +33,24 @@ function nextRequest(): string {
   return requests[Math.floor(Math.random() * requests.length)] ?? "";
 }
 
-/** How long the answer at the beginning of this text is; undefined while it is not whole. */
-function lengthOfAnswer(text: string): number | undefined {
+/** The length of the first response in the text; undefined while it is incomplete. */
+function responseLength(text: string): number | undefined {
   const headEnd = text.indexOf("\r\n\r\n");
   if (headEnd === -1) return undefined;
   const body = Number(/content-length: (\d+)/iu.exec(text.slice(0, headEnd))?.[1] ?? 0);
-  const whole = headEnd + 4 + body;
-  return text.length >= whole ? whole : undefined;
+  const total = headEnd + 4 + body;
+  return text.length >= total ? total : undefined;
 }
 
-function keepAsking(socket: Socket): Promise<void> {
+function sendRequests(socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     let text = "";
     let startedAt = performance.now();
     socket.setEncoding("latin1");
     socket.on("error", reject);
-    socket.on("data", (part: string) => {
-      text += part;
-      const length = lengthOfAnswer(text);
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      const length = responseLength(text);
       if (length === undefined) return;
       if (!text.startsWith("HTTP/1.1 200")) {
         refused += 1;
@@ -82,7 +82,7 @@ const sockets = await Promise.all(
   ),
 );
 const startedAt = performance.now();
-await Promise.all(sockets.map(keepAsking));
+await Promise.all(sockets.map(sendRequests));
 const seconds = (performance.now() - startedAt) / 1000;
 const sorted = milliseconds.toSorted((one, other) => one - other);
 const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;

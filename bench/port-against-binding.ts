@@ -3,10 +3,10 @@ import { startBareBinding } from "./bare-binding.ts";
 import { loadSmolLm, storyPrompts, storyRequests, throughput } from "./engine-under-test.ts";
 import { compare, sized } from "./rounds.ts";
 
-/** Long enough that a moment of noise does not decide a round. */
+/** Long enough that brief noise does not decide a round. */
 const tokens = sized(96, 24);
 
-/** Our speed over the bare binding's, with as many streams side by side. */
+/** The engine port's throughput divided by the bare binding's, with the same number of concurrent streams. */
 export async function compareWithBinding(streams: number, claim: string): Promise<number> {
   await using engine = await loadSmolLm();
   await using bare = await startBareBinding({ sequences: 8, threads: 1 });

@@ -37,7 +37,7 @@ test.each([
   { streams: 1, threads: cores },
   { streams: 8, threads: cores },
 ])(
-  "$streams streams on $threads threads against llama.cpp's own server",
+  "$streams streams on $threads threads are nearly as fast as llama.cpp's own server",
   { timeout: 300_000 },
   async ({ streams, threads }) => {
     await using engine = await loadSmolLm({ threads });

@@ -24,25 +24,25 @@ test("a pull from a local registry is nearly as fast as curl with sha256sum", {
 }, async () => {
   await using registry = await startModelRegistry();
   await using folder = await makeTemporaryFolder("pull-against-curl");
-  const { digest, size } = await fill(registry.url);
+  const { digest, size } = await pushLargeModel(registry.url);
   const { host } = new URL(registry.url);
   await using hearth = await startHearth("tiny-llama.gguf", { HEARTH_PRIVATE_REGISTRIES: host });
   const name = `${host}/${repository}:latest`;
 
   async function pull(): Promise<number> {
     const startedAt = performance.now();
-    await ask("POST", `${hearth.url}/api/pull`, { name, insecure: true, stream: false });
+    await send("POST", `${hearth.url}/api/pull`, { name, insecure: true, stream: false });
     const milliseconds = performance.now() - startedAt;
-    await ask("DELETE", `${hearth.url}/api/delete`, { name });
+    await send("DELETE", `${hearth.url}/api/delete`, { name });
     return size / 1e3 / milliseconds;
   }
-  // What lies on the disk and is hashed there, as after a pull: so the file is synced too.
+  // As in a pull, the file is hashed and synced to disk.
   const file = join(folder.path, "blob");
   const script = `set -e; curl -sS --fail "$1" | tee "$2" | sha256sum; sync "$2"`;
   async function curl(): Promise<number> {
     const startedAt = performance.now();
-    const words = ["-c", script, "curl", `${registry.url}/v2/${repository}/blobs/${digest}`, file];
-    const { stdout } = await promisify(execFile)("/bin/sh", words);
+    const args = ["-c", script, "curl", `${registry.url}/v2/${repository}/blobs/${digest}`, file];
+    const { stdout } = await promisify(execFile)("/bin/sh", args);
     const milliseconds = performance.now() - startedAt;
     expect(`sha256:${stdout.slice(0, 64)}`).toBe(digest);
     await rm(file);
@@ -59,13 +59,13 @@ test("a pull from a local registry is nearly as fast as curl with sha256sum", {
   expect(ratio).toBeGreaterThanOrEqual(lowerBound(bound));
 });
 
-async function ask(method: string, url: string, body: unknown): Promise<void> {
-  const answer = await fetch(url, { method, body: JSON.stringify(body) });
-  expect([answer.status, await answer.text()]).toEqual([200, expect.not.stringContaining("error")]);
+async function send(method: string, url: string, body: unknown): Promise<void> {
+  const response = await fetch(url, { method, body: JSON.stringify(body) });
+  expect([response.status, await response.text()]).toEqual([200, expect.not.stringContaining("error")]);
 }
 
-/** One tensor, large enough that starting costs nothing beside it; the same bytes again and again do no harm. */
-async function fill(url: string): Promise<{ readonly digest: string; readonly size: number }> {
+/** Pushes one tensor, large enough that start-up costs are negligible; its repeated content makes no difference. */
+async function pushLargeModel(url: string): Promise<{ readonly digest: string; readonly size: number }> {
   const block = randomBytes(1024 * 1024);
   const content = Buffer.alloc(weights);
   for (let offset = 0; offset < content.length; offset += block.length) block.copy(content, offset);
@@ -74,9 +74,9 @@ async function fill(url: string): Promise<{ readonly digest: string; readonly si
     tensors: [{ name: "large.weight", shape: [8192, weights / 4 / 8192], offset: 0 }],
     content,
   });
-  const place = { address: `${url}/v2/${repository}` };
-  const model = await pushBlob(place, file, "application/vnd.ollama.image.model");
-  const config = await pushBlob(place, Buffer.from("{}"), "application/vnd.docker.container.image.v1+json");
-  await pushManifest(place, "latest", { config, layers: [model] });
+  const target = { address: `${url}/v2/${repository}` };
+  const model = await pushBlob(target, file, "application/vnd.ollama.image.model");
+  const config = await pushBlob(target, Buffer.from("{}"), "application/vnd.docker.container.image.v1+json");
+  await pushManifest(target, "latest", { config, layers: [model] });
   return model;
 }

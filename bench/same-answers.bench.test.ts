@@ -16,7 +16,7 @@ test("the same request and seed give the same text, alone and among seven others
   await using engine = await loadSmolLm();
   const prompts = storyPrompts(8);
   let partition = 0;
-  const ask = (prompt: string) => {
+  const requestFor = (prompt: string) => {
     partition += 1;
     const { sampling } = greedy(prompt);
     return greedy(prompt, {
@@ -26,10 +26,10 @@ test("the same request and seed give the same text, alone and among seven others
     });
   };
   const alone: string[] = [];
-  for (const prompt of prompts) alone.push(await textOf(engine, ask(prompt)));
+  for (const prompt of prompts) alone.push(await textOf(engine, requestFor(prompt)));
   const again: string[] = [];
-  for (const prompt of prompts) again.push(await textOf(engine, ask(prompt)));
-  const together = await Promise.all(prompts.map((prompt) => textOf(engine, ask(prompt))));
+  for (const prompt of prompts) again.push(await textOf(engine, requestFor(prompt)));
+  const together = await Promise.all(prompts.map((prompt) => textOf(engine, requestFor(prompt))));
   const equal = together.filter((text, index) => text === alone[index]).length;
   expect(again).toEqual(alone);
   recordFigure({

@@ -39,7 +39,7 @@ test("embeddings of MiniLM equal those of llama.cpp's own server", { timeout: 30
   const equal = cosines.filter((each) => each >= 0.9999).length;
   recordFigure({
     claim: "engine 15",
-    text: `${equal} of ${texts.length} vectors with a cosine of at least 0.9999, the least ${Math.min(...cosines).toFixed(6)}`,
+    text: `${equal} of ${texts.length} vectors with a cosine of at least 0.9999, the lowest ${Math.min(...cosines).toFixed(6)}`,
     counted: { reached: equal, needed: texts.length },
   });
   expect(Math.min(...cosines)).toBeGreaterThanOrEqual(0.9999);

@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL("../apps/hearth/bin/hearth.js", import.met
 
 export type Served = AsyncDisposable & { readonly url: string };
 
-/** The program itself, in a process of its own as people run it, with one model named `model`. */
+/** Starts the real program in its own process, with one model named `model`. */
 export async function startHearth(
   file: TestModelName,
   settings: Readonly<Record<string, string>>,
@@ -22,8 +22,8 @@ export async function startHearth(
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await makeTemporaryFolder("served"));
   const from = await testModel(file);
-  const words = [program, "create", "model", "--from", from, "--models", folder.path];
-  await promisify(execFile)(process.execPath, words);
+  const args = [program, "create", "model", "--from", from, "--models", folder.path];
+  await promisify(execFile)(process.execPath, args);
   const hearth = stack.use(
     await startProcess({
       command: process.execPath,
@@ -32,15 +32,15 @@ export async function startHearth(
       isReady: (output) => output.includes("Hearth is listening on"),
     }),
   );
-  const kept = stack.move();
+  const resources = stack.move();
   const url = /Hearth is listening on (\S+)/.exec(hearth.output())?.[1] ?? "";
-  return { url, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { url, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** Connections are kept open, as every client library keeps them; none waits for another. */
+/** Keeps connections open, as client libraries do; there are enough sockets that no request waits for one. */
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-/** Sends one request for a stream and reads it to its end: the time to its first byte, to its last, its tokens. */
+/** Sends one streaming request and measures the time to its first and last byte and its output tokens. */
 export async function timeStream(url: string, body: unknown): Promise<Timed> {
   const startedAt = performance.now();
   const response = await send(url, JSON.stringify(body));
@@ -48,10 +48,11 @@ export async function timeStream(url: string, body: unknown): Promise<Timed> {
   let end = "";
   for await (const bytes of response) {
     if (Number.isNaN(firstMilliseconds)) firstMilliseconds = performance.now() - startedAt;
-    // The count of tokens is in the last few hundred characters, in every family.
+    // In every API the token counts are in the last few hundred characters.
     end = (end + String(bytes)).slice(-2048);
   }
-  if (response.statusCode !== 200) throw new Error(`Cannot time an answer of ${response.statusCode}: ${end}`);
+  if (response.statusCode !== 200)
+    throw new Error(`Cannot time a response with status ${response.statusCode}: ${end}`);
   const counts = [...end.matchAll(/"(?:eval_count|completion_tokens|output_tokens)":(\d+)/gu)];
   return {
     firstMilliseconds,
@@ -67,8 +68,8 @@ function send(url: string, body: string): Promise<IncomingMessage> {
       agent,
       headers: { "content-length": Buffer.byteLength(body) },
     });
-    // A server may close a connection that was kept while the next request is on its way.
-    const giveUp = (problem: Error): void => (sent.reusedSocket ? resolve(send(url, body)) : reject(problem));
-    sent.on("response", resolve).on("error", giveUp).end(body);
+    // A server may close an idle connection while the next request is being sent.
+    const onError = (error: Error): void => (sent.reusedSocket ? resolve(send(url, body)) : reject(error));
+    sent.on("response", resolve).on("error", onError).end(body);
   });
 }

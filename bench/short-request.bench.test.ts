@@ -11,38 +11,38 @@ function short(round: number) {
   });
 }
 
-test("a short request is answered soon although a long prompt is being read", {
+test("a short request gets its first token quickly while a long prompt is evaluated", {
   timeout: 300_000,
 }, async () => {
   await using engine = await loadSmolLm({ contextTokens: 8192, sequences: 2 });
   const long = sentence.repeat(400);
   let round = 0;
   const { ratio, medians } = await compare(
-    "first-token-while-reading",
+    "first-token-while-evaluating",
     {
-      name: "while a prompt is read",
+      name: "during prompt evaluation",
       measure: async () => {
-        const hangUp = new AbortController();
-        const reading = time(
+        const cancellation = new AbortController();
+        const evaluating = time(
           engine,
           greedy(`${freshPartition()} ${long}`, { cachePartition: freshPartition() }),
-          hangUp.signal,
+          cancellation.signal,
         ).catch(() => undefined);
-        // Several, each at another moment of a step, as people come.
+        // Several requests, each at a different point of a batch step.
         const waits: number[] = [];
         for (const pause of [500, 210, 243, 276, 309]) {
           await sleep(pause);
           waits.push((await time(engine, short((round += 1)))).firstMilliseconds);
         }
-        hangUp.abort(new Error("enough"));
-        await reading;
+        cancellation.abort(new Error("enough"));
+        await evaluating;
         return median(waits);
       },
     },
     {
       name: "alone",
       measure: async () => {
-        // What was hung up on the other side may still be computing its last step; this waits for it.
+        // The cancelled prompt of the other side may still be computing its last step; this request waits for it.
         await time(engine, short((round += 1)));
         return (await time(engine, short((round += 1)))).firstMilliseconds;
       },

@@ -4,17 +4,17 @@ import { expect, test } from "vitest";
 import { type Pair, startPair } from "./beside-llama-server.ts";
 import { compare, lowerBound, sized } from "./rounds.ts";
 
-/** Every core computes, because that is how such a server is run; what stands before it has to live beside that. */
+/** All cores, because that is how such a server is run; Hearth has to share them with it. */
 const threads = availableParallelism();
 
-/** Tokens per second of several streams side by side, from the start of the first to the end of the last. */
-async function throughput(ask: Pair["directly"], streams: number, maxTokens: number): Promise<number> {
+/** Tokens per second over concurrent streams, from the start of the first to the end of the last. */
+async function throughput(send: Pair["directly"], streams: number, maxTokens: number): Promise<number> {
   const startedAt = performance.now();
   const prompts = Array.from({ length: streams }, (_none, index) => `Tell story number ${index + 1}.`);
-  const timed = await Promise.all(prompts.map((prompt) => ask({ prompt, maxTokens })));
-  const written = timed.reduce((sum, each) => sum + each.outputTokens, 0);
-  expect(written).toBe(streams * maxTokens);
-  return (written * 1000) / (performance.now() - startedAt);
+  const timed = await Promise.all(prompts.map((prompt) => send({ prompt, maxTokens })));
+  const outputTokens = timed.reduce((sum, each) => sum + each.outputTokens, 0);
+  expect(outputTokens).toBe(streams * maxTokens);
+  return (outputTokens * 1000) / (performance.now() - startedAt);
 }
 
 test.for([
@@ -25,7 +25,7 @@ test.for([
   "$streams streams through Hearth are nearly as fast as from llama.cpp's own server",
   { timeout: 900_000 },
   async ({ streams, tokens, bound }) => {
-    // SmolLM2's own end markers.
+    // SmolLM2's end-of-sequence tokens.
     const endTokens = [0, 2];
     const model = "smollm2-135m-instruct-q4_1.gguf";
     await using pair = await startPair({ model, threads, slots: streams, endTokens });

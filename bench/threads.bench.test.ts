@@ -9,9 +9,9 @@ import { lowerBound, median, sized } from "./rounds.ts";
 
 const cores = availableParallelism();
 const rounds = sized(5, 1);
-const mostMilliseconds = 3000;
+const maxMilliseconds = 3000;
 
-/** Tokens per second, for no longer than a few seconds: too many threads beside a busy core hardly move at all. */
+/** Tokens per second, measured for a few seconds at most: next to a busy core, too many threads barely progress. */
 async function speed(engine: Engine): Promise<number> {
   const [request] = storyRequests(1, 160);
   if (request === undefined) return 0;
@@ -19,16 +19,16 @@ async function speed(engine: Engine): Promise<number> {
   let tokens = 0;
   for await (const event of engine.generate(request, never)) {
     if (event.type === "text-delta") tokens = event.outputTokens ?? tokens;
-    if (performance.now() - startedAt > mostMilliseconds) break;
+    if (performance.now() - startedAt > maxMilliseconds) break;
   }
   const measured = (tokens * 1000) / (performance.now() - startedAt);
-  // A batch that was under way goes on after a hang-up; the next engine must not meet it.
+  // A running batch continues after a cancellation; wait for it, so that it does not slow the next engine.
   await time(engine, greedy("Hi", { maxTokens: 1 }));
   return measured;
 }
 
-/** Another program that takes all but one of the cores. */
-async function keepBusy(count: number): Promise<AsyncDisposable> {
+/** Starts other processes that keep this many cores busy. */
+async function occupyCores(count: number): Promise<AsyncDisposable> {
   const programs = Array.from({ length: count }, () => spawn(process.execPath, ["-e", "for (;;);"]));
   return {
     async [Symbol.asyncDispose]() {
@@ -42,12 +42,12 @@ async function keepBusy(count: number): Promise<AsyncDisposable> {
 
 test.each([
   { state: "idle", busy: 0 },
-  { state: "all cores but one kept busy", busy: cores - 1 },
+  { state: "all cores but one busy", busy: cores - 1 },
 ])(
-  "the chosen count of threads is nearly the fastest there is: $state",
+  "the chosen thread count is nearly the fastest one: $state",
   { timeout: 300_000 },
   async ({ state, busy }) => {
-    await using others = await keepBusy(busy);
+    await using others = await occupyCores(busy);
     expect(others).toBeDefined();
     const counts = Array.from({ length: cores }, (_none, index) => index + 1);
     await using chosen = await loadSmolLm({ sequences: 1 }, "threads by measurement");
@@ -67,7 +67,7 @@ test.each([
       const all = fixed.map(({ threads, speeds }) => `${threads}: ${median(speeds).toFixed(1)}`).join(", ");
       recordFigure({
         claim: "engine 10",
-        text: `${ratio.toFixed(2)} of the best count, ${state}, with ${chosen.describe().threads} threads at the end (tokens/s by count: ${all}), needed 0.9`,
+        text: `${ratio.toFixed(2)} of the fastest thread count, ${state}, with ${chosen.describe().threads} threads at the end (tokens/s by thread count: ${all}), needed 0.9`,
       });
       expect(ratio).toBeGreaterThanOrEqual(lowerBound(0.9));
     } finally {

@@ -1,6 +1,6 @@
 /**
- * Formats whose every value has a fixed or small length. "date-time" is not among them: it takes any number of
- * digits after the seconds.
+ * Formats whose values all have a fixed or small length. "date-time" is not one of them: it allows any number of
+ * fractional digits.
  */
 const shortFormats = new Set(["uuid", "date", "ipv4", "ipv6"]);
 
@@ -8,7 +8,7 @@ export function isShortFormat(format: unknown): boolean {
   return typeof format === "string" && shortFormats.has(format);
 }
 
-/** Whether no text longer than some fixed length can match: anchored at both ends, nothing repeats for ever. */
+/** Whether matches have a maximum length: the pattern is anchored at both ends and has no unbounded repetition. */
 export function isBoundedPattern(pattern: string): boolean {
   if (!pattern.startsWith("^") || !/(?:^|[^\\])(?:\\\\)*\$$/u.test(pattern)) return false;
   const skeleton = pattern.replaceAll(/\\./gu, "x").replaceAll(/\[[^\]]*\]/gu, "x");

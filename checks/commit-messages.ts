@@ -14,14 +14,14 @@ type Problem = { readonly line: number; readonly message: string };
 
 export const commitMessagesName = "commit-messages";
 
-/** Commits up to this one have subjects of another form. */
+/** Commits up to this one predate the rule. */
 const lastUnchecked = "afe00661876942da13f758930bef826f43117e7d";
 const maxSubjectCharacters = 72;
 const minSentenceWords = 4;
 
 const run = promisify(execFile);
 
-/** The subject is `area: imperative summary`, and a body after a blank line says why. */
+/** The subject is `area: imperative summary`, and a body after a blank line explains why. */
 export async function findCommitMessages(folder: string): Promise<readonly Finding[]> {
   const commits = await listCheckedCommits(folder);
   return commits.flatMap((commit) =>
@@ -35,8 +35,8 @@ export async function findCommitMessages(folder: string): Promise<readonly Findi
 }
 
 /**
- * The commits below HEAD that are newer than the form, without merges. A shallow clone that does not reach back so far
- * has only newer ones; without a history there are none.
+ * The commits up to HEAD that are newer than the rule, without merges. A shallow clone that does not reach back that
+ * far contains only newer ones; without a history there are none.
  */
 export async function listCheckedCommits(folder: string): Promise<readonly Commit[]> {
   if (!existsSync(join(folder, ".git")) || !(await hasCommit(folder, "HEAD"))) return [];
@@ -56,7 +56,7 @@ async function hasCommit(folder: string, name: string): Promise<boolean> {
 }
 
 function git(folder: string, args: readonly string[]): Promise<{ readonly stdout: string }> {
-  // Named, because a hook of git sets GIT_DIR to the repository it runs in.
+  // Explicit, because git hooks set GIT_DIR to the repository they run in.
   return run("git", ["--git-dir", join(folder, ".git"), ...args], {
     cwd: folder,
     maxBuffer: 64 * 1024 * 1024,
@@ -79,14 +79,14 @@ function problemsOf([subject = "", blank = "", ...body]: readonly string[]): Pro
     problems.push({ line: 2, message: "Leave the second line blank" });
   }
   if (!hasSentence([blank, ...body])) {
-    problems.push({ line: 3, message: "Say why in the body, in at least one sentence" });
+    problems.push({ line: 3, message: "Explain why in the body, in at least one sentence" });
   }
   return problems;
 }
 
 /** Areas are paths or names, comma-separated. */
 const subjectForm = /^[\w.@{}*-]+(?:\/[\w.@{}*-]+)*(?:, [\w./@{}*-]+)*: (?<verb>[a-z][a-z-]*) .*[^.\s]$/u;
-/** Past, progressive and third person, or no verb at all. */
+/** Past tense, progressive, third person, or not a verb. */
 const notImperative =
   /^(?:\w+(?:ed|ing)|\w*[^aisu\W]s|(?:a|an|the|this|that|our|new|no|not|more|some|all|for|in|on|with|when|now|is))$/u;
 const imperative = new Set(

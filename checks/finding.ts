@@ -6,16 +6,16 @@ export type Finding = {
   readonly message: string;
 };
 
-/** One file of the repository, or of a case laid out like it. Files that are not text have the text "". */
+/** One file of the repository, or of a case with the same layout. Binary files have the text "". */
 export type TextFile = { readonly path: string; readonly text: string };
 
-/** A rule of ours: a pure function from the files of a tree to what is wrong with them. */
+/** One of our own rules: a pure function from the files of a tree to findings. */
 export type Rule = {
   readonly name: string;
   find(files: readonly TextFile[]): readonly Finding[];
 };
 
-/** Anything that can be run on a tree on disk: a rule of ours, an import rule, unused code. */
+/** A check that runs on a tree on disk: one of our own rules, an import rule, or the search for unused code. */
 export type Check = {
   readonly name: string;
   /** The name of its case in checks/cases. */

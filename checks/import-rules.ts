@@ -8,7 +8,7 @@ import { repositoryFolder } from "./source-tree.ts";
 
 export type CruisedTree = {
   readonly findings: readonly Finding[];
-  /** Every module that was looked into or imported; fewer than the source files means the tool saw nothing. */
+  /** Every module that was analysed or imported; fewer than the source files means that the tool skipped some. */
   readonly modules: readonly string[];
 };
 
@@ -44,7 +44,7 @@ export async function findForbiddenImports(
 async function toFinding(violation: IViolation, folder: string): Promise<Finding> {
   const { from, to, unresolvedTo = to, rule } = violation;
   const lines = (await readFile(join(folder, from), "utf8")).split("\n");
-  // The tool drops "node:" from what it reports.
+  // The tool strips "node:" from the specifiers it reports.
   const index = lines.findIndex(
     (line) => line.includes(`${unresolvedTo}"`) || line.includes(`${unresolvedTo}'`),
   );

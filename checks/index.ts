@@ -1,10 +1,9 @@
 /**
  * @module
- * The checks that keep the architecture true: our own rules, import rules, unused code, commit messages and tools, as
- * one list.
- * A check takes a folder laid out like this repository and gives findings; on a sound tree it gives none.
- * Each has a case in cases/ with a tree that breaks it and one that does not; `tryChecks` shows that it fires.
- * Imported by the tests here, by claims/ and by scripts; a test of an app may import unbounded-places.ts.
+ * The checks that enforce the architecture, as one list: our own rules, import rules, unused code, commit messages and
+ * tools. A check takes a folder laid out like this repository and returns findings; on a valid tree it returns none.
+ * Each has a case in cases/ with a tree that violates it and one that does not; `tryChecks` verifies that it fires.
+ * Imported by the tests here, by claims/ and by scripts; a test of an app may import unbounded-values.ts.
  */
 import { commitMessagesName, findCommitMessages } from "./commit-messages.ts";
 import type { Check, Finding, Rule } from "./finding.ts";
@@ -30,7 +29,7 @@ export const checks: readonly Check[] = [
   ...toolChecks,
 ];
 
-/** Everything wrong with a tree; each tool runs once, however many of the checks it serves. */
+/** All findings of a tree; each tool runs once, however many checks it implements. */
 export async function findEverything(folder: string): Promise<readonly Finding[]> {
   const files = await readTree(folder);
   const { findings: imports } = await findForbiddenImports(folder);

@@ -2,15 +2,15 @@ import type { TextFile } from "./finding.ts";
 
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** The object a JSON file holds; anything else is an error that names the file. */
+/** Parses a JSON file that must contain an object; errors name the file. */
 export function readJson(file: TextFile): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(file.text);
-  } catch (problem) {
-    throw new Error(`Cannot read "${file.path}" as JSON`, { cause: problem });
+  } catch (cause) {
+    throw new Error(`Cannot parse "${file.path}" as JSON`, { cause });
   }
-  if (!isObject(value)) throw new Error(`Cannot use "${file.path}": it holds no JSON object`);
+  if (!isObject(value)) throw new Error(`Cannot use "${file.path}": it does not contain a JSON object`);
   return value;
 }
 

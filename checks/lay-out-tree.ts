@@ -7,8 +7,9 @@ import type { CheckCase, Tree } from "./cases/check-case.ts";
 import { readJson, stringAt } from "./json-text.ts";
 
 /**
- * Placeholders for text the repository itself must not contain, or that would be long:
- * `{dot}`, `{slash}`, `{backslash}` and `{fence}` (three backticks) are those characters, `{lines:401}` is that many lines of code.
+ * Placeholders for text that the repository itself must not contain, or that would be long:
+ * `{dot}`, `{slash}`, `{backslash}` and `{fence}` (three backticks) are those characters, `{lines:401}` is that many
+ * lines of code.
  */
 const placeholders: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/\{dot\}/gu, () => "."],
@@ -19,11 +20,11 @@ const placeholders: readonly (readonly [RegExp, (found: string) => string])[] = 
 ];
 
 /**
- * Writes one tree of a case to a temporary folder, installed as npm would leave it: workspace packages linked under
- * node_modules by their names, and the content of `installed/` beside them. Each file in `commits/` is the message of
- * a commit, in the order of their names.
+ * Writes one tree of a case to a temporary folder, as npm would install it: workspace packages linked into
+ * node_modules by name, next to the content of `installed/`. Each file in `commits/` becomes a commit with that
+ * message, in the order of their names.
  */
-export async function layOutTree(check: CheckCase, kind: "broken" | "fine"): Promise<TemporaryFolder> {
+export async function layOutTree(check: CheckCase, kind: "broken" | "valid"): Promise<TemporaryFolder> {
   const folder = await makeTemporaryFolder("check-case");
   try {
     await writeTree(folder.path, withManifests({ ...check.shared, ...check[kind] }));
@@ -36,7 +37,7 @@ export async function layOutTree(check: CheckCase, kind: "broken" | "fine"): Pro
   return folder;
 }
 
-/** A package that has an entry point and no package.json gets the one that all our packages have. */
+/** A package that has an entry point but no package.json gets a standard one. */
 function withManifests(tree: Tree): Tree {
   const names = Object.keys(tree).flatMap(
     (path) => /^packages\/([^/]+)\/src\/index\.ts$/u.exec(path)?.[1] ?? [],
@@ -81,7 +82,7 @@ async function install(folder: string): Promise<void> {
 async function commitMessages(folder: string): Promise<void> {
   const commits = join(folder, "commits");
   if (!existsSync(commits)) return;
-  // The repository is named, because a hook of git sets GIT_DIR to the one it runs in.
+  // The repository is explicit, because git hooks set GIT_DIR to the one they run in.
   const settings = ["user.name=Author", "user.email=author@example.com", "commit.gpgsign=false"];
   const options = ["--git-dir", join(folder, ".git"), ...settings.flatMap((setting) => ["-c", setting])];
   const git = (...args: readonly string[]): unknown =>

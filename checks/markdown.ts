@@ -9,7 +9,7 @@ const linkForms = [
   /<(?:a|img)\b[^>]*?\b(?:href|src)="(?<target>[^"]*)"/gu,
 ];
 
-/** Where a Markdown text points to: inline links, images, reference definitions and HTML ones. */
+/** The link targets of a Markdown text: inline links, images, reference definitions and HTML. */
 export function linksIn(markdown: string): MarkdownLink[] {
   const text = blankCode(markdown);
   return linkForms.flatMap((form) =>
@@ -20,7 +20,7 @@ export function linksIn(markdown: string): MarkdownLink[] {
   );
 }
 
-/** The anchors a reader can jump to: one per heading, made as code hosts make them, and explicit ids. */
+/** The anchors of a Markdown text: one per heading, generated as code hosts do, and explicit ids. */
 export function anchorsIn(markdown: string): ReadonlySet<string> {
   const anchors = new Set<string>();
   for (const match of blankFences(markdown).matchAll(/^ {0,3}#{1,6}\s+(?<title>.+?)\s*#*\s*$/gmu)) {
@@ -43,7 +43,7 @@ function toAnchor(title: string): string {
     .replaceAll(" ", "-");
 }
 
-/** Code is shown, not followed. Line breaks stay, so that line numbers do. */
+/** Links in code are not followed. Line breaks stay, so that line numbers are kept. */
 function blankCode(markdown: string): string {
   return blankFences(markdown).replaceAll(/(?<ticks>`+)(?!`)[\s\S]*?[^`]\k<ticks>(?!`)/gu, keepLineBreaks);
 }

@@ -2,7 +2,7 @@ import type { TextFile } from "./finding.ts";
 import { isObject, type JsonObject, objectAt, readJsonAt, stringAt } from "./json-text.ts";
 import { isFixture, isNamed } from "./source-tree.ts";
 
-/** A place in the lock file: "apps/keep", "node_modules/pg", "node_modules/a/node_modules/b". */
+/** A key in the lock file: "apps/keep", "node_modules/pg", "node_modules/a/node_modules/b". */
 export type LockfileKey = string;
 
 const programs = ["apps/hearth", "apps/keep"];
@@ -14,46 +14,44 @@ export function lockedPackages(
   path = "package-lock.json",
 ): ReadonlyMap<LockfileKey, JsonObject> {
   const packages = objectAt(readJsonAt(files, path), "packages");
-  return new Map(
-    Object.entries(packages).flatMap(([place, entry]) => (isObject(entry) ? [[place, entry]] : [])),
-  );
+  return new Map(Object.entries(packages).flatMap(([key, entry]) => (isObject(entry) ? [[key, entry]] : [])));
 }
 
-/** The package.json files of the root, every app, every package and every tool of ours. */
+/** The package.json files of the root and of every app, package and tool. */
 export function packageManifests(files: readonly TextFile[]): readonly TextFile[] {
   return files.filter(({ path }) => isNamed(path, "package.json") && !isFixture(path));
 }
 
 /**
- * What a user gets who installs either program: their dependencies and those of the workspace packages inside
- * them, whether those are installed or bundled. What only tests use is not followed.
+ * The packages that a user of either program installs: its dependencies and those of its workspace packages, whether
+ * installed or bundled. Test-only dependencies are not followed.
  */
 export function productionPackages(packages: ReadonlyMap<LockfileKey, JsonObject>): readonly LockfileKey[] {
   const reached = new Set<LockfileKey>();
-  const waiting = programs.filter((place) => packages.has(place));
-  for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
-    if (reached.has(place)) continue;
-    reached.add(place);
-    for (const wanted of wantedBy(packages.get(place) ?? {}, isOwn(place))) {
-      const found = locate(wanted.name, { from: place, packages });
-      if (found !== undefined) waiting.push(found);
-      else if (!wanted.isOptional)
-        throw new Error(`Cannot find "${wanted.name}" of "${place}" in the lock file`);
+  const pending = programs.filter((key) => packages.has(key));
+  for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
+    if (reached.has(key)) continue;
+    reached.add(key);
+    for (const dependency of dependenciesOf(packages.get(key) ?? {}, isOwn(key))) {
+      const found = locate(dependency.name, { from: key, packages });
+      if (found !== undefined) pending.push(found);
+      else if (!dependency.isOptional)
+        throw new Error(`Cannot find "${dependency.name}" of "${key}" in the lock file`);
     }
   }
-  return [...reached].filter((place) => !isOwn(place)).toSorted();
+  return [...reached].filter((key) => !isOwn(key)).toSorted();
 }
 
-/** Names of the packages other people make that a package.json asks for, in any role. */
+/** The third-party packages that a package.json lists, as any kind of dependency. */
 export function thirdPartyNames(manifest: JsonObject): readonly string[] {
-  const roles = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
-  const names = new Set(roles.flatMap((role) => Object.keys(objectAt(manifest, role))));
+  const kinds = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
+  const names = new Set(kinds.flatMap((kind) => Object.keys(objectAt(manifest, kind))));
   return [...names].filter((name) => !name.startsWith(ownScope));
 }
 
-type Wanted = { readonly name: string; readonly isOptional: boolean };
+type Dependency = { readonly name: string; readonly isOptional: boolean };
 
-function wantedBy(entry: JsonObject, isWorkspace: boolean): Wanted[] {
+function dependenciesOf(entry: JsonObject, isWorkspace: boolean): Dependency[] {
   const required = Object.keys(objectAt(entry, "dependencies"));
   const optional = Object.keys(objectAt(entry, "optionalDependencies"));
   const peers = Object.keys(objectAt(entry, "peerDependencies"));
@@ -72,16 +70,16 @@ function isShippedPackage(name: string): boolean {
 
 type Search = { readonly from: LockfileKey; readonly packages: ReadonlyMap<LockfileKey, JsonObject> };
 
-/** Looks where Node looks: in node_modules beside the asking package, then in every folder above it. */
+/** Resolves as Node does: in node_modules next to the importing package, then in every folder above it. */
 function locate(name: string, { from, packages }: Search): LockfileKey | undefined {
   for (let folder = from; ; folder = folder.includes("/") ? folder.slice(0, folder.lastIndexOf("/")) : "") {
-    const place = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
-    const entry = packages.get(place);
-    if (entry !== undefined) return entry["link"] === true ? stringAt(entry, "resolved") : place;
+    const key = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+    const entry = packages.get(key);
+    if (entry !== undefined) return entry["link"] === true ? stringAt(entry, "resolved") : key;
     if (folder === "") return undefined;
   }
 }
 
-function isOwn(place: LockfileKey): boolean {
-  return !place.includes("node_modules/");
+function isOwn(key: LockfileKey): boolean {
+  return !key.includes("node_modules/");
 }

@@ -35,7 +35,7 @@ test("no request to real weights in a test depends on chance (seeded-servers)", 
   const text = `${unseeded.length} unseeded of ${starts.length} server starts, environments and seeds in test code: ${[...kinds].map(([kind, list]) => `${list.length} × ${kind}`).join(", ")}`;
   process.stdout.write(`${text}\n`);
   expect(unseeded.map(describeFinding)).toEqual([]);
-  const fewest = {
+  const minCounts = {
     "vitest project": 5,
     "test server": 150,
     process: 50,
@@ -44,18 +44,18 @@ test("no request to real weights in a test depends on chance (seeded-servers)", 
     driver: 20,
     "explicit seed": 50,
   } as const;
-  for (const [kind, count] of Object.entries(fewest))
+  for (const [kind, count] of Object.entries(minCounts))
     expect(starts.filter((start) => start.kind === kind).length, kind).toBeGreaterThanOrEqual(count);
   recordFigure({ claim: "plain 7", text, counted: { reached: starts.length, needed: 300 } });
 });
 
-test("every new commit says what it does in its subject and why in its body (commit-messages)", async () => {
+test("every new commit has a subject that summarises the change and a body that explains why (commit-messages)", async () => {
   const commits = await listCheckedCommits(repositoryFolder);
   process.stdout.write(`${commits.length} commit messages checked\n`);
   expect((await findCommitMessages(repositoryFolder)).map(describeFinding)).toEqual([]);
 });
 
-test("the rules see this repository and not an empty folder", () => {
+test("the rules run on this repository and not on an empty folder", () => {
   const paths = files.map(({ path }) => path);
   expect(paths).toContain("package-lock.json");
   expect(paths).toContain("checks/repository.integration.test.ts");
@@ -65,7 +65,7 @@ test("the rules see this repository and not an empty folder", () => {
   );
 });
 
-test("the licences of everything a user installs are known, and test parts are not among it", () => {
+test("the licences of all installed packages are known, and test dependencies are not among them", () => {
   const shipped = productionPackages(lockedPackages(files));
   process.stdout.write(`${shipped.length} production packages have an allowed licence\n`);
   expect(shipped).toContain("node_modules/pg");

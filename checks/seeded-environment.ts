@@ -7,8 +7,8 @@ export const seedVariable = "HEARTH_SEED";
 export type IsSeeded = (environment: ts.Expression) => boolean;
 
 /**
- * Decides whether an environment given to a process sets the default seed. Names are followed to their declarations
- * in scope, then to the functions and exported constants of all these files; what cannot be followed is unseeded.
+ * Decides whether an environment passed to a process sets the default seed. Names are resolved to their declarations
+ * in scope, then to the functions and exported constants of all these files; unresolved names are unseeded.
  * `process.env` is seeded, because the test runner sets the variable in it.
  */
 export function createSeedResolver(files: readonly TextFile[]): IsSeeded {
@@ -70,7 +70,7 @@ function isExported(statement: ts.VariableStatement): boolean {
   return (statement.modifiers ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
 }
 
-/** What a function returns, or a constant holds. */
+/** The returned expressions of a function, or the initial value of a constant. */
 function valuesOf({ node }: Declared): readonly ts.Expression[] {
   if (ts.isVariableDeclaration(node)) return node.initializer === undefined ? [] : [node.initializer];
   return [...descendants(node)].flatMap((each) =>
@@ -85,7 +85,7 @@ function enclosingFunction(node: ts.Node): ts.Node | undefined {
 }
 
 /**
- * What the innermost declaration of a name holds: everything assigned to it, else its initial value, and nothing for
+ * The values of the innermost declaration of a name: all assigned values, otherwise its initial value, and nothing for
  * a parameter. Undefined when the file does not declare the name.
  */
 function valuesInScope(identifier: ts.Identifier): readonly ts.Expression[] | undefined {

@@ -5,12 +5,12 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { TextFile } from "./finding.ts";
 
-/** The clone these checks belong to. */
+/** The root of this repository. */
 export const repositoryFolder: string = dirname(import.meta.dirname);
 
-const largestTextBytes = 8 * 1024 * 1024;
+const maxTextBytes = 8 * 1024 * 1024;
 
-/** Every file that is or could be committed; in a folder without git, every file. */
+/** Every tracked or untracked file that git does not ignore; in a folder without git, every file. */
 export async function readTree(folder: string): Promise<readonly TextFile[]> {
   const paths = existsSync(join(folder, ".git")) ? await listCommittable(folder) : await listAll(folder);
   const files = await Promise.all(paths.toSorted().map((path) => readText(folder, path)));
@@ -53,11 +53,11 @@ async function listAll(folder: string): Promise<string[]> {
 }
 
 async function readText(folder: string, path: string): Promise<TextFile | undefined> {
-  const place = join(folder, path);
-  // Git lists a file that was deleted but not yet committed, and another run may take one away meanwhile.
-  const found = await stat(place).catch(() => undefined);
+  const absolutePath = join(folder, path);
+  // Git also lists deleted files until the deletion is committed, and another process may delete one meanwhile.
+  const found = await stat(absolutePath).catch(() => undefined);
   if (found === undefined || !found.isFile()) return undefined;
-  if (found.size > largestTextBytes) return { path, text: "" };
-  const text = await readFile(place, "utf8");
+  if (found.size > maxTextBytes) return { path, text: "" };
+  const text = await readFile(absolutePath, "utf8");
   return { path, text: text.includes("\0") ? "" : text };
 }

@@ -5,10 +5,10 @@ export type FunctionNode = ts.FunctionLikeDeclaration & { readonly body: ts.Node
 
 const parsed = new WeakMap<TextFile, ts.SourceFile>();
 
-/** The syntax tree of a file, parsed once however many rules look at it. */
+/** The syntax tree of a file, parsed once and shared by all rules. */
 export function parse(file: TextFile): ts.SourceFile {
-  const known = parsed.get(file);
-  if (known !== undefined) return known;
+  const cached = parsed.get(file);
+  if (cached !== undefined) return cached;
   const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
   parsed.set(file, source);
   return source;
@@ -61,7 +61,7 @@ export function commentsOf(file: TextFile): readonly Comment[] {
   return [...starts.values()];
 }
 
-/** Whether a comment stands on the line or ends on the line above it. */
+/** Whether there is a comment on the line, or one that ends on the line above. */
 export function isExplained(comments: readonly Comment[], line: number): boolean {
   return comments.some((comment) => comment.line <= line && comment.lastLine >= line - 1);
 }
@@ -74,7 +74,7 @@ export function isStringLiteral(node: ts.Node | undefined): node is ts.StringLit
   return node !== undefined && ts.isStringLiteralLike(node);
 }
 
-/** The value written for a key of an object literal; shorthand gives the identifier. */
+/** The value of a key in an object literal; for a shorthand property, the identifier. */
 export function propertyOf(literal: ts.ObjectLiteralExpression, name: string): ts.Expression | undefined {
   for (const property of literal.properties) {
     if (property.name === undefined || property.name.getText().replaceAll(/["'`]/gu, "") !== name) continue;
@@ -86,7 +86,7 @@ export function propertyOf(literal: ts.ObjectLiteralExpression, name: string): t
 
 function* tokensOf(node: ts.Node): Generator<ts.Node> {
   const children = node.getChildren();
-  // Text between JSX tags is not code: what looks like a comment there is shown to the reader.
+  // JSX text is not code, so text that resembles a comment is not one.
   if (children.length === 0 && node.kind !== ts.SyntaxKind.JsxText) yield node;
   for (const child of children) {
     if (child.kind < ts.SyntaxKind.FirstJSDocNode || child.kind > ts.SyntaxKind.LastJSDocNode)

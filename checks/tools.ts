@@ -7,8 +7,8 @@ import { repositoryFolder } from "./source-tree.ts";
 type Tool = {
   readonly name: string;
   readonly program: string;
-  readonly words: readonly string[];
-  /** One problem in what it prints; the groups are `path`, `line` and `message`. */
+  readonly args: readonly string[];
+  /** Matches one problem in its output; the groups are `path`, `line` and `message`. */
   readonly problem: RegExp;
 };
 
@@ -19,36 +19,24 @@ const tools: readonly Tool[] = [
   {
     name: "formatter",
     program: join(programs, "biome"),
-    words: [
-      "ci",
-      `--config-path=${repositoryFolder}`,
-      "--vcs-enabled=false",
-      "--reporter=github",
-      "packages",
-    ],
+    args: ["ci", `--config-path=${repositoryFolder}`, "--vcs-enabled=false", "--reporter=github", "packages"],
     problem: /^::error .*?file=(?<path>[^,]+),line=(?<line>\d+).*?::(?<message>.*)$/gmu,
   },
   {
     name: "linter",
     program: join(programs, "oxlint"),
-    words: [
-      "--type-aware",
-      "--config",
-      join(repositoryFolder, ".oxlintrc.json"),
-      "--format=unix",
-      "packages",
-    ],
+    args: ["--type-aware", "--config", join(repositoryFolder, ".oxlintrc.json"), "--format=unix", "packages"],
     problem: /^(?<path>[^:\n]+):(?<line>\d+):\d+: (?<message>.*)$/gmu,
   },
   {
     name: "types",
     program: join(programs, "tsc"),
-    words: ["--noEmit", "--pretty", "false"],
+    args: ["--noEmit", "--pretty", "false"],
     problem: /^(?<path>[^(\n]+)\((?<line>\d+),\d+\): (?<message>error TS.*)$/gmu,
   },
 ];
 
-/** Shows on small trees that the settings of each tool are in force; on the real tree CI runs the tool itself. */
+/** Verifies on small trees that each tool's configuration is in effect; CI runs the tools on the real tree. */
 export const toolChecks: readonly Check[] = tools.map((tool) => ({
   name: tool.name,
   case: tool.name,
@@ -60,8 +48,8 @@ async function runTool(tool: Tool, folder: string): Promise<readonly Finding[]> 
   const inherited = { extends: join(repositoryFolder, "tsconfig.base.json") };
   const settings = { ...inherited, compilerOptions: { types: [] }, include: ["packages"] };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(settings));
-  const printed = await outputOf(tool, folder);
-  return [...printed.matchAll(tool.problem)].map(({ groups }) => ({
+  const output = await runForOutput(tool, folder);
+  return [...output.matchAll(tool.problem)].map(({ groups }) => ({
     path: relative(folder, resolve(folder, groups?.["path"] ?? "")),
     line: Number(groups?.["line"]),
     rule: tool.name,
@@ -69,13 +57,13 @@ async function runTool(tool: Tool, folder: string): Promise<readonly Finding[]> 
   }));
 }
 
-/** A tool that finds something exits with an error; that is its answer, not a failure to run. */
-function outputOf({ program, words }: Tool, folder: string): Promise<string> {
-  // The linter looks for its helper beside the files it reads, which are not in the clone here.
+/** A non-zero exit code means that the tool has findings; only a failure to run is an error. */
+function runForOutput({ program, args }: Tool, folder: string): Promise<string> {
+  // By default the linter searches for its helper next to the files it reads, which are outside the clone here.
   const helper = { OXLINT_TSGOLINT_PATH: join(programs, "tsgolint") };
   return new Promise((done, fail) => {
-    execFile(program, [...words], { cwd: folder, env: { ...helper, PATH: programs } }, (problem, stdout) => {
-      if (problem !== null && typeof problem.code === "string") fail(problem);
+    execFile(program, [...args], { cwd: folder, env: { ...helper, PATH: programs } }, (error, stdout) => {
+      if (error !== null && typeof error.code === "string") fail(error);
       else done(stdout);
     });
   });

@@ -11,8 +11,8 @@ export type Trial = {
 };
 
 /**
- * Tries a check on its two trees: on `broken` it must report exactly the lines its case expects, all under its own
- * name, and on `fine` nothing. A check without a case does not pass.
+ * Runs a check on its two trees: on `broken` it must report exactly the lines that its case expects, all under its own
+ * name, and on `valid` nothing. A check without a case does not pass.
  */
 export async function tryCheck(check: Check): Promise<Trial> {
   const surprises: string[] = [];
@@ -20,17 +20,17 @@ export async function tryCheck(check: Check): Promise<Trial> {
     const checkCase = findCase(check);
     if (checkCase.expected.length === 0) surprises.push(`the case of "${check.name}" expects nothing`);
     const onBroken = await runOn(check, "broken");
-    const onFine = await runOn(check, "fine");
+    const onValid = await runOn(check, "valid");
     surprises.push(...differences(checkCase.expected, onBroken.map(lineOfFinding)));
     surprises.push(...onBroken.filter(({ rule }) => rule !== check.name).map(asSurprise));
-    surprises.push(...onFine.map(asSurprise));
+    surprises.push(...onValid.map(asSurprise));
   } catch (error) {
     surprises.push(error instanceof Error ? error.message : String(error));
   }
   return { check: check.name, fires: surprises.length === 0, surprises };
 }
 
-/** Sequential, because the tools behind the checks use every core by themselves. */
+/** Sequential, because the underlying tools already use every core. */
 export async function tryChecks(checks: readonly Check[]): Promise<readonly Trial[]> {
   const trials: Trial[] = [];
   for (const check of checks) trials.push(await tryCheck(check));
@@ -43,7 +43,7 @@ function findCase({ case: name }: Check): CheckCase {
   return found;
 }
 
-async function runOn(check: Check, kind: "broken" | "fine"): Promise<readonly Finding[]> {
+async function runOn(check: Check, kind: "broken" | "valid"): Promise<readonly Finding[]> {
   await using tree = await layOutTree(findCase(check), kind);
   return await check.find(tree.path);
 }
@@ -51,9 +51,9 @@ async function runOn(check: Check, kind: "broken" | "fine"): Promise<readonly Fi
 /** Counted, because one line may have several findings. */
 function differences(expected: readonly string[], found: readonly string[]): string[] {
   return [...new Set([...expected, ...found])].flatMap((line) => {
-    const wanted = expected.filter((other) => other === line).length;
+    const needed = expected.filter((other) => other === line).length;
     const reported = found.filter((other) => other === line).length;
-    return wanted === reported ? [] : [`reports ${line} ${reported} times instead of ${wanted}`];
+    return needed === reported ? [] : [`reports ${line} ${reported} times instead of ${needed}`];
   });
 }
 

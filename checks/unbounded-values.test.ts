@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findUnboundedValues } from "./unbounded-values.ts";
 
-test("a schema with a bound everywhere has no unbounded place", () => {
+test("a schema with bounds everywhere has no unbounded value", () => {
   const schema = {
     type: "object",
     required: ["name"],
@@ -47,11 +47,11 @@ test.for([
   [true, "a type"],
 ] as const)("%j lacks %s", ([schema, missing]) => {
   const found = findUnboundedValues(schema);
-  expect(found.map((place) => place.missing).join(", ")).toBe(missing);
-  expect(found.every(({ pointer: place }) => place === "")).toBe(true);
+  expect(found.map((value) => value.missing).join(", ")).toBe(missing);
+  expect(found.every(({ pointer }) => pointer === "")).toBe(true);
 });
 
-test("an unbounded place is named by where it stands, however deep", () => {
+test("an unbounded value is reported by its JSON pointer, however deep it is", () => {
   const text = { type: "string" };
   const schema = {
     type: "object",
@@ -62,7 +62,7 @@ test("an unbounded place is named by where it stands, however deep", () => {
     },
     $defs: { Text: text },
   };
-  expect(findUnboundedValues(schema).map(({ pointer: place }) => place)).toEqual([
+  expect(findUnboundedValues(schema).map(({ pointer }) => pointer)).toEqual([
     "/properties/a~1b/items",
     "/properties/either/anyOf/1/allOf/0",
     "/properties/more/additionalProperties",

@@ -12,9 +12,9 @@ const maps = ["properties", "patternProperties", "$defs", "definitions", "depend
 const singles = ["items", "additionalItems", "additionalProperties", "contains", "if", "then", "else"];
 
 /**
- * Where a JSON Schema lets a value grow without end: a string, list, number or map without a bound, or a pointer
- * that takes anything. Works on the built value, so it also sees what a schema inherits from constants and
- * functions. How deep a schema may refer to itself is not looked at: the size of the body bounds that.
+ * Finds the values of a JSON Schema that may grow without limit: a string, list, number or map without a bound, or a
+ * value of any type. Works on the built schema, so it also covers what a schema takes from constants and functions.
+ * Recursion depth is not checked, because the maximum size of the body limits it.
  */
 export function findUnboundedValues(schema: unknown, pointer = ""): readonly UnboundedValue[] {
   if (schema === false) return [];
@@ -25,12 +25,12 @@ export function findUnboundedValues(schema: unknown, pointer = ""): readonly Unb
 
 function ownValues(schema: JsonObject, pointer: string): UnboundedValue[] {
   const kinds = kindsOf(schema);
-  const takesAnything = kinds.length === 0 && !("$ref" in schema) && !lists.some((key) => key in schema);
+  const acceptsAnything = kinds.length === 0 && !("$ref" in schema) && !lists.some((key) => key in schema);
   const missing = [
-    ...(takesAnything ? ["a type"] : []),
+    ...(acceptsAnything ? ["a type"] : []),
     ...kinds.flatMap((kind) => missingBounds(kind, schema)),
   ];
-  return missing.map((what) => ({ pointer, missing: what }));
+  return missing.map((bound) => ({ pointer, missing: bound }));
 }
 
 function kindsOf(schema: JsonObject): unknown[] {
@@ -75,7 +75,7 @@ function isTuple(schema: JsonObject): boolean {
   return isOldForm || (Array.isArray(schema["prefixItems"]) && schema["items"] === false);
 }
 
-/** An object whose keys the client chooses. Unnamed keys beside named ones are the validator's to strip. */
+/** An object whose keys the client chooses. The validator strips undeclared keys next to declared ones. */
 function isMap(schema: JsonObject): boolean {
   const extra = schema["additionalProperties"];
   return "patternProperties" in schema || isObject(extra) || (!("properties" in schema) && extra !== false);

@@ -6,7 +6,7 @@ import type { JSONReport, JSONReportEntry } from "knip";
 import type { Finding } from "./finding.ts";
 import { repositoryFolder } from "./source-tree.ts";
 
-/** What each kind of report is called here; a kind that is not listed is reported under its own name. */
+/** Maps knip's issue types to rule names; an unlisted type is reported under its own name. */
 const ruleOfKind: Readonly<Record<string, string>> = {
   files: "unused-files",
   exports: "unused-exports",
@@ -41,8 +41,8 @@ export async function findUnusedCode(folder: string): Promise<readonly Finding[]
 function toReport(output: string): JSONReport {
   try {
     return JSON.parse(output.slice(output.indexOf('{"issues"')));
-  } catch (problem) {
-    throw new Error(`Cannot read what knip reports: "${output.slice(0, 2000)}"`, { cause: problem });
+  } catch (cause) {
+    throw new Error(`Cannot parse knip's report: "${output.slice(0, 2000)}"`, { cause });
   }
 }
 

@@ -11,37 +11,37 @@ type StageRecord = {
 };
 
 export type RunRecord = {
-  /** The content that was tested, as git names it; amended messages do not change it. */
+  /** The git tree hash of the tested content; amending a message does not change it. */
   readonly tree: string;
   readonly finishedAt: string;
   readonly seconds: number;
-  /** "cold" when nothing was in the cache folder before the run. */
+  /** "cold" when the cache folder did not exist before the run. */
   readonly caches: "cold" | "warm";
   readonly passed: number;
   readonly failed: number;
   readonly stages: readonly StageRecord[];
 };
 
-/** The committed tree, with a mark when files differ from it. */
+/** The hash of the committed tree, with a suffix when the working tree differs from it. */
 export function describeTree(): string {
-  const isChanged = askGit("status", "--porcelain") !== "";
-  return `${askGit("rev-parse", "HEAD^{tree}")}${isChanged ? " with changes" : ""}`;
+  const isChanged = git("status", "--porcelain") !== "";
+  return `${git("rev-parse", "HEAD^{tree}")}${isChanged ? " with changes" : ""}`;
 }
 
-function askGit(...words: readonly string[]): string {
-  return execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+function git(...args: readonly string[]): string {
+  return execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
 }
 
 export async function writeLastRun(run: RunRecord): Promise<void> {
   await mkdir(runsFolder(), { recursive: true });
   const path = recordPath(run.tree);
-  // Two clones of one tree may finish at once; each writes a file of its own and the later one stays.
+  // Two clones of one tree may finish at once: each writes its own file, and the last rename wins.
   const fresh = `${path}.${process.pid}`;
   await writeFile(fresh, JSON.stringify(run, null, 2));
   await rename(fresh, path);
 }
 
-/** The last run of this tree, in whichever clone it was; runs of other trees are no evidence. */
+/** The last run of this tree, in any clone. */
 export async function readLastRun(): Promise<RunRecord | undefined> {
   try {
     // Written by writeLastRun above.

@@ -1,15 +1,15 @@
-/** One line of an issue's "must show" list: a claim about the product, and the way to prove it. */
+/** A claim about the product, and how to prove it. */
 export type ShowLine = {
   readonly topic: string;
   readonly line: number;
   readonly title: string;
   readonly needs: readonly Need[];
-  /** Files and folders of the tests that prove it, when tests do. */
+  /** Files and folders of the tests that prove it, if it is proven by tests. */
   readonly tests?: readonly string[];
   readonly prove: () => Promise<Outcome>;
 };
 
-/** What a claim needs on the machine before it can be proven. */
+/** A prerequisite that must be on the machine before a claim can be proven. */
 export type Need = "debian packages" | "python" | "test models";
 
 export type Outcome = { readonly isProven: boolean; readonly figure: string };

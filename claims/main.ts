@@ -1,8 +1,8 @@
 /**
  * @module
  * Proves claims. `npm run -s show` lists every claim as `<topic> <line> <title>`; `npm run -s show -- <topic> <line>`
- * prepares what that claim needs, proves it, prints its figure as the last line and exits non-zero when it falls
- * short; `npm run -s show -- <topic>` proves all lines of a topic. Each topic's claims are in a folder of its name.
+ * prepares its prerequisites, proves it, prints its figure as the last line and exits non-zero when it falls short;
+ * `npm run -s show -- <topic>` proves all claims of a topic. Each topic's claims are in the folder of that name.
  */
 import { allLines } from "./all-lines.ts";
 import type { ShowLine } from "./line.ts";
@@ -17,13 +17,13 @@ async function main([topic, line]: readonly string[]): Promise<number> {
     (each) => each.topic === topic && (line === undefined || String(each.line) === line),
   );
   if (chosen.length === 0) {
-    const name = [topic, line].filter((word) => word !== undefined).join(" ");
+    const name = [topic, line].filter((argument) => argument !== undefined).join(" ");
     process.stderr.write(`There is no claim "${name}"; 'npm run -s show' lists them\n`);
     return 2;
   }
   const results: Result[] = [];
   for (const each of chosen) results.push(await proveOne(each));
-  // Repeated at the end, because a topic prints pages in between.
+  // Repeated at the end, because proving a topic prints pages of output.
   if (chosen.length > 1) for (const { text } of results) print(text);
   return results.every(({ isProven }) => isProven) ? 0 : 1;
 }

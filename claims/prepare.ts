@@ -2,7 +2,7 @@ import { corpusModels, preparePython } from "@hearth-and-keep/test-servers";
 import type { Need } from "./line.ts";
 import { runToEnd } from "./run-to-end.ts";
 
-/** Brings what a claim needs; each way is quick when it is already there. */
+/** Installs a prerequisite of a claim; fast when it is already installed. */
 export async function prepare(need: Need): Promise<void> {
   switch (need) {
     case "debian packages": {
@@ -14,7 +14,7 @@ export async function prepare(need: Need): Promise<void> {
       await preparePython();
       return;
     case "test models":
-      // All of them are made together, whichever is asked for.
+      // Requesting any model builds all of them.
       await corpusModels();
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeTests, provenByTests, type TestRun } from "./prove-by-tests.ts";
+import { evaluateRun, provenByTests, type TestRun } from "./prove-by-tests.ts";
 
 function run(changes: Partial<TestRun>): TestRun {
   return { passed: 3, failed: 0, files: [], figures: [], failures: [], ...changes };
@@ -8,39 +8,39 @@ function run(changes: Partial<TestRun>): TestRun {
 const figure = { claim: "topic 1", text: "10 of 10 things", counted: { reached: 10, needed: 10 } };
 
 test("a claim holds when its tests passed and its figure was measured", () => {
-  expect(judgeTests(run({}), [figure])).toEqual({
+  expect(evaluateRun(run({}), [figure])).toEqual({
     isProven: true,
     figure: "10 of 10 things; 3 of 3 tests passed",
   });
 });
 
-test("a claim falls short when a test failed, however good its figure, and still reports it", () => {
-  expect(judgeTests(run({ failed: 1 }), [figure])).toEqual({
+test("a claim falls short when a test failed, whatever its figure, and still reports the figure", () => {
+  expect(evaluateRun(run({ failed: 1 }), [figure])).toEqual({
     isProven: false,
     figure: `${figure.text}; 3 of 4 tests passed`,
   });
 });
 
 test("a claim falls short when no test ran", () => {
-  expect(judgeTests(run({ passed: 0 }), [figure]).isProven).toBe(false);
+  expect(evaluateRun(run({ passed: 0 }), [figure]).isProven).toBe(false);
 });
 
 test("a claim falls short when its tests passed without measuring anything", () => {
-  expect(judgeTests(run({}), [])).toEqual({
+  expect(evaluateRun(run({}), [])).toEqual({
     isProven: false,
     figure: "3 of 3 tests passed, but no figure was measured",
   });
 });
 
-test("a claim falls short under its denominator, and says which count it was", () => {
+test("a claim falls short when a count is below what is needed, and reports that count", () => {
   const short = { ...figure, text: "9 of 10 things", counted: { reached: 9, needed: 10 } };
-  expect(judgeTests(run({}), [figure, short])).toEqual({
+  expect(evaluateRun(run({}), [figure, short])).toEqual({
     isProven: false,
     figure: "9 of 10 things; 3 of 3 tests passed",
   });
 });
 
-test("a claim falls short when a path it names has no test, whatever the others say", {
+test("a claim falls short when one of its paths has no test, whatever the results of the others", {
   timeout: 120_000,
 }, async () => {
   const paths = ["claims/ground/quick-start-lines.test.ts", "claims/ground/nowhere.test.ts"];

@@ -11,13 +11,13 @@ export type TestRun = {
   readonly failed: number;
   readonly files: readonly string[];
   readonly figures: readonly Figure[];
-  /** Each that failed: its file, its name, and the first line of why. */
+  /** For each failed test: its file, its name, and the first line of the error. */
   readonly failures: readonly string[];
 };
 
 export type Claim = { readonly title: string; readonly paths: readonly string[] };
 
-/** The lines of a topic, numbered in the order of its claims, each proven by its tests. */
+/** The claims of a topic, numbered in order, each proven by its tests. */
 export function claimLines(
   topic: string,
   claims: readonly Claim[],
@@ -32,25 +32,25 @@ export function claimLines(
   }));
 }
 
-/** Runs exactly these tests; the claim holds when all pass and they recorded its figure, counts reached. */
+/** Runs exactly these tests; the claim holds when all pass and record its figure, and every count is reached. */
 export function provenByTests(
   claim: string,
   paths: readonly string[],
 ): Required<Pick<ShowLine, "tests" | "prove">> {
   const prove = async (): Promise<Outcome> => {
-    // Two benchmarks at once would measure each other.
+    // Benchmarks running concurrently would distort each other.
     const isTimed = paths.some((path) => path.includes(".bench."));
-    const inTurn = isTimed ? ["--no-file-parallelism"] : [];
-    const run = await runTests([...paths, ...inTurn]);
+    const sequential = isTimed ? ["--no-file-parallelism"] : [];
+    const run = await runTests([...paths, ...sequential]);
     const missing = paths.filter((path) => !run.files.some((file) => file.includes(path)));
     if (missing.length > 0) return { isProven: false, figure: `no test ran in ${missing.join(", ")}` };
     const figures = run.figures.filter((figure) => figure.claim === claim);
-    return judgeTests(run, figures);
+    return evaluateRun(run, figures);
   };
   return { tests: paths, prove };
 }
 
-export function judgeTests(run: TestRun, figures: readonly Figure[]): Outcome {
+export function evaluateRun(run: TestRun, figures: readonly Figure[]): Outcome {
   const tests = `${run.passed} of ${run.passed + run.failed} tests passed`;
   if (run.failed > 0 || run.passed === 0) {
     return { isProven: false, figure: [...figures.map(({ text }) => text), tests].join("; ") };
@@ -61,7 +61,7 @@ export function judgeTests(run: TestRun, figures: readonly Figure[]): Outcome {
   return { isProven: short.length === 0, figure: [...texts, tests].join("; ") };
 }
 
-/** Runs the test runner on some paths (all tests when none are given), in the words a person would type. */
+/** Runs the test runner with these paths and options; without paths, it runs all tests. */
 export async function runTests(
   paths: readonly string[],
   environment: Readonly<Record<string, string>> = {},
@@ -70,8 +70,8 @@ export async function runTests(
   const report = join(folder, "report.json");
   const figuresFile = join(folder, "figures.jsonl");
   try {
-    const words = ["run", ...paths, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-    await runToEnd(join(root, "node_modules/.bin/vitest"), words, {
+    const args = ["run", ...paths, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+    await runToEnd(join(root, "node_modules/.bin/vitest"), args, {
       ...environment,
       FIGURES_FILE: figuresFile,
     });
@@ -86,7 +86,7 @@ export async function runTests(
 
 const noReport = { passed: 0, failed: 1, files: [], failures: ["The test runner left no report"] };
 
-/** What we read of the runner's JSON report. */
+/** The fields that we read from the runner's JSON report. */
 type Report = {
   numPassedTests: number;
   numFailedTests: number;
@@ -99,7 +99,7 @@ type TestResult = { fullName: string; status: string; failureMessages: string[] 
 async function readReport(path: string): Promise<Omit<TestRun, "figures">> {
   // Written by the test runner, whose version is pinned.
   const report = JSON.parse(await readFile(path, "utf8")) as Report;
-  // A file that could not be loaded has no test to fail, so it counts by itself; so does a test nobody ran.
+  // A file that failed to load has no test results, so it counts as one failure; so does a test that did not run.
   const broken = report.testResults.filter(
     (file) => file.status === "failed" && file.assertionResults.length === 0,
   );
@@ -108,18 +108,18 @@ async function readReport(path: string): Promise<Omit<TestRun, "figures">> {
     failed: report.numFailedTests + report.numPendingTests + broken.length,
     files: report.testResults.map((file) => file.name),
     failures: [
-      ...broken.map((file) => sayFailure(file, file.message)),
+      ...broken.map((file) => formatFailure(file, file.message)),
       ...report.testResults.flatMap((file) =>
         file.assertionResults
           .filter(({ status }) => status !== "passed")
-          .map(({ fullName, status, failureMessages: [why = status] }) =>
-            sayFailure(file, `${fullName.trim()}: ${why}`),
+          .map(({ fullName, status, failureMessages: [reason = status] }) =>
+            formatFailure(file, `${fullName.trim()}: ${reason}`),
           ),
       ),
     ],
   };
 }
 
-function sayFailure({ name }: TestFile, text: string): string {
+function formatFailure({ name }: TestFile, text: string): string {
   return `${relative(root, name)}: ${text.split("\n", 1)[0] ?? ""}`;
 }

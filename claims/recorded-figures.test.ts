@@ -12,7 +12,7 @@ const testFiles = globSync("{apps,packages,checks,conformance,bench,scripts}/**/
   exclude: (path) => path.endsWith("node_modules"),
 });
 
-test("a test that records a figure of a claim is among the tests that prove the claim", () => {
+test("a test that records a claim's figure is one of the tests that prove the claim", () => {
   const recorded = testFiles.flatMap((file) =>
     [...readFileSync(join(root, file), "utf8").matchAll(/claim: "([a-z]+ \d+)"/gu)].map(([, claim = ""]) => ({
       file,

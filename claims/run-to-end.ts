@@ -4,14 +4,14 @@ import { childEnvironment } from "./config.ts";
 
 export const root: string = resolve(import.meta.dirname, "..");
 
-/** Runs a program in the clone. Its output goes to standard error: standard output belongs to the figure. */
+/** Runs a program in the clone. Its output goes to standard error, because standard output is for the figure. */
 export function runToEnd(
   command: string,
-  words: readonly string[],
+  args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   return new Promise((done, fail) => {
-    const child = spawn(command, [...words], {
+    const child = spawn(command, [...args], {
       cwd: root,
       stdio: ["ignore", 2, 2],
       env: { ...childEnvironment(), ...environment },

@@ -28,11 +28,11 @@ type Provider = ReturnType<typeof connect>;
 
 let fixture: ClientFixture;
 let real: Provider;
-let scripted: Provider;
+let fake: Provider;
 beforeAll(async () => {
   fixture = await startClientFixture();
   real = connect(fixture.real.url, { apiKey: rightKey });
-  scripted = connect(fixture.scripted.url, { apiKey: rightKey });
+  fake = connect(fixture.fake.url, { apiKey: rightKey });
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
@@ -60,9 +60,9 @@ test.each(endpoints)(
   "%s throws without a key and with a wrong key, and succeeds with the right key",
   async (...[, call]) => {
     for (const credentials of [{}, { apiKey: wrongKey }]) {
-      const refused = await call(connect(fixture.real.url, credentials)).catch((problem: unknown) => problem);
-      expect(APICallError.isInstance(refused)).toBe(true);
-      expect(refused).toMatchObject({ statusCode: 401, isRetryable: false });
+      const rejected = await call(connect(fixture.real.url, credentials)).catch((error: unknown) => error);
+      expect(APICallError.isInstance(rejected)).toBe(true);
+      expect(rejected).toMatchObject({ statusCode: 401, isRetryable: false });
     }
     await call(real);
   },
@@ -71,11 +71,11 @@ test.each(endpoints)(
 describe("on real weights", () => {
   test("generated and streamed text are the same, with usage and finish reason", async () => {
     for (const model of [real("smol"), real.completionModel("smol")]) {
-      const whole = await generateText({ ...eight, model });
-      expect(whole.text).toMatch(/\w/u);
-      expect(whole).toMatchObject({ finishReason: "length", usage: { outputTokens: 8 } });
+      const complete = await generateText({ ...eight, model });
+      expect(complete.text).toMatch(/\w/u);
+      expect(complete).toMatchObject({ finishReason: "length", usage: { outputTokens: 8 } });
       const streamed = streamText({ ...eight, model });
-      expect((await Array.fromAsync(streamed.textStream)).join("")).toBe(whole.text);
+      expect((await Array.fromAsync(streamed.textStream)).join("")).toBe(complete.text);
       expect(await streamed.finishReason).toBe("length");
       expect((await streamed.usage).outputTokens).toBe(8);
     }
@@ -83,12 +83,12 @@ describe("on real weights", () => {
 
   test("an object that matches a schema is generated and streamed, and generated from a Zod schema", async () => {
     const output = Output.object({ schema: jsonSchema<{ ok: boolean }>(okSchema) });
-    const asked = { ...eight, maxOutputTokens: 16, model: real("smol"), output };
-    const whole = await generateText(asked);
-    expect(whole.output).toEqual({ ok: expect.any(Boolean) });
-    expect(await streamText(asked).output).toEqual(whole.output);
+    const request = { ...eight, maxOutputTokens: 16, model: real("smol"), output };
+    const complete = await generateText(request);
+    expect(complete.output).toEqual({ ok: expect.any(Boolean) });
+    expect(await streamText(request).output).toEqual(complete.output);
     const zodOutput = Output.object({ schema: z.object({ ok: z.boolean() }) });
-    const fromZod = await generateText({ ...asked, output: zodOutput });
+    const fromZod = await generateText({ ...request, output: zodOutput });
     expect(fromZod.output).toEqual({ ok: expect.any(Boolean) });
   });
 
@@ -106,48 +106,48 @@ describe("on real weights", () => {
 });
 
 describe("on a fake engine", () => {
-  const asked: string[] = [];
+  const requestedCities: string[] = [];
   const weather = tool({
     inputSchema: jsonSchema<{ city: string }>(cityParameters),
     execute: async ({ city }) => {
-      asked.push(city);
+      requestedCities.push(city);
       return "warm";
     },
   });
   const onFakeEngine = { prompt, maxRetries: 0, tools: { weather }, stopWhen: stepCountIs(3) };
 
   test("two calls are run and lead to a response, generated and streamed, with separate reasoning", async () => {
-    const model = scripted("tiny");
-    const whole = await generateText({ ...onFakeEngine, model });
-    expect(whole.text).toBe("It is sunny");
-    expect(whole.steps.map(({ finishReason }) => finishReason)).toEqual(["tool-calls", "stop"]);
-    expect(whole.steps[0]?.reasoningText).toBe("I look it up");
+    const model = fake("tiny");
+    const complete = await generateText({ ...onFakeEngine, model });
+    expect(complete.text).toBe("It is sunny");
+    expect(complete.steps.map(({ finishReason }) => finishReason)).toEqual(["tool-calls", "stop"]);
+    expect(complete.steps[0]?.reasoningText).toBe("I look it up");
     const streamed = streamText({ ...onFakeEngine, model });
     const types = new Set((await Array.fromAsync(streamed.fullStream)).map(({ type }) => type));
     expect([...types]).toEqual(
       expect.arrayContaining(["reasoning-delta", "tool-call", "tool-result", "text-delta"]),
     );
     expect(await streamed.text).toBe("It is sunny");
-    expect(asked.toSorted()).toEqual(["Oslo", "Oslo", "Rome", "Rome"]);
+    expect(requestedCities.toSorted()).toEqual(["Oslo", "Oslo", "Rome", "Rome"]);
   });
 
   test.each([
     [2, "required"],
     [1, { type: "tool", toolName: "weather" }],
     [0, "none"],
-  ] as const)("%i calls come by the choice %j", async (count, toolChoice) => {
+  ] as const)("%i calls are returned for the choice %j", async (count, toolChoice) => {
     const stopWhen = stepCountIs(1);
     const { toolCalls } = await generateText({
       ...onFakeEngine,
       stopWhen,
-      model: scripted("tiny"),
+      model: fake("tiny"),
       toolChoice,
     });
     expect(toolCalls.map(({ input }) => input)).toEqual([{ city: "Rome" }, { city: "Oslo" }].slice(0, count));
   });
 
   test("an engine failure is an error, before the first token and after it", async () => {
-    const model = scripted("tiny");
+    const model = fake("tiny");
     const atOnce = generateText({ model, prompt: cues.breakAtOnce, maxRetries: 0 });
     await expect(atOnce).rejects.toMatchObject({ statusCode: 500 });
     const errors: unknown[] = [];
@@ -159,7 +159,7 @@ describe("on a fake engine", () => {
   });
 
   test("an aborted request throws and frees its slot", async () => {
-    const model = scripted("tiny");
+    const model = fake("tiny");
     const abortSignal = AbortSignal.timeout(200);
     const endless = generateText({ model, prompt: cues.fallSilent, maxRetries: 0, abortSignal });
     await expect(endless).rejects.toThrow(/abort|timeout/iu);

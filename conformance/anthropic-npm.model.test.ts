@@ -24,19 +24,19 @@ import {
 
 let fixture: ClientFixture;
 let real: Anthropic;
-let scripted: Anthropic;
+let fake: Anthropic;
 beforeAll(async () => {
   fixture = await startClientFixture({ "team/third:v1": tiny });
   real = connect(`${fixture.real.url}/alt`, { apiKey: rightKey });
-  scripted = connect(`${fixture.scripted.url}/alt`, { apiKey: rightKey });
+  fake = connect(`${fixture.fake.url}/alt`, { apiKey: rightKey });
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const connect = (baseURL: string, credentials: Pick<ClientOptions, "apiKey" | "authToken">) =>
   new Anthropic({ baseURL, maxRetries: 0, ...credentials });
-const say = (content: string): Anthropic.MessageParam[] => [{ role: "user", content }];
+const userMessage = (content: string): Anthropic.MessageParam[] => [{ role: "user", content }];
 const model = "smol";
-const messages = say("Count from one to nine");
+const messages = userMessage("Count from one to nine");
 const eight = { model, messages, temperature: 0, max_tokens: 8 };
 const weather = { name: "weather", description: "Tells the weather", input_schema: cityParameters };
 const onFakeEngine = { model: "tiny", max_tokens: 2048, messages, tools: [weather] };
@@ -88,9 +88,9 @@ test.each(endpoints)(
     });
     const wrong = [{ apiKey: wrongKey }, { authToken: wrongKey, apiKey: null }];
     for (const client of [keyless, ...wrong.map((credentials) => connect(baseURL, credentials))]) {
-      const refused = await call(client).catch((problem: unknown) => problem);
-      expect(refused).toBeInstanceOf(AuthenticationError);
-      expect(refused).toMatchObject({ status: 401, type: "authentication_error" });
+      const rejected = await call(client).catch((error: unknown) => error);
+      expect(rejected).toBeInstanceOf(AuthenticationError);
+      expect(rejected).toMatchObject({ status: 401, type: "authentication_error" });
     }
     await call(connect(baseURL, { apiKey: rightKey }));
     await call(connect(baseURL, { authToken: rightKey, apiKey: null }));
@@ -164,7 +164,7 @@ describe.each(bases)("on real weights, at the base URL %j", (base) => {
 
   test("a prefilled message is continued and ends at a stop sequence, which is reported", async () => {
     const begun: Anthropic.MessageParam[] = [
-      ...say("Count from one to six in digits, separated by commas."),
+      ...userMessage("Count from one to six in digits, separated by commas."),
       { role: "assistant", content: "1, 2, 3," },
     ];
     const message = await client.messages.create({
@@ -194,7 +194,9 @@ describe.each(bases)("on real weights, at the base URL %j", (base) => {
     const seeing = create({ messages: [{ role: "user", content: [{ type: "image", source }] }] });
     await expect(seeing).rejects.toBeInstanceOf(BadRequestError);
     await expect(seeing).rejects.toThrow(/400.*vision/u);
-    await expect(create({ messages: say("word ".repeat(3000)) })).rejects.toBeInstanceOf(BadRequestError);
+    await expect(create({ messages: userMessage("word ".repeat(3000)) })).rejects.toBeInstanceOf(
+      BadRequestError,
+    );
     await expect(create({ max_tokens: "many" })).rejects.toBeInstanceOf(BadRequestError);
     await expect(create({ model: "minilm" })).rejects.toThrow(/does not support completion/u);
     await expect(create({ model: "nobody" })).rejects.toBeInstanceOf(NotFoundError);
@@ -274,10 +276,10 @@ describe("on a fake engine", () => {
   test.each(choices)(
     "%i calls are returned for the choice %j, complete and streamed",
     async (count, tool_choice) => {
-      const asked = { ...onFakeEngine, tool_choice };
-      const whole = await scripted.messages.create(asked);
-      const streamed = await scripted.messages.stream(asked).finalMessage();
-      for (const { content, stop_reason } of [whole, streamed]) {
+      const request = { ...onFakeEngine, tool_choice };
+      const complete = await fake.messages.create(request);
+      const streamed = await fake.messages.stream(request).finalMessage();
+      for (const { content, stop_reason } of [complete, streamed]) {
         const uses = content.filter((block) => block.type === "tool_use");
         expect(uses.map(({ input }) => input)).toEqual(cities.slice(0, count).map((city) => ({ city })));
         expect(new Set(uses.map(({ id }) => id)).size).toBe(count);
@@ -287,9 +289,9 @@ describe("on a fake engine", () => {
   );
 
   test("a stream emits thinking, text and arguments in order, and a complete message has the same blocks", async () => {
-    const request = { ...onFakeEngine, messages: say(cues.speakFirst), thinking };
+    const request = { ...onFakeEngine, messages: userMessage(cues.speakFirst), thinking };
     const emitted: string[] = [];
-    const stream = scripted.messages.stream(request);
+    const stream = fake.messages.stream(request);
     stream.on("thinking", (chunk) => emitted.push(`thinking ${chunk}`));
     stream.on("text", (chunk) => emitted.push(`text ${chunk}`));
     stream.on("inputJson", (chunk) => emitted.push(`json ${chunk}`));
@@ -301,13 +303,13 @@ describe("on a fake engine", () => {
     ]);
     expect(streamed.content.at(-1)).toMatchObject({ type: "tool_use", input: { city: "Oslo" } });
     expect(streamed.stop_reason).toBe("tool_use");
-    const complete = await scripted.messages.create(request);
+    const complete = await fake.messages.create(request);
     expect(complete.content.map(({ type }) => type)).toEqual(["thinking", "text", "tool_use", "tool_use"]);
     expect(streamed.content.map(({ type }) => type)).toEqual(complete.content.map(({ type }) => type));
   });
 
   test("thinking blocks and results as text, as blocks and as an error lead to a response", async () => {
-    const { content } = await scripted.messages.create({ ...onFakeEngine, thinking });
+    const { content } = await fake.messages.create({ ...onFakeEngine, thinking });
     const [rome = "", oslo = ""] = content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
     const results: Anthropic.ToolResultBlockParam[] = [
       { type: "tool_result", tool_use_id: rome, content: [{ type: "text", text: "warm" }] },
@@ -318,9 +320,9 @@ describe("on a fake engine", () => {
       { role: "assistant", content },
       { role: "user", content: results },
     ];
-    const answer = await scripted.messages.create({ ...onFakeEngine, thinking, messages: history });
-    expect(answer.content.at(-1)).toEqual({ type: "text", text: "It is sunny" });
-    expect(fixture.scripted.requests.at(-1)?.input).toMatchObject({
+    const response = await fake.messages.create({ ...onFakeEngine, thinking, messages: history });
+    expect(response.content.at(-1)).toEqual({ type: "text", text: "It is sunny" });
+    expect(fixture.fake.requests.at(-1)?.input).toMatchObject({
       conversation: {
         messages: [
           messages[0],
@@ -341,41 +343,41 @@ describe("on a fake engine", () => {
   });
 
   test("the client's own tool runner gets a response, complete and streamed", async () => {
-    const asked: unknown[] = [];
+    const inputs: unknown[] = [];
     const run = (input: unknown) => {
-      asked.push(input);
+      inputs.push(input);
       return "warm";
     };
     const body = { ...onFakeEngine, tools: [{ ...weather, run, parse }] };
-    const answer = await scripted.beta.messages.toolRunner(body);
-    expect(answer.content).toEqual([{ type: "text", text: "It is sunny" }]);
-    const streaming = await scripted.beta.messages.toolRunner({ ...body, stream: true });
+    const response = await fake.beta.messages.toolRunner(body);
+    expect(response.content).toEqual([{ type: "text", text: "It is sunny" }]);
+    const streaming = await fake.beta.messages.toolRunner({ ...body, stream: true });
     expect(streaming.content).toEqual([{ type: "text", text: "It is sunny" }]);
-    expect(asked).toEqual([...cities, ...cities].map((city) => ({ city })));
+    expect(inputs).toEqual([...cities, ...cities].map((city) => ({ city })));
   });
 
   test("an engine failure is thrown, before the first token and after it", async () => {
-    const atOnce = scripted.messages.create({ ...onFakeEngine, messages: say(cues.breakAtOnce) });
+    const atOnce = fake.messages.create({ ...onFakeEngine, messages: userMessage(cues.breakAtOnce) });
     await expect(atOnce).rejects.toBeInstanceOf(InternalServerError);
-    const halfway = { ...onFakeEngine, messages: say(cues.breakHalfway) };
-    const stream = await scripted.messages.create({ ...halfway, stream: true });
+    const halfway = { ...onFakeEngine, messages: userMessage(cues.breakHalfway) };
+    const stream = await fake.messages.create({ ...halfway, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toBeInstanceOf(APIError);
-    await expect(scripted.messages.stream(halfway).finalMessage()).rejects.toBeInstanceOf(APIError);
+    await expect(fake.messages.stream(halfway).finalMessage()).rejects.toBeInstanceOf(APIError);
   });
 
   test("eight concurrent streams with thinking give eight complete messages", async () => {
     const request = { ...onFakeEngine, tools: [], thinking };
-    const streams = Array.from({ length: 8 }, () => scripted.messages.stream(request).finalMessage());
+    const streams = Array.from({ length: 8 }, () => fake.messages.stream(request).finalMessage());
     for (const { content } of await Promise.all(streams)) {
       expect(content.map(({ type }) => type)).toEqual(["thinking", "text"]);
     }
   });
 
   test("an aborted stream throws and frees its slot", async () => {
-    const stream = scripted.messages.stream({ ...onFakeEngine, messages: say(cues.fallSilent) });
+    const stream = fake.messages.stream({ ...onFakeEngine, messages: userMessage(cues.fallSilent) });
     stream.on("text", () => stream.abort());
     await expect(stream.done()).rejects.toBeInstanceOf(APIUserAbortError);
-    const next = await scripted.messages.create({ ...onFakeEngine, tools: [] });
+    const next = await fake.messages.create({ ...onFakeEngine, tools: [] });
     expect(next.content).toEqual([{ type: "text", text: "It is sunny" }]);
   });
 });

@@ -11,7 +11,7 @@ import { startTestServer, tiny } from "../apps/hearth/src/test/start-test-server
 import { rightKey } from "./client-fixture.ts";
 
 const run = promisify(execFile);
-/** Its instructions and tools alone have some ten thousand tokens. */
+/** The instructions and tools of Claude Code alone take about ten thousand tokens. */
 const contextTokens = 200_000;
 const writeFile = {
   name: "Bash",
@@ -24,7 +24,7 @@ function turnsOf({ input }: EngineRequest): readonly Turn[] {
   return input.type === "conversation" ? input.conversation.messages : [];
 }
 
-/** First it has a file written, then it tells what came back. */
+/** First calls a tool that writes a file, then repeats the tool's result. */
 const script: FakeEngineScript = (request) => {
   const last = turnsOf(request).findLast(({ role }) => role === "tool");
   const text =
@@ -47,8 +47,8 @@ test("Claude Code calls a tool, reads its result and ends its turn", { timeout: 
     description: { contextTokens },
     limits: { contextTokens },
   });
-  const words = ["-p", "Write a file", "--model", "local-model", "--output-format", "json"];
-  const { stdout } = await run(program, [...words, "--allowedTools", "Bash"], {
+  const args = ["-p", "Write a file", "--model", "local-model", "--output-format", "json"];
+  const { stdout } = await run(program, [...args, "--allowedTools", "Bash"], {
     cwd: folder.path,
     timeout: 120_000,
     env: {
@@ -69,8 +69,8 @@ test("Claude Code calls a tool, reads its result and ends its turn", { timeout: 
     permission_denials: [],
   });
   expect(await readFile(join(folder.path, "written.txt"), "utf8")).toBe("from-the-tool\n");
-  const answered = server.logRecords().filter(({ route }) => route === "POST /v1/messages");
-  expect(answered.map(({ status, keyName }) => [status, keyName])).toEqual([
+  const handled = server.logRecords().filter(({ route }) => route === "POST /v1/messages");
+  expect(handled.map(({ status, keyName }) => [status, keyName])).toEqual([
     [200, "agent"],
     [200, "agent"],
   ]);

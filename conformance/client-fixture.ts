@@ -2,7 +2,7 @@
  * @module
  * The official clients of the Ollama, OpenAI and Anthropic APIs against a running Hearth with an API key. Each file
  * covers one client: all its methods with the right key, and each endpoint without a key and with a wrong key. The
- * client is the judge: it must accept every response and throw its own error class for every error.
+ * client decides: it must accept every response and throw its own error class for every error.
  * A fake engine provides what small weights do not do reliably: tool calls, thinking and failures.
  * Nothing imports from here.
  */
@@ -26,7 +26,7 @@ export type ClientFixture = AsyncDisposable & {
   /** SmolLM2 as `smol`, a tiny model with random weights as `tiny`, MiniLM as `minilm`, all in llama.cpp. */
   readonly real: TestServer;
   /** A fake engine with one slot. With tools it calls them for two cities; otherwise it says that it is sunny. */
-  readonly scripted: TestServer;
+  readonly fake: TestServer;
 };
 
 export const rightKey = "the-right-key";
@@ -75,7 +75,7 @@ export async function startClientFixture(
       ...(await realEngine()),
     }),
   );
-  const scripted = stack.use(
+  const fake = stack.use(
     await startTestServer({
       models: { tiny },
       access,
@@ -86,7 +86,7 @@ export async function startClientFixture(
     }),
   );
   const resources = stack.move();
-  return { real, scripted, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { real, fake, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 /** The engine for real weights, unless it is the binding. Records every load, so that results name the engine. */
@@ -97,8 +97,8 @@ export async function realEngine(): Promise<{ readonly driver?: EngineDriver }> 
   const driver = createLlamaServerDriver({ program: { kind: "xllamacpp", interpreter } });
   return {
     driver: {
-      async load(plan, parts) {
-        const engine = await driver.load(plan, parts);
+      async load(plan, options) {
+        const engine = await driver.load(plan, options);
         recordFigure({ claim: "loads", text: engine.describe().driver });
         return engine;
       },
@@ -173,10 +173,10 @@ export type Tally = {
 type LogLine = Readonly<Record<string, unknown>>;
 
 /** Counts the requests in the logs of both servers, without preflight requests. */
-export function tallyCalls({ real, scripted }: ClientFixture): Tally {
-  const lines = [...real.logRecords(), ...scripted.logRecords()].filter(isCall);
-  const routesWhere = (isMeant: (line: LogLine) => boolean) =>
-    [...new Set(lines.filter(isMeant).map(({ route }) => String(route)))].toSorted();
+export function tallyCalls({ real, fake }: ClientFixture): Tally {
+  const lines = [...real.logRecords(), ...fake.logRecords()].filter(isCall);
+  const routesWhere = (isMatch: (line: LogLine) => boolean) =>
+    [...new Set(lines.filter(isMatch).map(({ route }) => String(route)))].toSorted();
   return {
     succeeded: routesWhere(isSuccess),
     withoutKey: routesWhere(({ failure }) => failure === "key-missing"),
@@ -208,7 +208,7 @@ export function recordStoreCalls(client: string, { succeeded }: Pick<Tally, "suc
   const reached = storeRoutes.filter((route) => succeeded.includes(route)).length;
   recordFigure({
     claim: "store 11",
-    text: `${client}: ${reached} of ${storeRoutes.length} endpoints of the store: pull with progress and abort, push, create, copy, delete, blobs`,
+    text: `${client}: ${reached} of ${storeRoutes.length} store endpoints: pull with progress and abort, push, create, copy, delete, blobs`,
     counted: { reached, needed: storeRoutes.length },
   });
 }

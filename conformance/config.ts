@@ -1,3 +1,3 @@
-/** Which engine runs the real weights of the clients' stage: llama.cpp in its binding, or its own server. */
+/** The engine of the client fixture's real weights: llama.cpp through its binding, or llama.cpp's own server. */
 export const engineOfClients: "binding" | "xllamacpp" =
   process.env["HEARTH_TEST_ENGINE"] === "xllamacpp" ? "xllamacpp" : "binding";

@@ -30,7 +30,7 @@ const embeddingsOn = (connection: Connection = withKey(rightKey)) =>
   new OllamaEmbeddings({ baseUrl: fixture.real.url, model: "minilm", maxRetries: 0, ...connection });
 const onFakeEngine = (fields: { readonly think?: boolean } = {}) =>
   new ChatOllama({
-    baseUrl: fixture.scripted.url,
+    baseUrl: fixture.fake.url,
     model: "tiny",
     maxRetries: 0,
     ...withKey(rightKey),
@@ -56,17 +56,17 @@ test.each(endpoints)(
 
 describe("on real weights", () => {
   test("invoked and streamed chats are the same, with token usage", async () => {
-    const whole = await chatOn().invoke([new HumanMessage(prompt)]);
-    expect(whole.text).not.toBe("");
-    expect(whole).toMatchObject({ usage_metadata: { output_tokens: 8 } });
+    const complete = await chatOn().invoke([new HumanMessage(prompt)]);
+    expect(complete.text).not.toBe("");
+    expect(complete).toMatchObject({ usage_metadata: { output_tokens: 8 } });
     const chunks = await Array.fromAsync(await chatOn().stream(prompt));
-    expect(chunks.map(({ text }) => text).join("")).toBe(whole.text);
+    expect(chunks.map(({ text }) => text).join("")).toBe(complete.text);
     expect(chunks.filter(({ text }) => text !== "").length).toBeGreaterThan(1);
   });
 
   test("invoked and streamed text are the same", async () => {
-    const whole = await textOn().invoke(prompt);
-    expect((await Array.fromAsync(await textOn().stream(prompt))).join("")).toBe(whole);
+    const complete = await textOn().invoke(prompt);
+    expect((await Array.fromAsync(await textOn().stream(prompt))).join("")).toBe(complete);
   });
 
   test("structured output matches its schema", async () => {
@@ -104,19 +104,19 @@ describe("on a fake engine", () => {
     const results = (first.tool_calls ?? []).map(
       ({ id, name }) => new ToolMessage({ content: "warm", name, tool_call_id: id ?? "" }),
     );
-    const answer = await chat.invoke([new HumanMessage(prompt), first, ...results]);
-    expect(answer.text).toBe("It is sunny");
+    const response = await chat.invoke([new HumanMessage(prompt), first, ...results]);
+    expect(response.text).toBe("It is sunny");
   });
 
   test("thinking is separate if requested, and absent otherwise", async () => {
-    const thoughtful = await onFakeEngine({ think: true }).invoke(prompt);
-    expect(thoughtful).toMatchObject({
+    const withThinking = await onFakeEngine({ think: true }).invoke(prompt);
+    expect(withThinking).toMatchObject({
       content: "It is sunny",
       additional_kwargs: { reasoning_content: "I look it up" },
     });
-    const silent = await onFakeEngine({ think: false }).invoke(prompt);
-    expect(silent.content).toBe("It is sunny");
-    expect(silent.additional_kwargs["reasoning_content"]).toBeUndefined();
+    const withoutThinking = await onFakeEngine({ think: false }).invoke(prompt);
+    expect(withoutThinking.content).toBe("It is sunny");
+    expect(withoutThinking.additional_kwargs["reasoning_content"]).toBeUndefined();
   });
 
   test("an engine failure is thrown, before the first token and after it", async () => {

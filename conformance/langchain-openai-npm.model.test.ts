@@ -45,7 +45,7 @@ const textOn = (key: Key = rightKey) => new OpenAI({ ...eight, ...connect(fixtur
 const embeddingsOn = (key: Key = rightKey) =>
   new OpenAIEmbeddings({ model: "minilm", ...connect(fixture.real.url, key) });
 const onFakeEngine = (fields: object = {}) =>
-  new ChatOpenAI({ model: "tiny", ...connect(fixture.scripted.url, rightKey), ...fields });
+  new ChatOpenAI({ model: "tiny", ...connect(fixture.fake.url, rightKey), ...fields });
 const prompt = "Count from one to nine";
 
 const endpoints: readonly [string, (key: Key) => Promise<unknown>][] = [
@@ -69,19 +69,19 @@ describe("on real weights", () => {
   test.each([
     ["chat completions", chatOn],
     ["responses", responsesOn],
-  ])("by %s, an answer is the same invoked and streamed, and counts its tokens", async (...[, on]) => {
-    const whole = await on().invoke([new HumanMessage(prompt)]);
-    expect(whole).toMatchObject({ usage_metadata: { output_tokens: 8 } });
+  ])("with %s, invoked and streamed output are the same, with token usage", async (...[, on]) => {
+    const complete = await on().invoke([new HumanMessage(prompt)]);
+    expect(complete).toMatchObject({ usage_metadata: { output_tokens: 8 } });
     const chunks = await Array.fromAsync(await on().stream(prompt));
-    expect(chunks.map(({ text }) => text).join("")).toBe(whole.text);
+    expect(chunks.map(({ text }) => text).join("")).toBe(complete.text);
     expect(chunks.reduce((sum, chunk) => sum.concat(chunk))).toMatchObject({
       usage_metadata: { output_tokens: 8 },
     });
   });
 
   test("invoked and streamed text are the same", async () => {
-    const whole = await textOn().invoke(prompt);
-    expect((await Array.fromAsync(await textOn().stream(prompt))).join("")).toBe(whole);
+    const complete = await textOn().invoke(prompt);
+    expect((await Array.fromAsync(await textOn().stream(prompt))).join("")).toBe(complete);
   });
 
   test("structured output matches its schema, from JSON Schema and from Zod", async () => {
@@ -124,8 +124,8 @@ describe("on a fake engine", () => {
       const results = (first.tool_calls ?? []).map(
         ({ id }) => new ToolMessage({ content: "warm", tool_call_id: id ?? "" }),
       );
-      const answer = await chat.invoke([new HumanMessage(prompt), first, ...results]);
-      expect(answer.text).toBe("It is sunny");
+      const response = await chat.invoke([new HumanMessage(prompt), first, ...results]);
+      expect(response.text).toBe("It is sunny");
     },
   );
 

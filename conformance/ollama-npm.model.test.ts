@@ -26,12 +26,12 @@ import {
 let fixture: ClientFixture;
 let registry: ModelRegistry;
 let real: Ollama;
-let scripted: Ollama;
+let fake: Ollama;
 beforeAll(async () => {
   fixture = await startClientFixture();
   registry = await startModelRegistry();
   real = new Ollama({ host: fixture.real.url, headers: bearer(rightKey) });
-  scripted = new Ollama({ host: fixture.scripted.url, headers: bearer(rightKey) });
+  fake = new Ollama({ host: fixture.fake.url, headers: bearer(rightKey) });
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
@@ -46,7 +46,7 @@ const options = { seed: 1, temperature: 0, num_predict: 8 };
 const tools = [{ type: "function", function: { name: "weather", parameters: cityParameters } }];
 
 const weatherIn = (city: string) => ({ function: { name: "weather", arguments: { city } } });
-const say = (content: string) => ({ model: "tiny", messages: [{ role: "user", content }] });
+const chatRequest = (content: string) => ({ model: "tiny", messages: [{ role: "user", content }] });
 
 const endpoints: readonly [string, (client: Ollama) => Promise<unknown>][] = [
   ["GET /api/version", (client) => client.version()],
@@ -90,9 +90,9 @@ describe("transfers", () => {
       parameters,
       stream: true,
     });
-    const told = (await Array.fromAsync(steps)).map(({ status }) => status);
-    expect(told.slice(-2)).toEqual(["writing manifest", "success"]);
-    expect(told[0]).toMatch(/^using existing layer sha256:/u);
+    const statuses = (await Array.fromAsync(steps)).map(({ status }) => status);
+    expect(statuses.slice(-2)).toEqual(["writing manifest", "success"]);
+    expect(statuses[0]).toMatch(/^using existing layer sha256:/u);
     expect(await real.show({ model: "mine" })).toMatchObject({ system: "Be brief" });
     const weights = await readFile(await testModel("tiny-llama.gguf"));
     const digest = `sha256:${createHash("sha256").update(weights).digest("hex")}`;
@@ -102,7 +102,7 @@ describe("transfers", () => {
     expect(await real.create(ofFiles)).toEqual({ status: "success" });
     expect((await real.chat({ model: "uploaded", messages, options })).eval_count).toBe(8);
     await expect(real.create({ model: "none" })).rejects.toMatchObject({ status_code: 400 });
-    for (const made of ["mine", "uploaded"]) await real.delete({ model: made });
+    for (const name of ["mine", "uploaded"]) await real.delete({ model: name });
   });
 
   test("push and pull report progress, and the pulled model works", async () => {
@@ -112,7 +112,7 @@ describe("transfers", () => {
     );
     expect(pushed[0]).toEqual({ status: "retrieving manifest" });
     expect(pushed.at(-1)).toEqual({ status: "success" });
-    for (const made of ["tiny", "smol"]) await real.delete({ model: remote(made) });
+    for (const name of ["tiny", "smol"]) await real.delete({ model: remote(name) });
     const pulled = await Array.fromAsync(
       await real.pull({ model: remote("tiny"), insecure: true, stream: true }),
     );
@@ -126,28 +126,26 @@ describe("transfers", () => {
   test("an aborted pull stops, and the next one resumes it", async () => {
     const slow = { kind: "throttle", bytesPerSecond: 24 * 1024 * 1024 } as const;
     await using proxy = await startFaultProxy({ target: registry.url, faults: [slow] });
-    const wish = { model: remote("smol", proxy), insecure: true, stream: true } as const;
-    const stream = await scripted.pull(wish);
-    const listening = (async () => {
+    const request = { model: remote("smol", proxy), insecure: true, stream: true } as const;
+    const stream = await fake.pull(request);
+    const reading = (async () => {
       for await (const { completed = 0 } of stream) if (completed > 20_000_000) stream.abort();
     })();
-    await expect(listening).rejects.toMatchObject({ name: "AbortError" });
-    await expect
-      .poll(() => fixture.scripted.logRecords().map(({ route }) => route))
-      .toContain("POST /api/pull");
+    await expect(reading).rejects.toMatchObject({ name: "AbortError" });
+    await expect.poll(() => fixture.fake.logRecords().map(({ route }) => route)).toContain("POST /api/pull");
     await proxy.setFaults([]);
-    const progress = await Array.fromAsync(await scripted.pull(wish));
+    const progress = await Array.fromAsync(await fake.pull(request));
     expect(progress.find(({ completed }) => completed > 0)?.completed).toBeGreaterThan(10_000_000);
     expect(progress.at(-1)).toEqual({ status: "success" });
-    await scripted.delete({ model: wish.model });
+    await fake.delete({ model: request.model });
   });
 
   test("a model missing from the registry is thrown, complete and streamed", async () => {
-    const wish = { model: remote("none"), insecure: true };
-    await expect(real.pull(wish)).rejects.toThrow("pull model manifest: file does not exist");
-    const streamed = Array.fromAsync(await real.pull({ ...wish, stream: true }));
+    const request = { model: remote("none"), insecure: true };
+    await expect(real.pull(request)).rejects.toThrow("pull model manifest: file does not exist");
+    const streamed = Array.fromAsync(await real.pull({ ...request, stream: true }));
     await expect(streamed).rejects.toThrow("pull model manifest: file does not exist");
-    await expect(real.push(wish)).rejects.toMatchObject({ status_code: 404 });
+    await expect(real.push(request)).rejects.toMatchObject({ status_code: 404 });
   });
 });
 
@@ -169,19 +167,25 @@ describe("on real weights", () => {
     await real.generate({ model, prompt: "", keep_alive: -1 });
     expect((await real.ps()).models.map(({ name }) => name)).toContain("smol:latest");
     // No test above uses a model of the fake engine.
-    expect((await scripted.ps()).models).toEqual([]);
+    expect((await fake.ps()).models).toEqual([]);
   });
 
   test("generate returns the same text complete and streamed, and continues from its context", async () => {
-    const whole = await real.generate({ model, prompt, options });
-    expect(whole).toMatchObject({ model, done: true, done_reason: "length", eval_count: 8 });
+    const complete = await real.generate({ model, prompt, options });
+    expect(complete).toMatchObject({ model, done: true, done_reason: "length", eval_count: 8 });
     let text = "";
-    for await (const part of await real.generate({ model, prompt, options, stream: true })) {
-      text += part.response;
+    for await (const chunk of await real.generate({ model, prompt, options, stream: true })) {
+      text += chunk.response;
     }
-    expect(text).toBe(whole.response);
-    const next = await real.generate({ model, prompt, options, context: whole.context, system: "Be brief" });
-    expect(next.prompt_eval_count).toBeGreaterThan(whole.prompt_eval_count);
+    expect(text).toBe(complete.response);
+    const next = await real.generate({
+      model,
+      prompt,
+      options,
+      context: complete.context,
+      system: "Be brief",
+    });
+    expect(next.prompt_eval_count).toBeGreaterThan(complete.prompt_eval_count);
   });
 
   test("generate continues a raw prompt, fills in the middle, and rejects an unsupported suffix", async () => {
@@ -203,13 +207,13 @@ describe("on real weights", () => {
   });
 
   test("chat returns the same text complete and streamed", async () => {
-    const whole = await real.chat({ model, messages, options });
-    expect(whole).toMatchObject({ done: true, eval_count: 8, message: { role: "assistant" } });
+    const complete = await real.chat({ model, messages, options });
+    expect(complete).toMatchObject({ done: true, eval_count: 8, message: { role: "assistant" } });
     let text = "";
-    for await (const part of await real.chat({ model, messages, options, stream: true })) {
-      text += part.message.content;
+    for await (const chunk of await real.chat({ model, messages, options, stream: true })) {
+      text += chunk.message.content;
     }
-    expect(text).toBe(whole.message.content);
+    expect(text).toBe(complete.message.content);
   });
 
   test("chat matches a schema and plain JSON, returns log-probabilities, and stops at stop sequences", async () => {
@@ -277,11 +281,14 @@ describe("on real weights", () => {
     const origin = "http://localhost:5173";
     const preflights: (string | null)[] = [];
     const fetchAsPage: typeof fetch = async (url, { headers, ...rest } = {}) => {
-      const asked = {
+      const preflightHeaders = {
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "authorization",
       };
-      const preflight = await fetch(url, { method: "OPTIONS", headers: { Origin: origin, ...asked } });
+      const preflight = await fetch(url, {
+        method: "OPTIONS",
+        headers: { Origin: origin, ...preflightHeaders },
+      });
       preflights.push(preflight.headers.get("access-control-allow-origin"));
       return fetch(url, {
         ...rest,
@@ -298,15 +305,15 @@ describe("on a fake engine", () => {
   const chat = { model: "tiny", messages, tools };
 
   test("two calls are returned with thinking before them, and their results by name lead to a response", async () => {
-    const { message } = await scripted.chat(chat);
+    const { message } = await fake.chat(chat);
     expect(message).toMatchObject({
       thinking: "I look it up",
       tool_calls: [weatherIn("Rome"), weatherIn("Oslo")],
     });
     const results = ["warm", "cold"].map((content) => ({ role: "tool", tool_name: "weather", content }));
-    const answer = await scripted.chat({ ...chat, messages: [...messages, message, ...results] });
-    expect(answer.message.content).toBe("It is sunny");
-    expect(fixture.scripted.requests.at(-1)?.input).toMatchObject({
+    const response = await fake.chat({ ...chat, messages: [...messages, message, ...results] });
+    expect(response.message.content).toBe("It is sunny");
+    expect(fixture.fake.requests.at(-1)?.input).toMatchObject({
       conversation: {
         messages: [
           { role: "user" },
@@ -319,14 +326,14 @@ describe("on a fake engine", () => {
   });
 
   test("streamed calls and thinking are complete, and without thinking there is none", async () => {
-    const parts = await Array.fromAsync(await scripted.chat({ ...chat, stream: true, think: true }));
-    expect(parts.flatMap(({ message }) => message.tool_calls ?? [])).toMatchObject([
+    const chunks = await Array.fromAsync(await fake.chat({ ...chat, stream: true, think: true }));
+    expect(chunks.flatMap(({ message }) => message.tool_calls ?? [])).toMatchObject([
       weatherIn("Rome"),
       weatherIn("Oslo"),
     ]);
-    expect(parts.map(({ message }) => message.thinking ?? "").join("")).toBe("I look it up");
+    expect(chunks.map(({ message }) => message.thinking ?? "").join("")).toBe("I look it up");
     const read = { thinking: "", content: "" };
-    for await (const { message } of await scripted.chat({
+    for await (const { message } of await fake.chat({
       model: "tiny",
       messages,
       think: true,
@@ -336,33 +343,33 @@ describe("on a fake engine", () => {
       read.content += message.content;
     }
     expect(read).toEqual({ thinking: "I look it up", content: "It is sunny" });
-    const silent = await scripted.chat({ model: "tiny", messages, think: false });
-    expect(silent.message).toEqual({ role: "assistant", content: "It is sunny" });
-    const generated = await scripted.generate({ model: "tiny", prompt, think: true });
+    const withoutThinking = await fake.chat({ model: "tiny", messages, think: false });
+    expect(withoutThinking.message).toEqual({ role: "assistant", content: "It is sunny" });
+    const generated = await fake.generate({ model: "tiny", prompt, think: true });
     expect(generated).toMatchObject({ thinking: "I look it up", response: "It is sunny" });
   });
 
   test("an engine failure is thrown, before the first token and after it", async () => {
-    await expect(scripted.chat(say(cues.breakAtOnce))).rejects.toMatchObject({ status_code: 500 });
-    const stream = await scripted.chat({ ...say(cues.breakHalfway), stream: true });
-    const heard: string[] = [];
-    const listening = (async () => {
-      for await (const { message } of stream) heard.push(message.content);
+    await expect(fake.chat(chatRequest(cues.breakAtOnce))).rejects.toMatchObject({ status_code: 500 });
+    const stream = await fake.chat({ ...chatRequest(cues.breakHalfway), stream: true });
+    const received: string[] = [];
+    const reading = (async () => {
+      for await (const { message } of stream) received.push(message.content);
     })();
-    await expect(listening).rejects.toThrow(/unexpectedly stopped/u);
-    expect(heard).toEqual(["half"]);
+    await expect(reading).rejects.toThrow(/unexpectedly stopped/u);
+    expect(received).toEqual(["half"]);
   });
 
   test("an aborted stream throws and frees its slot", async () => {
-    const stream = await scripted.chat({ ...say(cues.fallSilent), stream: true });
-    const listening = (async () => {
-      for await (const part of stream) {
-        expect(part.message.content).toBe("a");
+    const stream = await fake.chat({ ...chatRequest(cues.fallSilent), stream: true });
+    const reading = (async () => {
+      for await (const chunk of stream) {
+        expect(chunk.message.content).toBe("a");
         stream.abort();
       }
     })();
-    await expect(listening).rejects.toMatchObject({ name: "AbortError" });
-    expect((await scripted.chat({ model: "tiny", messages })).message.content).toBe("It is sunny");
+    await expect(reading).rejects.toMatchObject({ name: "AbortError" });
+    expect((await fake.chat({ model: "tiny", messages })).message.content).toBe("It is sunny");
   });
 });
 

@@ -23,11 +23,11 @@ import {
 
 let fixture: ClientFixture;
 let real: OpenAI;
-let scripted: OpenAI;
+let fake: OpenAI;
 beforeAll(async () => {
   fixture = await startClientFixture({ "library2/mini:tag": minilm });
   real = connect(fixture.real.url, rightKey);
-  scripted = connect(fixture.scripted.url, rightKey);
+  fake = connect(fixture.fake.url, rightKey);
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
@@ -67,9 +67,9 @@ test.each(endpoints)(
       defaultHeaders: { Authorization: null },
     });
     for (const client of [keyless, connect(fixture.real.url, wrongKey)]) {
-      const refused = await call(client).catch((error: unknown) => error);
-      expect(refused).toBeInstanceOf(AuthenticationError);
-      expect(refused).toMatchObject({ status: 401, code: "invalid_api_key" });
+      const rejected = await call(client).catch((error: unknown) => error);
+      expect(rejected).toBeInstanceOf(AuthenticationError);
+      expect(rejected).toMatchObject({ status: 401, code: "invalid_api_key" });
     }
     await call(real);
   },
@@ -239,13 +239,13 @@ describe("responses", () => {
   });
 
   const weather = { type: "function", name: "weather", parameters: cityParameters, strict: true } as const;
-  const question = { role: "user", content: "What weather?" } as const;
-  const onFakeEngine = { model: "tiny", input: [question], tools: [weather] };
+  const userMessage = { role: "user", content: "What weather?" } as const;
+  const onFakeEngine = { model: "tiny", input: [userMessage], tools: [weather] };
 
   test("reasoning and two calls are items, complete and streamed, and their results lead to a response", async () => {
-    const complete = await scripted.responses.create(onFakeEngine);
+    const complete = await fake.responses.create(onFakeEngine);
     expect(complete.output.map(({ type }) => type)).toEqual(["reasoning", "function_call", "function_call"]);
-    const streamed = await scripted.responses.stream(onFakeEngine).finalResponse();
+    const streamed = await fake.responses.stream(onFakeEngine).finalResponse();
     const calls = streamed.output.filter((item) => item.type === "function_call");
     expect(calls.map(({ parsed_arguments }) => parsed_arguments)).toEqual([
       { city: "Rome" },
@@ -254,15 +254,15 @@ describe("responses", () => {
     const items = complete.output.filter(
       (item) => item.type === "reasoning" || item.type === "function_call",
     );
-    const input = [question, ...items, ...calls.map(resultOf)];
-    const response = await scripted.responses.create({ ...onFakeEngine, input });
+    const input = [userMessage, ...items, ...calls.map(resultOf)];
+    const response = await fake.responses.create({ ...onFakeEngine, input });
     expect(response).toMatchObject({ status: "completed", output_text: "It is sunny" });
-    const none = await scripted.responses.create({ ...onFakeEngine, tool_choice: "none" });
+    const none = await fake.responses.create({ ...onFakeEngine, tool_choice: "none" });
     expect(none.output.map(({ type }) => type)).toEqual(["reasoning", "message"]);
   });
 
   test("calls are parsed, and sent back without their ids they lead to a response", async () => {
-    const parsed = await scripted.responses.parse(onFakeEngine);
+    const parsed = await fake.responses.parse(onFakeEngine);
     const calls = parsed.output.filter((item) => item.type === "function_call");
     expect(calls.map(({ parsed_arguments }) => parsed_arguments)).toEqual([
       { city: "Rome" },
@@ -272,25 +272,25 @@ describe("responses", () => {
       ({ call_id, name, arguments: text }) =>
         ({ type: "function_call", call_id, name, arguments: text }) as const,
     );
-    const input = [question, ...items, ...calls.map(resultOf)];
-    const response = await scripted.responses.create({ ...onFakeEngine, input });
+    const input = [userMessage, ...items, ...calls.map(resultOf)];
+    const response = await fake.responses.create({ ...onFakeEngine, input });
     expect(response.output_text).toBe("It is sunny");
   });
 
   test("an unknown model and a required call without tools throw their error classes", async () => {
-    const unknown = scripted.responses.create({ model: "missing", input: "Hello" });
+    const unknown = fake.responses.create({ model: "missing", input: "Hello" });
     await expect(unknown).rejects.toBeInstanceOf(NotFoundError);
-    const required = scripted.responses.create({ model: "tiny", input: "Hello", tool_choice: "required" });
+    const required = fake.responses.create({ model: "tiny", input: "Hello", tool_choice: "required" });
     await expect(required).rejects.toBeInstanceOf(BadRequestError);
   });
 
   test("an engine failure is thrown, and so is one mid-stream, also by the stream helper", async () => {
-    const broken = scripted.responses.create({ model: "tiny", input: cues.breakAtOnce });
+    const broken = fake.responses.create({ model: "tiny", input: cues.breakAtOnce });
     await expect(broken).rejects.toBeInstanceOf(InternalServerError);
     const halfway = { model: "tiny", input: cues.breakHalfway };
-    const stream = await scripted.responses.create({ ...halfway, stream: true });
+    const stream = await fake.responses.create({ ...halfway, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toBeInstanceOf(APIError);
-    const helper = scripted.responses.stream(halfway);
+    const helper = fake.responses.stream(halfway);
     await expect(helper.finalResponse()).rejects.toBeInstanceOf(APIError);
   });
 });

@@ -24,18 +24,18 @@ import {
 
 let fixture: ClientFixture;
 let real: OpenAI;
-let scripted: OpenAI;
+let fake: OpenAI;
 beforeAll(async () => {
   fixture = await startClientFixture();
   real = connect(fixture.real.url, rightKey);
-  scripted = connect(fixture.scripted.url, rightKey);
+  fake = connect(fixture.fake.url, rightKey);
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const connect = (url: string, apiKey: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
-const say = (content: string): OpenAI.ChatCompletionMessageParam[] => [{ role: "user", content }];
+const userMessage = (content: string): OpenAI.ChatCompletionMessageParam[] => [{ role: "user", content }];
 const model = "smol";
-const messages = say("Count from one to nine");
+const messages = userMessage("Count from one to nine");
 const eight = { model, messages, temperature: 0, max_completion_tokens: 8 };
 const weather = { type: "function", function: { name: "weather", parameters: cityParameters } } as const;
 const onFakeEngine = { model: "tiny", messages, tools: [weather] };
@@ -48,9 +48,9 @@ test("chat completions throw without a key and with a wrong key, and succeed wit
     defaultHeaders: { Authorization: null },
   });
   for (const client of [keyless, connect(fixture.real.url, wrongKey)]) {
-    const refused = await client.chat.completions.create(eight).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(AuthenticationError);
-    expect(refused).toMatchObject({ status: 401, code: "invalid_api_key" });
+    const rejected = await client.chat.completions.create(eight).catch((error: unknown) => error);
+    expect(rejected).toBeInstanceOf(AuthenticationError);
+    expect(rejected).toMatchObject({ status: 401, code: "invalid_api_key" });
   }
   await real.chat.completions.create(eight);
 });
@@ -180,7 +180,7 @@ describe("on real weights", () => {
   });
 
   test("developer messages are read as system messages, and text parts as text", async () => {
-    const told = await real.chat.completions.create({
+    const developer = await real.chat.completions.create({
       ...eight,
       messages: [{ role: "developer", content: "Be brief" }, ...messages],
     });
@@ -191,8 +191,8 @@ describe("on real weights", () => {
         { role: "user", content: [{ type: "text", text: "Count from one to nine" }] },
       ],
     });
-    expect(told.usage?.prompt_tokens).toBe(system.usage?.prompt_tokens);
-    expect(told.choices[0]?.message.content).toBe(system.choices[0]?.message.content);
+    expect(developer.usage?.prompt_tokens).toBe(system.usage?.prompt_tokens);
+    expect(developer.choices[0]?.message.content).toBe(system.choices[0]?.message.content);
   });
 
   test("an image for a model without vision, a prompt that is too long and an unknown model throw their error classes", async () => {
@@ -208,7 +208,7 @@ describe("on real weights", () => {
       message: expect.stringContaining("does not support vision"),
     });
     for (const stream of [false, true]) {
-      const request = { ...eight, messages: say("word ".repeat(3000)), stream };
+      const request = { ...eight, messages: userMessage("word ".repeat(3000)), stream };
       const long = await real.chat.completions.create(request).catch((error: unknown) => error);
       expect(long).toBeInstanceOf(BadRequestError);
       expect(long).toMatchObject({ code: "context_length_exceeded" });
@@ -231,10 +231,10 @@ describe("on a fake engine", () => {
   ])(
     "%i calls are returned for the choice %j, parallel %j, complete and streamed",
     async (count, tool_choice, parallel_tool_calls) => {
-      const asked = { ...onFakeEngine, tool_choice, parallel_tool_calls };
-      const whole = await scripted.chat.completions.create(asked);
-      const streamed = await scripted.chat.completions.stream(asked).finalChatCompletion();
-      for (const { choices } of [whole, streamed]) {
+      const request = { ...onFakeEngine, tool_choice, parallel_tool_calls };
+      const complete = await fake.chat.completions.create(request);
+      const streamed = await fake.chat.completions.stream(request).finalChatCompletion();
+      for (const { choices } of [complete, streamed]) {
         expect(choices[0]?.finish_reason).toBe("tool_calls");
         const calls = choices[0]?.message.tool_calls ?? [];
         expect(calls).toMatchObject(
@@ -249,31 +249,36 @@ describe("on a fake engine", () => {
   );
 
   test("no call is returned if tools are off, and reasoning is separate from the content", async () => {
-    const { choices } = await scripted.chat.completions.create({ ...onFakeEngine, tool_choice: "none" });
+    const { choices } = await fake.chat.completions.create({ ...onFakeEngine, tool_choice: "none" });
     expect(choices).toMatchObject([
       { finish_reason: "stop", message: { content: "It is sunny", reasoning_content: "I look it up" } },
     ]);
   });
 
   test("the client's tool runner calls the function and gets a response, complete and streamed", async () => {
-    const asked: unknown[] = [];
-    const look = (input: { readonly city: string }) => {
-      asked.push(input.city);
+    const requestedCities: unknown[] = [];
+    const lookUp = (input: { readonly city: string }) => {
+      requestedCities.push(input.city);
       return "warm";
     };
     const runnable = {
       type: "function" as const,
-      function: { ...weather.function, description: "Tells the weather", function: look, parse: JSON.parse },
+      function: {
+        ...weather.function,
+        description: "Tells the weather",
+        function: lookUp,
+        parse: JSON.parse,
+      },
     };
     const body = { model: "tiny", messages, tools: [runnable] };
-    expect(await scripted.chat.completions.runTools(body).finalContent()).toBe("It is sunny");
-    const streaming = scripted.chat.completions.runTools({ ...body, stream: true });
+    expect(await fake.chat.completions.runTools(body).finalContent()).toBe("It is sunny");
+    const streaming = fake.chat.completions.runTools({ ...body, stream: true });
     expect(await streaming.finalContent()).toBe("It is sunny");
-    expect(asked).toEqual(["Rome", "Oslo", "Rome", "Oslo"]);
+    expect(requestedCities).toEqual(["Rome", "Oslo", "Rome", "Oslo"]);
   });
 
   test("tool results are read as text and as parts", async () => {
-    const first = await scripted.chat.completions.create(onFakeEngine);
+    const first = await fake.chat.completions.create(onFakeEngine);
     const [message] = first.choices.map((choice) => choice.message);
     const contents = ["warm", [{ type: "text" as const, text: "cold" }]];
     const results = (message?.tool_calls ?? []).map(({ id }, index) => ({
@@ -281,43 +286,43 @@ describe("on a fake engine", () => {
       tool_call_id: id,
       content: contents[index] ?? "",
     }));
-    const answer = await scripted.chat.completions.create({
+    const response = await fake.chat.completions.create({
       ...onFakeEngine,
       messages: [...messages, ...(message === undefined ? [] : [message]), ...results],
     });
-    expect(answer.choices[0]?.message.content).toBe("It is sunny");
-    expect(fixture.scripted.requests.at(-1)?.input).toMatchObject({
+    expect(response.choices[0]?.message.content).toBe("It is sunny");
+    expect(fixture.fake.requests.at(-1)?.input).toMatchObject({
       conversation: { messages: [{}, {}, { content: "warm" }, { content: "cold" }] },
     });
   });
 
   test("an engine failure is thrown, before the first token and after it", async () => {
-    const atOnce = scripted.chat.completions.create({ model: "tiny", messages: say(cues.breakAtOnce) });
+    const atOnce = fake.chat.completions.create({ model: "tiny", messages: userMessage(cues.breakAtOnce) });
     await expect(atOnce).rejects.toBeInstanceOf(InternalServerError);
-    const halfway = { model: "tiny", messages: say(cues.breakHalfway) };
-    const stream = await scripted.chat.completions.create({ ...halfway, stream: true });
+    const halfway = { model: "tiny", messages: userMessage(cues.breakHalfway) };
+    const stream = await fake.chat.completions.create({ ...halfway, stream: true });
     const reading = (async () => {
       for await (const chunk of stream) expect(chunk.choices[0]?.finish_reason).toBeNull();
     })();
     await expect(reading).rejects.toBeInstanceOf(APIError);
-    await expect(scripted.chat.completions.stream(halfway).done()).rejects.toThrow(
+    await expect(fake.chat.completions.stream(halfway).done()).rejects.toThrow(
       "The engine stopped while generating",
     );
   });
 
   test("aborted requests and streams throw and free their slots", async () => {
-    const endless = { model: "tiny", messages: say(cues.fallSilent) };
-    const hangUp = new AbortController();
-    const pending = scripted.chat.completions.create(endless, { signal: hangUp.signal });
-    setTimeout(() => hangUp.abort(), 100);
+    const endless = { model: "tiny", messages: userMessage(cues.fallSilent) };
+    const controller = new AbortController();
+    const pending = fake.chat.completions.create(endless, { signal: controller.signal });
+    setTimeout(() => controller.abort(), 100);
     await expect(pending).rejects.toBeInstanceOf(APIUserAbortError);
-    const stream = scripted.chat.completions.stream(endless);
+    const stream = fake.chat.completions.stream(endless);
     stream.on("content", () => stream.abort());
     await expect(stream.done()).rejects.toBeInstanceOf(APIUserAbortError);
-    const chunks = await scripted.chat.completions.create({ ...endless, stream: true });
+    const chunks = await fake.chat.completions.create({ ...endless, stream: true });
     await chunks[Symbol.asyncIterator]().next();
     chunks.controller.abort();
-    const next = await scripted.chat.completions.create({ model: "tiny", messages });
+    const next = await fake.chat.completions.create({ model: "tiny", messages });
     expect(next.choices[0]?.message.content).toBe("It is sunny");
   });
 });

@@ -6,22 +6,22 @@ const root = resolve(import.meta.dirname, "..");
 const binding = join(root, "node_modules/node-llama-cpp");
 
 /**
- * Emits the program of a model's child process with the binding's own JavaScript inside: without its command line
- * and its builds for every GPU it is two megabytes instead of seven hundred. The processor's build comes as an
- * optional package of the program.
+ * Bundles the program of a model's child process together with the binding's JavaScript. Without the binding's command
+ * line and GPU builds it is two megabytes instead of seven hundred. The CPU build is an optional dependency of the
+ * program.
  *
- * The binding looks for its own version two folders above itself and for its list of builds one folder above, so the
- * program lies as deep, and both are put there.
+ * The binding reads its version two folders above itself and its list of builds one folder above, so the output uses
+ * the same depth and both files are copied there.
  */
 export async function buildEngineWorker(output: string): Promise<void> {
   const bundle = await rolldown({
     input: {
       "engine-worker": join(root, "packages/llama-engine/src/worker/main.ts"),
-      // Makes prompts and grammars for engines that run elsewhere, in a thread of the server.
+      // Prepares prompts and grammars for remote engines, in a thread of the server.
       "preparation-thread": join(root, "packages/chat-templates/src/prompt-preparation/thread-main.ts"),
     },
     platform: "node",
-    // Builds are looked up where the program is installed; the other one copies files, which a worker never does.
+    // Builds are resolved where the program is installed; reflink copies files, which a worker never does.
     external: (name) => name.startsWith("@node-llama-cpp/") || name.startsWith("@reflink/"),
   });
   const { output: chunks } = await bundle.write({ dir: join(output, "engine/worker"), format: "esm" });
@@ -38,7 +38,7 @@ export async function buildEngineWorker(output: string): Promise<void> {
   await writeFile(join(output, "engine/LICENSES.txt"), await collectLicences(modules));
 }
 
-/** The licence of every package whose code is inside, once each. */
+/** The licence of every bundled package, once each. */
 async function collectLicences(modules: readonly string[]): Promise<string> {
   const folders = new Set(
     modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(path)?.[0] ?? []),

@@ -7,25 +7,25 @@ import { rolldown } from "rolldown";
 export type PagePlan = {
   /** The folder with `main.tsx`, `index.html` and `design/`. */
   readonly source: string;
-  /** The folder that the files are put into. */
-  readonly place: string;
-  /** Where the server gives the files out, with a slash at its end. */
+  /** The folder that the files are written to. */
+  readonly target: string;
+  /** The URL path that the files are served under, with a trailing slash. */
   readonly address: string;
 };
 
 /**
- * Makes a browser app into files that any web server can give out: one page, its style, and scripts whose names hold
- * the hash of their content, so that they may be kept for ever. Plain CSS in the order of its files' names.
+ * Bundles a browser app into static files: one HTML page, its stylesheet, and scripts whose names contain the hash of
+ * their content, so that clients can cache them forever. Plain CSS, concatenated in the order of its files' names.
  */
-export async function buildPage({ source, place, address }: PagePlan): Promise<void> {
-  // Built beside and put into place in one go: another process may be reading what is there.
-  const output = `${place}-${randomUUID()}`;
+export async function buildPage({ source, target, address }: PagePlan): Promise<void> {
+  // Built next to the target and renamed, because another process may be reading the current files.
+  const output = `${target}-${randomUUID()}`;
   await mkdir(output, { recursive: true });
   const bundle = await rolldown({
     input: { main: join(source, "main.tsx") },
     platform: "browser",
     transform: { jsx: { runtime: "automatic" }, define: { "process.env.NODE_ENV": '"production"' } },
-    // Libraries mark their files for servers that render; ours does not.
+    // Libraries carry directives for server-side rendering, which does not apply here.
     onLog: (level, log, handle) => {
       if (log.code !== "MODULE_LEVEL_DIRECTIVE") handle(level, log);
     },
@@ -39,31 +39,31 @@ export async function buildPage({ source, place, address }: PagePlan): Promise<v
   });
   await bundle.close();
   const main = chunks.find((chunk) => chunk.type === "chunk" && chunk.isEntry)?.fileName;
-  if (main === undefined) throw new Error("Cannot build: there is no entry");
+  if (main === undefined) throw new Error("Cannot build the page: the bundle has no entry chunk");
   const style = await writeStyle(join(source, "design"), output);
   const page = await readFile(join(source, "index.html"), "utf8");
   await writeFile(
     join(output, "index.html"),
     page.replace("main.tsx", `${address}${main}`).replace("theme.css", `${address}${style}`),
   );
-  await putIntoPlace(output, place);
+  await replaceFolder(target, output);
 }
 
-async function putIntoPlace(made: string, place: string): Promise<void> {
-  const old = `${made}-old`;
-  await rename(place, old).catch(() => undefined);
-  await rename(made, place).catch(() => rm(made, { recursive: true }));
+async function replaceFolder(target: string, replacement: string): Promise<void> {
+  const old = `${replacement}-old`;
+  await rename(target, old).catch(() => undefined);
+  await rename(replacement, target).catch(() => rm(replacement, { recursive: true }));
   await rm(old, { recursive: true, force: true });
 }
 
 async function writeStyle(folder: string, output: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".css"));
-  // What others build on comes first.
+  // The theme comes first, because the other files build on it.
   const ordered = names.toSorted(
     (one, other) => Number(other === "theme.css") - Number(one === "theme.css") || one.localeCompare(other),
   );
-  const parts = await Promise.all(ordered.map((name) => readStyle(join(folder, name))));
-  const css = parts
+  const texts = await Promise.all(ordered.map((name) => readStyle(join(folder, name))));
+  const css = texts
     .join("\n")
     .replaceAll(/\/\*[\s\S]*?\*\//gu, "")
     .replaceAll(/\n\s*\n/gu, "\n");
@@ -72,7 +72,7 @@ async function writeStyle(folder: string, output: string): Promise<string> {
   return name;
 }
 
-/** With what it imports before it: a page asks for one file of style. */
+/** Inlines imports, so that a page loads a single stylesheet. */
 async function readStyle(path: string): Promise<string> {
   const { resolve } = createRequire(path);
   const text = await readFile(path, "utf8");

@@ -6,15 +6,15 @@ const pages = [
   { folder: "hearth-web", address: "/ui/" },
 ];
 
-const place = (path: string): string => fileURLToPath(new URL(`../apps/${path}`, import.meta.url));
+const appPath = (path: string): string => fileURLToPath(new URL(`../apps/${path}`, import.meta.url));
 
 /**
- * Puts Keep's console and Hearth's page where their programs find them in a clone. Run by hand, and by the test runner
- * once before the first test file: what tests open is the page as it is now.
+ * Builds Keep's console and Hearth's web UI into the folders that their programs serve in a clone. Run by hand, and by
+ * the test runner once before the first test file, so that tests always open the current pages.
  */
 export default async function setup(): Promise<void> {
   for (const { folder, address } of pages) {
-    await buildPage({ source: place(`${folder}/src`), place: place(`${folder}/dist`), address });
+    await buildPage({ source: appPath(`${folder}/src`), target: appPath(`${folder}/dist`), address });
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * @module
- * Programs that maintain the repository: building a tarball, preparing test parts, running CI.
+ * Scripts that maintain the repository: building tarballs, preparing test dependencies, running CI.
  * Run through `scripts/with-node.sh`; nothing in `apps/` or `packages/` imports them.
  */
 import { existsSync } from "node:fs";
@@ -12,9 +12,8 @@ import { buildEngineWorker } from "./build-engine-worker.ts";
 import { buildPage } from "./build-page.ts";
 
 /**
- * Emits one program as JavaScript into its `dist/`, with the workspace packages inside and every third-party
- * package left outside, because Node does not strip types under node_modules. Runs as `prepack`, in the
- * program's own folder.
+ * Bundles one program as JavaScript into its `dist/`. Workspace packages are inlined, because Node does not strip types
+ * under node_modules; third-party packages stay external. Runs as `prepack`, in the program's own folder.
  */
 async function buildProgram(folder: string): Promise<void> {
   const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
@@ -38,17 +37,17 @@ async function buildProgram(folder: string): Promise<void> {
   await cp(join(folder, "src/database/migrations"), join(output, "migrations"), { recursive: true }).catch(
     ignoreMissing,
   );
-  for (const { source, part, address } of pagesOf(folder))
-    if (existsSync(source)) await buildPage({ source, place: join(output, part), address });
+  for (const { source, name, address } of pagesOf(folder))
+    if (existsSync(source)) await buildPage({ source, target: join(output, name), address });
   await cp(join(import.meta.dirname, "../LICENSE"), join(output, "LICENSE"));
   if ("@hearth-and-keep/llama-engine" in (manifest.devDependencies ?? {})) await buildEngineWorker(output);
 }
 
-/** A program's page is an app of its own, beside it. */
+/** A program's browser app is a separate app next to it. */
 function pagesOf(folder: string) {
   return [
-    { source: `${folder}-console/src`, part: "console", address: "/console/" },
-    { source: `${folder}-web/src`, part: "page", address: "/ui/" },
+    { source: `${folder}-console/src`, name: "console", address: "/console/" },
+    { source: `${folder}-web/src`, name: "page", address: "/ui/" },
   ];
 }
 
@@ -72,8 +71,8 @@ function compareDependencies(declared: ReadonlySet<string>, imported: ReadonlySe
   }
 }
 
-function ignoreMissing(problem: NodeJS.ErrnoException): void {
-  if (problem.code !== "ENOENT") throw problem;
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
 }
 
 await buildProgram(process.cwd());

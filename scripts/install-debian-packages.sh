@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that tests need and that are not there yet. Needs root only when something is missing.
+# Installs the missing Debian packages that tests need. Needs root only when something is missing.
 set -eu
 list="$(dirname "$0")/debian-packages.txt"
 missing=""
@@ -8,7 +8,7 @@ for package in $(cat "$list"); do
 done
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
-  printf 'Cannot install as this user; ask an administrator for: apt-get install%s\n' "$missing" >&2
+  printf 'Cannot install packages as this user; run as root: apt-get install%s\n' "$missing" >&2
   exit 1
 fi
 printf 'Installing%s\n' "$missing" >&2
@@ -16,15 +16,15 @@ printf 'Installing%s\n' "$missing" >&2
 exec 8>/var/lock/hearth-and-keep-apt.lock
 flock 8
 export DEBIAN_FRONTEND=noninteractive
-# Keeps PostgreSQL's package from starting a server of its own.
+# Prevents PostgreSQL's package from starting a server.
 policy=/usr/sbin/policy-rc.d
-made=""
+created=""
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' > "$policy"
   chmod 755 "$policy"
-  made=yes
+  created=yes
 fi
-trap '[ -z "$made" ] || rm -f "$policy"' EXIT
+trap '[ -z "$created" ] || rm -f "$policy"' EXIT
 apt-get update -qq >&2
 # shellcheck disable=SC2086
 apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 $missing >/dev/null

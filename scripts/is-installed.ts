@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What both files of npm say of a package, by the folder it lies in. */
+/** Entries of package-lock.json and of npm's record of installed packages, by folder. */
 type Packages = Readonly<Record<string, LockedPackage>>;
 type LockedPackage = {
   readonly optional?: boolean;
@@ -11,18 +11,18 @@ type LockedPackage = {
 };
 
 /**
- * Whether what npm has noted as installed is what the lock wants, package by package, and lies there. Doubt is no: the
- * caller installs again. Without anything installed this runs too, so it uses nothing but Node.
+ * Whether the packages that npm recorded as installed match the lock, package by package, and are on disk. When in
+ * doubt it returns false, and the caller reinstalls. Runs before anything is installed, so it uses only Node.
  */
 export function isInstalled(root: string): boolean {
   const locked = readPackages(join(root, "package-lock.json"));
-  // npm writes it when it is done, so a cut-off installation has none.
+  // npm writes this file last, so an interrupted installation has none.
   const installed = readPackages(join(root, "node_modules/.package-lock.json"));
   if (locked === undefined || installed === undefined) return false;
-  const wanted = Object.entries(locked).filter(([folder]) => folder !== "");
+  const expected = Object.entries(locked).filter(([folder]) => folder !== "");
   return (
     Object.keys(installed).every((folder) => folder in locked && existsSync(join(root, folder))) &&
-    wanted.every(([folder, entry]) =>
+    expected.every(([folder, entry]) =>
       folder in installed ? isSame(entry, installed[folder]) : mayBeMissing(entry),
     )
   );
@@ -30,7 +30,7 @@ export function isInstalled(root: string): boolean {
 
 function readPackages(path: string): Packages | undefined {
   try {
-    // Written by npm; what is not so is not the same as the other either.
+    // Written by npm; a malformed entry does not equal its counterpart.
     return (JSON.parse(readFileSync(path, "utf8")) as { readonly packages?: Packages }).packages;
   } catch {
     return undefined;
@@ -41,14 +41,14 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** For another system, or only needed by what is for another one. */
+/** Optional packages for another platform, or needed only by such a package, may be missing. */
 function mayBeMissing({ optional = false, os, cpu, libc }: LockedPackage): boolean {
-  const isOfHere =
+  const isForThisPlatform =
     (os === undefined || os.includes(process.platform)) &&
     (cpu === undefined || cpu.includes(process.arch)) &&
     (libc === undefined || libc.includes("glibc"));
-  const isOfAnySystem = os === undefined && cpu === undefined;
-  return optional && (!isOfHere || isOfAnySystem);
+  const isForAnyPlatform = os === undefined && cpu === undefined;
+  return optional && (!isForThisPlatform || isForAnyPlatform);
 }
 
 if (import.meta.main) process.exitCode = isInstalled(process.argv[2] ?? "") ? 0 : 1;

@@ -112,9 +112,9 @@ function platformOf(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
     "wasm32",
   ];
   const shortNames: Readonly<Record<string, string>> = { mac: "darwin", win: "win32" };
-  const words = name.split(/[-/]/).map((word) => shortNames[word] ?? word);
-  const system = systems.find((each) => words.includes(each));
-  const processor = processors.find((each) => words.includes(each));
+  const segments = name.split(/[-/]/).map((segment) => shortNames[segment] ?? segment);
+  const system = systems.find((each) => segments.includes(each));
+  const processor = processors.find((each) => segments.includes(each));
   if (system === undefined || processor === undefined)
     throw new Error(`Cannot determine the platform of "${name}" from its name`);
   return { os: [system], cpu: [processor], ...(name.includes("musl") ? { libc: ["musl"] } : {}) };

@@ -36,14 +36,14 @@ async function makeClone() {
     npm: (...args: readonly string[]): void => run(root, args),
     /** Changes package.json and the lock to this version; node_modules stays as it is. */
     lockVersion(version: string): void {
-      const beside = join(folder.path, "lock");
-      rmSync(beside, { recursive: true, force: true });
-      mkdirSync(beside);
+      const lockFolder = join(folder.path, "lock");
+      rmSync(lockFolder, { recursive: true, force: true });
+      mkdirSync(lockFolder);
       const dependencies = { thing: `file:../thing-${version}.tgz` };
       const written = JSON.stringify({ name: "root", type: "module", dependencies });
-      writeFileSync(join(beside, "package.json"), written);
-      run(beside, ["install", "--package-lock-only"]);
-      cpSync(beside, root, { recursive: true });
+      writeFileSync(join(lockFolder, "package.json"), written);
+      run(lockFolder, ["install", "--package-lock-only"]);
+      cpSync(lockFolder, root, { recursive: true });
     },
     /** Prepares without running a file; returns standard error, which is empty when nothing was installed. */
     prepare: (): string =>
@@ -96,7 +96,7 @@ test("a changed lock is installed, even when npm itself changed node_modules in 
 test.each([
   ["a folder of a package", "node_modules/thing"],
   ["npm's record of installed packages", "node_modules/.package-lock.json"],
-])("a tree that lacks %s is reinstalled", async (_what, path) => {
+])("a tree that lacks %s is reinstalled", async (_item, path) => {
   await using clone = await makeClone();
   clone.lockVersion("1.0.0");
   clone.npm("ci");
@@ -105,7 +105,7 @@ test.each([
   expect(clone.prepare()).toBe("");
 });
 
-test("a script that needs no packages runs although the lock does not match package.json", async () => {
+test("a script that needs no packages runs even if the lock does not match package.json", async () => {
   await using clone = await makeClone();
   clone.lockVersion("1.0.0");
   const manifest = { name: "root", type: "module", dependencies: { thing: "file:../thing-2.0.0.tgz" } };

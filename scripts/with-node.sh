@@ -13,13 +13,13 @@ export HEARTH_AND_KEEP_CACHE
 mkdir -p "$HEARTH_AND_KEEP_CACHE"
 
 fingerprint() { cat "$@" | sha256sum | cut -c1-16; }
-say() { printf '%s\n' "$1" >&2; }
+log() { printf '%s\n' "$1" >&2; }
 
 use_pinned_node() {
   toolchain="$HEARTH_AND_KEEP_CACHE/toolchain-$(fingerprint "$root/scripts/toolchain/package-lock.json")"
   if [ ! -d "$toolchain" ]; then
-    command -v npm >/dev/null || { say "Cannot download Node.js: install npm first (apt-get install npm)"; exit 1; }
-    say "Downloading the pinned Node.js into $toolchain"
+    command -v npm >/dev/null || { log "Cannot download Node.js: install npm first (apt-get install npm)"; exit 1; }
+    log "Downloading the pinned Node.js into $toolchain"
     # Installed in a temporary folder and renamed, so that no other run sees an incomplete toolchain.
     fresh=$(mktemp -d "$HEARTH_AND_KEEP_CACHE/toolchain.XXXXXX")
     cp "$root/.npmrc" "$root/scripts/toolchain/package.json" "$root/scripts/toolchain/package-lock.json" "$fresh/"
@@ -32,7 +32,7 @@ use_pinned_node() {
 
 require_node_24() {
   if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 24 || (a == 24 && b >= 15) ? 0 : 1)' 2>/dev/null; then
-    say "Node.js 24.15 or newer is required; install it by hand on this platform"
+    log "Node.js 24.15 or newer is required; install it by hand on this platform"
     exit 1
   fi
 }
@@ -45,7 +45,7 @@ install_packages() {
   if [ "$(cat "$stamp" 2>/dev/null || true)" != "$(installed_from 2>/dev/null)" ]; then
     # The packages may already be complete, e.g. after a plain `npm ci`.
     if ! node "$root/scripts/is-installed.ts" "$root"; then
-      say "Installing the locked packages"
+      log "Installing the locked packages"
       (cd "$root" && npm ci --loglevel=error >&2)
     fi
     installed_from > "$stamp"

@@ -34,7 +34,7 @@ import { routes } from "@hearth-and-keep/hearth/routes";
 export const served = routes;
 `,
   },
-  fine: {
+  valid: {
     "apps/keep/src/server.ts": `
 import { scopes } from "./scopes.ts";
 

@@ -20,7 +20,7 @@ packages/
 {fence}
 `,
   },
-  fine: {
+  valid: {
     "ARCHITECTURE.md": `
 # Architecture
 

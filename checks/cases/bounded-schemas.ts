@@ -29,15 +29,15 @@ import { Type as Shape, String as Text } from "typebox";
 export const secret = Shape.Object({ path: Text(), tags: Shape.Optional(Shape.Array(Text({ maxLength: 8 }))) });
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/dialects/ollama/chat.ts": `
 import Type from "typebox";
 
-export const answer = Type.String();
+export const response = Type.String();
 `,
     "apps/hearth/src/dialects/ollama/schema.ts": `
 import Type from "typebox";
-import { Array as List, words } from "./words.ts";
+import { Array as List, text } from "./text.ts";
 
 const limits = { name: 100 };
 const named = { title: "A name", maxLength: limits.name };
@@ -60,10 +60,10 @@ export const request = Type.Object({
   format: Type.Unknown(),
 });
 
-export const shown = String(words.String() + List());
+export const shown = String(text.String() + List());
 `,
-    "apps/hearth/src/dialects/ollama/words.ts": `
-export const words = { String: (): string => "" };
+    "apps/hearth/src/dialects/ollama/text.ts": `
+export const text = { String: (): string => "" };
 export const Array = (): string => "";
 `,
     "packages/vault-contract/src/secret.test.ts": `

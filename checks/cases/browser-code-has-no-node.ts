@@ -22,7 +22,7 @@ export const bytes = Buffer;
     "apps/keep-console/src/router.ts": `
 import { join } from "node:path";
 
-export const place = join("vaults", "1");
+export const path = join("vaults", "1");
 `,
     "packages/page-design/src/icons.ts": `
 import { readFileSync } from "node:fs";
@@ -30,11 +30,11 @@ import { readFileSync } from "node:fs";
 export const icon = readFileSync;
 `,
   },
-  fine: {
+  valid: {
     "apps/keep-console/src/router.ts": `
 import { vault } from "./vault.ts";
 
-export const place = ["vaults", vault].join("/");
+export const path = ["vaults", vault].join("/");
 `,
     "apps/keep-console/src/vault.ts": 'export const vault = "1";',
   },

@@ -47,7 +47,7 @@ scheduling: free the slot
 Slots.
 `,
   },
-  fine: {
+  valid: {
     "commits/01": `
 scheduling: free the slot of a client that disconnects
 

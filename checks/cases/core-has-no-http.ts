@@ -39,15 +39,15 @@ export type Bound = typeof bound;
     "apps/hearth/src/scheduling/scheduler.ts": `
 import { routes } from "../routes.ts";
 
-export const known = routes;
+export const served = routes;
 `,
-    "apps/hearth/src/scheduling/waiting-line.ts": `
+    "apps/hearth/src/scheduling/queue.ts": `
 import { fastify } from "fastify";
 
-export const line = fastify;
+export const queue = fastify;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/generation/generate.ts": `
 import { failure } from "@hearth-and-keep/failures";
 
@@ -63,6 +63,6 @@ export type Turns = typeof turns;
     "apps/hearth/src/generation/generate.ts:1",
     "apps/hearth/src/models/catalog.ts:1",
     "apps/hearth/src/scheduling/scheduler.ts:1",
-    "apps/hearth/src/scheduling/waiting-line.ts:1",
+    "apps/hearth/src/scheduling/queue.ts:1",
   ],
 };

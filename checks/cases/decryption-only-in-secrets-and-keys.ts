@@ -47,7 +47,7 @@ import { open } from "@hearth-and-keep/envelope-crypto";
 export const shape = open;
 `,
   },
-  fine: {
+  valid: {
     "apps/keep/src/audit/record.ts":
       'export const record = (open: (sealed: string) => string): string => open("");',
     "packages/vault-contract/src/index.ts": 'export const shape = "";',

@@ -12,7 +12,7 @@ import { notFound } from "../openai/errors.ts";
 export const status = notFound;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/dialects/anthropic/messages.ts": `
 import { turns } from "../../generation/conversation.ts";
 

@@ -33,7 +33,7 @@ The driver and \`binding\` are only mentioned.
 }
 `,
   },
-  fine: {
+  valid: {
     "apps/keep/package.json": `
 {
   "name": "@hearth-and-keep/keep",

@@ -29,7 +29,7 @@ export const routes = [
 | DELETE | \`/api/gone\` | Does not exist |
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/models/http.ts": `
 const models = "/api/models";
 const one = \`\${models}/:model\`;

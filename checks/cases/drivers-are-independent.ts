@@ -12,7 +12,7 @@ import { slots } from "@hearth-and-keep/llama-engine";
 export const pool = slots;
 `,
   },
-  fine: {
+  valid: {
     "packages/upstream-engine/src/index.ts": `
 import type { Engine } from "@hearth-and-keep/engine";
 

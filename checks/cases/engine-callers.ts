@@ -36,7 +36,7 @@ export type Engine = number;
     "apps/hearth/src/dialects/ollama/generate.ts": `
 import { engine } from "@hearth-and-keep/llama-engine";
 
-export const asked = engine;
+export const called = engine;
 `,
     "apps/hearth/src/models/catalog.ts": `
 import { binding } from "node-llama-cpp";
@@ -44,11 +44,11 @@ import { binding } from "node-llama-cpp";
 export const read = binding;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/dialects/ollama/generate.ts": `
 import type { Engine } from "@hearth-and-keep/llama-engine";
 
-export const asked: Engine = 1;
+export const called: Engine = 1;
 `,
   },
   expected: ["apps/hearth/src/dialects/ollama/generate.ts:1", "apps/hearth/src/models/catalog.ts:1"],

@@ -12,7 +12,7 @@ import type { Sandbox } from "@hearth-and-keep/engine-host";
 export type Engine = { readonly sandbox: Sandbox };
 `,
   },
-  fine: {
+  valid: {
     "packages/engine/src/index.ts": `
 import type { Failure } from "@hearth-and-keep/failures";
 

@@ -15,21 +15,21 @@ let env: NodeJS.ProcessEnv;
 export const language = env["LANG"];
 `,
     "apps/hearth/src/main.ts": `
-import { argv, env as surroundings } from "node:process";
+import { argv, env as environment } from "node:process";
 
-export const home = surroundings["HOME"] ?? argv[0];
+export const home = environment["HOME"] ?? argv[0];
 `,
     "apps/hearth/src/server.test.ts": 'process.env["HOST"] = "127.0.0.1";',
     "apps/hearth/src/server.ts": `
 export const host = process.env["HOST"];
 export const port = process["env"].PORT;
 export const { env } = process;
-export const { env: surroundings } = globalThis.process;
+export const { env: environment } = globalThis.process;
 export const home = globalThis["process"].env.HOME;
 export const { pid, env: mixed } = process;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/config.ts": `
 import { env } from "node:process";
 
@@ -38,7 +38,7 @@ export const host = process.env["HOST"] ?? env["HOSTNAME"];
     "apps/hearth/src/server.ts": `
 import { argv } from "node:process";
 import { host } from "./config.ts";
-import settings, { env } from "./surroundings.ts";
+import settings, { env } from "./environment.ts";
 
 // process.env is read in config.ts
 export const text = "process.env";
@@ -55,7 +55,7 @@ let title: string;
 ({ title } = process);
 export const both = [running, title, env, theirs, list[0].env, settings.env];
 `,
-    "apps/hearth/src/surroundings.ts": `
+    "apps/hearth/src/environment.ts": `
 export const env = {};
 export default { env };
 `,

@@ -16,7 +16,7 @@ import { failure } from "@hearth-and-keep/failure";
 export const status = failure;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/server.ts": `
 import { failure } from "@hearth-and-keep/failures";
 

@@ -20,25 +20,25 @@ export const nested = {
 export const text = "// not a comment" as string;
 `,
   },
-  fine: {
+  valid: {
     "packages/logging/src/record.ts": "export const write = !!1;",
     "packages/logging/src/write.ts": `
 import { write as record } from "./record.ts";
 
-// A whole number is all that is ever written there.
+// The value is always an integer.
 export const size = JSON.parse("1") as number;
 export const first = [1][0]!; // the list is never empty
 export const list = [1, 2] as const;
 export const fixed = <const>["a"];
 export const checked = { a: 1 } satisfies object;
 
-/* The file was made by us,
+/* We wrote the file,
    so its shape is known. */
 export const shape = JSON.parse("{}") as object;
 
 export const long = JSON.parse(
   "{}",
-  // npm has refused any other shape
+  // npm rejects any other shape
 ) as object;
 
 export const recorded = record;

@@ -13,9 +13,9 @@ export const fileLength: CheckCase = {
     "packages/logging/src/no-reason.ts": "{lines:401}",
     "packages/logging/src/short.ts": "{lines:400}",
   },
-  fine: {
+  valid: {
     "checks/long-files.json": '{ "packages/logging/src/table.ts": "One table, generated from the standard" }',
-    "packages/logging/src/fixtures/answer.ts": "{lines:700}",
+    "packages/logging/src/fixtures/response.ts": "{lines:700}",
     "packages/logging/src/long.test.ts": "{lines:600}",
     "packages/logging/src/long.ts": "{lines:400}",
     "packages/logging/src/table.ts": "{lines:401}",

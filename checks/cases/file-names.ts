@@ -7,7 +7,7 @@ export const fileNames: CheckCase = {
     "packages/logging/src/types.test.ts": "export const a = 1;",
     "packages/logging/src/utils.ts": "export const a = 1;",
   },
-  fine: {
+  valid: {
     "docs/ARCHITECTURE.md": "# Architecture",
     "packages/logging/src/base-address.test.ts": "export const a = 1;",
     "packages/logging/src/fixtures/lib/odd.ts": "export const a = 1;",

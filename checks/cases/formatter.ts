@@ -5,7 +5,7 @@ export const formatter: CheckCase = {
     "packages/logging/src/write.ts":
       "export function write(line: string): void { process.stdout.write(line) }",
   },
-  fine: {
+  valid: {
     "packages/logging/src/write.ts": `
 export function write(line: string): void {
   process.stdout.write(line);

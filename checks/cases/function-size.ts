@@ -15,7 +15,7 @@ export function write(): void {
 }
 `,
   },
-  fine: {
+  valid: {
     "packages/logging/src/write.test.ts": `
 import { describe } from "vitest";
 

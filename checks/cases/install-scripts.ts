@@ -36,7 +36,7 @@ audit=false
 }
 `,
   },
-  fine: {
+  valid: {
     ".npmrc": `
 audit=false
 strict-allow-scripts=true

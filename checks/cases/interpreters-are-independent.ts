@@ -18,7 +18,7 @@ import { cores } from "@hearth-and-keep/engine-host";
 export const threads = cores;
 `,
   },
-  fine: {
+  valid: {
     "packages/chat-templates/src/index.ts": `
 import type { Conversation } from "@hearth-and-keep/engine";
 

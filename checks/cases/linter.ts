@@ -33,7 +33,7 @@ export function loose(value: any): Array<any> {
     "packages/logging/src/Write_Line.ts": "export const a = 1;",
     "packages/logging/src/writeLine.ts": "export const a = 1;",
   },
-  fine: {
+  valid: {
     "packages/logging/src/write.ts": `
 async function send(line: string): Promise<void> {
   await Promise.resolve(line);

@@ -31,7 +31,7 @@ export const lockfileAddresses: CheckCase = {
 }
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/fixtures/package-lock.json": '{ "resolved": "https://packages.example/a.tgz" }',
     "package-lock.json": `
 {

@@ -13,7 +13,7 @@ import { program } from "../main.ts";
 export const title = program;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/commands/serve.ts": `
 import { port } from "../server.ts";
 

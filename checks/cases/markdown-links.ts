@@ -27,7 +27,7 @@ export const markdownLinks: CheckCase = {
 \`\`\`
 `,
   },
-  fine: {
+  valid: {
     "README.md": `
 # Title of "this" \`page\`
 

@@ -50,7 +50,7 @@ import { long } from "../scripts/long.ts";
 export const late = long;
 `,
   },
-  fine: {
+  valid: {
     "packages/logging/src/index.ts": `
 /**
  * @module

@@ -20,7 +20,7 @@ import { line } from "./line.ts";
 export type Line = ReturnType<typeof line>;
 `,
   },
-  fine: {
+  valid: {
     "packages/logging/src/level.ts": "export type Line = string;",
   },
   expected: ["packages/logging/src/hidden.ts:1"],

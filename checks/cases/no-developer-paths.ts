@@ -2,7 +2,7 @@ import type { CheckCase } from "./check-case.ts";
 
 export const noDeveloperPaths: CheckCase = {
   broken: {
-    "apps/hearth/src/fixtures/answer.json": '{ "path": "{slash}home{slash}developer" }',
+    "apps/hearth/src/fixtures/response.json": '{ "path": "{slash}home{slash}developer" }',
     "docs/start.md": `
 # Start
 
@@ -13,12 +13,12 @@ Never C:{backslash}Users{backslash}developer.
 `,
     "scripts/start.sh": 'cd "{slash}work{slash}clone"',
   },
-  fine: {
+  valid: {
     "docs/start.md": `
 # Start
 
 Models are in ~/.cache and \`$HOME/work/models\`; the service runs in /var/lib/hearth, see docs/work/flow.
-The person at https://example.com/home/page reads /work.
+The page https://example.com/home/page mentions /work.
 `,
     "scripts/start.sh": 'cd "$root/work/clone" && ls "${XDG}/home/x" ./root/a',
   },
@@ -28,6 +28,6 @@ The person at https://example.com/home/page reads /work.
     "docs/start.md:5",
     "docs/start.md:6",
     "scripts/start.sh:1",
-    "apps/hearth/src/fixtures/answer.json:1",
+    "apps/hearth/src/fixtures/response.json:1",
   ],
 };

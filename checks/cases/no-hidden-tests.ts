@@ -12,13 +12,13 @@ describe.only("silences others", () => {
 test.skipIf(true)("is not run here", () => {});
 test.skip.each([1])("is not run for %d", () => {});
 test("is not run either", { skip: true }, () => {});
-test("leaves half-way", (context) => {
+test("is skipped while running", (context) => {
   context.skip();
 });
 describe.concurrent.skip("are not run", () => {});
 `,
   },
-  fine: {
+  valid: {
     "packages/logging/src/page.ts": `
 export const test = { skip: (count: number): number => count };
 
@@ -27,8 +27,8 @@ test.skip(2);
     "packages/logging/src/write.test.ts": `
 import { test } from "vitest";
 
-// The measure needs a graphics card, which a machine of ours may not have.
-test.skipIf(true)("is fast on a graphics card", () => {});
+// The measurement needs a GPU, which CI machines do not have.
+test.skipIf(true)("is fast on a GPU", () => {});
 test("runs", { timeout: 5 }, () => {
   const iterator = [1, 2].values();
   iterator.drop(1);

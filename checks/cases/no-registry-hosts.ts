@@ -9,7 +9,7 @@ Get it from https://registry{dot}npmjs{dot}org/x.
 Or see WWW{dot}NPMJS{dot}COM and pypi{dot}org.
 `,
   },
-  fine: {
+  valid: {
     "docs/start.md": `
 Get it with npm. Models come from https://registry.ollama.ai and https://huggingface.co.
 

@@ -8,12 +8,12 @@ import { startPostgres } from "@hearth-and-keep/test-servers";
 export const port = startPostgres();
 `,
     "checks/index.ts": "export const checks = [];",
-    "packages/failures/src/testing.ts": 'export { scripted } from "@hearth-and-keep/llama-engine/testing";',
+    "packages/failures/src/testing.ts": 'export { fake } from "@hearth-and-keep/llama-engine/testing";',
     "packages/llama-engine/src/index.ts": "export const engine = 1;",
-    "packages/llama-engine/src/scripted.test.ts": "export const cases = [];",
-    "packages/llama-engine/src/testing.ts": "export const scripted = 2;",
+    "packages/llama-engine/src/fake.test.ts": "export const cases = [];",
+    "packages/llama-engine/src/testing.ts": "export const fake = 2;",
     "packages/test-servers/src/index.ts": "export const startPostgres = (): number => 5432;",
-    "show/main.ts": `
+    "claims/main.ts": `
 import { startPostgres } from "@hearth-and-keep/test-servers";
 
 startPostgres();
@@ -21,9 +21,9 @@ startPostgres();
   },
   broken: {
     "apps/hearth/src/scheduling/scheduler.ts": `
-import { scripted } from "@hearth-and-keep/llama-engine/testing";
+import { fake } from "@hearth-and-keep/llama-engine/testing";
 
-export const engine = scripted;
+export const engine = fake;
 `,
     "apps/hearth/src/server.ts": `
 import { checks } from "../../../checks/index.ts";
@@ -36,12 +36,12 @@ import { startPostgres } from "@hearth-and-keep/test-servers";
 export const port = startPostgres();
 `,
     "packages/llama-engine/src/worker.ts": `
-import { cases } from "./scripted.test.ts";
+import { cases } from "./fake.test.ts";
 
 export const worker = cases;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/scheduling/scheduler.ts": `
 import { engine } from "@hearth-and-keep/llama-engine";
 

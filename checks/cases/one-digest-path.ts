@@ -19,8 +19,8 @@ export async function pull(root: string, layer: { digest: string }): Promise<str
 }
 
 export class Puller {
-  place(root: string, wantedDigest: string): string {
-    return path.resolve(root, wantedDigest);
+  pathFor(root: string, expectedDigest: string): string {
+    return path.resolve(root, expectedDigest);
   }
 }
 
@@ -33,7 +33,7 @@ export function list(root: string, digest: string): string {
 }
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/models/blob-store.test.ts": `
 import { join } from "node:path";
 
@@ -64,7 +64,7 @@ export async function wait(digest: string): Promise<string> {
   return await new Promise((resolve) => resolve(digest));
 }
 
-export const place = pathOfBlob("models", "sha256:0");
+export const path = pathOfBlob("models", "sha256:0");
 
 export const manifestPath = (root: string, model: string): string => join(root, "manifests", model);
 
@@ -90,7 +90,7 @@ declare const sessions: { join(digest: string): void };
     "apps/hearth/src/models/test/verify-store.ts": `
 import { join } from "node:path";
 
-export const placeOf = (store: string, digest: string): string => join(store, "blobs", digest);
+export const blobPath = (store: string, digest: string): string => join(store, "blobs", digest);
 `,
   },
   expected: [

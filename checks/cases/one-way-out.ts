@@ -10,9 +10,9 @@ import { type Socket, connect } from "net";
 import "undici";
 export { lookup } from "node:dns/promises";
 
-export const answer = await fetch("https://registry.example/v2/");
-export const sameAnswer = await globalThis.fetch("https://registry.example/v2/");
-export const parts = { fetch };
+export const response = await fetch("https://registry.example/v2/");
+export const sameResponse = await globalThis.fetch("https://registry.example/v2/");
+export const dependencies = { fetch };
 export const events = new WebSocket("wss://registry.example");
 export const secure = await import("node:tls");
 export const datagrams = process.getBuiltinModule("node:dgram");
@@ -25,9 +25,9 @@ import { createServer, get } from "node:http";
 export const server = createServer((_request, response) => get("http://127.0.0.1", () => response.end()));
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/pull.test.ts":
-      'export const answer = await fetch("http://127.0.0.1:11434/api/version");',
+      'export const response = await fetch("http://127.0.0.1:11434/api/version");',
     "apps/hearth/src/pull.ts": `
 import { isIP } from "node:net";
 import type { IncomingMessage } from "node:http";
@@ -36,16 +36,16 @@ import { type Socket, isIPv4 } from "node:net";
 export type Source = { fetch(range: string): Promise<Uint8Array> };
 
 export async function pull(source: Source, address: string): Promise<Uint8Array> {
-  if (isIP(address) === 0 || isIPv4(address)) throw new Error("Cannot fetch from there");
+  if (isIP(address) === 0 || isIPv4(address)) throw new Error("Cannot fetch from this address");
   return source.fetch("bytes=0-");
 }
 
-export type Parts = { readonly message: IncomingMessage; readonly socket: Socket };
+export type Connection = { readonly message: IncomingMessage; readonly socket: Socket };
 `,
-    "apps/hearth/src/test/ask.ts": `
+    "apps/hearth/src/test/send.ts": `
 import { request } from "node:http";
 
-export const ask = request;
+export const send = request;
 `,
     "packages/http-service/src/service.ts": `
 import { createServer } from "node:http";

@@ -34,7 +34,7 @@ export const list = [tool];
     "apps/hearth/src/server.ts": `
 import { write } from "../../../packages/logging/src/write.ts";
 
-export const said = write("ready");
+export const written = write("ready");
 `,
     "packages/failures/src/index.ts": `
 import { write } from "../../logging/src/write.ts";
@@ -47,11 +47,11 @@ import { write } from "../packages/logging/src/write.ts";
 write("checked");
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/server.ts": `
 import { write } from "@hearth-and-keep/logging";
 
-export const said = write("ready");
+export const written = write("ready");
 `,
     "packages/failures/src/index.ts": `
 import { write } from "@hearth-and-keep/logging";

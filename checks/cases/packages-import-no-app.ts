@@ -28,11 +28,11 @@ import { port } from "@hearth-and-keep/hearth";
 export const line = \`listening on \${port}\`;
 `,
   },
-  fine: {
+  valid: {
     "packages/logging/src/index.ts": `
 import { failure } from "@hearth-and-keep/failures";
 
-export const line = \`answered \${failure}\`;
+export const line = \`responded with \${failure}\`;
 `,
   },
   expected: ["packages/logging/src/index.ts:1"],

@@ -19,7 +19,7 @@ export function tellProblem(): void {}
 export const first = 1, parts = 2;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/config.ts": `
 export const settings = {
   maxQueue: numberSetting(),

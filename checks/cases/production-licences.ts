@@ -70,7 +70,7 @@ export const productionLicences: CheckCase = {
 }
 `,
   },
-  fine: {
+  valid: {
     "package-lock.json": `
 {
   "name": "hearth-and-keep",

@@ -82,7 +82,7 @@ export const sampled = { seed: Math.random(), temperature: 1 };
 `,
     "conformance/claude-code.model.test.ts": "export const env = childEnvironment();",
   },
-  fine: {
+  valid: {
     "vitest.config.ts": `
 export default {
   test: {
@@ -112,7 +112,7 @@ const engine = await createLlamaDriver().load(plan);
 engine.generate({ ...resolveSampling({ temperature: 0, maxTokens: 4 }, {}) });
 engine.generate({ ...resolveSampling({ seed: 7, maxTokens: 4 }, {}) });
 `,
-    "apps/hearth/src/generation/sampling.test.ts": "export const usual = resolveSampling({}, {});",
+    "apps/hearth/src/generation/sampling.test.ts": "export const defaults = resolveSampling({}, {});",
     "apps/hearth/src/commands/serve.ts": `
 export const server = createModelServer({ models: createCatalog([store]) });
 export const child = spawn(process.execPath, ["serve"], { env: {} });

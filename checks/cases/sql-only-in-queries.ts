@@ -56,7 +56,7 @@ import { Pool } from "pg";
 export const mint = Pool;
 `,
   },
-  fine: {
+  valid: {
     "apps/keep/src/secrets/write-secret.ts": `
 import type { pool } from "../database/pool.ts";
 

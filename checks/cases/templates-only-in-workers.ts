@@ -24,7 +24,7 @@ import { render } from "@hearth-and-keep/chat-templates/rendering";
 export const prompt = render;
 `,
   },
-  fine: {
+  valid: {
     "packages/upstream-engine/src/index.ts": `
 import { thread } from "@hearth-and-keep/chat-templates";
 

@@ -11,10 +11,10 @@ export function first(lines: readonly string[]): string {
   return lines[0];
 }
 
-export const place: { port?: number } = { port: undefined };
+export const address: { port?: number } = { port: undefined };
 `,
   },
-  fine: {
+  valid: {
     "packages/logging/src/write.ts": `
 export type Level = "low";
 
@@ -22,7 +22,7 @@ export function first(lines: readonly string[]): string {
   return lines[0] ?? "";
 }
 
-export const place: { port?: number } = {};
+export const address: { port?: number } = {};
 `,
   },
   expected: [

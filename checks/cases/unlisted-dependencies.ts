@@ -95,7 +95,7 @@ import { value } from "driver";
 export const line = value + gone;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/server.ts": `
 export function start(line: number): number {
   return line;

@@ -105,7 +105,7 @@ export const checked = line;
 }
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/package.json": `
 {
   "name": "@hearth-and-keep/hearth",

@@ -86,7 +86,7 @@ export const unused = 1;
 export type Unused = number;
 `,
   },
-  fine: {
+  valid: {
     "apps/hearth/src/server.ts": `
 export function start(line: number): number {
   return line;

@@ -86,7 +86,7 @@ export const checked = line;
     "checks/alone.ts": "export const alone = 1;",
     "packages/logging/src/old.ts": "export const old = 1;",
   },
-  fine: {
+  valid: {
     "apps/hearth/src/fixtures/recorded.ts": "export const recorded = 1;",
   },
   expected: ["apps/hearth/src/forgotten.ts:1", "packages/logging/src/old.ts:1", "checks/alone.ts:1"],

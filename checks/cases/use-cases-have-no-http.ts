@@ -11,7 +11,7 @@ export const serve = reply;
     "apps/keep/src/secrets/http.ts": `
 import { reply } from "@hearth-and-keep/http-service";
 
-export const answer = reply(200);
+export const response = reply(200);
 `,
     "apps/keep/src/secrets/write-secret.test.ts": `
 import { reply } from "@hearth-and-keep/http-service";
@@ -46,7 +46,7 @@ import { fastify } from "fastify";
 export const mint = fastify;
 `,
   },
-  fine: {
+  valid: {
     "apps/keep/src/secrets/write-secret.ts": "export const write = 1;",
   },
   expected: ["apps/keep/src/secrets/write-secret.ts:1", "apps/keep/src/tokens/create-token.ts:1"],

@@ -19,7 +19,7 @@ try {
 }
 `,
   },
-  fine: {
+  valid: {
     "packages/logging/src/write.ts": `
 export type Log = { info(message: string): void; data: string };
 

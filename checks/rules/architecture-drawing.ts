@@ -3,7 +3,7 @@ import { isFixture } from "../source-tree.ts";
 
 const name = "architecture-drawing";
 const documentPath = "ARCHITECTURE.md";
-/** Folders that a newcomer must find in the drawing. */
+/** Folders that must be in the drawing. */
 const drawnFolders = /^(?:apps\/[^/]+(?:\/src\/[^/]+)?|packages\/[^/]+|[a-z]+)$/u;
 
 type DrawnPath = { readonly path: string; readonly line: number };
@@ -22,12 +22,12 @@ export const architectureDrawing: Rule = {
       ...drawn
         .filter(({ path }) => !existing.has(path))
         .map(({ path, line }) => at(line, `Remove "${path}": it does not exist`)),
-      ...missing.toSorted().map((path) => at(drawn[0]?.line ?? 1, `Draw the folder "${path}"`)),
+      ...missing.toSorted().map((path) => at(drawn[0]?.line ?? 1, `Add the folder "${path}"`)),
     ];
   },
 };
 
-/** The first fenced block: two spaces of indentation per level, the name of a file or folder, then what it is. */
+/** The first fenced block: two spaces of indentation per level, the name of a file or folder, then its description. */
 function readDrawing({ text }: TextFile): DrawnPath[] {
   const lines = text.split("\n");
   const start = lines.findIndex((line) => line.startsWith("```"));

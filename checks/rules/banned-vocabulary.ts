@@ -1,4 +1,4 @@
-/** Words that read as private English in a name, where the field has a term of its own. */
+/** Idiosyncratic words that must not be used in names, because an established term exists. */
 export const bannedVocabulary: ReadonlySet<string> = new Set(
   [
     // error, report, print, format
@@ -33,14 +33,14 @@ export const bannedVocabulary: ReadonlySet<string> = new Set(
     "stage scripted played darkroom lies lying",
     // again, retry policy, stale
     "anew patience deaf",
-    // other private words met before
+    // other idiosyncratic words
     "obey pay house wall",
   ].flatMap((line) => line.split(" ")),
 );
 
-/** Names that contain such a word in its ordinary meaning. */
+/** Names that use such a word in its conventional meaning. */
 export const conventionalNames: ReadonlySet<string> = new Set([
-  // A migration is known to databases by its file name.
+  // Databases record applied migrations by file name.
   "0007-keys-by-what-tells-rows-apart.sql",
   // The Unix user.
   "nobodyUserId",

@@ -15,22 +15,22 @@ import {
 
 const name = "bounded-schemas";
 
-/** What each TypeBox builder must be told, and where its options stand. */
+/** The bounds that each TypeBox builder requires, and the position of its options argument. */
 const builders: Readonly<
   Record<string, { readonly optionsAt: number; missing(options: Options): string[] }>
 > = {
   String: { optionsAt: 0, missing: missingForText },
   TemplateLiteral: { optionsAt: 1, missing: missingForText },
-  Array: { optionsAt: 1, missing: (options) => without(options, [["maxItems"]]) },
+  Array: { optionsAt: 1, missing: (options) => missingFrom(options, [["maxItems"]]) },
   Number: { optionsAt: 0, missing: missingForNumber },
   Integer: { optionsAt: 0, missing: missingForNumber },
   BigInt: { optionsAt: 0, missing: missingForNumber },
-  Record: { optionsAt: 2, missing: (options) => without(options, [["maxProperties"]]) },
+  Record: { optionsAt: 2, missing: (options) => missingFrom(options, [["maxProperties"]]) },
 };
-/** Builders that take anything, or text this rule cannot look into. */
+/** Builders that accept anything, or text that this rule cannot analyse. */
 const openBuilders = new Set(["Any", "Unknown", "Unsafe", "Script"]);
 
-/** Every string, list, number and map that a request may carry has a bound, written where it is declared. */
+/** Every string, list, number and map in a request schema declares a bound. */
 export const boundedSchemas: Rule = {
   name,
   find(files) {
@@ -50,7 +50,7 @@ function findInFile(file: TextFile): Finding[] {
     if (builder === undefined) return [];
     if (openBuilders.has(builder)) {
       if (isExplained(comments, lineOfNode(call))) return [];
-      const message = `Say in a comment why "${builder}" may take anything, or write the type`;
+      const message = `Explain in a comment why "${builder}" may accept anything, or declare the type`;
       return [findingAt(call, { rule: name, message })];
     }
     const needs = builders[builder];
@@ -60,31 +60,31 @@ function findInFile(file: TextFile): Finding[] {
   });
 }
 
-/** The builder a called expression stands for: `Type.String`, `String` imported by name, or under another name. */
+/** Resolves a called expression to its builder: `Type.String`, `String` imported by name, or an alias. */
 function typeBoxNames(file: TextFile): (callee: ts.Expression) => string | undefined {
-  const wholes = new Set<string>();
-  const singles = new Map<string, string>();
+  const namespaces = new Set<string>();
+  const builderNames = new Map<string, string>();
   for (const statement of parse(file).statements) {
     if (!ts.isImportDeclaration(statement) || !isTypeBox(statement.moduleSpecifier)) continue;
     const clause = statement.importClause;
-    if (clause?.name !== undefined) wholes.add(clause.name.text);
+    if (clause?.name !== undefined) namespaces.add(clause.name.text);
     const bindings = clause?.namedBindings;
     if (bindings === undefined) continue;
-    if (ts.isNamespaceImport(bindings)) wholes.add(bindings.name.text);
+    if (ts.isNamespaceImport(bindings)) namespaces.add(bindings.name.text);
     else {
       for (const element of bindings.elements) {
         const imported = (element.propertyName ?? element.name).text;
-        if (imported === "Type" || imported === "default") wholes.add(element.name.text);
-        else singles.set(element.name.text, imported);
+        if (imported === "Type" || imported === "default") namespaces.add(element.name.text);
+        else builderNames.set(element.name.text, imported);
       }
     }
   }
   return (callee) => {
-    if (ts.isIdentifier(callee)) return singles.get(callee.text);
+    if (ts.isIdentifier(callee)) return builderNames.get(callee.text);
     if (!ts.isPropertyAccessExpression(callee)) return undefined;
     const { expression } = callee;
-    const whole = ts.isPropertyAccessExpression(expression) ? expression.expression : expression;
-    return ts.isIdentifier(whole) && wholes.has(whole.text) ? callee.name.text : undefined;
+    const namespace = ts.isPropertyAccessExpression(expression) ? expression.expression : expression;
+    return ts.isIdentifier(namespace) && namespaces.has(namespace.text) ? callee.name.text : undefined;
   };
 }
 
@@ -123,8 +123,8 @@ function optionsOf(node: ts.Node | undefined, constants: Constants): Options {
   );
 }
 
-/** Each inner list names options of which one is enough. */
-function without(options: Options, needed: readonly (readonly string[])[]): string[] {
+/** Each inner list contains alternatives; one of them is enough. */
+function missingFrom(options: Options, needed: readonly (readonly string[])[]): string[] {
   return needed.flatMap((choices) =>
     choices.some((choice) => options.has(choice)) ? [] : choices.slice(0, 1),
   );
@@ -132,7 +132,7 @@ function without(options: Options, needed: readonly (readonly string[])[]): stri
 
 function missingForNumber(options: Options): string[] {
   if (options.has("enum") || options.has("const")) return [];
-  return without(options, [
+  return missingFrom(options, [
     ["minimum", "exclusiveMinimum"],
     ["maximum", "exclusiveMaximum"],
   ]);
@@ -143,5 +143,5 @@ function missingForText(options: Options): string[] {
   const pattern = options.get("pattern");
   if (isStringLiteral(format) && isShortFormat(format.text)) return [];
   if (isStringLiteral(pattern) && isBoundedPattern(pattern.text)) return [];
-  return without(options, [["maxLength", "enum", "const"]]);
+  return missingFrom(options, [["maxLength", "enum", "const"]]);
 }

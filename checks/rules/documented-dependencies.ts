@@ -5,7 +5,7 @@ import { packageManifests, thirdPartyNames } from "../package-graph.ts";
 const name = "documented-dependencies";
 const documentPath = "docs/dependencies.md";
 
-/** Each package we chose from others has a row that says what it is for, in whatever role we use it. */
+/** Each third-party dependency, of any kind, has a row that states its purpose. */
 export const documentedDependencies: Rule = {
   name,
   find(files) {

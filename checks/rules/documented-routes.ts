@@ -3,7 +3,7 @@ import type { Finding, Rule, TextFile } from "../finding.ts";
 import { isStringLiteral, lineOfNode, nodesOf, propertyOf } from "../syntax.ts";
 
 const name = "documented-routes";
-/** The table itself, and the files of areas that keep their own rows beside their handlers. */
+/** The route table itself, and the files of modules that declare their routes next to their handlers. */
 const tableOfRoutes = /^apps\/(?<app>[^/]+)\/src\/(?:routes|(?:.+\/)?http)\.ts$/u;
 const documentation = /^docs\/(?<app>[^/]+)\/api\.md$/u;
 const documentedRow = /^\| *(?<method>[A-Z]+) *\| *`(?<path>[^`]+)` *\|/u;
@@ -28,22 +28,22 @@ function byApp(files: readonly TextFile[], pattern: RegExp): Map<string, TextFil
   return Map.groupBy(found, (file) => pattern.exec(file.path)?.groups?.["app"] ?? "");
 }
 
-type Papers = { readonly tables: readonly TextFile[]; readonly documents: readonly TextFile[] };
+type RouteSources = { readonly tables: readonly TextFile[]; readonly documents: readonly TextFile[] };
 
-function compare(app: string, { tables, documents }: Papers): Finding[] {
+function compare(app: string, { tables, documents }: RouteSources): Finding[] {
   const routes = tables.flatMap(routesIn);
   const rows = documents.flatMap(rowsIn);
   const findings: Finding[] = [];
   const [table] = tables;
   if (table !== undefined && routes.length === 0) {
-    const message = "Write each route as a row with a literal method and path; none was found";
+    const message = "Declare each route as an object with a literal method and path; none was found";
     findings.push({ path: table.path, line: 1, rule: name, message });
   }
-  for (const route of routes.filter((candidate) => !isAmong(candidate, rows))) {
+  for (const route of routes.filter((candidate) => !includesRoute(candidate, rows))) {
     const message = `Document "${route.method} ${route.path}" in docs/${app}/api.md`;
     findings.push({ path: route.file, line: route.line, rule: name, message });
   }
-  for (const row of rows.filter((candidate) => !isAmong(candidate, routes))) {
+  for (const row of rows.filter((candidate) => !includesRoute(candidate, routes))) {
     const message = `Remove "${row.method} ${row.path}": ${app} has no such route`;
     findings.push({ path: row.file, line: row.line, rule: name, message });
   }
@@ -61,7 +61,7 @@ function routesIn(file: TextFile): Route[] {
   });
 }
 
-/** Beginnings of paths that a file names once, such as `const vault = "/vaults/:vault"`. */
+/** Path prefixes that a file declares as constants, such as `const vault = "/vaults/:vault"`. */
 function constantsIn(nodes: readonly ts.Node[]): ReadonlyMap<string, string> {
   const constants = new Map<string, string>();
   for (const declaration of nodes.filter(ts.isVariableDeclaration)) {
@@ -71,17 +71,17 @@ function constantsIn(nodes: readonly ts.Node[]): ReadonlyMap<string, string> {
   return constants;
 }
 
-/** Undefined for what cannot be told by looking at the file. */
+/** Undefined for text that cannot be determined statically. */
 function textOf(node: ts.Expression | undefined, constants: ReadonlyMap<string, string>): string | undefined {
   if (isStringLiteral(node)) return node.text;
   if (node === undefined) return undefined;
   if (ts.isIdentifier(node)) return constants.get(node.text);
   if (!ts.isTemplateExpression(node)) return undefined;
-  const parts = node.templateSpans.map(({ expression, literal }) => {
+  const segments = node.templateSpans.map(({ expression, literal }) => {
     const text = textOf(expression, constants);
     return text === undefined ? undefined : text + literal.text;
   });
-  return parts.includes(undefined) ? undefined : node.head.text + parts.join("");
+  return segments.includes(undefined) ? undefined : node.head.text + segments.join("");
 }
 
 function literals(node: ts.Expression | undefined): string[] {
@@ -100,6 +100,6 @@ function rowsIn(file: TextFile): Route[] {
   });
 }
 
-function isAmong({ method, path }: Route, others: readonly Route[]): boolean {
+function includesRoute({ method, path }: Route, others: readonly Route[]): boolean {
   return others.some((other) => other.method === method && other.path === path);
 }

@@ -4,7 +4,7 @@ import { codeFiles, isNamed } from "../source-tree.ts";
 import { findingAt, isStringLiteral, nodesOf, parse, propertyOf } from "../syntax.ts";
 
 const name = "environment-in-config";
-const message = "Read the environment in config.ts and pass the value on";
+const message = "Read the environment in config.ts and pass the value";
 
 /** The environment is read in files named config.ts and nowhere else. */
 export const environmentInConfig: Rule = {
@@ -23,7 +23,7 @@ export const environmentInConfig: Rule = {
 
 type IsProcess = (node: ts.Node | undefined) => boolean;
 
-/** `process`, `globalThis.process`, and whatever name the file gives to an import of node:process. */
+/** `process`, `globalThis.process`, and every local name of an import of node:process. */
 function processNames(file: TextFile): IsProcess {
   const names = new Set(["process"]);
   for (const statement of parse(file).statements) {
@@ -47,7 +47,7 @@ function readsEnvironment(node: ts.Node, isProcess: IsProcess): boolean {
   if (ts.isElementAccessExpression(node)) {
     return isNamedText(node.argumentExpression, "env") && isProcess(node.expression);
   }
-  if (ts.isVariableDeclaration(node)) return takesEnvironment(node.name) && isProcess(node.initializer);
+  if (ts.isVariableDeclaration(node)) return bindsEnvironment(node.name) && isProcess(node.initializer);
   if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken) {
     const { left, right } = node;
     return ts.isObjectLiteralExpression(left) && propertyOf(left, "env") !== undefined && isProcess(right);
@@ -63,7 +63,7 @@ function isEnvironment(element: ts.ImportSpecifier | ts.BindingElement): boolean
   return (element.propertyName ?? element.name).getText().replaceAll(/["']/gu, "") === "env";
 }
 
-function takesEnvironment(pattern: ts.BindingName): boolean {
+function bindsEnvironment(pattern: ts.BindingName): boolean {
   return ts.isObjectBindingPattern(pattern) && pattern.elements.some(isEnvironment);
 }
 

@@ -5,7 +5,7 @@ import { commentsOf, isExplained, lastLineOfNode, lineOfNode, nodesOf } from "..
 
 const name = "explained-assertions";
 
-/** Where the compiler is overruled, a comment on that line or the one above says why it may be. */
+/** Every type assertion has a comment, on its line or the one above, that justifies it. */
 export const explainedAssertions: Rule = {
   name,
   find(files) {
@@ -14,27 +14,27 @@ export const explainedAssertions: Rule = {
 };
 
 function findInFile(file: TextFile): Finding[] {
-  const assertions = [...nodesOf(file)].filter((node) => overruledBy(node) !== undefined);
+  const assertions = [...nodesOf(file)].filter((node) => assertionIn(node) !== undefined);
   if (assertions.length === 0) return [];
   const comments = commentsOf(file);
   const unexplained = assertions.filter(
     (node) => !isExplained(comments, lineOfNode(node)) && !isExplained(comments, lastLineOfNode(node)),
   );
-  const byLine = new Map(unexplained.map((node) => [lastLineOfNode(node), overruledBy(node)]));
+  const byLine = new Map(unexplained.map((node) => [lastLineOfNode(node), assertionIn(node)]));
   return [...byLine].map(([line, how]) => ({
     path: file.path,
     line,
     rule: name,
-    message: `Say in a comment why "${how}" is right here, or do without it`,
+    message: `Explain in a comment why "${how}" is safe here, or avoid it`,
   }));
 }
 
-function overruledBy(node: ts.Node): string | undefined {
+function assertionIn(node: ts.Node): string | undefined {
   if (ts.isAsExpression(node) || ts.isTypeAssertionExpression(node)) {
     return ts.isConstTypeReference(node.type) ? undefined : "as";
   }
   if (ts.isNonNullExpression(node)) return "!";
-  const isPromised =
+  const isAsserted =
     (ts.isPropertyDeclaration(node) || ts.isVariableDeclaration(node)) && node.exclamationToken;
-  return isPromised ? "!" : undefined;
+  return isAsserted ? "!" : undefined;
 }

@@ -4,8 +4,8 @@ import { isTest, typeScriptFiles } from "../source-tree.ts";
 
 const name = "file-length";
 const exceptionsPath = "checks/long-files.json";
-const longestSource = 400;
-const longestTest = 600;
+const maxSourceLines = 400;
+const maxTestLines = 600;
 
 /** A source file has at most 400 lines and a test at most 600, unless long-files.json gives a reason. */
 export const fileLength: Rule = {
@@ -29,7 +29,7 @@ function lineCount({ text }: TextFile): number {
 }
 
 function bound({ path }: TextFile): number {
-  return isTest(path) ? longestTest : longestSource;
+  return isTest(path) ? maxTestLines : maxSourceLines;
 }
 
 function report(file: TextFile): Finding {

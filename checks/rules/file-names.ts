@@ -2,11 +2,11 @@ import type { Finding, Rule } from "../finding.ts";
 import { isFixture } from "../source-tree.ts";
 
 const name = "file-names";
-const emptyWords = new Set(
+const vagueNames = new Set(
   "utils util common helpers helper misc lib core base manager types interfaces constants".split(" "),
 );
 
-/** Files and folders are named after what is in them; the linter checks kebab-case. */
+/** Files and folders are named after their content; the linter checks kebab-case. */
 export const fileNames: Rule = {
   name,
   find(files) {
@@ -15,7 +15,7 @@ export const fileNames: Rule = {
 };
 
 function findInPath(path: string): Finding[] {
-  const empty = path.split("/").find((segment) => emptyWords.has(segment.split(".", 1)[0] ?? ""));
-  if (empty === undefined) return [];
-  return [{ path, line: 1, rule: name, message: `Rename "${empty}" after what it contains` }];
+  const vague = path.split("/").find((segment) => vagueNames.has(segment.split(".", 1)[0] ?? ""));
+  if (vague === undefined) return [];
+  return [{ path, line: 1, rule: name, message: `Rename "${vague}" after what it contains` }];
 }

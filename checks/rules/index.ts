@@ -1,8 +1,8 @@
 /**
  * @module
- * The project's own rules, which no ready-made tool knows, one per file.
- * Each is a pure function from the files of a tree to findings; none reads the disk, so a case and the repository go
- * through the same code. A rule added here needs a case in cases/.
+ * The project's own rules, which no existing tool implements, one per file.
+ * Each is a pure function from the files of a tree to findings; none reads the disk, so cases and the repository are
+ * checked by the same code. A rule added here needs a case in cases/.
  * Imported by the files of checks/ only.
  */
 import type { Rule } from "../finding.ts";

@@ -7,7 +7,7 @@ import { isFixture, isNamed } from "../source-tree.ts";
 const name = "install-scripts";
 const documentPath = "docs/dependencies.md";
 
-/** A package may run a script at install only when package.json allows it and the documentation says why. */
+/** A package may run an install script only if package.json allows it and the documentation gives the reason. */
 export const installScripts: Rule = {
   name,
   find(files) {
@@ -28,8 +28,8 @@ function findInLock(lock: TextFile, files: readonly TextFile[]): Finding[] {
   const allowed = Object.keys(objectAt(readJsonAt(files, manifestPath), "allowScripts")).map(withoutVersion);
   const document = files.find(({ path }) => path === documentPath)?.text ?? "";
   const withScripts = namesWithScripts(lockedPackages(files, lock.path));
-  const findings = [...withScripts].flatMap(([dependency, place]) => {
-    const line = lineOf(lock.text, lock.text.indexOf(`"${place}":`));
+  const findings = [...withScripts].flatMap(([dependency, key]) => {
+    const line = lineOf(lock.text, lock.text.indexOf(`"${key}":`));
     const problems = [
       ...(allowed.includes(dependency) ? [] : [`List "${dependency}" in allowScripts of ${manifestPath}`]),
       ...(hasReason(document, dependency) ? [] : [`Give the reason for "${dependency}" in ${documentPath}`]),
@@ -44,7 +44,7 @@ function namesWithScripts(packages: ReadonlyMap<LockfileKey, JsonObject>): Reado
   return new Map(
     [...packages]
       .filter(([, entry]) => entry["hasInstallScript"] === true)
-      .map(([place]) => [place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length), place]),
+      .map(([key]) => [key.slice(key.lastIndexOf("node_modules/") + "node_modules/".length), key]),
   );
 }
 

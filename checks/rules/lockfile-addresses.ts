@@ -4,7 +4,7 @@ import { findInText } from "../text-search.ts";
 
 const name = "lockfile-addresses";
 
-/** A lock file pins versions and checksums, not the server they came from; links to workspaces stay. */
+/** A lock file pins versions and checksums, not registry URLs; links to workspaces are allowed. */
 export const lockfileAddresses: Rule = {
   name,
   find(files) {

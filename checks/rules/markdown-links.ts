@@ -5,7 +5,7 @@ import { isFixture } from "../source-tree.ts";
 
 const name = "markdown-links";
 
-/** Every link from one page of the repository to another leads somewhere, and so does its anchor. */
+/** Every link between pages of the repository resolves, including its anchor. */
 export const markdownLinks: Rule = {
   name,
   find(files) {

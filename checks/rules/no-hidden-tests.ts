@@ -5,9 +5,9 @@ import { commentsOf, findingAt, isExplained, lineOfNode, nodesOf, propertyOf } f
 
 const name = "no-hidden-tests";
 const runners = new Set("test it describe suite bench context".split(" "));
-const silencers = ["only", "skip", "todo", "skipIf", "runIf", "fails"];
+const modifiers = ["only", "skip", "todo", "skipIf", "runIf", "fails"];
 
-/** A test that does not run, or silences others, has a comment that says why. */
+/** A test that is skipped, or that causes others to be skipped, has a comment that explains why. */
 export const noHiddenTests: Rule = {
   name,
   find(files) {
@@ -19,7 +19,7 @@ export const noHiddenTests: Rule = {
 
 function findInTest(file: TextFile): Finding[] {
   const hidden = [...nodesOf(file)].flatMap((node) => {
-    const how = silencer(node);
+    const how = modifierOf(node);
     return how === undefined ? [] : [{ node, how }];
   });
   if (hidden.length === 0) return [];
@@ -27,18 +27,20 @@ function findInTest(file: TextFile): Finding[] {
   return hidden
     .filter(({ node }) => !isExplained(comments, lineOfNode(node)))
     .map(({ node, how }) =>
-      findingAt(node, { rule: name, message: `Say in a comment why "${how}" is here` }),
+      findingAt(node, { rule: name, message: `Explain in a comment why "${how}" is used` }),
     );
 }
 
-/** Both ways of saying it: `test.skip(…)` and `test("…", { skip: true }, …)`. */
-function silencer(node: ts.Node): string | undefined {
+/** Both forms: `test.skip(…)` and `test("…", { skip: true }, …)`. */
+function modifierOf(node: ts.Node): string | undefined {
   if (ts.isPropertyAccessExpression(node)) {
-    return silencers.includes(node.name.text) && isRunner(node.expression) ? node.name.text : undefined;
+    return modifiers.includes(node.name.text) && isRunner(node.expression) ? node.name.text : undefined;
   }
   if (!ts.isCallExpression(node) || !isRunner(node.expression)) return undefined;
   const settings = node.arguments.filter((argument) => ts.isObjectLiteralExpression(argument));
-  return silencers.find((word) => settings.some((setting) => propertyOf(setting, word) !== undefined));
+  return modifiers.find((modifier) =>
+    settings.some((setting) => propertyOf(setting, modifier) !== undefined),
+  );
 }
 
 function isRunner(node: ts.Expression): boolean {

@@ -5,19 +5,19 @@ import { descendants, findingAt, isFunctionWithBody, isStringLiteral, nodesOf } 
 
 const name = "one-digest-path";
 const message =
-  "Ask the one function that turns a digest into a path; a digest comes from outside and may lie";
+  "Use the one function that converts a digest to a path; digests are untrusted and must be validated";
 
-/** Registries are asked for addresses that hold digests, and tests look into the store from outside. */
+/** Registry URLs contain digests, and tests inspect the store from outside. */
 const exempt = /\/models\/(?:registry|(?:.*\/)?test)\//u;
 
-/** One function of the model store turns a digest into a path, so there is one place that validates it. */
+/** A single function of the model store converts digests to paths, so that validation happens in one place. */
 export const oneDigestPath: Rule = {
   name,
   find(files) {
-    const places = typeScriptFiles(files)
+    const nodes = typeScriptFiles(files)
       .filter(({ path }) => path.startsWith("apps/hearth/src/models/") && !exempt.test(path) && !isTest(path))
       .flatMap((file) => [...nodesOf(file)].filter(buildsDigestPath));
-    const byFunction = Map.groupBy(places, outermostFunction);
+    const byFunction = Map.groupBy(nodes, outermostFunction);
     return byFunction.size <= 1 ? [] : [...byFunction.keys()].map(report);
   },
 };
@@ -49,20 +49,20 @@ function joinsPath({ expression, arguments: values }: ts.CallExpression): boolea
 
 function mentionsDigest(node: ts.Node): boolean {
   return [...descendants(node)].some(
-    (part) =>
-      (ts.isIdentifier(part) && /digest/iu.test(part.text)) ||
-      (isStringLiteral(part) && /^\/?blobs\/?$/u.test(part.text)),
+    (child) =>
+      (ts.isIdentifier(child) && /digest/iu.test(child.text)) ||
+      (isStringLiteral(child) && /^\/?blobs\/?$/u.test(child.text)),
   );
 }
 
-/** A message that quotes a digest has no slash around it; a path, or a file name of the store, does. */
+/** Paths contain a slash and file names of the store a prefix; a message that quotes a digest has neither. */
 function isPathText(text: string): boolean {
   return text.includes("/") || text.includes("sha256-");
 }
 
 function literalText(node: ts.Node): string {
   return [...descendants(node)]
-    .map((part) => (ts.isTemplateLiteralToken(part) || isStringLiteral(part) ? part.text : ""))
+    .map((child) => (ts.isTemplateLiteralToken(child) || isStringLiteral(child) ? child.text : ""))
     .join("");
 }
 
@@ -75,7 +75,7 @@ function isSum(node: ts.Node): boolean {
   return ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken;
 }
 
-/** An address on a server, which has digests in it too. */
+/** A URL on a server, which may also contain a digest. */
 function isAddress(node: ts.Node): boolean {
   const isInUrl = ts.isNewExpression(node.parent) && node.parent.expression.getText() === "URL";
   return isInUrl || /^(?:https?:|\/api\/)|\/v2\//u.test(literalText(node));

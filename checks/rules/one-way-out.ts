@@ -4,18 +4,19 @@ import { codeFiles, isTest } from "../source-tree.ts";
 import { findingAt, isStringLiteral, nodesOf } from "../syntax.ts";
 
 const name = "one-way-out";
-const message = "Call other machines through packages/outbound-http, which checks every address";
+const message = "Open connections through packages/outbound-http, which checks every address";
 
 const shipped = /^(?:apps|packages)\//u;
 /**
- * The way out itself, what no user installs, and pages, whose browser decides where they may go. And the way to
- * engines: their addresses are our own sockets or the operator's settings, on private networks more often than not.
+ * The outbound client itself, code that is never shipped, and browser code, whose requests the browser restricts. Also
+ * the connections to engines: their addresses are our own sockets or come from the operator's settings, and are often
+ * on private networks.
  */
 const exempt =
   /^packages\/(?:outbound-http|test-servers|figures|upstream-engine\/src\/wire)\/|^apps\/(?:hearth-web|keep-console)\/|\/test\/|^packages\/upstream-engine\/src\/pool\/discovery\.ts$/u;
 const modules =
   /^(?:node:)?(?:http|https|http2|net|tls|dgram|dns|dns\/promises)$|^(?:undici|axios|got|node-fetch|ws)$/u;
-/** What of these modules calls nobody. */
+/** Exports of these modules that open no outbound connection. */
 const harmless = new Set(
   "isIP isIPv4 isIPv6 BlockList SocketAddress createServer STATUS_CODES METHODS".split(" "),
 );
@@ -23,7 +24,7 @@ const callers = new Set(["fetch", "WebSocket", "EventSource", "XMLHttpRequest"])
 const loaders = new Set(["require", "getBuiltinModule"]);
 const globals = new Set(["globalThis", "global", "window", "self"]);
 
-/** No code that we ship opens a connection to another machine by itself. */
+/** No shipped code opens an outbound connection by itself. */
 export const oneWayOut: Rule = {
   name,
   find(files) {
@@ -39,7 +40,7 @@ function findInFile(file: TextFile): ReturnType<Rule["find"]> {
     .map((node) => findingAt(node, { rule: name, message }));
 }
 
-/** `import` and `export … from`; types alone are nothing that runs. */
+/** `import` and `export … from`; type-only imports do not count. */
 function importsClient(node: ts.Node): boolean {
   if (!ts.isImportDeclaration(node) && !ts.isExportDeclaration(node)) return false;
   if (!isClientModule(node.moduleSpecifier)) return false;
@@ -62,7 +63,7 @@ function loadsModule(node: ts.Node): boolean {
   return ts.isIdentifier(called) && loaders.has(called.text);
 }
 
-/** `fetch`, called or handed on, and `globalThis.fetch`; a method or field of that name is somebody's own. */
+/** `fetch`, called or passed as a value, and `globalThis.fetch`; methods and fields of that name do not count. */
 function isCaller(node: ts.Node): boolean {
   if (!ts.isIdentifier(node) || !callers.has(node.text)) return false;
   const { parent } = node;
@@ -70,10 +71,10 @@ function isCaller(node: ts.Node): boolean {
     return ts.isIdentifier(parent.expression) && globals.has(parent.expression.text);
   }
   if (ts.isTypeReferenceNode(parent) || ts.isTypeQueryNode(parent)) return false;
-  const isNameOfMember =
+  const isMemberName =
     (ts.isPropertyAssignment(parent) || ts.isClassElement(parent) || ts.isTypeElement(parent)) &&
     parent.name === node;
-  return !isNameOfMember;
+  return !isMemberName;
 }
 
 function isClientModule(node: ts.Node | undefined): boolean {

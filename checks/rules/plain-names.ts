@@ -14,7 +14,7 @@ type CollectedName = {
   readonly line: number;
 };
 
-/** Names use the terms of the field: no banned word in paths, exports, settings and routes. */
+/** Names use established terms: paths, exports, settings and routes contain no banned word. */
 export const plainNames: Rule = {
   name,
   find(files) {
@@ -22,7 +22,7 @@ export const plainNames: Rule = {
   },
 };
 
-/** Every name the rule applies to; its length is what a claim prints as its denominator. */
+/** Every name that the rule applies to; a claim prints their number as its denominator. */
 export function collectNames(files: readonly TextFile[]): readonly CollectedName[] {
   const code = codeFiles(files);
   return [
@@ -37,7 +37,7 @@ function findInName({ kind, text, path, line }: CollectedName): Finding[] {
   if (conventionalNames.has(text)) return [];
   const banned = wordsOf(text).find((word) => bannedVocabulary.has(word));
   if (banned === undefined) return [];
-  const message = `Rename the ${kind} "${text}": "${banned}" is not the term of the field`;
+  const message = `Rename the ${kind} "${text}": "${banned}" is not an established term here`;
   return [{ path, line, rule: name, message }];
 }
 

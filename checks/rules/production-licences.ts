@@ -19,32 +19,32 @@ const allowed = new Set([
   "Unlicense",
 ]);
 
-/** Everything a user installs with either program comes under a licence that asks for no more than a notice. */
+/** All packages that a user installs with either program have a permissive licence. */
 export const productionLicences: Rule = {
   name,
   find(files) {
     const lock = files.find(({ path }) => path === lockPath);
     if (lock === undefined) return [];
     const packages = lockedPackages(files);
-    return productionPackages(packages).flatMap((place) => findInPackage(place, { lock, packages }));
+    return productionPackages(packages).flatMap((key) => findInPackage(key, { lock, packages }));
   },
 };
 
 type Locked = { readonly lock: TextFile; readonly packages: ReadonlyMap<LockfileKey, JsonObject> };
 
-function findInPackage(place: LockfileKey, { lock, packages }: Locked): Finding[] {
-  const licence = stringAt(packages.get(place), "license");
+function findInPackage(key: LockfileKey, { lock, packages }: Locked): Finding[] {
+  const licence = stringAt(packages.get(key), "license");
   if (licence !== undefined && isAllowed(licence)) return [];
-  const line = lineOf(lock.text, lock.text.indexOf(`"${place}":`));
-  const message = `Do without "${place}": its licence is ${licence === undefined ? "not stated" : `"${licence}"`}`;
+  const line = lineOf(lock.text, lock.text.indexOf(`"${key}":`));
+  const message = `Remove "${key}": its licence is ${licence === undefined ? "not stated" : `"${licence}"`}`;
   return [{ path: lockPath, line, rule: name, message }];
 }
 
-/** Of alternatives one must be allowed; of licences that hold together, all. AND binds closer than OR. */
+/** Evaluates an SPDX expression: one alternative of OR must be allowed, all operands of AND. AND binds tighter. */
 function isAllowed(expression: string): boolean {
   const inner = /\((?<inside>[^()]*)\)/u.exec(expression);
   if (inner !== null) {
-    const value = isAllowed(inner.groups?.["inside"] ?? "") ? "MIT" : "refused";
+    const value = isAllowed(inner.groups?.["inside"] ?? "") ? "MIT" : "disallowed";
     return isAllowed(expression.replace(inner[0], value));
   }
   return expression.split(/\s+OR\s+/u).some((choice) => choice.split(/\s+AND\s+/u).every(isListed));

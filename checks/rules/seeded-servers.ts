@@ -5,7 +5,7 @@ import { descendants, isStringLiteral, lineOfNode, nodesOf, propertyOf } from ".
 
 const name = "seeded-servers";
 
-/** Code in a test that starts real weights, or could; `problem` says why their output would be random. */
+/** Test code that runs, or could run, real weights; `problem` explains why their output would be random. */
 type SeededStart = {
   readonly kind:
     | "vitest project"
@@ -22,12 +22,12 @@ type SeededStart = {
 
 type Exception = { readonly path: string; readonly code: string; readonly reason: string };
 
-/** Reviewed lines that draw a seed or set none, and why no real weights answer by chance there. */
+/** Reviewed lines with a random seed or none, and the reason why they cause no random output. */
 const exceptions: readonly Exception[] = [
   {
     path: "apps/hearth/src/test/parameters.model.test.ts",
     code: "seed: -1,",
-    reason: "tests that a seed is drawn when none is set; a fake engine answers",
+    reason: "tests that a seed is drawn when none is set, with a fake engine",
   },
   {
     path: "conformance/claude-code.model.test.ts",
@@ -48,7 +48,7 @@ const exceptions: readonly Exception[] = [
 
 const testCode =
   /\.test\.tsx?$|(?:^|\/)(?:test|fixtures)\/|^(?:bench|claims|conformance|packages\/test-servers)\//u;
-/** No model runs there: Keep, the repository's own tools and these rules. */
+/** Code that runs no models: Keep, the repository's own tools and these rules. */
 const withoutModels = /^(?:apps\/keep|apps\/keep-console|checks|scripts)\//u;
 /** Packages cannot import Hearth, so only these folders start it in a process. */
 const startsHearth = /^(?:apps|bench|claims|conformance|packages\/test-servers)\//u;
@@ -62,7 +62,7 @@ const unseededValue =
 const explicitSeed = /\bseed\b["'`]?\s*[:=,]\s*["'`]?-?[\d\w]/iu;
 const setVariable = new RegExp(`${seedVariable}["'\`]?\\s*[:=]\\s*["'\`]?\\d+`, "u");
 
-/** No request to real weights in a test depends on chance: whatever starts them sets a seed. */
+/** No request to real weights in a test depends on chance: the code that starts them sets a seed. */
 export const seededServers: Rule = {
   name,
   find(files) {
@@ -85,7 +85,7 @@ export const seededServers: Rule = {
   },
 };
 
-/** Everything the rule looks at; its length is what a claim prints as its denominator. */
+/** Everything that the rule checks; a claim prints their number as its denominator. */
 export function collectSeededStarts(files: readonly TextFile[]): readonly SeededStart[] {
   const tests = files.filter(({ path }) => testCode.test(path) && !withoutModels.test(path));
   const code = tests.filter(({ path }) => /\.(?:[cm]?[jt]s|tsx)$/u.test(path));
@@ -99,7 +99,7 @@ export function collectSeededStarts(files: readonly TextFile[]): readonly Seeded
   ];
 }
 
-/** Each project of the test runner sets the variable for its tests, and no argument replaces its environment. */
+/** Each project of the test runner sets the variable for its tests, and no option overrides it. */
 function projects(file: TextFile): SeededStart[] {
   const nodes = [...nodesOf(file)];
   const lists = nodes.flatMap((node) => {
@@ -130,7 +130,7 @@ function setsSeed(node: ts.Expression): boolean {
   return ts.isObjectLiteralExpression(node) && isSeedText(propertyOf(node, seedVariable));
 }
 
-/** Drivers take no request without a seed, which the compiler checks as long as the field is required. */
+/** Drivers accept no request without a seed; the compiler enforces this as long as the field is required. */
 function samplingType(file: TextFile): SeededStart[] {
   return [...nodesOf(file)].flatMap((node) => {
     if (!ts.isTypeAliasDeclaration(node) || node.name.text !== "Sampling") return [];
@@ -144,11 +144,11 @@ function samplingType(file: TextFile): SeededStart[] {
 }
 
 function starts(file: TextFile, isSeeded: IsSeeded): SeededStart[] {
-  const mayGiveEnvironment = startsHearth.test(file.path) && /\benv\b/u.test(file.text);
+  const mayPassEnvironment = startsHearth.test(file.path) && /\benv\b/u.test(file.text);
   const usesDriver = [...driverFactories].some((factory) => file.text.includes(`${factory}(`));
   const usesBinding = /from "node-llama-cpp"/u.test(file.text);
   return [...nodesOf(file)].flatMap((node): SeededStart | SeededStart[] => {
-    if (ts.isObjectLiteralExpression(node)) return mayGiveEnvironment ? environment(node, isSeeded) : [];
+    if (ts.isObjectLiteralExpression(node)) return mayPassEnvironment ? environment(node, isSeeded) : [];
     if (!ts.isCallExpression(node)) return [];
     const called = calledName(node);
     if (called === "startTestServer") return testServer(node);
@@ -209,10 +209,10 @@ function startedProcess(call: ts.CallExpression): SeededStart {
 /** Sampling options that name a seed or temperature 0. */
 function sampled(call: ts.CallExpression, options: ts.Expression | undefined): SeededStart {
   const literal = options !== undefined && ts.isObjectLiteralExpression(options) ? options : undefined;
-  const isCertain =
+  const isDeterministic =
     literal !== undefined &&
     (propertyOf(literal, "seed") !== undefined || propertyOf(literal, "temperature")?.getText() === "0");
-  return startAt(call, "driver", isCertain ? undefined : "Give this request a seed or temperature 0");
+  return startAt(call, "driver", isDeterministic ? undefined : "Give this request a seed or temperature 0");
 }
 
 /** llama.cpp's own server draws a seed for each request that has none, unless its parameters set one. */
@@ -225,7 +225,7 @@ function llamaServers({ path, text }: TextFile): SeededStart[] {
   });
 }
 
-/** Every seed written out, in code, JSON, a Modelfile or a command line. */
+/** Every literal seed, in code, JSON, a Modelfile or a command line. */
 function explicitSeeds({ path, text }: TextFile): SeededStart[] {
   return text.split("\n").flatMap((line, index) => {
     const problem = problemOfLine(line);

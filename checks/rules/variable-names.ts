@@ -6,7 +6,7 @@ import { findingAt, nodesOf } from "../syntax.ts";
 const name = "variable-names";
 const shortForms = new Set("req res ctx msg opts cfg tmp data info".split(" "));
 
-/** Parameters and variables are whole words; properties named by others are left alone. */
+/** Parameters and variables are not abbreviated; properties of external types are exempt. */
 export const variableNames: Rule = {
   name,
   find(files) {
@@ -15,7 +15,7 @@ export const variableNames: Rule = {
         .filter((node) => ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isBindingElement(node))
         .filter((node) => ts.isIdentifier(node.name) && shortForms.has(node.name.text))
         .map(({ name: identifier }) =>
-          findingAt(identifier, { rule: name, message: `Name "${identifier.getText()}" in whole words` }),
+          findingAt(identifier, { rule: name, message: `Do not abbreviate "${identifier.getText()}"` }),
         ),
     );
   },

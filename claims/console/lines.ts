@@ -1,7 +1,7 @@
 /**
  * @module
- * The claims about Keep's console: every flow in a real browser, every screen looked at, usable without a mouse or
- * without eyes, inert to whatever anybody typed, silent about what it showed, small and quick.
+ * The claims about Keep's console: every flow and screen in a real browser, accessibility, safety against injected
+ * markup, no traces of revealed secrets, download size and speed.
  * Imported by `claims/all-lines.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
@@ -10,7 +10,7 @@ import { type Claim, claimLines } from "../prove-by-tests.ts";
 const everything: readonly Need[] = ["debian packages"];
 const tests = "apps/keep-console/test";
 
-/** In the order of their lines. */
+/** Line numbers follow this order. */
 const claims: readonly Claim[] = [
   {
     title: "Every flow works in Chromium against the real Keep, PostgreSQL and both providers",
@@ -23,31 +23,33 @@ const claims: readonly Claim[] = [
     ],
   },
   {
-    title: "Every screen and state has its picture, light and dark, narrow and wide, none blank or broken",
+    title:
+      "Every screen and state is captured in light and dark, narrow and wide, and none is blank or broken",
     paths: [`${tests}/every-screen.browser.test.ts`],
   },
   {
-    title: "axe-core finds nothing on any screen, and every flow works by keyboard alone",
+    title: "axe-core finds no violations on any screen, and every flow works with the keyboard alone",
     paths: [`${tests}/every-screen.browser.test.ts`, `${tests}/keyboard.browser.test.ts`],
   },
   {
-    title: "200 hostile strings in every name, tag, note and provider field are shown as typed and inert",
+    title:
+      "200 hostile strings in every name, tag, note and provider field are displayed verbatim and never executed",
     paths: [`${tests}/hostile-strings.browser.test.ts`],
   },
   {
-    title: "No secret is in an address, in storage, or on the page 30 seconds after it was revealed",
+    title: "No secret is in a URL, in browser storage, or on the page 30 seconds after it was revealed",
     paths: [`${tests}/no-trace.browser.test.ts`],
   },
   {
-    title: "The first screen needs at most 150 kB of compressed scripts",
+    title: "The first screen loads at most 150 kB of compressed JavaScript",
     paths: [`${tests}/budget.browser.test.ts`],
   },
   {
-    title: "10,000 secrets in one vault are painted within a second, scroll smoothly and are found at once",
+    title: "A vault with 10,000 secrets renders within a second, scrolls smoothly and searches instantly",
     paths: [`${tests}/large-vault.bench.test.ts`],
   },
   {
-    title: "A new person's program reads a secret within two minutes of the sign-in",
+    title: "A new user's program reads a secret within two minutes of sign-in",
     paths: [`${tests}/first-steps.browser.test.ts`],
   },
 ];

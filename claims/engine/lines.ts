@@ -1,8 +1,8 @@
 /**
  * @module
- * The claims about the engine: as fast as the bare one, fair, faithful to llama.cpp, and safe from the files and
- * callers it serves. Benchmarks take one thread unless threads are the question.
- * Imported by `claims/main.ts`.
+ * The claims about the engine: as fast as the bare binding, fair between requests, faithful to llama.cpp, and safe
+ * against hostile model files and clients. Benchmarks use one thread unless they measure threads.
+ * Imported by `claims/all-lines.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
 import { type Claim, claimLines } from "../prove-by-tests.ts";
@@ -11,7 +11,7 @@ const everything: readonly Need[] = ["debian packages", "python", "test models"]
 const engine = "packages/llama-engine/src";
 const generation = "apps/hearth/src/generation";
 
-/** In the order of their lines. */
+/** Line numbers follow this order. */
 const claims: readonly Claim[] = [
   {
     title: "One stream through the port is as fast as a bare loop over the binding",
@@ -22,7 +22,8 @@ const claims: readonly Claim[] = [
     paths: ["bench/eight-streams-against-binding.bench.test.ts"],
   },
   {
-    title: "The port is as fast as llama.cpp's own server, one and eight streams, one thread and all cores",
+    title:
+      "The port is as fast as llama.cpp's own server with one and eight streams, on one thread and all cores",
     paths: ["bench/port-against-llama-server.bench.test.ts"],
   },
   {
@@ -30,45 +31,46 @@ const claims: readonly Claim[] = [
     paths: ["bench/second-turn.bench.test.ts"],
   },
   {
-    title: "A short request is answered soon although a long prompt is being read",
+    title: "A short request starts quickly even while a long prompt is being processed",
     paths: ["bench/short-request.bench.test.ts"],
   },
   {
-    title: "A hang-up frees its sequence soon, and none is ever lost",
+    title: "A client disconnect frees its sequence quickly, and no sequence is ever leaked",
     paths: ["bench/hang-up.bench.test.ts"],
   },
   {
-    title: "Killing a worker costs its callers one failure each and another model nothing",
+    title: "Killing a worker fails each of its requests once and does not affect other models",
     paths: ["bench/kills.bench.test.ts"],
   },
   {
-    title: "Broken model files are refused, and native code that sees one costs a worker at most",
+    title: "Corrupt model files are rejected, and one that reaches native code crashes at most its worker",
     paths: [
       "packages/gguf/src/mutants.integration.test.ts",
       `${engine}/driver/broken-files.integration.test.ts`,
     ],
   },
   {
-    title: "Answers keep the schema they are given, and a keyword that is not supported is refused by name",
+    title: "Output conforms to the requested schema, and unsupported keywords are rejected by name",
     paths: [
       `packages/output-grammars/src/generated-output.model.test.ts`,
       `packages/output-grammars/src/rejected-schemas.test.ts`,
     ],
   },
   {
-    title: "The chosen count of threads is nearly the fastest, idle and beside a busy core",
+    title: "The chosen thread count is nearly the fastest, on an idle machine and next to a busy core",
     paths: ["bench/threads.bench.test.ts"],
   },
   {
-    title: "Rendered prompts equal those of llama.cpp's own server, byte for byte",
+    title: "Rendered prompts match those of llama.cpp's own server byte for byte",
     paths: [`packages/chat-templates/src/family-prompts.model.test.ts`],
   },
   {
-    title: "A call rendered by a family's own template is read back as the same call, whatever the cuts",
+    title:
+      "A tool call rendered by a model family's template parses back to the same call, however it is chunked",
     paths: [`${generation}/tool-calls/`],
   },
   {
-    title: "Thinking, stops, bias, filling in the middle and log-probabilities are those of llama.cpp",
+    title: "Reasoning, stop sequences, logit bias, fill-in-the-middle and log-probabilities match llama.cpp",
     paths: [
       `${generation}/reasoning.test.ts`,
       `${generation}/stop-sequences.test.ts`,
@@ -77,16 +79,16 @@ const claims: readonly Claim[] = [
     ],
   },
   {
-    title: "The same request and seed give the same text, alone and among seven others",
+    title: "The same request and seed give the same text, alone and alongside seven others",
     paths: ["bench/same-answers.bench.test.ts"],
   },
   {
-    title: "Embeddings of MiniLM equal those of llama.cpp's own server",
+    title: "MiniLM embeddings match those of llama.cpp's own server",
     paths: ["bench/same-embeddings.bench.test.ts"],
   },
   {
     title:
-      "A worker reaches nothing outside, takes no more memory than it may, and each missing wall is named",
+      "A worker is isolated and limited in memory, and every missing layer of its sandbox is reported by name",
     paths: [
       "packages/engine-host/src/sandbox/",
       `${engine}/driver/memory-exhaustion.model.test.ts`,

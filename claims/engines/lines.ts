@@ -1,7 +1,7 @@
 /**
  * @module
- * The claims about engines over HTTP: llama.cpp's own server behind the same port as the binding, pools of engines
- * elsewhere, and Hearth in front of them. Benchmarks take all cores only where their line says so.
+ * The claims about engines over HTTP: llama.cpp's own server behind the same port as the binding, pools of remote
+ * engines, and Hearth in front of them. Benchmarks use all cores only where their title says so.
  * Imported by `claims/all-lines.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
@@ -11,19 +11,19 @@ const everything: readonly Need[] = ["debian packages", "python", "test models"]
 const upstream = "packages/upstream-engine/src";
 const fleet = "conformance/fleet";
 
-/** In the order of their lines. */
+/** Line numbers follow this order. */
 const claims: readonly Claim[] = [
   {
-    title: "The engine suite of the binding holds for llama.cpp's own server, line by line",
+    title: "llama.cpp's own server passes the same engine test suite as the binding",
     paths: [`${upstream}/llama-server/engine-suite.model.test.ts`],
   },
   {
-    title: "The official clients of all three families work through this driver",
+    title: "The official clients of all three APIs work through this driver",
     paths: ["conformance/through-llama-server/clients.model.test.ts"],
   },
   {
     title:
-      "Hearth's socket is nearly as fast as llama.cpp's own server, one, eight and 32 streams, all cores",
+      "Hearth over HTTP is nearly as fast as llama.cpp's own server with one, eight and 32 streams on all cores",
     paths: ["bench/socket-against-llama-server.bench.test.ts"],
   },
   {
@@ -31,23 +31,24 @@ const claims: readonly Claim[] = [
     paths: ["bench/first-token-against-llama-server.bench.test.ts"],
   },
   {
-    title: "Killing the spawned engine and hanging up on it cost what they cost with the binding",
+    title: "Killing the spawned engine, or disconnecting from it, costs no more than with the binding",
     paths: ["bench/llama-server-kills.bench.test.ts", "bench/llama-server-hang-up.bench.test.ts"],
   },
   {
-    title: "A slow, a dead and a cut-off engine of four fail no request that had not begun",
+    title:
+      "With one slow, one dead and one disconnected engine out of four, no request fails before its output starts",
     paths: [`${fleet}/four-engines.model.test.ts`],
   },
   {
-    title: "A conversation goes where its prefix is cached",
+    title: "A conversation is routed to the engine that has its prefix cached",
     paths: [`${fleet}/prefix-affinity.model.test.ts`],
   },
   {
-    title: "Two nodes behind a balancer behave as one while one is drained and restarted",
+    title: "Two nodes behind a load balancer behave as one while one is drained and restarted",
     paths: [`${fleet}/two-nodes.model.test.ts`],
   },
   {
-    title: "Images come through all three families, and hostile ones harm nobody",
+    title: "Images work through all three APIs, and hostile images do no harm",
     paths: [
       "conformance/images/images.model.test.ts",
       "conformance/images/hostile-images.model.test.ts",
@@ -55,7 +56,7 @@ const claims: readonly Claim[] = [
     ],
   },
   {
-    title: "The fleet of the documentation stands when its commands are typed",
+    title: "The documented fleet runs when its commands are typed as written",
     paths: [`${fleet}/fleet-page.model.test.ts`],
   },
 ];

@@ -1,8 +1,8 @@
 /**
  * @module
- * The claims about the three protocol families: what the specification says is so, the official clients work, nobody
- * gets in who may not, nothing malformed or sudden breaks the server, and it costs little over the engine.
- * Imported by `claims/main.ts`.
+ * The claims about the Ollama, OpenAI and Anthropic APIs: conformance to the specification, official clients, access
+ * control, robustness against malformed requests and crashes, and little overhead over the engine.
+ * Imported by `claims/all-lines.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
 import { type Claim, claimLines } from "../prove-by-tests.ts";
@@ -12,7 +12,7 @@ const everything: readonly Need[] = ["debian packages", "python", "test models"]
 const source = "apps/hearth/src";
 const robustness = "conformance/robustness";
 
-/** Clients from npm, by the files that judge with them. */
+/** Clients from npm, by the name of their test file. */
 const npmClients = [
   "ai-anthropic",
   "ai-openai-compatible",
@@ -24,14 +24,14 @@ const npmClients = [
   "openai-endpoints",
 ];
 
-/** In the order of their lines. */
+/** Line numbers follow this order. */
 const claims: readonly Claim[] = [
   {
-    title: "Every row and sentence of the specification, and every route, has a test that shows it",
+    title: "Every row and statement of the specification, and every route, is covered by a test",
     paths: testsNamedIn("docs/hearth/compatibility.md"),
   },
   {
-    title: "The known bugs of servers like this one are not here, each shown by a test named by its symptom",
+    title: "The known bugs of comparable servers are absent, each covered by a test named after its symptom",
     paths: [
       "conformance/raw/",
       "conformance/anthropic-npm.model.test.ts",
@@ -42,51 +42,53 @@ const claims: readonly Claim[] = [
     ],
   },
   {
-    title: "The official clients from npm and PyPI work, each with all its calls",
+    title: "The official clients from npm and PyPI work, with every call each of them offers",
     paths: [...npmClients.map((name) => `conformance/${name}-npm.model.test.ts`), "conformance/python/"],
   },
   {
-    title: "Every route asks for the key, in every form and spelling, as the reviewed table says",
+    title:
+      "Every route requires the API key, in every form and path spelling, as the reviewed table specifies",
     paths: [`${source}/access/access-matrix.model.test.ts`, `${source}/access/keys.model.test.ts`],
   },
   {
-    title: "Hosts and sites are let through or refused as the reviewed file says",
+    title: "Hosts and origins are allowed or rejected as the reviewed file specifies",
     paths: [`${source}/access/sites.model.test.ts`, `${source}/access/preflight.model.test.ts`],
   },
   {
-    title: "Malformed requests are refused in their family's shape, and neither end nor swell the server",
+    title: "Malformed requests get errors in the format of their API, and neither crash nor bloat the server",
     paths: [
       `${robustness}/malformed-requests.model.test.ts`,
       `${robustness}/documents-under-attack.model.test.ts`,
     ],
   },
   {
-    title: "A worker that dies in mid-stream makes each official client throw",
+    title: "When a worker dies mid-stream, every official client throws",
     paths: [`${robustness}/worker-death.model.test.ts`],
   },
   {
-    title: "Streams at the socket are nearly as fast as at the port, one and 32, in each family",
+    title:
+      "Streaming over HTTP is nearly as fast as at the engine port, with one and 32 streams, in each API",
     paths: ["bench/socket-against-port.bench.test.ts"],
   },
   {
-    title: "The first byte of a warm short chat comes within 5 ms of the port's",
+    title: "The first byte of a warm short chat arrives within 5 ms of the engine port's",
     paths: ["bench/first-byte.bench.test.ts"],
   },
   {
-    title: "Of 32 clients on mixed families each gets its own answer, and none a foreign one",
+    title: "Each of 32 clients on mixed APIs receives its own response and never another client's",
     paths: [`${robustness}/own-answers.model.test.ts`],
   },
   {
-    title: "The eighth of eight clients at default settings does not wait for the other seven",
+    title: "At default settings, the eighth of eight clients does not wait for the other seven",
     paths: ["bench/eighth-client.bench.test.ts"],
   },
   {
     title:
-      "Of 1,000 requests at once exactly as many are accepted as there are places, the rest told when to come",
+      "Of 1,000 concurrent requests, exactly as many as fit are accepted and the rest receive Retry-After",
     paths: [`${robustness}/thousand-at-once.model.test.ts`, `${source}/scheduling/scheduler.test.ts`],
   },
   {
-    title: "Models come and go as keep-alive, memory, contexts and deletion say, and nothing leaks",
+    title: "Models load and unload as keep-alive, memory, contexts and deletion require, without leaks",
     paths: [
       `${robustness}/coming-and-going.model.test.ts`,
       `${source}/scheduling/several-models.test.ts`,
@@ -94,11 +96,11 @@ const claims: readonly Claim[] = [
     ],
   },
   {
-    title: "A prompt, an image and a key leave no trace where they do not belong",
+    title: "Prompts, images and keys appear nowhere but in the responses to their own client",
     paths: [`${robustness}/canaries.model.test.ts`],
   },
   {
-    title: "A slow reader is held back, and at SIGTERM every stream ends or is told",
+    title: "A slow reader causes back-pressure, and on SIGTERM every stream finishes or receives an error",
     paths: [`${robustness}/slow-reader.model.test.ts`, `${robustness}/ending.model.test.ts`],
   },
   {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { root } from "../run-to-end.ts";
 
-/** The test files a document links to, and the test that checks the document itself. */
+/** The test files that a document links to. */
 export function testsNamedIn(document: string): readonly string[] {
   const text = readFileSync(join(root, document), "utf8");
   const links = [...text.matchAll(/\]\(([^)\s]+\.test\.ts)\)/gu)].map(([, link = ""]) => link);

@@ -1,9 +1,9 @@
 import { describeTree, readLastRun } from "../last-run.ts";
 import type { Outcome } from "../line.ts";
 
-const mostMinutes = 60;
+const maxMinutes = 60;
 
-/** Reads the stage table that the last `.ci/run` left; a run of another tree proves nothing about this one. */
+/** Reads the stage table of the last `.ci/run` on this tree; runs of other trees prove nothing about it. */
 export async function proveCiTime(): Promise<Outcome> {
   const run = await readLastRun();
   if (run === undefined) {
@@ -19,7 +19,7 @@ export async function proveCiTime(): Promise<Outcome> {
   }
   const minutes = run.seconds / 60;
   return {
-    isProven: run.failed === 0 && minutes <= mostMinutes,
-    figure: `${minutes.toFixed(1)} of at most ${mostMinutes} minutes, ${run.caches} caches, ${run.passed} passed, ${run.failed} failed`,
+    isProven: run.failed === 0 && minutes <= maxMinutes,
+    figure: `${minutes.toFixed(1)} of at most ${maxMinutes} minutes, ${run.caches} caches, ${run.passed} passed, ${run.failed} failed`,
   };
 }

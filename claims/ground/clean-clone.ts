@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../run-to-end.ts";
 
-/** What a stranger gets: the committed tree, nothing installed. */
+/** Clones the committed tree, without installed packages. */
 export function cloneInto(folder: string): string {
   const clone = join(folder, "clone");
   execFileSync("git", ["clone", "--quiet", "--no-hardlinks", root, clone], {

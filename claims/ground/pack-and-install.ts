@@ -8,19 +8,19 @@ import { root } from "../run-to-end.ts";
 export type Installed = {
   readonly program: string;
   readonly summary: string;
-  /** Of the installation alone. */
+  /** Duration of the installation alone. */
   readonly seconds: number;
 };
 
-function npm(folder: string, words: readonly string[]): void {
-  execFileSync("npm", [...words, "--loglevel=error"], {
+function npm(folder: string, args: readonly string[]): void {
+  execFileSync("npm", [...args, "--loglevel=error"], {
     cwd: folder,
     env: { ...cleanEnvironment(), PATH: searchPath },
     stdio: ["ignore", "ignore", "inherit"],
   });
 }
 
-/** Packs one program and installs the tarball into an empty folder, as somebody without the clone would. */
+/** Packs one program and installs the tarball into an empty folder, as a user without the clone would. */
 export function packAndInstall(name: string, folder: string): Installed {
   npm(join(root, "apps", name), ["pack", "--pack-destination", folder]);
   const tarball = readdirSync(folder).find((file) => file.endsWith(".tgz")) ?? "";
@@ -30,7 +30,7 @@ export function packAndInstall(name: string, folder: string): Installed {
   const packages = installedPackages(join(folder, "node_modules"));
   const forGpu = packages.filter((each) => /cuda|vulkan|rocm|metal/.test(each));
   expect(packages).toContain(`@hearth-and-keep/${name}`);
-  expect(forGpu, "packages for a GPU were fetched").toEqual([]);
+  expect(forGpu, "GPU packages were installed").toEqual([]);
   const megabytes = folderBytes(join(folder, "node_modules")) / 1e6;
   return {
     program: join(folder, "node_modules/.bin", name),

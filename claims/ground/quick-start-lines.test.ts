@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPromiseKept, readQuickStart } from "./quick-start.ts";
+import { hasExpectedLine, readQuickStart } from "./quick-start.ts";
 
 const readme = [
   "# Title",
@@ -31,7 +31,7 @@ const readme = [
   "```",
 ].join("\n");
 
-test("the quick start is what stands in its sh blocks, in order, with what each line promises", () => {
+test("the quick start consists of the lines of its sh blocks, in order, with the output each one promises", () => {
   expect(readQuickStart(readme)).toEqual([
     { kind: "command", line: "npm ci", expected: [] },
     { kind: "server", line: "npx --no hearth serve" },
@@ -40,23 +40,23 @@ test("the quick start is what stands in its sh blocks, in order, with what each 
   ]);
 });
 
-test("a promise that follows no command is refused", () => {
+test("expected output that follows no command is rejected", () => {
   expect(() => readQuickStart("## Quick start\n```sh\n# nothing before\n```\n## More")).toThrow(
     "follows no command",
   );
 });
 
-test("a program that no sentence names is refused", () => {
+test("a program without a file name before it is rejected", () => {
   expect(() => readQuickStart("## Quick start\n```python\nask()\n```\n## More")).toThrow(
-    "is not named before it",
+    "has no file name before it",
   );
 });
 
-test("a promise is a whole line of the output, in which dots stand for some text", () => {
+test("expected output matches a complete line, in which an ellipsis stands for any text", () => {
   const output = 'first\n{"id":"a.b","text":"Hello"}\n';
-  expect(isPromiseKept(output, "first")).toBe(true);
-  expect(isPromiseKept(output, '{"id":"…","text":"…"}')).toBe(true);
-  expect(isPromiseKept(output, "fir")).toBe(false);
-  expect(isPromiseKept(output, '{"id":"aXb",…}')).toBe(false);
-  expect(isPromiseKept('text: ""', 'text: "…"')).toBe(false);
+  expect(hasExpectedLine(output, "first")).toBe(true);
+  expect(hasExpectedLine(output, '{"id":"…","text":"…"}')).toBe(true);
+  expect(hasExpectedLine(output, "fir")).toBe(false);
+  expect(hasExpectedLine(output, '{"id":"aXb",…}')).toBe(false);
+  expect(hasExpectedLine('text: ""', 'text: "…"')).toBe(false);
 });

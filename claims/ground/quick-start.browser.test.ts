@@ -5,7 +5,6 @@ import { delimiter, dirname, join } from "node:path";
 import { recordFigure } from "@hearth-and-keep/figures";
 import {
   type CodeHostingProvider,
-  endProgramsOf,
   findFreePort,
   type ModelRegistry,
   makeTemporaryFolder,
@@ -18,58 +17,58 @@ import {
   startModelRegistry,
   startPostgres,
   startProcess,
+  stopProgramsOf,
   testModel,
 } from "@hearth-and-keep/test-servers";
 import { expect, onTestFinished, test } from "vitest";
 import { seedRegistry } from "../../conformance/transfers/seed-registry.ts";
 import { root } from "../run-to-end.ts";
 import { environmentOfOlderNode } from "./older-node.ts";
-import { isPromiseKept, type QuickStartStep, quickStartPages, readQuickStart } from "./quick-start.ts";
+import { hasExpectedLine, type QuickStartStep, quickStartPages, readQuickStart } from "./quick-start.ts";
 
-const fewestSteps = 35;
+const minSteps = 35;
 
-type Surroundings = {
+type Context = {
   readonly environment: Record<string, string>;
-  /** What stands in the README and what it is here: the repository's address, and ports that may be taken. */
+  /** Placeholders and defaults in the README, and their values in this test, e.g. the ports. */
   readonly replacements: ReadonlyMap<string, string>;
   folder: string;
 };
 
-type Parts = {
+type Servers = {
   readonly postgres: Postgres;
   readonly provider: CodeHostingProvider;
   readonly registry: ModelRegistry;
   readonly ports: { readonly hearth: string; readonly keep: string };
 };
 
-/** Runs one line as a person would type it; `cd` and `export` last, as they do in a terminal. */
-function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, here: Surroundings): void {
+/** Runs one line as a user would type it; `cd` and `export` persist, as in a terminal. */
+function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, context: Context): void {
   const script = `set -e\n${line}\nprintf '\\0%s\\0' "$PWD"\nenv -0`;
   const [output = "", folder = "", ...variables] = execFileSync("bash", ["-c", script], {
-    cwd: here.folder,
-    env: { ...here.environment, ...seededEnvironment },
+    cwd: context.folder,
+    env: { ...context.environment, ...seededEnvironment },
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
     timeout: 180_000,
   }).split("\0");
-  here.folder = folder;
+  context.folder = folder;
   for (const [name, ...value] of variables.map((variable) => variable.split("="))) {
-    if (name !== undefined && /^(HEARTH|KEEP)_/.test(name)) here.environment[name] = value.join("=");
+    if (name !== undefined && /^(HEARTH|KEEP)_/.test(name)) context.environment[name] = value.join("=");
   }
-  for (const promise of expected) {
-    expect(isPromiseKept(output, promise), `${line} promises ${promise} and gave ${output}`).toBe(true);
+  for (const expectedLine of expected) {
+    expect(hasExpectedLine(output, expectedLine), `${line} promises ${expectedLine}, printed ${output}`).toBe(
+      true,
+    );
   }
 }
 
-function startServer(
-  { line }: QuickStartStep & { kind: "server" },
-  here: Surroundings,
-): Promise<OwnedProcess> {
+function startServer({ line }: QuickStartStep & { kind: "server" }, context: Context): Promise<OwnedProcess> {
   return startProcess({
     command: "bash",
     arguments: ["-c", `exec ${line}`],
-    environment: here.environment,
-    folder: here.folder,
+    environment: context.environment,
+    folder: context.folder,
     isReady: (output) => output.includes("listening on"),
     stopsDescendants: true,
   });
@@ -77,8 +76,8 @@ function startServer(
 
 const token = "YOUR-TOKEN";
 
-/** What the README asks the person to do in a browser: sign in, make a token under Secrets, Tokens, and copy it. */
-async function mintToken(url: string): Promise<string> {
+/** The browser steps of the README: sign in, create a token under Secrets, Tokens, and copy it. */
+async function createToken(url: string): Promise<string> {
   await using browser = await startBrowser();
   const page = await browser.openPage(url);
   await page.getByRole("button", { name: /GitHub/u }).click();
@@ -94,7 +93,7 @@ async function mintToken(url: string): Promise<string> {
   return /sk-svc-[0-9A-Za-z]{49}/u.exec(shown ?? "")?.[0] ?? "";
 }
 
-/** A provider that knows one person and the application that the README has them make. */
+/** A provider with one account and the application that the README has the user register. */
 function startProvider(keepPort: string) {
   const callbackUrl = `http://localhost:${keepPort}/auth/callback/code-hosting`;
   return startCodeHostingProvider({
@@ -110,11 +109,11 @@ function startProvider(keepPort: string) {
   });
 }
 
-/** A machine of somebody who has Node 20, Python with a virtual environment, PostgreSQL and a model file. */
-async function prepareSurroundings(
+/** A machine with Node 20, Python with a virtual environment, PostgreSQL and a model file. */
+async function prepareContext(
   folder: string,
-  { postgres, provider, registry, ports }: Parts,
-): Promise<Surroundings> {
+  { postgres, provider, registry, ports }: Servers,
+): Promise<Context> {
   const model = await testModel("smollm2-135m-instruct-q4_1.gguf");
   await seedRegistry(registry, { repository: "team/smol", file: model });
   const { interpreter } = await preparePython();
@@ -123,7 +122,7 @@ async function prepareSurroundings(
     folder,
     environment: {
       ...environment,
-      // What the person's programs keep for them, but for what npm has fetched and how it fetches.
+      // User data goes into the folder, except npm's cache and configuration.
       HOME: folder,
       npm_config_cache: environment["npm_config_cache"] ?? join(homedir(), ".npm"),
       npm_config_userconfig: join(homedir(), ".npmrc"),
@@ -132,11 +131,11 @@ async function prepareSurroundings(
       HEARTH_PORT: ports.hearth,
       HEARTH_MODELS: join(folder, "models"),
       HEARTH_THREADS: "1",
-      // Where the model is; everywhere else it is a public registry.
+      // The test registry is on loopback; a user's registry is public.
       HEARTH_PRIVATE_REGISTRIES: "127.0.0.1",
       KEEP_PORT: ports.keep,
       KEEP_METRICS_PORT: "0",
-      // Where the person's application is; everywhere else it is GitHub's own address.
+      // The test provider; the default is GitHub.
       KEEP_CODE_HOSTING_URL: provider.origin,
       KEEP_CODE_HOSTING_API_URL: provider.apiUrl,
     },
@@ -157,41 +156,41 @@ async function prepareSurroundings(
 test("the README and both quick starts work line by line from an empty folder, on a machine with Node 20", {
   timeout: 400_000,
 }, async () => {
-  const parts = new AsyncDisposableStack();
-  // Whatever fails, and also when the time is over: then this function never comes to its own end.
-  onTestFinished(() => parts.disposeAsync());
-  const folder = parts.use(await makeTemporaryFolder("quick-start"));
-  parts.defer(() => endProgramsOf(folder.path));
-  const postgres = parts.use(await startPostgres());
+  const servers = new AsyncDisposableStack();
+  // Also runs after a timeout, when this function never returns.
+  onTestFinished(() => servers.disposeAsync());
+  const folder = servers.use(await makeTemporaryFolder("quick-start"));
+  servers.defer(() => stopProgramsOf(folder.path));
+  const postgres = servers.use(await startPostgres());
   const ports = { hearth: String(await findFreePort()), keep: String(await findFreePort()) };
-  const provider = parts.use(await startProvider(ports.keep));
-  const registry = parts.use(await startModelRegistry());
-  const here = await prepareSurroundings(folder.path, { postgres, provider, registry, ports });
+  const provider = servers.use(await startProvider(ports.keep));
+  const registry = servers.use(await startModelRegistry());
+  const context = await prepareContext(folder.path, { postgres, provider, registry, ports });
   const steps = quickStartPages.flatMap((page) =>
-    readQuickStart(adapt(readFileSync(join(root, page), "utf8"), here)),
+    readQuickStart(adapt(readFileSync(join(root, page), "utf8"), context)),
   );
-  expect(steps.length).toBeGreaterThanOrEqual(fewestSteps);
+  expect(steps.length).toBeGreaterThanOrEqual(minSteps);
   for (const step of steps) {
-    if (step.kind === "server") parts.use(await startServer(step, here));
-    else if (step.kind === "file") writeFileSync(join(here.folder, step.name), step.content);
-    else if (!step.line.includes(token)) runCommand(step, here);
+    if (step.kind === "server") servers.use(await startServer(step, context));
+    else if (step.kind === "file") writeFileSync(join(context.folder, step.name), step.content);
+    else if (!step.line.includes(token)) runCommand(step, context);
     else {
-      const minted = await mintToken(`http://localhost:${ports.keep}`);
-      runCommand({ ...step, line: step.line.replace(token, minted) }, here);
+      const created = await createToken(`http://localhost:${ports.keep}`);
+      runCommand({ ...step, line: step.line.replace(token, created) }, context);
     }
   }
   for (const claim of ["ground 7", "families 16", "keep 19", "people 10"]) {
     recordFigure({
       claim,
       text: `${steps.length} of ${steps.length} lines and programs of the quick start worked`,
-      counted: { reached: steps.length, needed: fewestSteps },
+      counted: { reached: steps.length, needed: minSteps },
     });
   }
 });
 
-function adapt(readme: string, { replacements }: Surroundings): string {
+function adapt(readme: string, { replacements }: Context): string {
   let adapted = readme;
-  for (const [written, here] of replacements) adapted = adapted.replaceAll(written, here);
+  for (const [written, actual] of replacements) adapted = adapted.replaceAll(written, actual);
   return adapted;
 }
 

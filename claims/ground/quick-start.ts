@@ -3,7 +3,7 @@ export type QuickStartStep =
   | { readonly kind: "server"; readonly line: string }
   | { readonly kind: "file"; readonly name: string; readonly content: string };
 
-/** The pages a newcomer follows, in this order. */
+/** The pages a new user follows, in this order. */
 export const quickStartPages: readonly string[] = [
   "README.md",
   "docs/hearth/quick-start.md",
@@ -11,9 +11,9 @@ export const quickStartPages: readonly string[] = [
 ];
 
 /**
- * The steps of a page, in order: each line of an `sh` block, and each program to save. A line that serves is left
- * running; comment lines after a command are the output it promises, where "…" stands for any text. Of a page with a
- * section "Quick start", only that section counts.
+ * The steps of a page, in order: each line of an `sh` block, and each program to save. A server is left running;
+ * comment lines after a command are its expected output, where "…" stands for any text. On a page with a section
+ * "Quick start", only that section counts.
  */
 export function readQuickStart(page: string): readonly QuickStartStep[] {
   const section = /^## Quick start$([\s\S]*?)^## /m.exec(page)?.[1] ?? page;
@@ -41,16 +41,17 @@ function readLines(block: string): readonly QuickStartStep[] {
 /** The sentence before a program names the file to save it as. */
 function nameBefore(section: string, index: number): string {
   const name = /Save this as\s+`([^`/]+)`:\s*$/.exec(section.slice(0, index))?.[1];
-  if (name === undefined) throw new Error("Cannot read the quick start: a program is not named before it");
+  if (name === undefined)
+    throw new Error("Cannot read the quick start: a program has no file name before it");
   return name;
 }
 
-/** Whether an output has the line that was promised. */
-export function isPromiseKept(output: string, promise: string): boolean {
+/** Whether an output has the expected line. */
+export function hasExpectedLine(output: string, expected: string): boolean {
   const pattern = new RegExp(
-    `^${promise
+    `^${expected
       .split("…")
-      .map((part) => RegExp.escape(part))
+      .map((text) => RegExp.escape(text))
       .join(".+")}$`,
     "u",
   );

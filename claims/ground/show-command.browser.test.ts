@@ -17,15 +17,15 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => folder[Symbol.asyncDispose]());
 
-function show(...words: readonly string[]) {
-  return spawnSync("npm", ["run", "-s", "show", ...(words.length > 0 ? ["--", ...words] : [])], {
+function show(...args: readonly string[]) {
+  return spawnSync("npm", ["run", "-s", "show", ...(args.length > 0 ? ["--", ...args] : [])], {
     cwd: clone,
     env: environment,
     encoding: "utf8",
   });
 }
 
-test("in a clean clone with Node 20, show lists every line of every topic", { timeout: 300_000 }, () => {
+test("in a clean clone with Node 20, show lists every claim of every topic", { timeout: 300_000 }, () => {
   expect(execFileSync("node", ["--version"], { env: environment, encoding: "utf8" })).toMatch(/^v20\./);
   const listed = show();
   expect(listed.stderr).not.toContain("Error");
@@ -33,13 +33,13 @@ test("in a clean clone with Node 20, show lists every line of every topic", { ti
   expect(lines).toEqual(allLines.map(({ topic, line, title }) => `${topic} ${line} ${title}`));
 });
 
-test("in the same clone, one line runs alone, prints its figure last and tells by its exit code", {
+test("in the same clone, one claim runs alone, prints its figure last and reports the result as its exit code", {
   timeout: 300_000,
 }, () => {
   const proven = show("ground", "2");
   expect(proven.stdout.trim().split("\n").at(-1)).toMatch(/^holds: .*\d+ of \d+/);
   expect(proven.status).toBe(0);
-  // Nobody has run CI on this clone's tree with this cache, or it has: either way the line must answer, not crash.
+  // Whether or not CI has run on this tree with this cache, the claim must report a result and not crash.
   const time = show("ground", "1");
   expect(time.stdout.trim().split("\n").at(-1)).toMatch(/^(holds|FALLS SHORT): /);
   expect(time.status).toBe(time.stdout.includes("holds: ") ? 0 : 1);
@@ -49,8 +49,8 @@ test("in the same clone, one line runs alone, prints its figure last and tells b
   });
 });
 
-test("a line that does not exist is refused in words", () => {
-  const refused = show("ground", "99");
-  expect(refused.status).toBe(2);
-  expect(refused.stderr).toContain('There is no claim "ground 99"');
+test("an unknown claim is rejected with an error message", () => {
+  const rejected = show("ground", "99");
+  expect(rejected.status).toBe(2);
+  expect(rejected.stderr).toContain('There is no claim "ground 99"');
 });

@@ -5,12 +5,12 @@ import { unusedTestServers } from "./test-servers.ts";
 
 const testFiles = globSync("packages/test-servers/src/**/*.test.ts", { cwd: root });
 
-test("every part that tests can start is used by a test of its own", () => {
+test("every test server is used by its own tests", () => {
   expect(testFiles.length).toBeGreaterThan(10);
   expect(unusedTestServers(testFiles)).toEqual([]);
 });
 
-test("a part without tests is named", () => {
+test("a test server without tests is reported by name", () => {
   expect(unusedTestServers(testFiles.filter((file) => !file.includes("/browser/")))).toEqual([
     "startBrowser",
   ]);

@@ -1,7 +1,7 @@
 /**
  * @module
- * The claims about Keep's server: who gets in, who may what, what the database shows to whoever steals it, what is left
- * after any crash, and what it costs.
+ * The claims about Keep's server: authentication, authorization, what a stolen database reveals, durability across
+ * crashes, and performance.
  * Imported by `claims/all-lines.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
@@ -10,23 +10,24 @@ import { type Claim, claimLines } from "../prove-by-tests.ts";
 const everything: readonly Need[] = ["debian packages", "python"];
 const keep = "apps/keep/src";
 
-/** In the order of their lines. */
+/** Line numbers follow this order. */
 const claims: readonly Claim[] = [
   {
-    title: "People sign in with both providers in a browser, mint a token shown once, and list their vaults",
+    title:
+      "Users sign in with both providers in a browser, create a token that is shown once, and list their vaults",
     paths: [`${keep}/sign-in/sign-in.browser.test.ts`],
   },
   {
-    title: "Two hundred first sign-ins of one person at once make one account with one vault",
+    title: "Two hundred concurrent first sign-ins of one person create one account with one vault",
     paths: [`${keep}/sign-in/first-sign-ins.integration.test.ts`],
   },
   {
-    title: "Every abuse of a sign-in in the reviewed list is refused, and its good twin signs in",
+    title: "Every sign-in abuse in the reviewed list is rejected, and its legitimate counterpart signs in",
     paths: [`${keep}/sign-in/abuse-cases.integration.test.ts`],
   },
   {
     title:
-      "Every route answers every principal as the reviewed table says, and no token mints more than itself",
+      "Every route responds to every principal as the reviewed table specifies, and no token can create a stronger one",
     paths: [
       `${keep}/access/authorization-matrix.integration.test.ts`,
       `${keep}/tokens/attenuation.integration.test.ts`,
@@ -34,19 +35,20 @@ const claims: readonly Claim[] = [
   },
   {
     title:
-      "No value, note, token or session is in a dump, data files, the log of changes, our logs or errors",
+      "No value, note, token or session is in a dump, data files, the write-ahead log, our logs or errors",
     paths: [`${keep}/database/no-plaintext.integration.test.ts`],
   },
   {
     title:
-      "Rows that were swapped, put back or changed give no other value, and a put-back database is found",
+      "Swapped, rolled-back or altered rows never yield another value, and a rolled-back database is detected",
     paths: [
       `${keep}/keys/tampered-rows.integration.test.ts`,
       `${keep}/commands/verify-audit.integration.test.ts`,
     ],
   },
   {
-    title: "A tampered audit chain is found out at its first bad row, and without a record no value leaves",
+    title:
+      "A tampered audit chain is detected at its first bad row, and no value is returned without an audit record",
     paths: [
       `${keep}/audit/tampered-log.integration.test.ts`,
       `${keep}/audit/fails-closed.integration.test.ts`,
@@ -54,14 +56,16 @@ const claims: readonly Claim[] = [
     ],
   },
   {
-    title: "Writes survive kills once each, one of many writers wins, a repeated request has one effect",
+    title:
+      "Writes survive crashes exactly once, one of many writers wins, and a repeated request takes effect once",
     paths: [
       `${keep}/secrets/node-crashes.integration.test.ts`,
       `${keep}/secrets/concurrent-writers.integration.test.ts`,
     ],
   },
   {
-    title: "A revoked or leaked token ends on every node within a second, and scanners find our tokens",
+    title:
+      "A revoked or leaked token stops working on every node within a second, and scanners detect our tokens",
     paths: [
       `${keep}/cluster/revocation.integration.test.ts`,
       `${keep}/tokens/tokens.integration.test.ts`,
@@ -69,49 +73,51 @@ const claims: readonly Claim[] = [
     ],
   },
   {
-    title: "Keys are exchanged under load and across kills without a failed read",
+    title: "Keys are rotated under load and across crashes without a failed read",
     paths: [`${keep}/keys/rotation-under-load.integration.test.ts`],
   },
   {
-    title: "Values are read, audit included, about as fast as a bare handler reads and writes",
+    title:
+      "Reading a value, including its audit record, is about as fast as a bare handler that reads and writes",
     paths: ["bench/keep-reads.bench.test.ts"],
   },
   {
-    title: "Vaults are listed about as fast as by a bare handler",
+    title: "Listing vaults is about as fast as with a bare handler",
     paths: ["bench/keep-lists.bench.test.ts"],
   },
   {
-    title: "Among very many tokens and secrets a read is as quick as among few, by index alone",
+    title: "A read is as fast with very many tokens and secrets as with few, and uses only indexes",
     paths: ["bench/keep-scale.bench.test.ts"],
   },
   {
-    title: "Thousands of generated requests get no answer that the API's document does not have",
+    title: "Thousands of generated requests receive only responses that the OpenAPI document declares",
     paths: [`${keep}/openapi/generated-requests.integration.test.ts`],
   },
   {
-    title: "The installed program takes less than 120 MB when idle",
+    title: "The installed program uses less than 120 MB of memory when idle",
     paths: ["claims/ground/tarballs.integration.test.ts"],
   },
   {
-    title: "XAES-256-GCM, AES-GCM and canonical JSON are as their published vectors say",
+    title: "XAES-256-GCM, AES-GCM and canonical JSON match their published test vectors",
     paths: [
       "packages/envelope-crypto/src/published-vectors.test.ts",
       "packages/audit-chain/src/canonical-json.test.ts",
     ],
   },
   {
-    title: "A dump restored elsewhere reads and verifies; without the key nothing happens but one sentence",
+    title:
+      "A dump restored elsewhere can be read and verified; without the key, Keep exits with one error message",
     paths: [`${keep}/database/backup-restore.integration.test.ts`],
   },
   {
-    title: "What is imported is exported as it was, and references that lead nowhere are refused by name",
+    title: "Imported secrets are exported unchanged, and dangling references are rejected by name",
     paths: [
       `${keep}/secrets/exchange/round-trip.integration.test.ts`,
       `${keep}/secrets/exchange/expand-references.integration.test.ts`,
     ],
   },
   {
-    title: "The README's quick start starts Keep, signs in, mints a token and reads a secret",
+    title: "The README's quick start starts Keep, signs in, creates a token and reads a secret",
     paths: ["claims/ground/quick-start.browser.test.ts"],
   },
 ];

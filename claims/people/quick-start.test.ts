@@ -6,8 +6,8 @@ import { commandTable } from "../../apps/hearth/src/commands/command-table.ts";
 import { quickStartPages, readQuickStart } from "../ground/quick-start.ts";
 import { root } from "../run-to-end.ts";
 
-/** What a person does first, in this order. */
-const journey: readonly (readonly [what: string, line: RegExp])[] = [
+/** A new user's first steps, in this order. */
+const journey: readonly (readonly [step: string, line: RegExp])[] = [
   ["install", /^npm ci/u],
   ["run", /hearth run \S+ "/u],
   ["pull", /hearth pull /u],
@@ -21,11 +21,11 @@ test("the quick starts lead from installing to run, pull, the web UI and serve, 
   const positions = journey.map(([, pattern]) => lines.findIndex((line) => pattern.test(line)));
   expect(positions).toEqual(positions.toSorted((one, other) => one - other));
   expect(positions).not.toContain(-1);
-  const typed = lines.flatMap((line) => /\bhearth ([a-z]+)/u.exec(line)?.[1] ?? []);
-  expect(typed.filter((word) => !commandTable.some(({ name }) => name === word))).toEqual([]);
+  const commands = lines.flatMap((line) => /\bhearth ([a-z]+)/u.exec(line)?.[1] ?? []);
+  expect(commands.filter((command) => !commandTable.some(({ name }) => name === command))).toEqual([]);
   recordFigure({
     claim: "people 10",
-    text: `${positions.length} of ${journey.length} steps in the README and quick starts: ${journey.map(([what]) => what).join(", ")}`,
+    text: `${positions.length} of ${journey.length} steps in the README and quick starts: ${journey.map(([step]) => step).join(", ")}`,
     counted: { reached: positions.length, needed: journey.length },
   });
 });

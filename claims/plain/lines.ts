@@ -1,7 +1,7 @@
 /**
  * @module
- * The claims about names, sentences, structure and the test suite itself: a newcomer can read the code, and a change
- * is checked within minutes. Imported by `claims/all-lines.ts`.
+ * The claims about naming, wording, structure and the test suite itself: a newcomer can read the code, and a change is
+ * verified within minutes. Imported by `claims/all-lines.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
 import { provenByTests } from "../prove-by-tests.ts";
@@ -23,7 +23,7 @@ export const plainLines: readonly ShowLine[] = [
   {
     topic,
     line: 2,
-    title: "One command prints every sentence a person can read in either program",
+    title: "One command prints every user-visible sentence of either program",
     needs: [],
     ...provenByTests("plain 2", ["scripts/sentences/sentences.test.ts"]),
   },
@@ -68,7 +68,7 @@ export const plainLines: readonly ShowLine[] = [
   {
     topic,
     line: 8,
-    title: "The suite proves what it proved: tests by area, before and after",
+    title: "The test suite covers what it covered before: declared tests by area, before and after",
     needs: [],
     prove: proveTestCounts,
   },

@@ -3,7 +3,7 @@ import { runTests } from "../prove-by-tests.ts";
 
 const runs = 10;
 
-/** A test that depends on chance, order or load shows itself when the suite is repeated. */
+/** Repeating the suite exposes tests that depend on chance, order or load. */
 export async function proveRepeatedRuns(): Promise<Outcome> {
   const check = await runTests(["checks/repository.integration.test.ts", "-t", "seeded-servers"]);
   let passed = 0;

@@ -5,7 +5,7 @@ import { runTests } from "../prove-by-tests.ts";
 const maxUnitSeconds = 60;
 const maxGateMinutes = 35;
 
-/** Times the unit tests now, and reads how long `.ci/run` took on this tree. */
+/** Times the unit tests, and reads the duration of `.ci/run` on this tree from its record. */
 export async function proveSuiteTime(): Promise<Outcome> {
   const startedAt = performance.now();
   const unit = await runTests(["--project=unit"]);

@@ -8,34 +8,38 @@ import { root } from "../run-to-end.ts";
 import removedTests from "./removed-tests.json" with { type: "json" };
 import testsBefore from "./tests-before.json" with { type: "json" };
 
-/** Packages that were one before and are several now are counted as one area. */
+/** These packages were split from one, so they are counted as one area. */
 const engineAreas =
   /^packages\/(?:engine|engine-host|chat-templates|output-grammars|llama-engine|upstream-engine)\//u;
 const areas = /^(?:apps\/[^/]+|packages\/[^/]+|[^/]+)/u;
 
 type ListedTest = { readonly name: string; readonly file: string };
 
-/** Compares how many tests each area declares with how many it had; a missing one must be listed with its cover. */
+/** Compares the declared tests of each area with those before; a removed test must be listed with its replacement. */
 export async function proveTestCounts(): Promise<Outcome> {
   const before: Readonly<Record<string, number>> = testsBefore;
   const after = countByArea(await listTests());
   const removed = countRemoved();
   const short: string[] = [];
   for (const area of [...new Set([...Object.keys(before), ...after.keys()])].toSorted()) {
-    const [had, has, gone] = [before[area] ?? 0, after.get(area) ?? 0, removed.get(area) ?? 0];
+    const [countBefore, count, removedCount] = [
+      before[area] ?? 0,
+      after.get(area) ?? 0,
+      removed.get(area) ?? 0,
+    ];
     process.stdout.write(
-      `${area.padEnd(32)} ${String(had).padStart(5)} before ${String(has).padStart(5)} now ${String(gone).padStart(4)} removed\n`,
+      `${area.padEnd(32)} ${String(countBefore).padStart(5)} before ${String(count).padStart(5)} now ${String(removedCount).padStart(4)} removed\n`,
     );
-    if (has < had - gone) short.push(area);
+    if (count < countBefore - removedCount) short.push(area);
   }
   for (const { name, coveredBy } of removedTests)
     process.stdout.write(`removed: ${name}\n  covered by: ${coveredBy}\n`);
   const total = [...after.values()].reduce((sum, count) => sum + count, 0);
   const totalBefore = Object.values(before).reduce((sum, count) => sum + count, 0);
-  const missing = short.length > 0 ? `; tests missing without a note in ${short.join(", ")}` : "";
+  const missing = short.length > 0 ? `; unexplained missing tests in ${short.join(", ")}` : "";
   return {
     isProven: short.length === 0 && total > 0,
-    figure: `${totalBefore} declared tests before, ${total} now, ${removedTests.length} removed with their cover named${missing}`,
+    figure: `${totalBefore} declared tests before, ${total} now, ${removedTests.length} removed and listed with what covers them${missing}`,
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * @module
- * The claims about the model store and transfers: pulls survive kills, faults and lies; an Ollama store is used as it
- * is; nothing hostile in a name, an address or a file gets anywhere; and it is as fast as curl.
- * Imported by `claims/main.ts`.
+ * The claims about the model store and transfers: pulls survive kills, faults and corrupt responses; an existing
+ * Ollama store works unchanged; hostile names, addresses and files do no harm; and pulls are as fast as curl.
+ * Imported by `claims/all-lines.ts`.
  */
 import type { Need, ShowLine } from "../line.ts";
 import { type Claim, claimLines } from "../prove-by-tests.ts";
@@ -10,23 +10,23 @@ import { type Claim, claimLines } from "../prove-by-tests.ts";
 const everything: readonly Need[] = ["debian packages", "python", "test models"];
 const models = "apps/hearth/src/models";
 
-/** In the order of their lines. */
+/** Line numbers follow this order. */
 const claims: readonly Claim[] = [
   {
-    title: "A model pushed to Debian's docker-registry and pulled from it answers a chat",
+    title: "A model pushed to Debian's docker-registry and pulled from it can chat",
     paths: ["conformance/transfers/push-and-pull.model.test.ts"],
   },
   {
-    title: "A pull that is killed at any moment goes on where it was, and no name means an unverified blob",
+    title:
+      "A pull killed at any moment resumes where it stopped, and no model name refers to an unverified blob",
     paths: [`${models}/transfers/killed-pulls.integration.test.ts`],
   },
   {
-    title:
-      "Whatever a registry, the network or the disk does wrong ends in success or a clear error, never in bad weights",
+    title: "Registry, network and disk faults end in success or a clear error, never in corrupt weights",
     paths: [`${models}/transfers/faulty-registry.integration.test.ts`],
   },
   {
-    title: "A real Ollama's store opens, and the answers from it are those it gave, but for a reviewed list",
+    title: "A real Ollama store opens, and responses from it match Ollama's own except for a reviewed list",
     paths: [
       `${models}/recorded-store.integration.test.ts`,
       "apps/hearth/src/dialects/ollama/recorded-responses.model.test.ts",
@@ -35,16 +35,16 @@ const claims: readonly Claim[] = [
     ],
   },
   {
-    title: "Hostile names and digests reach nothing outside the store, and good ones are accepted",
+    title: "Hostile names and digests reach nothing outside the store, and valid ones are accepted",
     paths: [`${models}/hostile-names.integration.test.ts`],
   },
   {
     title:
-      "Hostile addresses, redirects and token realms connect to nothing they should not, and good ones work",
+      "Hostile addresses, redirects and token realms cause no forbidden connection, and legitimate ones work",
     paths: [`${models}/registry/outbound-addresses.integration.test.ts`],
   },
   {
-    title: "A store is consistent after any file-system call failed in a pull, create, delete or copy",
+    title: "The store stays consistent when any file-system call fails during a pull, create, delete or copy",
     paths: [`${models}/failing-calls.integration.test.ts`],
   },
   {
@@ -56,11 +56,11 @@ const claims: readonly Claim[] = [
     paths: [`${models}/catalog.integration.test.ts`],
   },
   {
-    title: "A model in three shards, pulled from a server like Hugging Face's, answers a chat",
+    title: "A model in three shards, pulled from a server like Hugging Face's, can chat",
     paths: ["conformance/transfers/sharded-model.model.test.ts"],
   },
   {
-    title: "The official clients pull, push, create, copy and delete, and give up a pull in the middle",
+    title: "The official clients pull, push, create, copy and delete models, and cancel a pull midway",
     paths: [
       "conformance/ollama-npm.model.test.ts",
       "conformance/python/python-clients.model.test.ts",

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 export type LoadPlan = {
-  /** Of a server, with its path. */
+  /** The base URL of a server. */
   readonly url: string;
   readonly model: string;
   readonly clients: number;
-  /** Between two requests of one client, on average. */
+  /** The average pause between two requests of one client. */
   readonly pauseMilliseconds: number;
   readonly maxTokens: number;
 };
@@ -13,46 +13,46 @@ export type LoadPlan = {
 export type Outcome = {
   readonly startedAt: number;
   readonly milliseconds: number;
-  /** A piece of the answer had come. */
-  readonly hasBegun: boolean;
-  /** Undefined when all of it came. */
-  readonly problem?: string;
+  /** Whether any output had arrived. */
+  readonly hasStarted: boolean;
+  /** Undefined if the response was complete. */
+  readonly error?: string;
 };
 
 export type ClientLoad = {
   readonly outcomes: readonly Outcome[];
-  /** No new requests; settles when the last one has ended. */
+  /** Sends no new requests; resolves when the last one has finished. */
   stop(): Promise<void>;
 };
 
-/** Many clients that ask, read the whole stream, pause and ask again; none of them tries anything twice. */
+/** Starts clients that send a request, read the complete stream, pause and repeat. They never retry. */
 export function startClientLoad(plan: LoadPlan): ClientLoad {
   const outcomes: Outcome[] = [];
-  const over = new AbortController();
+  const stopping = new AbortController();
   const work = Array.from({ length: plan.clients }, async (_, client) => {
     await sleep((client / plan.clients) * plan.pauseMilliseconds);
-    for (let turn = 0; !over.signal.aborted; turn += 1) {
-      outcomes.push(await askOnce(plan, `client ${client} asks for the ${turn}. time`));
+    for (let turn = 0; !stopping.signal.aborted; turn += 1) {
+      outcomes.push(await sendOne(plan, `client ${client} asks for the ${turn}. time`));
       await sleep(plan.pauseMilliseconds * (0.5 + Math.random()));
     }
   });
   return {
     outcomes,
     async stop() {
-      over.abort();
+      stopping.abort();
       await Promise.all(work);
     },
   };
 }
 
-async function askOnce({ url, model, maxTokens }: LoadPlan, content: string): Promise<Outcome> {
+async function sendOne({ url, model, maxTokens }: LoadPlan, content: string): Promise<Outcome> {
   const startedAt = performance.now();
-  let hasBegun = false;
-  const end = (problem?: string): Outcome => ({
+  let hasStarted = false;
+  const finish = (error?: string): Outcome => ({
     startedAt,
     milliseconds: performance.now() - startedAt,
-    hasBegun,
-    ...(problem === undefined ? {} : { problem }),
+    hasStarted,
+    ...(error === undefined ? {} : { error }),
   });
   try {
     const response = await fetch(`${url}/v1/chat/completions`, {
@@ -65,14 +65,14 @@ async function askOnce({ url, model, maxTokens }: LoadPlan, content: string): Pr
         messages: [{ role: "user", content }],
       }),
     });
-    if (response.status !== 200) return end(`status ${response.status}: ${await response.text()}`);
+    if (response.status !== 200) return finish(`status ${response.status}: ${await response.text()}`);
     let text = "";
-    for await (const piece of response.body ?? []) {
-      text += Buffer.from(piece).toString("utf8");
-      hasBegun ||= /"content":"[^"]/u.test(text);
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString("utf8");
+      hasStarted ||= /"content":"[^"]/u.test(text);
     }
-    return end(text.includes("data: [DONE]") ? undefined : `cut off: ${text.slice(-200)}`);
-  } catch (problem) {
-    return end(String(problem));
+    return finish(text.includes("data: [DONE]") ? undefined : `truncated: ${text.slice(-200)}`);
+  } catch (error) {
+    return finish(String(error));
   }
 }

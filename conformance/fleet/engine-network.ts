@@ -5,13 +5,13 @@ import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/
 
 export type NetworkedEngine = {
   readonly url: string;
-  /** As metrics call it. */
+  /** Its label in the metrics. */
   readonly label: string;
-  /** How much of one core it may take. */
+  /** Limits its share of one core. */
   limit(share: number): void;
   kill(): Promise<void>;
-  cutOff(): void;
-  putBack(): void;
+  disconnect(): void;
+  reconnect(): void;
 };
 
 export type EngineNetwork = AsyncDisposable & { readonly engines: readonly NetworkedEngine[] };
@@ -19,17 +19,17 @@ export type EngineNetwork = AsyncDisposable & { readonly engines: readonly Netwo
 export type EngineNetworkPlan = {
   readonly engines: number;
   readonly slots: number;
-  /** Of one core, for each engine. */
+  /** The share of one core for each engine. */
   readonly share?: number;
 };
 
 const periodMicroseconds = 40_000;
 
-/** Engines in network namespaces of their own, on one bridge with this machine, each with its share of a core. */
+/** Starts engines in separate network namespaces on one bridge with this machine, each with its share of a core. */
 export async function startEngineNetwork(plan: EngineNetworkPlan): Promise<EngineNetwork> {
   await using stack = new AsyncDisposableStack();
   const id = `hf${process.pid}`;
-  // One of 250 small networks, so that two runs on one machine do not meet.
+  // One of 250 small networks, so that two runs on one machine do not collide.
   const network = `10.231.${process.pid % 250}`;
   ip(`link add ${id}b type bridge`);
   stack.defer(() => ip(`link del ${id}b`));
@@ -37,30 +37,30 @@ export async function startEngineNetwork(plan: EngineNetworkPlan): Promise<Engin
   ip(`link set ${id}b up`);
   const model = await testModel("tiny-llama.gguf");
   const starting = Array.from({ length: plan.engines }, async (_, index) => {
-    const place = enterNetwork({ id, index, network }, stack);
+    const attached = attachToNetwork({ id, index, network }, stack);
     const server = await startLlamaServer({
       model,
-      host: place.host,
-      within: ["ip", "netns", "exec", place.namespace],
+      host: attached.host,
+      within: ["ip", "netns", "exec", attached.namespace],
       parallelSlots: plan.slots,
       contextTokens: 2048,
       cacheMegabytes: 0,
     });
     stack.defer(() => server[Symbol.asyncDispose]());
-    return describe(server, place.link, stack.use(openGroup(`${id}e${index}`, server)));
+    return networkedEngine(server, attached.link, stack.use(openGroup(`${id}e${index}`, server)));
   });
   const engines = await Promise.all(starting);
   for (const engine of engines) if (plan.share !== undefined) engine.limit(plan.share);
-  const kept = stack.move();
-  return { engines, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  const resources = stack.move();
+  return { engines, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-type Place = { readonly namespace: string; readonly link: string; readonly host: string };
+type NetworkAttachment = { readonly namespace: string; readonly link: string; readonly host: string };
 
-function enterNetwork(
+function attachToNetwork(
   { id, index, network }: { readonly id: string; readonly index: number; readonly network: string },
   stack: AsyncDisposableStack,
-): Place {
+): NetworkAttachment {
   const [namespace, link, inner] = [`${id}n${index}`, `${id}v${index}`, `${id}w${index}`];
   const host = `${network}.${10 + index}`;
   ip(`netns add ${namespace}`);
@@ -75,7 +75,7 @@ function enterNetwork(
   return { namespace, link, host };
 }
 
-function describe(server: LlamaServer, link: string, group: ProcessorGroup): NetworkedEngine {
+function networkedEngine(server: LlamaServer, link: string, group: CpuGroup): NetworkedEngine {
   return {
     url: server.url,
     label: new URL(server.url).host,
@@ -84,30 +84,30 @@ function describe(server: LlamaServer, link: string, group: ProcessorGroup): Net
       process.kill(server.process.pid, "SIGKILL");
       await sleep(50);
     },
-    cutOff: () => ip(`link set ${link} down`),
-    putBack: () => ip(`link set ${link} up`),
+    disconnect: () => ip(`link set ${link} down`),
+    reconnect: () => ip(`link set ${link} up`),
   };
 }
 
-type ProcessorGroup = AsyncDisposable & { limit(share: number): void };
+type CpuGroup = AsyncDisposable & { limit(share: number): void };
 
-/** A control group of the kernel, in its first or second version. */
-function openGroup(name: string, server: LlamaServer): ProcessorGroup {
-  const isFirst = existsSync("/sys/fs/cgroup/cpu/cgroup.procs");
-  const folder = isFirst ? `/sys/fs/cgroup/cpu/${name}` : `/sys/fs/cgroup/${name}`;
+/** A cgroup of the kernel, version 1 or 2. */
+function openGroup(name: string, server: LlamaServer): CpuGroup {
+  const isVersion1 = existsSync("/sys/fs/cgroup/cpu/cgroup.procs");
+  const folder = isVersion1 ? `/sys/fs/cgroup/cpu/${name}` : `/sys/fs/cgroup/${name}`;
   mkdirSync(folder);
   writeFileSync(`${folder}/cgroup.procs`, String(server.process.pid));
   return {
     limit(share) {
       const quota = Math.max(1000, Math.round(share * periodMicroseconds));
-      if (!isFirst) writeFileSync(`${folder}/cpu.max`, `${quota} ${periodMicroseconds}`);
+      if (!isVersion1) writeFileSync(`${folder}/cpu.max`, `${quota} ${periodMicroseconds}`);
       else {
         writeFileSync(`${folder}/cpu.cfs_period_us`, String(periodMicroseconds));
         writeFileSync(`${folder}/cpu.cfs_quota_us`, String(quota));
       }
     },
     async [Symbol.asyncDispose]() {
-      // Not before its last process is gone.
+      // A cgroup cannot be removed before its last process has exited.
       await server[Symbol.asyncDispose]();
       for (let attempt = 0; attempt < 50 && existsSync(folder); attempt += 1) {
         try {
@@ -120,6 +120,6 @@ function openGroup(name: string, server: LlamaServer): ProcessorGroup {
   };
 }
 
-function ip(words: string): void {
-  execFileSync("ip", words.split(" "), { stdio: ["ignore", "ignore", "pipe"] });
+function ip(args: string): void {
+  execFileSync("ip", args.split(" "), { stdio: ["ignore", "ignore", "pipe"] });
 }

@@ -5,7 +5,7 @@ import { makeTemporaryFolder, startLlamaServer, testModel } from "@hearth-and-ke
 import { type FakeNames, serveFakeNames } from "../../apps/hearth/src/models/registry/test/fake-dns.ts";
 import { serveHearth } from "../terminal/run-hearth.ts";
 
-/** One moment of a name's life: whom the program knows under it, and what a question is answered with. */
+/** One observation: the engines that the program knows by the name, and the status of a request. */
 export type NamedMoment = {
   readonly when: string;
   readonly engines: readonly string[];
@@ -14,13 +14,13 @@ export type NamedMoment = {
 
 const name = "engines.test.example";
 const [first, second, third] = ["203.0.114.10", "203.0.114.20", "203.0.114.30"] as const;
-/** Longer than it takes until a name is asked for again. */
-const afterMilliseconds = 5000;
-const longestMilliseconds = 15_000;
+/** Longer than the interval at which a name is resolved again. */
+const afterResolutionMilliseconds = 5000;
+const maxMilliseconds = 15_000;
 
 /**
- * The program with a model behind a name, in a network where every address is this machine and names mean what the
- * table says. Tells on standard output what became of each change.
+ * Runs the program with a model behind a DNS name, in a network where every address is this machine and a fake DNS
+ * server resolves names. Prints the state after each change.
  */
 async function findNamedEngines(): Promise<void> {
   await using stack = new AsyncDisposableStack();
@@ -40,31 +40,31 @@ async function findNamedEngines(): Promise<void> {
     await serveHearth(["--engines-file", file], { HOME: folder.path, HEARTH_MODELS: folder.path }),
   );
   const moments: NamedMoment[] = [];
-  const note = async (when: string, expected: readonly string[]): Promise<void> => {
+  const observe = async (when: string, expected: readonly string[]): Promise<void> => {
     const engines = await enginesOf(hearth.url, expected);
-    // Nobody is waited for where nobody is known.
-    const status = engines.length === 0 ? 0 : await ask(hearth.url);
+    // Without an engine, a request would wait.
+    const status = engines.length === 0 ? 0 : await sendRequest(hearth.url);
     moments.push({ when, engines, status });
   };
-  await note("unknown", []);
+  await observe("unknown", []);
   names.set(name, [[first, second]]);
-  await note("appeared", [first, second]);
+  await observe("appeared", [first, second]);
   names.set(name, [[second]]);
-  await note("one gone", [second]);
+  await observe("one gone", [second]);
   names.set(name, [[second, third]]);
-  await note("another came", [second, third]);
+  await observe("another came", [second, third]);
   names.delete(name);
-  await sleep(afterMilliseconds);
-  await note("name gone", [second, third]);
+  await sleep(afterResolutionMilliseconds);
+  await observe("name gone", [second, third]);
   await nameServer[Symbol.asyncDispose]();
-  await sleep(afterMilliseconds);
-  await note("name server gone", [second, third]);
+  await sleep(afterResolutionMilliseconds);
+  await observe("name server gone", [second, third]);
   process.stdout.write(JSON.stringify(moments));
 }
 
-/** As metrics call them, without their port, as soon as they are the expected ones. */
+/** The engines' labels in the metrics, without ports, once they are as expected or time is up. */
 async function enginesOf(url: string, expected: readonly string[]): Promise<readonly string[]> {
-  const deadline = Date.now() + longestMilliseconds;
+  const deadline = Date.now() + maxMilliseconds;
   for (;;) {
     const text = await (await fetch(`${url}/metrics`)).text();
     const lines = text.matchAll(/^hearth_pool_requests\{.*engine="([^":]+):\d+"/gmu);
@@ -74,7 +74,7 @@ async function enginesOf(url: string, expected: readonly string[]): Promise<read
   }
 }
 
-async function ask(url: string): Promise<number> {
+async function sendRequest(url: string): Promise<number> {
   const body = { model: "far", messages: [{ role: "user", content: "Hi" }], max_tokens: 2 };
   const response = await fetch(`${url}/v1/chat/completions`, { method: "POST", body: JSON.stringify(body) });
   await response.text();

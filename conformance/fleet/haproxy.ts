@@ -9,7 +9,7 @@ import {
 
 export type Balancer = { readonly url: string; readonly process: OwnedProcess };
 
-/** HAProxy in front of nodes, as `docs/hearth/deployment.md` writes it: a node that says it is not ready gets nothing more. */
+/** HAProxy configured as in `docs/hearth/deployment.md`: a node that is not ready gets no new requests. */
 export async function startBalancer(
   nodes: readonly { readonly url: string }[],
   folder: TemporaryFolder,
@@ -46,6 +46,6 @@ function configuration(port: number): readonly string[] {
 }
 
 async function isOpen(url: string): Promise<boolean> {
-  const answer = await fetch(url).catch(() => undefined);
-  return answer?.ok === true;
+  const response = await fetch(url).catch(() => undefined);
+  return response?.ok === true;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { runInNetworkNamespace } from "../../apps/hearth/src/models/registry/test/network-namespace.ts";
 import type { NamedMoment } from "./find-named-engines.ts";
 
-test("engines behind a name come and go with its addresses, and stay while the name cannot be asked for", {
+test("engines behind a DNS name follow its addresses, and stay while the name cannot be resolved", {
   timeout: 120_000,
 }, async () => {
   const program = new URL("find-named-engines.ts", import.meta.url);

@@ -9,35 +9,35 @@ const engineCount = 4;
 const conversationCount = 40;
 const turnCount = 6;
 const atOnce = 4;
-/** Callers talk about a text of their own: about 450 tokens, behind which questions and answers are short. */
+/** Each conversation starts with its own document of about 450 tokens; the messages after it are short. */
 const documentWords = 110;
-/** So that all conversations find room in the engines together, and not in each of them. */
+/** The conversations fit into all engines together, but not into a single one. */
 const slots = 16;
 
 type Message = { readonly role: "user" | "assistant"; readonly content: string };
 type Tokens = { readonly prompt: number; readonly cached: number };
 
-test("a conversation goes where its prefix is cached", { timeout: 300_000 }, async () => {
+test("a conversation is sent to the engine that has its prefix cached", { timeout: 300_000 }, async () => {
   const model = await testModel("tiny-llama.gguf");
   await using stack = new AsyncDisposableStack();
   const starting = Array.from({ length: engineCount }, () =>
     startLlamaServer({ model, parallelSlots: slots, contextTokens: 2048, cacheMegabytes: 0 }),
   );
   const engines = (await Promise.all(starting)).map((engine) => stack.use(engine));
-  const inTurn = await shareCached("in turn", engines, askInTurn());
+  const baseline = await shareCached("in turn", engines, roundRobin());
   const ours = await shareCached("ours", engines);
-  const ratio = ours / inTurn;
+  const ratio = ours / baseline;
   expect(ours).toBeGreaterThanOrEqual(0.8);
   expect(ratio).toBeGreaterThanOrEqual(2);
   recordFigure({
     claim: "engines 7",
-    text: `${(100 * ours).toFixed(0)} % of prompt tokens were cached, ${(100 * inTurn).toFixed(0)} % with engines asked in turn: ${ratio.toFixed(1)}×; ${conversationCount} conversations of ${turnCount} turns over ${engineCount} engines`,
+    text: `${(100 * ours).toFixed(0)} % of prompt tokens were cached, ${(100 * baseline).toFixed(0)} % with round robin: ${ratio.toFixed(1)}×; ${conversationCount} conversations of ${turnCount} turns over ${engineCount} engines`,
     counted: { reached: conversationCount * turnCount, needed: 240 },
   });
 });
 
-/** One engine after the other, whatever they have read. */
-function askInTurn(): Choose {
+/** Round robin, regardless of what the engines have cached. */
+function roundRobin(): Choose {
   let next = 0;
   return (candidates) => {
     const inOrder = candidates.toSorted((one, other) => (one.label < other.label ? -1 : 1));
@@ -46,7 +46,7 @@ function askInTurn(): Choose {
   };
 }
 
-/** Of all tokens of all prompts, those that an engine still had. */
+/** The share of all prompt tokens that were cached. */
 async function shareCached(name: string, engines: readonly LlamaServer[], choose?: Choose): Promise<number> {
   const remote = await readModels(
     `[models.many]\ndialect = "llama-server"\nrequests_per_engine = ${slots}\naddresses = [${engines.map(({ url }) => JSON.stringify(url)).join(", ")}]\n`,
@@ -55,16 +55,16 @@ async function shareCached(name: string, engines: readonly LlamaServer[], choose
   const conversations = Array.from({ length: conversationCount }, (): Message[] => []);
   const all: Tokens[] = [];
   for (let turn = 0; turn < turnCount; turn += 1) {
-    // Callers come in no order: otherwise asking in turn would bring each to its engine by chance.
-    const waiting = shuffle([...conversations.entries()], turn);
+    // In random order: otherwise round robin could return each conversation to its engine by chance.
+    const remaining = shuffle([...conversations.entries()], turn);
     const work = Array.from({ length: atOnce }, async () => {
-      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      for (let next = remaining.pop(); next !== undefined; next = remaining.pop()) {
         const [index, messages] = next;
         const words =
           turn > 0
             ? []
             : Array.from({ length: documentWords }, (_, word) => `${(index * 7919 + word * 31) % 997}`);
-        all.push(await takeTurn(server, messages, [...words, `${name} ${index}: and ${turn}?`].join(" ")));
+        all.push(await sendTurn(server, messages, [...words, `${name} ${index}: and ${turn}?`].join(" ")));
       }
     });
     await Promise.all(work);
@@ -73,14 +73,14 @@ async function shareCached(name: string, engines: readonly LlamaServer[], choose
   return sum(({ cached }) => cached) / sum(({ prompt }) => prompt);
 }
 
-async function takeTurn({ url }: TestServer, messages: Message[], question: string): Promise<Tokens> {
-  messages.push({ role: "user", content: question });
+async function sendTurn({ url }: TestServer, messages: Message[], content: string): Promise<Tokens> {
+  messages.push({ role: "user", content });
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     body: JSON.stringify({ model: "many", messages, max_tokens: 4 }),
   });
   if (response.status !== 200) throw new Error(await response.text());
-  // The shape is that of the family's own documentation.
+  // The format is documented by OpenAI.
   const { choices, usage } = (await response.json()) as {
     choices: { message: { content: string } }[];
     usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };

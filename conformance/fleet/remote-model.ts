@@ -1,9 +1,9 @@
 /**
  * @module
- * Pools of real engines behind Hearth: llama.cpp's own server, alone and in network namespaces, slowed, killed and cut
- * off; two nodes behind a balancer; and the page of the documentation, typed as it stands.
- * Promises that namespaces, bridges, groups and processes are gone when a scope ends. Nothing imports it but `show`
- * and CI, which run it as tests.
+ * Pools of real engines behind Hearth: llama.cpp's own server, alone and in network namespaces, slowed, killed and
+ * disconnected; two nodes behind a load balancer; and the commands of the documentation, run as they are written.
+ * Namespaces, bridges, cgroups and processes are removed when a scope ends. Nothing imports it; `show` and CI run it as
+ * tests.
  */
 
 import { writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import type { RemoteModel } from "../../apps/hearth/src/models/remote/engines-file.ts";
 import { readEnginesFile } from "../../apps/hearth/src/models/remote/engines-file.ts";
 
-/** Models as the file of an operator names them. */
+/** The models of an engines file with this content. */
 export async function readModels(toml: string): Promise<readonly RemoteModel[]> {
   await using folder = await makeTemporaryFolder("engines-file");
   const path = join(folder.path, "engines.toml");
@@ -20,15 +20,15 @@ export async function readModels(toml: string): Promise<readonly RemoteModel[]> 
   return await readEnginesFile(path);
 }
 
-/** A figure of one engine of the pool "four", from the metrics. */
-export async function poolFigure(
+/** The value of a metric of one engine in the pool "four". */
+export async function poolMetric(
   { url }: { readonly url: string },
-  figure: string,
+  metric: string,
   label: string,
 ): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = new RegExp(
-    `^hearth_pool_${figure}\\{model="four:latest",engine="${RegExp.escape(label)}"\\} (.+)$`,
+    `^hearth_pool_${metric}\\{model="four:latest",engine="${RegExp.escape(label)}"\\} (.+)$`,
     "mu",
   );
   return Number(line.exec(text)?.[1]);

@@ -7,22 +7,22 @@ import { seedRegistry } from "../transfers/seed-registry.ts";
 import { readModels } from "./remote-model.ts";
 
 const zeros = `sha256:${"0".repeat(64)}`;
-/** The same models here; an engines file that names "far" and what the registry has, and none. */
+/** Two servers with the same local models; the gateway's engines file also has "far" and the registry's model. */
 let [gateway, plain]: TestServer[] = [];
-/** What the registry has. */
-let held: string;
+/** The name of the model in the registry. */
+let registryModel: string;
 
 beforeAll(async () => {
   const stack = new AsyncDisposableStack();
   const registry = stack.use(await startModelRegistry());
   await seedRegistry(registry, { repository: "team/held", file: await testModel("tiny-llama.gguf") });
   const { host } = new URL(registry.url);
-  held = `${host}/team/held`;
+  registryModel = `${host}/team/held`;
   const entry = 'addresses = ["http://127.0.0.1:9"]\n';
-  const remote = await readModels(`[models.far]\n${entry}[models."${held}"]\n${entry}`);
-  const plan = { models: { tiny }, privateRegistries: [host], script: () => [] };
-  gateway = stack.use(await startTestServer({ ...plan, remote }));
-  plain = stack.use(await startTestServer(plan));
+  const remote = await readModels(`[models.far]\n${entry}[models."${registryModel}"]\n${entry}`);
+  const options = { models: { tiny }, privateRegistries: [host], script: () => [] };
+  gateway = stack.use(await startTestServer({ ...options, remote }));
+  plain = stack.use(await startTestServer(options));
   return () => stack.disposeAsync();
 }, 120_000);
 
@@ -43,7 +43,7 @@ async function change(server: TestServer | undefined, { path, body, method = "PO
 
 const namesOf = async (server: TestServer | undefined): Promise<readonly string[]> => {
   const text = await (await fetch(`${server?.url}/api/tags`)).text();
-  // The shape of the family's list.
+  // The response format of /api/tags.
   const { models } = JSON.parse(text) as { readonly models: readonly { readonly name: string }[] };
   return models.map(({ name }) => name).toSorted();
 };
@@ -56,30 +56,30 @@ const copy = (source: string, destination: string): Change => ({
 });
 
 test.each<[string, Change, string]>([
-  ["made", create("far", "tiny"), "far"],
-  ["made, however it is spelled", create(longName, "tiny"), longName],
-  ["made by a digest behind it", create(`far@${zeros}`, "tiny"), `far@${zeros}`],
-  ["what another is made of", create("near", "far"), "far"],
-  ["a copy", copy("tiny", "far"), "far"],
-  ["a copy by a digest behind it", copy("tiny", `far@${zeros}`), `far@${zeros}`],
+  ["created", create("far", "tiny"), "far"],
+  ["created under any spelling", create(longName, "tiny"), longName],
+  ["created with a digest in its name", create(`far@${zeros}`, "tiny"), `far@${zeros}`],
+  ["the base of another model", create("near", "far"), "far"],
+  ["the target of a copy", copy("tiny", "far"), "far"],
+  ["the target of a copy with a digest", copy("tiny", `far@${zeros}`), `far@${zeros}`],
   ["copied", copy("far", "near"), "far"],
   ["pushed", { path: "/api/push", body: { model: "far" } }, "far"],
   ["deleted", { path: "/api/delete", method: "DELETE", body: { model: "far" } }, "far"],
   ["deleted by POST", { path: "/api/delete", body: { model: "far:latest" } }, "far:latest"],
-])("a name that the engines file has cannot be %s, and nothing changes", async (_what, asked, named) => {
+])("a name in the engines file cannot be %s, and nothing changes", async (_title, request, name) => {
   const before = await namesOf(gateway);
-  expect(await change(gateway, asked)).toEqual({
+  expect(await change(gateway, request)).toEqual({
     status: 400,
     body: {
-      error: `cannot change model '${named}': it runs on a remote engine`,
+      error: `cannot change model '${name}': it runs on a remote engine`,
       code: "model-on-remote-engine",
-      model: named,
+      model: name,
     },
   });
   expect(await namesOf(gateway)).toEqual(before);
 });
 
-test("the same happens in a stream, whose first line is the refusal", async () => {
+test("a streaming request for such a name is rejected with status 400 too", async () => {
   const body = JSON.stringify({ model: "far", from: "tiny" });
   const response = await fetch(`${gateway?.url}/api/create`, { method: "POST", body });
   expect([response.status, await response.json()]).toEqual([
@@ -92,8 +92,8 @@ test("the same happens in a stream, whose first line is the refusal", async () =
   ]);
 });
 
-test("nothing is pulled into a name that the engines file has; without such a file the same pull works", async () => {
-  const pull: Change = { path: "/api/pull", body: { model: held, insecure: true } };
+test("a name in the engines file cannot be pulled; without an engines file the same pull succeeds", async () => {
+  const pull: Change = { path: "/api/pull", body: { model: registryModel, insecure: true } };
   expect(await change(gateway, pull)).toMatchObject({
     status: 400,
     body: {
@@ -108,7 +108,7 @@ test("nothing is pulled into a name that the engines file has; without such a fi
 test.each<[string, () => TestServer | undefined, string]>([
   ["another name beside an engines file", () => gateway, `other-${randomUUID().slice(0, 8)}`],
   ["the same name without an engines file", () => plain, "far"],
-])("%s is made, copied and deleted", async (_what, server, name) => {
+])("%s can be created, copied and deleted", async (_title, server, name) => {
   expect(await change(server(), create(name, "tiny"))).toMatchObject({ status: 200 });
   expect((await change(server(), copy(name, `${name}-2`))).status).toBe(200);
   expect(await namesOf(server())).toEqual(expect.arrayContaining([`${name}:latest`, `${name}-2:latest`]));
@@ -120,20 +120,20 @@ test.each<[string, () => TestServer | undefined, string]>([
   expect(await namesOf(server())).not.toContain(`${name}:latest`);
 });
 
-const run = (words: readonly string[], server = gateway) =>
-  runHearth(words, { environment: { HEARTH_HOST: server?.url ?? "" } });
+const run = (args: readonly string[], server = gateway) =>
+  runHearth(args, { environment: { HEARTH_HOST: server?.url ?? "" } });
 
-test("on the command line the refusal says what to do, and other names work", async () => {
+test("on the command line the error says what to do, and other names work", async () => {
   const from = await testModel("tiny-llama.gguf");
   const next = 'Next: use another name, or edit the file that "hearth serve" reads with --engines-file';
-  for (const words of [
+  for (const args of [
     ["create", "far", "--from", from],
     ["copy", "tiny", "far"],
-    ["pull", held, "--insecure"],
+    ["pull", registryModel, "--insecure"],
     ["remove", "far"],
   ]) {
-    const { code, output, errors } = await run(words);
-    expect([words[0], code, output]).toEqual([words[0], 2, expect.not.stringContaining("Created")]);
+    const { code, output, errors } = await run(args);
+    expect([args[0], code, output]).toEqual([args[0], 2, expect.not.stringContaining("Created")]);
     expect(errors).toContain("Server error: cannot change model");
     expect(errors).toContain(next);
     expect(errors.match(/it runs on a remote engine/gu)).toHaveLength(1);

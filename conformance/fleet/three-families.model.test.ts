@@ -18,18 +18,18 @@ beforeAll(async () => {
   return () => stack.disposeAsync();
 }, 60_000);
 
-async function ask(
+async function send(
   path: string,
   body?: unknown,
 ): Promise<{ readonly status: number; readonly body: unknown }> {
-  const wish = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  const response = await fetch(server.url + path, wish);
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const response = await fetch(server.url + path, init);
   const text = await response.text();
   return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
 }
 
 const chat = (more: Readonly<Record<string, unknown>>) =>
-  ask("/v1/chat/completions", {
+  send("/v1/chat/completions", {
     model: "far",
     messages: [{ role: "user", content: "Say hi" }],
     max_tokens: 48,
@@ -37,45 +37,49 @@ const chat = (more: Readonly<Record<string, unknown>>) =>
     ...more,
   });
 
-test("a model that runs elsewhere answers in all three families", { timeout: 60_000 }, async () => {
-  const limits: Readonly<Record<string, object>> = { "local-runner": { num_predict: 8 } };
-  for (const family of protocolRequests) {
-    const settings = { temperature: 0, ...(limits[family.name] ?? { max_tokens: 8 }) };
-    expect((await family.send(server, { model: "far", settings })).length).toBeGreaterThan(0);
+test("a model on a remote engine responds over the Ollama, OpenAI and Anthropic APIs", {
+  timeout: 60_000,
+}, async () => {
+  const limits: Readonly<Record<string, object>> = { Ollama: { num_predict: 8 } };
+  for (const protocol of protocolRequests) {
+    const settings = { temperature: 0, ...(limits[protocol.name] ?? { max_tokens: 8 }) };
+    expect((await protocol.send(server, { model: "far", settings })).length).toBeGreaterThan(0);
   }
 });
 
-test("it stands in every list, with its context and without bytes", async () => {
+test("it is in every list, with its context length and without a size", async () => {
   await chat({ max_tokens: 1 });
-  expect((await ask("/api/tags")).body).toMatchObject({
+  expect((await send("/api/tags")).body).toMatchObject({
     models: [{ name: "far:latest", size: 0, details: { format: "remote", context_length: 1024 } }],
   });
-  expect((await ask("/v1/models")).body).toMatchObject({
+  expect((await send("/v1/models")).body).toMatchObject({
     data: [{ id: "far:latest", context_length: 1024 }],
   });
-  expect((await ask("/alt/v1/models")).body).toMatchObject({
+  expect((await send("/alt/v1/models")).body).toMatchObject({
     data: [{ id: "far:latest", max_input_tokens: 1024 }],
   });
-  expect((await ask("/api/show", { model: "far" })).body).toMatchObject({
+  expect((await send("/api/show", { model: "far" })).body).toMatchObject({
     details: { format: "remote" },
     capabilities: ["completion", "tools"],
   });
-  expect((await ask("/api/ps")).body).toMatchObject({
+  expect((await send("/api/ps")).body).toMatchObject({
     models: [{ name: "far:latest", size: 0, context_length: 1024 }],
   });
 });
 
-test("it cannot be copied or removed, and is there afterwards", async () => {
-  expect((await ask("/api/copy", { source: "far", destination: "near" })).status).toBe(400);
-  expect((await ask("/api/delete", { model: "far" })).body).toEqual({
+test("it cannot be copied or deleted, and still exists afterwards", async () => {
+  expect((await send("/api/copy", { source: "far", destination: "near" })).status).toBe(400);
+  expect((await send("/api/delete", { model: "far" })).body).toEqual({
     error: "cannot change model 'far': it runs on a remote engine",
     code: "model-on-remote-engine",
     model: "far",
   });
-  expect((await ask("/api/show", { model: "far" })).status).toBe(200);
+  expect((await send("/api/show", { model: "far" })).status).toBe(200);
 });
 
-test("calls are forced although the template of its engine knows no tools", { timeout: 60_000 }, async () => {
+test("tool calls can be required although the engine's template has no tools", {
+  timeout: 60_000,
+}, async () => {
   const parameters = {
     type: "object",
     properties: { a: { type: "integer" } },
@@ -88,7 +92,7 @@ test("calls are forced although the template of its engine knows no tools", { ti
   });
 });
 
-test("schemas are kept to, probabilities are told, and tokens are counted by the engine", {
+test("output matches a schema, log-probabilities are returned, and the engine counts tokens", {
   timeout: 60_000,
 }, async () => {
   const schema = {
@@ -100,17 +104,17 @@ test("schemas are kept to, probabilities are told, and tokens are counted by the
   const { body } = await chat({
     response_format: { type: "json_schema", json_schema: { name: "x", schema } },
   });
-  // The shape is that of the family's own documentation.
+  // The format is documented by OpenAI.
   const { choices } = body as { choices: { message: { content: string } }[] };
   expect(JSON.parse(choices[0]?.message.content ?? "")).toEqual({ a: expect.any(Number) });
   expect((await chat({ logprobs: true, top_logprobs: 2, max_tokens: 2 })).body).toMatchObject({
     choices: [{ logprobs: { content: [{ top_logprobs: [{}, {}] }, {}] } }],
   });
   const counted = { model: "far", messages: [{ role: "user", content: "Hello there" }] };
-  expect((await ask("/alt/v1/messages/count_tokens", counted)).body).toEqual({ input_tokens: 32 });
+  expect((await send("/alt/v1/messages/count_tokens", counted)).body).toEqual({ input_tokens: 32 });
 });
 
-test("a prompt beyond the engine's context is refused with both counts", async () => {
+test("a prompt longer than the engine's context is rejected with both token counts", async () => {
   const messages = [{ role: "user", content: "word ".repeat(2000) }];
   expect(await chat({ messages })).toEqual({
     status: 400,

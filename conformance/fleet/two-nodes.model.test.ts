@@ -16,7 +16,7 @@ import { startBalancer } from "./haproxy.ts";
 
 const program = resolve(import.meta.dirname, "../../apps/hearth/src/main.ts");
 const clients = 8;
-/** In seconds, with a node that leaves and comes back in the middle. */
+/** In seconds; a node is stopped and restarted between the phases. */
 const phase = scale === "nightly" ? 15 : 3;
 
 test("two nodes behind HAProxy behave as one while one is drained and restarted under load", {
@@ -33,32 +33,32 @@ test("two nodes behind HAProxy behave as one while one is drained and restarted 
   const { url, process: balancer } = await startBalancer(nodes, folder);
   stack.use(balancer);
   const load = startClientLoad({ url, model: "tiny", clients, pauseMilliseconds: 50, maxTokens: 24 });
-  for (const port of ports) await untilItAnswers(port);
+  for (const port of ports) await untilItResponds(port);
   await sleep(phase * 1000);
   const before = load.outcomes.length;
   const stopping = first.stop();
-  const afterwards = await countWhileDraining(ports[0]);
+  const whileDraining = await countWhileDraining(ports[0]);
   await stopping;
   const during = load.outcomes.length;
   await sleep((phase / 2) * 1000);
   stack.use(await startNode(ports[0], folder.path));
-  await untilItAnswers(ports[0]);
+  await untilItResponds(ports[0]);
   await sleep(phase * 500);
   await load.stop();
-  const failed = load.outcomes.filter(({ problem }) => problem !== undefined);
+  const failed = load.outcomes.filter(({ error }) => error !== undefined);
   expect(failed).toEqual([]);
-  // HAProxy had seen that the node was not ready, and sent what came to the other one.
-  expect(afterwards).toBeLessThanOrEqual(2);
+  // HAProxy had noticed that the node was not ready, and sent new requests to the other one.
+  expect(whileDraining).toBeLessThanOrEqual(2);
   expect(Math.min(before, during - before)).toBeGreaterThan(0);
   const all = load.outcomes.length;
   recordFigure({
     claim: "engines 8",
-    text: `${all - failed.length} of ${all} requests of ${clients} clients were answered, ${during - before} of them while one of two nodes drained`,
+    text: `${all - failed.length} of ${all} requests of ${clients} clients succeeded, ${during - before} of them while one of two nodes drained`,
     counted: { reached: all - failed.length, needed: all },
   });
 });
 
-/** A node as an operator starts it: it takes requests for two seconds after it was asked to end. */
+/** Starts a node that still accepts requests for two seconds after SIGTERM. */
 async function startNode(port: number, models: string): Promise<OwnedProcess> {
   return startProcess({
     command: process.execPath,
@@ -67,21 +67,21 @@ async function startNode(port: number, models: string): Promise<OwnedProcess> {
   });
 }
 
-/** A node has its model to load first, on a machine that may have much to do. */
-async function untilItAnswers(port: number): Promise<void> {
-  await expect.poll(() => answersOf(port), { timeout: 30_000, interval: 200 }).toBeGreaterThan(0);
+/** Loading the model may take a while on a busy machine. */
+async function untilItResponds(port: number): Promise<void> {
+  await expect.poll(() => completedRequests(port), { timeout: 30_000, interval: 200 }).toBeGreaterThan(0);
 }
 
-/** How many answers end on a node between one and nearly two seconds after it was asked to end. */
+/** The number of requests that a node finishes between one and nearly two seconds after SIGTERM. */
 async function countWhileDraining(port: number): Promise<number> {
   await sleep(1000);
-  const before = await answersOf(port);
+  const before = await completedRequests(port);
   await sleep(700);
-  return (await answersOf(port)) - before;
+  return (await completedRequests(port)) - before;
 }
 
-async function answersOf(port: number): Promise<number> {
+async function completedRequests(port: number): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const answered = /^hearth_requests_total\{route="POST \/v1\/chat\/completions",status="200"\} (\d+)$/mu;
-  return Number(answered.exec(text)?.[1] ?? 0);
+  const metric = /^hearth_requests_total\{route="POST \/v1\/chat\/completions",status="200"\} (\d+)$/mu;
+  return Number(metric.exec(text)?.[1] ?? 0);
 }

@@ -10,15 +10,15 @@ import { openModelStore } from "../../apps/hearth/src/models/store/model-store.t
 import { serveHearth } from "../terminal/run-hearth.ts";
 import { promptTokensOf, send } from "./image-calls.ts";
 
-/** What became of one image that a request named by its address. */
+/** The outcome of one image that a request references by URL. */
 export type FetchedImage = {
   readonly path: string;
   readonly host: string;
   readonly status: number;
-  /** More than the same request has without an image. */
+  /** Prompt tokens beyond those of the same request without an image. */
   readonly tokens: number;
   readonly text: string;
-  /** Hosts that were asked for something meanwhile. */
+  /** Hosts that received a request meanwhile. */
   readonly asked: readonly string[];
 };
 
@@ -30,63 +30,65 @@ const hosts = {
   "private.test.example": "10.0.0.5",
 };
 const fixtures = new URL("../../apps/hearth/src/models/registry/fixtures/", import.meta.url);
-const question = { type: "text", text: "What do you see?" } as const;
+const textPart = { type: "text", text: "What do you see?" } as const;
 
-/** Every way in that takes an address, by the place at which the family writes it. */
-const calls: Readonly<Record<string, (url: string | undefined) => Readonly<Record<string, unknown>>>> = {
+/** The request body for every endpoint that accepts an image URL, by path. */
+const requestBodies: Readonly<
+  Record<string, (url: string | undefined) => Readonly<Record<string, unknown>>>
+> = {
   "/v1/chat/completions": (url) => {
     const images = url === undefined ? [] : [{ type: "image_url", image_url: { url } }];
-    return { messages: [{ role: "user", content: [...images, question] }], max_tokens: 3 };
+    return { messages: [{ role: "user", content: [...images, textPart] }], max_tokens: 3 };
   },
   "/v1/responses": (url) => {
     const images = url === undefined ? [] : [{ type: "input_image", detail: "auto", image_url: url }];
-    const content = [...images, { type: "input_text", text: question.text }];
+    const content = [...images, { type: "input_text", text: textPart.text }];
     return { input: [{ role: "user", content }], max_output_tokens: 16 };
   },
   "/alt/v1/messages": (url) => {
     const images = url === undefined ? [] : [{ type: "image", source: { type: "url", url } }];
-    return { messages: [{ role: "user", content: [...images, question] }], max_tokens: 3 };
+    return { messages: [{ role: "user", content: [...images, textPart] }], max_tokens: 3 };
   },
 };
 
 /**
- * The program with a model that sees and one allowed host, in a network where every address is this machine. Tells on
- * standard output what became of an image of each host through each way in.
+ * Runs the program with a vision model and two allowed hosts, in a network where every address is this machine. Prints
+ * the outcome of an image from each host through each endpoint.
  */
 async function fetchImages(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   stack.use(
     await serveFakeNames(new Map(Object.entries(hosts).map(([name, address]) => [name, [[address]]]))),
   );
-  const asked: string[] = [];
+  const requestedHosts: string[] = [];
   const image = drawPng({ width: 80, height: 60 });
   const server = createServer({
     key: await readFile(new URL("fake-internet-key.pem", fixtures)),
     cert: await readFile(new URL("fake-internet-certificate.pem", fixtures)),
   });
   server.on("request", (request, response) => {
-    asked.push(request.headers.host ?? "");
+    requestedHosts.push(request.headers.host ?? "");
     response.writeHead(200, { "content-type": "image/png" }).end(image);
   });
   server.listen(443, "::");
   await once(server, "listening");
   stack.defer(() => server.close().closeAllConnections());
-  const hearth = stack.use(await serveSeeing(stack));
+  const hearth = stack.use(await serveVisionModel(stack));
   const results: FetchedImage[] = [];
-  for (const [path, body] of Object.entries(calls)) {
+  for (const [path, body] of Object.entries(requestBodies)) {
     const model = { model: "seeing" };
     const without = promptTokensOf(await send(hearth, path, { ...model, ...body(undefined) })) ?? 0;
     for (const host of Object.keys(hosts)) {
-      const answer = await send(hearth, path, { ...model, ...body(`https://${host}/a.png`) });
-      const tokens = (promptTokensOf(answer) ?? without) - without;
-      const { status, text } = answer;
-      results.push({ path, host, status, tokens, text, asked: asked.splice(0) });
+      const response = await send(hearth, path, { ...model, ...body(`https://${host}/a.png`) });
+      const tokens = (promptTokensOf(response) ?? without) - without;
+      const { status, text } = response;
+      results.push({ path, host, status, tokens, text, asked: requestedHosts.splice(0) });
     }
   }
   process.stdout.write(JSON.stringify(results));
 }
 
-async function serveSeeing(stack: AsyncDisposableStack): ReturnType<typeof serveHearth> {
+async function serveVisionModel(stack: AsyncDisposableStack): ReturnType<typeof serveHearth> {
   const models = stack.use(await makeTemporaryFolder("models"));
   await createFromFile([await openModelStore(models.path, "own")], {
     name: "seeing",
@@ -102,7 +104,7 @@ async function serveSeeing(stack: AsyncDisposableStack): ReturnType<typeof serve
     HEARTH_ENGINE: "xllamacpp",
     HEARTH_ENGINES_FOLDER: engines.path,
     HEARTH_CONTEXT_LENGTH: "1024",
-    // Where the certificate of this world is.
+    // The CA certificate of the fake internet.
     NODE_EXTRA_CA_CERTS: new URL("fake-internet-certificate.pem", fixtures).pathname,
   });
 }

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { runInNetworkNamespace } from "../../apps/hearth/src/models/registry/test/network-namespace.ts";
 import type { FetchedImage } from "./fetch-images.ts";
 
-const ways = ["/v1/chat/completions", "/v1/responses", "/alt/v1/messages"];
+const paths = ["/v1/chat/completions", "/v1/responses", "/alt/v1/messages"];
 let fetched: readonly FetchedImage[];
 
 beforeAll(async () => {
@@ -10,22 +10,22 @@ beforeAll(async () => {
   fetched = JSON.parse(await runInNetworkNamespace(new URL("fetch-images.ts", import.meta.url)));
 }, 120_000);
 
-const of = (host: string) => fetched.filter((each) => each.host === host);
+const resultsOf = (host: string) => fetched.filter((each) => each.host === host);
 
-test("an image of a host in --image-hosts is fetched once and seen by the model", () => {
-  expect(of("images.test.example")).toMatchObject(
-    ways.map((path) => ({ path, status: 200, tokens: 16, asked: ["images.test.example"] })),
+test("an image from a host in --image-hosts is fetched once and reaches the model", () => {
+  expect(resultsOf("images.test.example")).toMatchObject(
+    paths.map((path) => ({ path, status: 200, tokens: 16, asked: ["images.test.example"] })),
   );
 });
 
-test("an image of another host is refused, and that host hears nothing", () => {
-  const stranger = of("elsewhere.test.example");
-  expect(stranger).toMatchObject(ways.map((path) => ({ path, status: 400, asked: [] })));
-  for (const { text } of stranger) expect(text).toContain("--image-hosts");
+test("an image from another host is rejected, and that host receives no request", () => {
+  const unlisted = resultsOf("elsewhere.test.example");
+  expect(unlisted).toMatchObject(paths.map((path) => ({ path, status: 400, asked: [] })));
+  for (const { text } of unlisted) expect(text).toContain("--image-hosts");
 });
 
-test("a host in --image-hosts that lies at a private address is refused, and hears nothing", () => {
-  const hidden = of("private.test.example");
-  expect(hidden).toMatchObject(ways.map((path) => ({ path, status: 400, asked: [] })));
-  for (const { text } of hidden) expect(text).toContain("private address");
+test("a host in --image-hosts with a private address is rejected and receives no request", () => {
+  const privateHost = resultsOf("private.test.example");
+  expect(privateHost).toMatchObject(paths.map((path) => ({ path, status: 400, asked: [] })));
+  for (const { text } of privateHost) expect(text).toContain("private address");
 });

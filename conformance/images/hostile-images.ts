@@ -12,7 +12,7 @@ import {
 } from "../../apps/hearth/src/images/test/draw-images.ts";
 
 export type HostileImage = {
-  readonly why: string;
+  readonly description: string;
   readonly bytes: Buffer;
   readonly declaredType: string;
 };
@@ -24,28 +24,28 @@ const drawn = {
   gif: { mediaType: "image/gif", bytes: drawGif(size) },
   bmp: { mediaType: "image/bmp", bytes: drawBmp(size) },
 } as const;
-const kinds = Object.entries(drawn);
+const formats = Object.entries(drawn);
 
-/** Everything that image decoders of other servers have stumbled over, and chance beside it. Always the same ones. */
-export function makeHostileImages(): readonly HostileImage[] {
+/** Inputs that have broken the image decoders of other servers, and pseudo-random corruption. Deterministic. */
+export function createHostileImages(): readonly HostileImage[] {
   return [
     ...impossibleSizes(),
-    ...thingsThatMove(),
-    ...oddPixels(),
-    ...cutShort(),
-    ...lyingLengths(),
+    ...animations(),
+    ...unusualPixelFormats(),
+    ...truncatedImages(),
+    ...wrongLengths(),
     ...polyglots(),
-    ...otherKinds(),
-    ...bombs(),
-    ...flippedBytes(),
+    ...otherFormats(),
+    ...decompressionBombs(),
+    ...corruptedBytes(),
   ];
 }
 
-function hostile(why: string, declaredType: string, bytes: Buffer): HostileImage {
-  return { why, bytes, declaredType };
+function hostile(description: string, declaredType: string, bytes: Buffer): HostileImage {
+  return { description, bytes, declaredType };
 }
 
-/** The size written over that of a small image, so that nothing large is drawn. */
+/** Overwrites the size in the header of a small image, so that nothing large is drawn. */
 function impossibleSizes(): HostileImage[] {
   const sizes = [
     [65_535, 65_535],
@@ -60,7 +60,7 @@ function impossibleSizes(): HostileImage[] {
     [7000, 7000],
   ] as const;
   return sizes.flatMap(([width, height]) => {
-    const [png, jpeg, gif, bmp] = kinds.map(([, { bytes }]) => Buffer.from(bytes));
+    const [png, jpeg, gif, bmp] = formats.map(([, { bytes }]) => Buffer.from(bytes));
     png?.writeUInt32BE(width, 16);
     png?.writeUInt32BE(height, 20);
     const frame = jpeg?.indexOf(Buffer.from([0xff, 0xc0])) ?? 0;
@@ -71,34 +71,34 @@ function impossibleSizes(): HostileImage[] {
     bmp?.writeInt32LE(width, 18);
     bmp?.writeInt32LE(height, 22);
     return [png, jpeg, gif, bmp].map((bytes, index) => {
-      const [name = "", { mediaType } = { mediaType: "" }] = kinds[index] ?? [];
-      return hostile(`${name} that says ${width} by ${height}`, mediaType, bytes ?? Buffer.alloc(0));
+      const [name = "", { mediaType } = { mediaType: "" }] = formats[index] ?? [];
+      return hostile(`${name} that claims to be ${width} by ${height}`, mediaType, bytes ?? Buffer.alloc(0));
     });
   });
 }
 
 const control = (frames: number): Buffer => pngChunk("acTL", Buffer.from([0, 0, 0, frames, 0, 0, 0, 0]));
 
-function thingsThatMove(): HostileImage[] {
+function animations(): HostileImage[] {
   const counts = [2, 3, 10];
   return counts.flatMap((frames) => [
-    hostile(`gif of ${frames} pictures`, "image/gif", drawGif({ ...size, frames })),
-    hostile(`png of ${frames} pictures`, "image/png", drawPng({ ...size, before: [control(frames)] })),
+    hostile(`gif of ${frames} frames`, "image/gif", drawGif({ ...size, frames })),
+    hostile(`png of ${frames} frames`, "image/png", drawPng({ ...size, before: [control(frames)] })),
     hostile(
-      `webp of ${frames} pictures`,
+      `webp of ${frames} frames`,
       "image/webp",
       drawWebp(Array.from({ length: frames }, () => webpChunk("ANMF", Buffer.alloc(16)))),
     ),
   ]);
 }
 
-function oddPixels(): HostileImage[] {
+function unusualPixelFormats(): HostileImage[] {
   const depths = [1, 2, 4, 8, 16] as const;
   const types = [0, 2, 3, 4, 6] as const;
   const pngs = depths.flatMap((bitDepth) =>
     types.map((colourType) =>
       hostile(
-        `png of type ${colourType}, ${bitDepth} bits`,
+        `png of colour type ${colourType}, ${bitDepth} bits`,
         "image/png",
         drawPng({ ...size, bitDepth, colourType }),
       ),
@@ -111,24 +111,24 @@ function oddPixels(): HostileImage[] {
   const jpegs = components.flatMap((count) =>
     adobe.map((before, transform) =>
       hostile(
-        `jpeg of ${count} inks, transform ${transform}`,
+        `jpeg of ${count} components, transform ${transform}`,
         "image/jpeg",
         drawJpeg({ ...size, components: count, before: [before] }),
       ),
     ),
   );
   const frames = [0xc1, 0xc2, 0xc3, 0xc5, 0xc9, 0xcb, 0xcf].map((frame) =>
-    hostile(`jpeg packed by method ${frame}`, "image/jpeg", drawJpeg({ ...size, frame })),
+    hostile(`jpeg with frame marker ${frame}`, "image/jpeg", drawJpeg({ ...size, frame })),
   );
   return [...pngs, ...jpegs, ...frames];
 }
 
-function cutShort(): HostileImage[] {
+function truncatedImages(): HostileImage[] {
   const shares = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
-  return kinds.flatMap(([name, { mediaType, bytes }]) =>
+  return formats.flatMap(([name, { mediaType, bytes }]) =>
     shares.map((share) =>
       hostile(
-        `${name} cut at ${share}`,
+        `${name} truncated at ${share}`,
         mediaType,
         bytes.subarray(0, Math.max(1, Math.floor(bytes.length * share))),
       ),
@@ -136,12 +136,12 @@ function cutShort(): HostileImage[] {
   );
 }
 
-function lyingLengths(): HostileImage[] {
+function wrongLengths(): HostileImage[] {
   const lengths = [0, 1, 0x7f_ff_ff_ff, 0x80_00_00_00, 0xff_ff_ff_ff];
   const chunks = lengths.map((length) => {
     const bytes = Buffer.from(drawn.png.bytes);
     bytes.writeUInt32BE(length, 33);
-    return hostile(`png whose pixels say they are ${length} bytes`, "image/png", bytes);
+    return hostile(`png whose pixel chunk claims ${length} bytes`, "image/png", bytes);
   });
   const segments = [0, 1, 2, 0x7f_ff, 0xff_ff].map((length) => {
     const bytes = Buffer.from(drawn.jpeg.bytes);
@@ -151,44 +151,44 @@ function lyingLengths(): HostileImage[] {
   const offsets = [0, 53, 54 + 1, 0x7f_ff_ff_ff, 0xff_ff_ff_ff].map((offset) => {
     const bytes = Buffer.from(drawn.bmp.bytes);
     bytes.writeUInt32LE(offset, 10);
-    return hostile(`bmp whose pixels begin at ${offset}`, "image/bmp", bytes);
+    return hostile(`bmp whose pixels start at ${offset}`, "image/bmp", bytes);
   });
   const depths = [0, 1, 2, 9, 48, 0xff_ff].map((bits) => {
     const bytes = Buffer.from(drawn.bmp.bytes);
     bytes.writeUInt16LE(bits, 28);
-    return hostile(`bmp of ${bits} bits a point`, "image/bmp", bytes);
+    return hostile(`bmp of ${bits} bits per pixel`, "image/bmp", bytes);
   });
   return [...chunks, ...segments, ...offsets, ...depths];
 }
 
-/** Another file behind, inside or in place of what is declared. */
+/** Another file after or before the image, or an image declared as another type. */
 function polyglots(): HostileImage[] {
   const others = {
     zip: Buffer.from("PK\x03\x04\x14\0\0\0\0\0", "latin1"),
     pdf: Buffer.from("%PDF-1.7\n1 0 obj\n<<>>\nendobj\n"),
-    page: Buffer.from("<html><script>alert(1)</script></html>"),
-    sound: Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1"),
+    html: Buffer.from("<html><script>alert(1)</script></html>"),
+    wav: Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1"),
   };
-  const behind = kinds.flatMap(([name, { mediaType, bytes }]) =>
+  const followed = formats.flatMap(([name, { mediaType, bytes }]) =>
     Object.entries(others).map(([other, more]) =>
-      hostile(`${name} with a ${other} behind it`, mediaType, Buffer.concat([bytes, more])),
+      hostile(`${name} followed by ${other}`, mediaType, Buffer.concat([bytes, more])),
     ),
   );
-  const before = kinds.flatMap(([name, { mediaType, bytes }]) =>
+  const preceded = formats.flatMap(([name, { mediaType, bytes }]) =>
     Object.entries(others).map(([other, more]) =>
-      hostile(`${name} with a ${other} before it`, mediaType, Buffer.concat([more, bytes])),
+      hostile(`${name} preceded by ${other}`, mediaType, Buffer.concat([more, bytes])),
     ),
   );
-  const swapped = kinds.flatMap(([name, { bytes }]) =>
-    kinds
+  const swapped = formats.flatMap(([name, { bytes }]) =>
+    formats
       .filter(([other]) => other !== name)
-      .map(([other, { mediaType }]) => hostile(`${name} that is called ${other}`, mediaType, bytes)),
+      .map(([other, { mediaType }]) => hostile(`${name} declared as ${other}`, mediaType, bytes)),
   );
-  return [...behind, ...before, ...swapped];
+  return [...followed, ...preceded, ...swapped];
 }
 
-/** Some of them the engine's decoders would take: sound, video, and pictures of Photoshop. */
-function otherKinds(): HostileImage[] {
+/** The engine's decoders would accept some of them: audio, video and Photoshop images. */
+function otherFormats(): HostileImage[] {
   const heads = {
     "image/webp": smallestWebp.toString("latin1"),
     "image/tiff": "II*\0\b\0\0\0\0\0",
@@ -206,18 +206,22 @@ function otherKinds(): HostileImage[] {
     "text/plain": "An image, believe me",
   };
   return Object.entries(heads).map(([type, head]) =>
-    hostile(`what is ${type}`, type.startsWith("image/") ? type : "image/png", Buffer.from(head, "latin1")),
+    hostile(
+      `a file of type ${type}`,
+      type.startsWith("image/") ? type : "image/png",
+      Buffer.from(head, "latin1"),
+    ),
   );
 }
 
-function bombs(): HostileImage[] {
+function decompressionBombs(): HostileImage[] {
   const large = { width: 10_000, height: 10_000, bitDepth: 1, colourType: 0 } as const;
-  const squeezed = drawPng({ ...large, packing: 9 });
-  const behindSmall = Buffer.from(drawPng({ width: 4000, height: 4000, colourType: 0 }));
-  behindSmall.writeUInt32BE(8, 16);
-  behindSmall.writeUInt32BE(8, 20);
+  const compressed = drawPng({ ...large, packing: 9 });
+  const understated = Buffer.from(drawPng({ width: 4000, height: 4000, colourType: 0 }));
+  understated.writeUInt32BE(8, 16);
+  understated.writeUInt32BE(8, 20);
   const header = drawn.png.bytes.subarray(8, 33);
-  const emptied = [
+  const withoutPixels = [
     pngSignature,
     header,
     pngChunk("IDAT", Buffer.alloc(0)),
@@ -225,9 +229,9 @@ function bombs(): HostileImage[] {
   ];
   return [
     hostile("png of 100 megapixels in 12 MB", "image/png", drawPng({ ...large, packing: 0 })),
-    hostile("png of 100 megapixels in a few kB", "image/png", squeezed),
-    hostile("png that unpacks to far more than it says", "image/png", behindSmall),
-    hostile("png without pixels", "image/png", Buffer.concat(emptied)),
+    hostile("png of 100 megapixels in a few kB", "image/png", compressed),
+    hostile("png that decompresses to far more than it claims", "image/png", understated),
+    hostile("png without pixels", "image/png", Buffer.concat(withoutPixels)),
     hostile(
       "png of 20 megapixels, 16 bits",
       "image/png",
@@ -237,20 +241,20 @@ function bombs(): HostileImage[] {
   ];
 }
 
-const flipsOfKind = 24;
+const corruptionsPerFormat = 24;
 
-/** A few bytes changed at places that a fixed row of numbers chooses. */
-function flippedBytes(): HostileImage[] {
+/** Changes a few bytes at pseudo-random offsets with a fixed seed. */
+function corruptedBytes(): HostileImage[] {
   let state = 9;
   const next = (bound: number): number => {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
     return Math.floor((state / 2 ** 31) * bound);
   };
-  return kinds.flatMap(([name, { mediaType, bytes }]) =>
-    Array.from({ length: flipsOfKind }, (_, index) => {
-      const bent = Buffer.from(bytes);
-      for (let flip = 0; flip <= index % 6; flip += 1) bent[4 + next(bent.length - 4)] = next(256);
-      return hostile(`${name} bent for the ${index + 1}th time`, mediaType, bent);
+  return formats.flatMap(([name, { mediaType, bytes }]) =>
+    Array.from({ length: corruptionsPerFormat }, (_, index) => {
+      const corrupted = Buffer.from(bytes);
+      for (let flip = 0; flip <= index % 6; flip += 1) corrupted[4 + next(corrupted.length - 4)] = next(256);
+      return hostile(`${name}, corruption ${index + 1}`, mediaType, corrupted);
     }),
   );
 }

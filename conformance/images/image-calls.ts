@@ -1,8 +1,8 @@
 /**
  * @module
- * Images through the whole program: sent in the words of each family into a tiny model with a projector, which
- * llama.cpp's own server runs and in whose process alone anything is decoded; and hostile images of every sort.
- * Nothing imports it; `show` and CI run it as tests.
+ * Images through the complete program: sent over the Ollama, OpenAI and Anthropic APIs to a tiny model with a
+ * projector, which runs in llama.cpp's own server, the only process that decodes images; and hostile images of many
+ * kinds. `show` and CI run it as tests; the tests in `terminal/` use its server.
  */
 
 import { preparePython } from "@hearth-and-keep/test-servers";
@@ -17,15 +17,15 @@ import {
 
 export type SentImage = { readonly bytes: Buffer; readonly mediaType: string };
 
-/** One way to show images to a model. */
+/** An endpoint that accepts images. */
 export type ImageCall = {
   readonly path: string;
-  readonly family: Protocol["name"];
+  readonly protocol: Protocol["name"];
   readonly body: (images: readonly SentImage[], stream: boolean) => Readonly<Record<string, unknown>>;
 };
 
-const question = "What do you see?";
-/** Enough to tell two answers apart, and few enough that rounding does not. */
+const prompt = "What do you see?";
+/** Enough to distinguish two responses, and few enough that rounding does not change them. */
 const maxTokens = 3;
 
 const dataUrl = ({ bytes, mediaType }: SentImage): string =>
@@ -34,12 +34,12 @@ const dataUrl = ({ bytes, mediaType }: SentImage): string =>
 export const imageCalls: readonly ImageCall[] = [
   {
     path: "/api/chat",
-    family: "ollama",
+    protocol: "ollama",
     body: (images, stream) => ({
       model: "seeing",
       stream,
       messages: [
-        { role: "user", content: question, images: images.map(({ bytes }) => bytes.toString("base64")) },
+        { role: "user", content: prompt, images: images.map(({ bytes }) => bytes.toString("base64")) },
       ],
       think: false,
       options: { num_predict: maxTokens, temperature: 0 },
@@ -47,11 +47,11 @@ export const imageCalls: readonly ImageCall[] = [
   },
   {
     path: "/api/generate",
-    family: "ollama",
+    protocol: "ollama",
     body: (images, stream) => ({
       model: "seeing",
       stream,
-      prompt: question,
+      prompt,
       images: images.map(dataUrl),
       think: false,
       options: { num_predict: maxTokens, temperature: 0 },
@@ -59,12 +59,12 @@ export const imageCalls: readonly ImageCall[] = [
   },
   {
     path: "/v1/chat/completions",
-    family: "openai",
+    protocol: "openai",
     body: (images, stream) => ({
       model: "seeing",
       stream,
       ...(stream ? { stream_options: { include_usage: true } } : {}),
-      messages: [chatMessage(images)],
+      messages: [openaiMessage(images)],
       reasoning_effort: "none",
       max_tokens: maxTokens,
       temperature: 0,
@@ -72,7 +72,7 @@ export const imageCalls: readonly ImageCall[] = [
   },
   {
     path: "/v1/responses",
-    family: "openai",
+    protocol: "openai",
     body: (images, stream) => ({
       model: "seeing",
       stream,
@@ -81,7 +81,7 @@ export const imageCalls: readonly ImageCall[] = [
           role: "user",
           content: [
             ...images.map((image) => ({ type: "input_image", detail: "auto", image_url: dataUrl(image) })),
-            { type: "input_text", text: question },
+            { type: "input_text", text: prompt },
           ],
         },
       ],
@@ -92,34 +92,34 @@ export const imageCalls: readonly ImageCall[] = [
   },
   {
     path: "/alt/v1/messages",
-    family: "anthropic",
+    protocol: "anthropic",
     body: (images, stream) => ({
       model: "seeing",
       stream,
-      messages: [messagesMessage(images)],
+      messages: [anthropicMessage(images)],
       max_tokens: maxTokens,
       temperature: 0,
     }),
   },
 ];
 
-/** As OpenAI's clients write it; llama.cpp's own server is asked in these words too. */
-export function chatMessage(images: readonly SentImage[]): object {
+/** In the format of OpenAI, which llama.cpp's own server accepts too. */
+export function openaiMessage(images: readonly SentImage[]): object {
   const parts = images.map((image) => ({ type: "image_url", image_url: { url: dataUrl(image) } }));
-  return { role: "user", content: [...parts, { type: "text", text: question }] };
+  return { role: "user", content: [...parts, { type: "text", text: prompt }] };
 }
 
-/** As Anthropic's clients write it. */
-export function messagesMessage(images: readonly SentImage[]): object {
+/** In the format of Anthropic. */
+export function anthropicMessage(images: readonly SentImage[]): object {
   const blocks = images.map(({ bytes, mediaType }) => ({
     type: "image",
     source: { type: "base64", media_type: mediaType, data: bytes.toString("base64") },
   }));
-  return { role: "user", content: [...blocks, { type: "text", text: question }] };
+  return { role: "user", content: [...blocks, { type: "text", text: prompt }] };
 }
 
-/** Hearth with a model that sees and one that does not, both in llama.cpp's own server. */
-export async function startSeeingServer(): Promise<TestServer> {
+/** Hearth with a vision model and a text-only model, both in llama.cpp's own server. */
+export async function startVisionServer(): Promise<TestServer> {
   const { interpreter } = await preparePython();
   const driver = createLlamaServerDriver({
     program: { kind: "xllamacpp", interpreter },
@@ -128,25 +128,25 @@ export async function startSeeingServer(): Promise<TestServer> {
   return startTestServer({ models: { seeing: tinyVision, blind: tiny }, driver });
 }
 
-export type CallAnswer = { readonly status: number; readonly contentType: string; readonly text: string };
+export type CallResponse = { readonly status: number; readonly contentType: string; readonly text: string };
 
 export async function send(
   server: { readonly url: string },
   path: string,
   body: Readonly<Record<string, unknown>>,
-): Promise<CallAnswer> {
+): Promise<CallResponse> {
   const response = await fetch(server.url + path, { method: "POST", body: JSON.stringify(body) });
   const contentType = response.headers.get("content-type") ?? "";
   return { status: response.status, contentType, text: await response.text() };
 }
 
-/** How many tokens of prompt an answer says it had, streamed or not, whatever the family calls them. */
-export function promptTokensOf({ text }: CallAnswer): number | undefined {
+/** The number of prompt tokens in a response of any of the APIs, streamed or not. */
+export function promptTokensOf({ text }: CallResponse): number | undefined {
   const last = (name: string): number | undefined => {
     const found = [...text.matchAll(new RegExp(`"${name}":(\\d+)`, "gu"))].at(-1)?.[1];
     return found === undefined ? undefined : Number(found);
   };
-  const written = last("prompt_eval_count") ?? last("prompt_tokens") ?? last("input_tokens");
-  // The messages family tells apart what was read before.
-  return written === undefined ? undefined : written + (last("cache_read_input_tokens") ?? 0);
+  const counted = last("prompt_eval_count") ?? last("prompt_tokens") ?? last("input_tokens");
+  // The Anthropic API counts cached tokens separately.
+  return counted === undefined ? undefined : counted + (last("cache_read_input_tokens") ?? 0);
 }

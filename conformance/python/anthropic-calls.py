@@ -4,7 +4,7 @@ import asyncio
 
 from anthropic import Anthropic, AsyncAnthropic, beta_tool
 
-from outcomes import base_messages, real, right_key, scripted, report, report_rejected, weather
+from outcomes import base_messages, real, right_key, fake, report, report_rejected, weather
 
 settings = {"model": "smol", "messages": base_messages, "max_tokens": 8, "extra_body": {"temperature": 0}}
 tool = {
@@ -22,29 +22,29 @@ def make_client(key, address=real):
 
 
 client = make_client(right_key)
-tiny = make_client(right_key, scripted)
+tiny = make_client(right_key, fake)
 
 
-def create_alike():
-    whole = client.messages.create(**settings)
+def compare_messages():
+    complete = client.messages.create(**settings)
     with client.messages.stream(**settings) as stream:
         text = "".join(stream.text_stream)
         final = stream.get_final_message()
     return {
-        "alike": whole.content[0].text == text == final.content[0].text,
-        "reason": whole.stop_reason,
-        "tokens": [whole.usage.output_tokens, final.usage.output_tokens],
+        "alike": complete.content[0].text == text == final.content[0].text,
+        "reason": complete.stop_reason,
+        "tokens": [complete.usage.output_tokens, final.usage.output_tokens],
     }
 
 
-def counted():
+def compare_counts():
     system = "Answer in one word"
     used = client.messages.create(**settings, system=system).usage
-    told = client.messages.count_tokens(model="smol", messages=base_messages, system=system).input_tokens
-    return told == used.input_tokens + (used.cache_read_input_tokens or 0)
+    counted_tokens = client.messages.count_tokens(model="smol", messages=base_messages, system=system).input_tokens
+    return counted_tokens == used.input_tokens + (used.cache_read_input_tokens or 0)
 
 
-def at_the_root_with_a_token():
+def root_url_with_auth_token():
     other = Anthropic(base_url=real, auth_token=right_key, api_key=None, max_retries=0)
     return other.messages.create(**settings).type
 
@@ -75,7 +75,7 @@ def tools_loop():
     }
 
 
-def choices_of_tools():
+def tool_choices():
     choices = {
         "auto": {"type": "auto"},
         "any": {"type": "any"},
@@ -110,13 +110,13 @@ def runner():
     return final.content[-1].text
 
 
-def whole_thoughts():
+def complete_thinking():
     response = tiny.messages.create(model="tiny", messages=base_messages, max_tokens=2048, thinking=thinking)
     return [[block.type for block in response.content], response.content[0].thinking]
 
 
 async def eight_streams():
-    other = AsyncAnthropic(base_url=f"{scripted}/alt", api_key=right_key, max_retries=0)
+    other = AsyncAnthropic(base_url=f"{fake}/alt", api_key=right_key, max_retries=0)
 
     async def one():
         async with other.messages.stream(model="tiny", messages=base_messages, max_tokens=2048, thinking=thinking) as stream:
@@ -128,13 +128,13 @@ async def eight_streams():
 
 async def async_calls():
     other = AsyncAnthropic(base_url=f"{real}/alt", api_key=right_key, max_retries=0)
-    whole = await other.messages.create(**settings)
+    complete = await other.messages.create(**settings)
     stream = await other.messages.create(**settings, stream=True)
     kinds = [event.type async for event in stream]
     counted = await other.messages.count_tokens(model="smol", messages=base_messages)
     models = [entry.id async for entry in other.models.list()]
     return {
-        "type": whole.type,
+        "type": complete.type,
         "ends": [kinds[0], kinds[-1]],
         "counts": counted.input_tokens > 0,
         "models": len(models),
@@ -149,16 +149,16 @@ def broken_halfway():
         ) as stream:
             for text in stream.text_stream:
                 seen.append(text)
-    except Exception as problem:
-        return {"seen": seen, "error": type(problem).__name__}
+    except Exception as error:
+        return {"seen": seen, "error": type(error).__name__}
     return {"seen": seen, "error": None}
 
 
 report("models.list", lambda: sorted(entry.id for entry in client.models.list()))
 report("models.retrieve", lambda: client.models.retrieve("smol:latest").type)
-report("messages, complete and streamed", create_alike)
-report("count_tokens equals the usage", counted)
-report("root URL with an auth token", at_the_root_with_a_token)
+report("messages, complete and streamed", compare_messages)
+report("count_tokens equals the usage", compare_counts)
+report("root URL with an auth token", root_url_with_auth_token)
 report("prefill and stop_sequences", prefilled)
 report("system as blocks", lambda: client.messages.create(**settings, system=[{"type": "text", "text": "Be brief", "cache_control": {"type": "ephemeral"}}]).type)
 report("system among the messages", lambda: client.messages.create(**{**settings, "messages": [{"role": "system", "content": "Be brief"}, *base_messages]}).type)
@@ -167,10 +167,10 @@ report("unknown model", lambda: client.messages.create(**{**settings, "model": "
 report("prompt too long", lambda: client.messages.create(**{**settings, "messages": [{"role": "user", "content": "word " * 3000}]}).id)
 report("async: messages, streamed, count_tokens, models", async_calls)
 report("tools with a second turn", tools_loop)
-report("tool_choice", choices_of_tools)
+report("tool_choice", tool_choices)
 report("tools streamed", streamed_calls)
 report("tool_runner", runner)
-report("thoughts", whole_thoughts)
+report("thinking", complete_thinking)
 report("eight concurrent streams with thinking", eight_streams)
 report("failure mid-stream", broken_halfway)
 report("failure immediately", lambda: tiny.messages.create(model="tiny", messages=[{"role": "user", "content": "break at once"}], max_tokens=16).id)

@@ -1,4 +1,4 @@
-import { refusals } from "./run-calls.ts";
+import { rejections } from "./run-calls.ts";
 
 type Outcomes = Readonly<Record<string, unknown>>;
 
@@ -8,10 +8,10 @@ const calls = [
 ];
 const models = ["minilm:latest", "smol:latest", "tiny:latest"];
 const sunny = "It is sunny";
-const thoughts = "I look it up";
+const thinking = "I look it up";
 const alike = { alike: true, tokens: 8, reason: "length" };
-const responseRefused = { error: "ResponseError", status: 401 };
-const authenticationRefused = { error: "AuthenticationError", status: 401 };
+const responseRejected = { error: "ResponseError", status: 401 };
+const authenticationRejected = { error: "AuthenticationError", status: 401 };
 const providers = ["ollama", "ollama_chat", "openai", "anthropic"];
 
 /** The expected outcome of every call of every client. */
@@ -65,11 +65,11 @@ export const expectedOutcomes: Readonly<Record<string, Outcomes>> = {
       reason: "stop",
     },
     "tools streamed": ["Rome", "Oslo"],
-    "thinking streamed": [thoughts, sunny],
+    "thinking streamed": [thinking, sunny],
     "failure mid-stream": { seen: ["half"], error: "ResponseError" },
-    ...refusals(["list", "ps", "show", "generate", "generate streamed", "chat"], responseRefused),
-    ...refusals(["embed", "embeddings", "copy", "delete"], responseRefused),
-    ...refusals(["create", "create_blob", "push", "pull"], responseRefused),
+    ...rejections(["list", "ps", "show", "generate", "generate streamed", "chat"], responseRejected),
+    ...rejections(["embed", "embeddings", "copy", "delete"], responseRejected),
+    ...rejections(["create", "create_blob", "push", "pull"], responseRejected),
   },
   openai: {
     "models.list": models,
@@ -93,13 +93,13 @@ export const expectedOutcomes: Readonly<Record<string, Outcomes>> = {
     "tools with a second turn": { calls, ids: 2, reasons: ["tool_calls", "stop"], response: sunny },
     "tools by the stream helper": ['{"city":"Rome"}', '{"city":"Oslo"}'],
     tool_choice: { auto: 2, none: 0, required: 2, named: 1, "not parallel": 1 },
-    thoughts: [thoughts, thoughts, sunny],
+    thinking: [thinking, thinking, sunny],
     "responses with tools and a second turn": [2, sunny],
     "chat failing mid-stream": { seen: true, error: "APIError" },
     "responses failing mid-stream": { seen: true, error: "APIError" },
     "chat failing immediately": { error: "InternalServerError", status: 500 },
-    ...refusals(["models.list", "models.retrieve", "chat", "chat streamed"], authenticationRefused),
-    ...refusals(["completions", "embeddings", "responses"], authenticationRefused),
+    ...rejections(["models.list", "models.retrieve", "chat", "chat streamed"], authenticationRejected),
+    ...rejections(["completions", "embeddings", "responses"], authenticationRejected),
   },
   anthropic: {
     "models.list": models,
@@ -123,13 +123,13 @@ export const expectedOutcomes: Readonly<Record<string, Outcomes>> = {
     tool_choice: { auto: 2, any: 2, named: 2, none: 0, "not parallel": 1 },
     "tools streamed": { written: '{"city":"Rome"}{"city":"Oslo"}', calls: ["Rome", "Oslo"] },
     tool_runner: sunny,
-    thoughts: [["thinking", "text"], thoughts],
-    "eight concurrent streams with thinking": Array.from({ length: 8 }, () => [thoughts, sunny]),
+    thinking: [["thinking", "text"], thinking],
+    "eight concurrent streams with thinking": Array.from({ length: 8 }, () => [thinking, sunny]),
     "failure mid-stream": { seen: ["half"], error: "APIStatusError" },
     "failure immediately": { error: "InternalServerError", status: 500 },
-    ...refusals(
+    ...rejections(
       ["messages", "messages streamed", "count_tokens", "models.list", "models.retrieve"],
-      authenticationRefused,
+      authenticationRejected,
     ),
   },
   litellm: {
@@ -144,7 +144,7 @@ export const expectedOutcomes: Readonly<Record<string, Outcomes>> = {
     "openai: embedding": [384, 384],
     "ollama: embedding": [384, 384],
     "ollama: embedding without the required key": "AuthenticationError",
-    ...refusals(
+    ...rejections(
       providers.map((provider) => `${provider}: completion`),
       "AuthenticationError",
     ),

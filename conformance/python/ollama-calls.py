@@ -5,7 +5,7 @@ import os
 from ollama import AsyncClient, Client
 from pydantic import BaseModel
 
-from outcomes import base_messages, model_file, question, real, registry, right_key, says, scripted, report, report_rejected
+from outcomes import base_messages, model_file, prompt, real, registry, right_key, has_text, fake, report, report_rejected
 
 options = {"seed": 1, "temperature": 0, "num_predict": 8}
 
@@ -28,26 +28,26 @@ def make_client(key, address=real):
 
 
 client = make_client(right_key)
-tiny = make_client(right_key, scripted)
+tiny = make_client(right_key, fake)
 
 
-def generate_alike():
-    whole = client.generate(model="smol", prompt=question, options=options)
-    parts = list(client.generate(model="smol", prompt=question, options=options, stream=True))
+def compare_generate():
+    complete = client.generate(model="smol", prompt=prompt, options=options)
+    chunks = list(client.generate(model="smol", prompt=prompt, options=options, stream=True))
     return {
-        "alike": whole.response == "".join(part.response for part in parts),
-        "tokens": whole.eval_count,
-        "reason": parts[-1].done_reason,
+        "alike": complete.response == "".join(chunk.response for chunk in chunks),
+        "tokens": complete.eval_count,
+        "reason": chunks[-1].done_reason,
     }
 
 
-def chat_alike():
-    whole = client.chat(model="smol", messages=base_messages, options=options)
-    parts = list(client.chat(model="smol", messages=base_messages, options=options, stream=True))
+def compare_chat():
+    complete = client.chat(model="smol", messages=base_messages, options=options)
+    chunks = list(client.chat(model="smol", messages=base_messages, options=options, stream=True))
     return {
-        "alike": whole.message.content == "".join(part.message.content for part in parts),
-        "tokens": whole.eval_count,
-        "reason": parts[-1].done_reason,
+        "alike": complete.message.content == "".join(chunk.message.content for chunk in chunks),
+        "tokens": complete.eval_count,
+        "reason": chunks[-1].done_reason,
     }
 
 
@@ -85,25 +85,25 @@ def tools_loop():
 
 
 def streamed_calls():
-    parts = tiny.chat(model="tiny", messages=base_messages, tools=[weather], stream=True)
-    return [call.function.arguments["city"] for part in parts for call in part.message.tool_calls or []]
+    chunks = tiny.chat(model="tiny", messages=base_messages, tools=[weather], stream=True)
+    return [call.function.arguments["city"] for chunk in chunks for call in chunk.message.tool_calls or []]
 
 
-def thoughts():
-    parts = list(tiny.chat(model="tiny", messages=base_messages, think=True, stream=True))
+def thinking():
+    chunks = list(tiny.chat(model="tiny", messages=base_messages, think=True, stream=True))
     return [
-        "".join(part.message.thinking or "" for part in parts),
-        "".join(part.message.content or "" for part in parts),
+        "".join(chunk.message.thinking or "" for chunk in chunks),
+        "".join(chunk.message.content or "" for chunk in chunks),
     ]
 
 
-def broken_halfway(maker):
+def broken_halfway(make_stream):
     seen = []
     try:
-        for part in maker():
-            seen.append(part.message.content)
-    except Exception as problem:
-        return {"seen": seen, "error": type(problem).__name__}
+        for chunk in make_stream():
+            seen.append(chunk.message.content)
+    except Exception as error:
+        return {"seen": seen, "error": type(error).__name__}
     return {"seen": seen, "error": None}
 
 
@@ -117,19 +117,19 @@ def key_from_environment():
 
 async def async_calls():
     other = AsyncClient(host=real, headers={"Authorization": f"Bearer {right_key}"})
-    whole = await other.chat(model="smol", messages=base_messages, options=options)
-    parts = [
-        part
-        async for part in await other.chat(model="smol", messages=base_messages, options=options, stream=True)
+    complete = await other.chat(model="smol", messages=base_messages, options=options)
+    chunks = [
+        chunk
+        async for chunk in await other.chat(model="smol", messages=base_messages, options=options, stream=True)
     ]
     generated = [
-        part async for part in await other.generate(model="smol", prompt=question, options=options, stream=True)
+        chunk async for chunk in await other.generate(model="smol", prompt=prompt, options=options, stream=True)
     ]
     vectors = await other.embed(model="minilm", input="a")
     return {
         "models": len((await other.list()).models),
         "shown": (await other.show("minilm")).capabilities,
-        "alike": whole.message.content == "".join(part.message.content for part in parts),
+        "alike": complete.message.content == "".join(chunk.message.content for chunk in chunks),
         "ended": generated[-1].done,
         "dimensions": len(vectors.embeddings[0]),
     }
@@ -138,16 +138,16 @@ async def async_calls():
 remote = f"{registry}/team/tiny:latest"
 
 
-def made_of_blob():
+def create_from_blob():
     digest = client.create_blob(model_file)
     client.create_blob(model_file)
-    made = client.create(model="uploaded", files={"tiny.gguf": digest}).status
-    said = client.generate(model="uploaded", prompt="One two", raw=True, options=options).eval_count
-    return [digest[:7], made, said, client.delete("uploaded").status]
+    created = client.create(model="uploaded", files={"tiny.gguf": digest}).status
+    tokens = client.generate(model="uploaded", prompt="One two", raw=True, options=options).eval_count
+    return [digest[:7], created, tokens, client.delete("uploaded").status]
 
 
-def made_of_model():
-    parts = client.create(
+def create_from_model():
+    chunks = client.create(
         model=remote,
         from_="tiny",
         system="Be brief",
@@ -157,26 +157,26 @@ def made_of_model():
         messages=[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}],
         stream=True,
     )
-    statuses = [part.status for part in parts]
+    statuses = [chunk.status for chunk in chunks]
     shown = client.show(remote)
     return [statuses[-2:], shown.license, shown.parameters.split(), shown.details.parent_model]
 
 
-def moved(parts):
-    seen = list(parts)
-    layers = [part for part in seen if part.digest is not None]
-    return [seen[0].status, seen[-1].status, all((part.completed or 0) <= part.total for part in layers)]
+def progress_of(chunks):
+    seen = list(chunks)
+    layers = [chunk for chunk in seen if chunk.digest is not None]
+    return [seen[0].status, seen[-1].status, all((chunk.completed or 0) <= chunk.total for chunk in layers)]
 
 
 def pulled():
     client.delete(remote)
-    progress = moved(client.pull(remote, insecure=True, stream=True))
+    progress = progress_of(client.pull(remote, insecure=True, stream=True))
     return [*progress, client.chat(model=remote, messages=base_messages, options=options).done]
 
 
 def pulled_after_abort():
     client.delete(remote)
-    for _part in client.pull(remote, insecure=True, stream=True):
+    for _chunk in client.pull(remote, insecure=True, stream=True):
         break
     return [client.pull(remote, insecure=True).status, client.delete(remote).status]
 
@@ -184,20 +184,20 @@ def pulled_after_abort():
 async def async_transfers():
     other = AsyncClient(host=real, headers={"Authorization": f"Bearer {right_key}"})
     digest = await other.create_blob(model_file)
-    made = (await other.create(model=remote, files={"tiny.gguf": digest})).status
-    pushed = [part.status async for part in await other.push(remote, insecure=True, stream=True)]
+    created = (await other.create(model=remote, files={"tiny.gguf": digest})).status
+    pushed = [chunk.status async for chunk in await other.push(remote, insecure=True, stream=True)]
     removed = (await other.delete(remote)).status
-    got = [part.status async for part in await other.pull(remote, insecure=True, stream=True)]
-    return [made, pushed[-1], removed, got[-1], (await other.delete(remote)).status]
+    pulled_statuses = [chunk.status async for chunk in await other.pull(remote, insecure=True, stream=True)]
+    return [created, pushed[-1], removed, pulled_statuses[-1], (await other.delete(remote)).status]
 
 
 report("list", lambda: sorted(entry.model for entry in client.list().models))
 report("show", lambda: client.show("tiny").modelinfo["general.architecture"])
-report("generate, complete and streamed", generate_alike)
-report("generate raw", lambda: says(client.generate(model="smol", prompt="One two", raw=True, options=options).response))
+report("generate, complete and streamed", compare_generate)
+report("generate raw", lambda: has_text(client.generate(model="smol", prompt="One two", raw=True, options=options).response))
 report("generate with a suffix", lambda: client.generate(model="tiny", prompt="def f", suffix="end", options=options).eval_count)
 report("load, ps and unload", load_and_unload)
-report("chat, complete and streamed", chat_alike)
+report("chat, complete and streamed", compare_chat)
 report("chat with probabilities", chat_with_probabilities)
 report("chat within a pydantic schema", chat_within_schema)
 report("chat thinking on", lambda: client.chat(model="tiny", messages=base_messages, think=True, options=options).eval_count)
@@ -210,10 +210,10 @@ report("copy", lambda: client.copy("tiny", "mine").status)
 report("delete", lambda: client.delete("mine").status)
 report("delete an unknown model", lambda: client.delete("mine").status)
 report("chat with an unknown model", lambda: client.chat(model="mine", messages=base_messages).done)
-report("create_blob, and a model from it", made_of_blob)
-report("create from a model with all fields", made_of_model)
+report("create_blob, and a model from it", create_from_blob)
+report("create from a model with all fields", create_from_model)
 report("push", lambda: client.push(remote, insecure=True).status)
-report("push streamed", lambda: moved(client.push(remote, insecure=True, stream=True)))
+report("push streamed", lambda: progress_of(client.push(remote, insecure=True, stream=True)))
 report("pull streamed", pulled)
 report("pull after an aborted pull", pulled_after_abort)
 report("async: create_blob, create, push, delete, pull", async_transfers)
@@ -224,7 +224,7 @@ report("key from the environment", key_from_environment)
 report("async: list, show, chat, generate, embed", async_calls)
 report("tools from Python functions", tools_loop)
 report("tools streamed", streamed_calls)
-report("thinking streamed", thoughts)
+report("thinking streamed", thinking)
 broken = [{"role": "user", "content": "break halfway"}]
 report("failure mid-stream", lambda: broken_halfway(lambda: tiny.chat(model="tiny", messages=broken, think=False, stream=True)))
 report_rejected(
@@ -232,8 +232,8 @@ report_rejected(
         "list": lambda caller: len(caller.list().models),
         "ps": lambda caller: len(caller.ps().models),
         "show": lambda caller: caller.show("smol").template,
-        "generate": lambda caller: caller.generate(model="smol", prompt=question, options=options).done,
-        "generate streamed": lambda caller: len(list(caller.generate(model="smol", prompt=question, stream=True))),
+        "generate": lambda caller: caller.generate(model="smol", prompt=prompt, options=options).done,
+        "generate streamed": lambda caller: len(list(caller.generate(model="smol", prompt=prompt, stream=True))),
         "chat": lambda caller: caller.chat(model="smol", messages=base_messages, options=options).done,
         "embed": lambda caller: len(caller.embed(model="minilm", input="a").embeddings),
         "embeddings": lambda caller: len(caller.embeddings(model="minilm", prompt="a").embedding),

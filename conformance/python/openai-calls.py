@@ -5,7 +5,7 @@ import json
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
-from outcomes import base_messages, question, real, right_key, says, scripted, report, report_rejected, weather
+from outcomes import base_messages, prompt, real, right_key, has_text, fake, report, report_rejected, weather
 
 settings = {"model": "smol", "messages": base_messages, "temperature": 0, "seed": 1, "max_tokens": 8}
 with_tools = {"model": "tiny", "messages": base_messages, "tools": [weather]}
@@ -23,19 +23,19 @@ def make_client(key, address=real):
 
 
 client = make_client(right_key)
-tiny = make_client(right_key, scripted)
+tiny = make_client(right_key, fake)
 
 
-def chat_alike():
-    whole = client.chat.completions.create(**settings)
+def compare_chat():
+    complete = client.chat.completions.create(**settings)
     chunks = list(
         client.chat.completions.create(**settings, stream=True, stream_options={"include_usage": True})
     )
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
     return {
-        "alike": whole.choices[0].message.content == text,
-        "reason": whole.choices[0].finish_reason,
-        "tokens": [whole.usage.completion_tokens, chunks[-1].usage.completion_tokens],
+        "alike": complete.choices[0].message.content == text,
+        "reason": complete.choices[0].finish_reason,
+        "tokens": [complete.usage.completion_tokens, chunks[-1].usage.completion_tokens],
     }
 
 
@@ -72,13 +72,13 @@ def two_choices():
 
 def request_id():
     raw = client.chat.completions.with_raw_response.create(**settings)
-    return [says(raw.headers.get("x-request-id")), raw.parse().id.startswith("chatcmpl-")]
+    return [has_text(raw.headers.get("x-request-id")), raw.parse().id.startswith("chatcmpl-")]
 
 
 def completed():
-    whole = client.completions.create(model="smol", prompt="One two", max_tokens=8, temperature=0)
-    parts = client.completions.create(model="smol", prompt="One two", max_tokens=8, temperature=0, stream=True)
-    return whole.choices[0].text == "".join(part.choices[0].text for part in parts)
+    complete = client.completions.create(model="smol", prompt="One two", max_tokens=8, temperature=0)
+    chunks = client.completions.create(model="smol", prompt="One two", max_tokens=8, temperature=0, stream=True)
+    return complete.choices[0].text == "".join(chunk.choices[0].text for chunk in chunks)
 
 
 def embedded():
@@ -88,16 +88,16 @@ def embedded():
     return [len(packed), len(packed[0].embedding), nearest < 1e-6]
 
 
-def response_alike():
-    fields = {"model": "smol", "input": question, "temperature": 0, "max_output_tokens": 8}
-    whole = client.responses.create(**fields)
+def compare_response():
+    fields = {"model": "smol", "input": prompt, "temperature": 0, "max_output_tokens": 8}
+    complete = client.responses.create(**fields)
     with client.responses.stream(**fields) as stream:
         last = list(stream)[-1]
-    return {"alike": whole.output_text == last.response.output_text, "status": whole.status, "last": last.type}
+    return {"alike": complete.output_text == last.response.output_text, "status": complete.status, "last": last.type}
 
 
 def response_by_helper():
-    with tiny.responses.stream(model="tiny", input=question) as stream:
+    with tiny.responses.stream(model="tiny", input=prompt) as stream:
         kinds = [event.type for event in stream]
         final = stream.get_final_response()
     return {"first": kinds[0], "last": kinds[-1], "said": final.output_text}
@@ -126,7 +126,7 @@ def streamed_calls():
     return [call.function.arguments for call in calls]
 
 
-def choices_of_tools():
+def tool_choices():
     counts = {}
     named = {"type": "function", "function": {"name": "weather"}}
     for name, choice in {"auto": "auto", "none": "none", "required": "required", "named": named}.items():
@@ -136,16 +136,16 @@ def choices_of_tools():
     return {**counts, "not parallel": len(one.tool_calls)}
 
 
-def thoughts():
+def thinking():
     response = tiny.chat.completions.create(model="tiny", messages=base_messages, reasoning_effort="high").choices[0].message
     return [response.reasoning, response.reasoning_content, response.content]
 
 
 def response_calls():
-    response = tiny.responses.create(model="tiny", input=question, tools=[flat_weather])
+    response = tiny.responses.create(model="tiny", input=prompt, tools=[flat_weather])
     calls = [item for item in response.output if item.type == "function_call"]
     results = [{"type": "function_call_output", "call_id": call.call_id, "output": "sunny"} for call in calls]
-    items = [{"role": "user", "content": question}, *[item.model_dump() for item in response.output], *results]
+    items = [{"role": "user", "content": prompt}, *[item.model_dump() for item in response.output], *results]
     return [len(calls), tiny.responses.create(model="tiny", input=items, tools=[flat_weather]).output_text]
 
 
@@ -154,8 +154,8 @@ def broken_halfway(make_stream):
     try:
         for _ in make_stream():
             seen += 1
-    except Exception as problem:
-        return {"seen": seen > 0, "error": type(problem).__name__}
+    except Exception as error:
+        return {"seen": seen > 0, "error": type(error).__name__}
     return {"seen": seen > 0, "error": None}
 
 
@@ -163,13 +163,13 @@ async def async_calls():
     other = AsyncOpenAI(base_url=f"{real}/v1", api_key=right_key, max_retries=0)
     stream = await other.chat.completions.create(**settings, stream=True)
     text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
-    whole = await other.chat.completions.create(**settings)
-    response = await other.responses.create(model="smol", input=question, max_output_tokens=8, temperature=0)
+    complete = await other.chat.completions.create(**settings)
+    response = await other.responses.create(model="smol", input=prompt, max_output_tokens=8, temperature=0)
     vectors = await other.embeddings.create(model="minilm", input="a")
     models = [entry.id async for entry in other.models.list()]
     return {
-        "alike": text == whole.choices[0].message.content,
-        "said": says(response.output_text),
+        "alike": text == complete.choices[0].message.content,
+        "said": has_text(response.output_text),
         "dimensions": len(vectors.data[0].embedding),
         "models": len(models),
     }
@@ -177,26 +177,26 @@ async def async_calls():
 
 report("models.list", lambda: sorted(entry.id for entry in client.models.list()))
 report("models.retrieve", lambda: client.models.retrieve("smol:latest").owned_by)
-report("chat, complete and streamed", chat_alike)
+report("chat, complete and streamed", compare_chat)
 report("chat by the stream helper", chat_by_helper)
 report("max_completion_tokens", limited)
 report("parse into a pydantic model", parsed)
 report("probabilities", probabilities)
 report("two choices", two_choices)
 report("raw response with its request id", request_id)
-report("developer role", lambda: says(client.chat.completions.create(**{**settings, "messages": [{"role": "developer", "content": "Be brief"}, *base_messages]}).choices[0].message.content))
+report("developer role", lambda: has_text(client.chat.completions.create(**{**settings, "messages": [{"role": "developer", "content": "Be brief"}, *base_messages]}).choices[0].message.content))
 report("completions, complete and streamed", completed)
 report("embeddings, base64 and plain", embedded)
 report("embeddings of tokens", lambda: len(client.embeddings.create(model="minilm", input=[[1, 2]]).data))
-report("responses, complete and streamed", response_alike)
+report("responses, complete and streamed", compare_response)
 report("responses by the stream helper", response_by_helper)
 report("unknown model", lambda: client.chat.completions.create(**{**settings, "model": "nobody"}).id)
 report("prompt too long", lambda: client.chat.completions.create(**{**settings, "messages": [{"role": "user", "content": "word " * 3000}]}).id)
 report("async: chat, responses, embeddings, models", async_calls)
 report("tools with a second turn", tools_loop)
 report("tools by the stream helper", streamed_calls)
-report("tool_choice", choices_of_tools)
-report("thoughts", thoughts)
+report("tool_choice", tool_choices)
+report("thinking", thinking)
 report("responses with tools and a second turn", response_calls)
 broken = {"model": "tiny", "messages": [{"role": "user", "content": "break halfway"}]}
 report("chat failing mid-stream", lambda: broken_halfway(lambda: tiny.chat.completions.create(**broken, stream=True)))

@@ -6,10 +6,10 @@ import json
 import sys
 
 # The third URL is a server without an API key; the last arguments are a registry host and a model file.
-real, scripted, keyless, right_key, wrong_key, registry, model_file = sys.argv[1:]
+real, fake, keyless, right_key, wrong_key, registry, model_file = sys.argv[1:]
 
-question = "Count from one to nine"
-base_messages = [{"role": "user", "content": question}]
+prompt = "Count from one to nine"
+base_messages = [{"role": "user", "content": prompt}]
 weather = {
     "type": "function",
     "function": {
@@ -46,5 +46,5 @@ def report_rejected(endpoints, make_client):
         report(f"{name} with a wrong key", lambda: call(make_client(wrong_key)))
 
 
-def says(text):
+def has_text(text):
     return isinstance(text, str) and text != ""

@@ -69,7 +69,7 @@ test("a large upload with PyPI ollama may take longer than five minutes", async 
   const slow = { kind: "throttle", bytesPerSecond, direction: "to-target" } as const;
   await using proxy = await startFaultProxy({ target: fixture.real.url, faults: [slow] });
   const script = fileURLToPath(new URL("slow-upload.py", import.meta.url));
-  const printed = await runPython(script, [proxy.url, rightKey, file], { withinSeconds: 900 });
+  const printed = await runPython(script, [proxy.url, rightKey, file], { timeoutSeconds: 900 });
   const [digest = "", seconds = ""] = printed.trim().split(" ");
   const headers = { authorization: `Bearer ${rightKey}` };
   const stored = await fetch(`${fixture.real.url}/api/blobs/${digest}`, { method: "HEAD", headers });

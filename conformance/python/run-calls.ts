@@ -19,10 +19,10 @@ type Outcomes = Readonly<Record<string, unknown>>;
 /** The outcome of every call of a script, by its name. Throws on a duplicate name. */
 export async function runCalls(script: string, fixture: PythonFixture): Promise<Outcomes> {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  const addresses = [fixture.real.url, fixture.scripted.url, fixture.keyless.url];
+  const addresses = [fixture.real.url, fixture.fake.url, fixture.keyless.url];
   const transfers = [new URL(fixture.registry.url).host, await testModel("tiny-llama.gguf")];
   const printed = await runPython(path, [...addresses, rightKey, wrongKey, ...transfers], {
-    withinSeconds: 240,
+    timeoutSeconds: 240,
     // Otherwise Python would write compiled files next to the scripts.
     environment: { PYTHONDONTWRITEBYTECODE: "1" },
   });
@@ -37,7 +37,7 @@ export async function runCalls(script: string, fixture: PythonFixture): Promise<
 }
 
 /** The outcome of every endpoint without a key and with a wrong key. */
-export function refusals(endpoints: readonly string[], outcome: unknown): Outcomes {
+export function rejections(endpoints: readonly string[], outcome: unknown): Outcomes {
   return Object.fromEntries(
     endpoints.flatMap((endpoint) =>
       ["without a key", "with a wrong key"].map((key) => [`${endpoint} ${key}`, outcome]),

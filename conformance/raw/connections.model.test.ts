@@ -19,7 +19,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const key = "authorization: Bearer right";
 const chat = JSON.stringify({ model: "tiny", stream: false, messages: [{ role: "user", content: "Hi" }] });
-const isSaid = '"content":"Hello"';
+const expectedOutput = '"content":"Hello"';
 
 function countOf(received: string, text: string): number {
   return received.split(text).length - 1;
@@ -28,7 +28,7 @@ function countOf(received: string, text: string): number {
 test("a connection stays open after a complete response, a stream and an error", async () => {
   using connection = openConnection(server.url);
   connection.send(requestText("/api/chat", { headers: [key], body: chat }));
-  await connection.until(isSaid);
+  await connection.until(expectedOutput);
   const streamed = chat.replace('"stream":false', '"stream":true');
   connection.send(requestText("/api/chat", { headers: [key], body: streamed }));
   await connection.until("\r\n0\r\n\r\n");
@@ -79,7 +79,7 @@ test("a client that expects 100-continue receives it, and then the response", as
   connection.send(head);
   expect(await connection.until("\r\n\r\n")).toBe("HTTP/1.1 100 Continue\r\n\r\n");
   connection.send(chat);
-  expect(await connection.until(isSaid)).toContain("HTTP/1.1 200 OK");
+  expect(await connection.until(expectedOutput)).toContain("HTTP/1.1 200 OK");
 });
 
 test("pipelined requests are answered in order", async () => {
@@ -93,10 +93,10 @@ test("pipelined requests are answered in order", async () => {
     ].join(""),
   );
   const received = await connection.until("404 page not found");
-  const places = [isSaid, '{"version":', '"object":"list"', "404 page not found"].map((text) =>
+  const offsets = [expectedOutput, '{"version":', '"object":"list"', "404 page not found"].map((text) =>
     received.indexOf(text),
   );
-  expect(places).toEqual(places.toSorted((one, other) => one - other));
+  expect(offsets).toEqual(offsets.toSorted((one, other) => one - other));
   expect(countOf(received, "HTTP/1.1 200 OK")).toBe(3);
 });
 
@@ -112,7 +112,7 @@ test.each([
       body: chat,
     }),
   );
-  expect(await connection.until(isSaid)).toContain("HTTP/1.1 200 OK");
+  expect(await connection.until(expectedOutput)).toContain("HTTP/1.1 200 OK");
 });
 
 function sendLongHeader(length: number): RawConnection {
@@ -134,12 +134,12 @@ test("a body that arrives slowly is accepted", async () => {
   using connection = openConnection(server.url);
   const [head = ""] = requestText("/api/chat", { headers: [key], body: chat }).split(chat);
   connection.send(head);
-  for (const piece of chat.match(/.{1,8}/gsu) ?? []) {
+  for (const chunk of chat.match(/.{1,8}/gsu) ?? []) {
     await sleep(20);
     expect(connection.received()).toBe("");
-    connection.send(piece);
+    connection.send(chunk);
   }
-  expect(await connection.until(isSaid)).toContain("HTTP/1.1 200 OK");
+  expect(await connection.until(expectedOutput)).toContain("HTTP/1.1 200 OK");
 });
 
 test("a body in chunks of one byte is read completely", async () => {
@@ -148,7 +148,7 @@ test("a body in chunks of one byte is read completely", async () => {
   connection.send(
     `${head}${(chat.match(/./gsu) ?? []).map((letter) => `1\r\n${letter}\r\n`).join("")}0\r\n\r\n`,
   );
-  expect(await connection.until(isSaid)).toContain("HTTP/1.1 200 OK");
+  expect(await connection.until(expectedOutput)).toContain("HTTP/1.1 200 OK");
 });
 
 test("a client that closes its side before the response has disconnected, and its slot is free", async () => {
@@ -168,7 +168,7 @@ test("a client that closes its side before the response has disconnected, and it
   expect(await left.untilClosed()).toBe("");
   using next = openConnection(slow.url);
   next.send(requestText("/api/chat", { body: chat }));
-  expect(await next.until(isSaid)).toContain("HTTP/1.1 200 OK");
+  expect(await next.until(expectedOutput)).toContain("HTTP/1.1 200 OK");
   expect(slow.logRecords().map(({ status }) => status)).toContain(499);
 });
 

@@ -2,19 +2,19 @@ import { constants, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClientFixture, rightKey, startClientFixture } from "../client-fixture.ts";
 
-let stage: ClientFixture;
+let fixture: ClientFixture;
 beforeAll(async () => {
-  stage = await startClientFixture();
+  fixture = await startClientFixture();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 type Probe = { readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown };
-type Answer = { readonly status: number; readonly type: string; readonly text: string };
+type ReceivedResponse = { readonly status: number; readonly type: string; readonly text: string };
 
-async function ask(address: string, { headers = {}, body }: Probe = {}): Promise<Answer> {
+async function send(address: string, { headers = {}, body }: Probe = {}): Promise<ReceivedResponse> {
   const response = await fetch(address, {
     headers: { authorization: `Bearer ${rightKey}`, ...headers },
-    ...(body === undefined ? {} : { method: "POST", body: packed(body) }),
+    ...(body === undefined ? {} : { method: "POST", body: encodeBody(body) }),
   });
   return {
     status: response.status,
@@ -23,11 +23,11 @@ async function ask(address: string, { headers = {}, body }: Probe = {}): Promise
   };
 }
 
-function packed(body: unknown): string | Uint8Array<ArrayBuffer> {
+function encodeBody(body: unknown): string | Uint8Array<ArrayBuffer> {
   return body instanceof Uint8Array ? Uint8Array.from(body) : JSON.stringify(body);
 }
 
-function eventsOf({ text }: Answer): readonly Readonly<Record<string, unknown>>[] {
+function eventsOf({ text }: ReceivedResponse): readonly Readonly<Record<string, unknown>>[] {
   return text
     .split("\n")
     .filter((line) => line.startsWith("data: {"))
@@ -40,22 +40,22 @@ const cityTool = {
   parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
 };
 
-function codexMessage(role: string, words: string) {
-  return { type: "message", role, content: [{ type: "input_text", text: words }] };
+function codexMessage(role: string, text: string) {
+  return { type: "message", role, content: [{ type: "input_text", text }] };
 }
 
 describe("Copilot's chat in VS Code", () => {
   const headers = { "user-agent": "GitHubCopilotChat/0.30.0", "content-type": "application/json" };
 
   test("reads the version, the models and their metadata, and then streams from the OpenAI API", async () => {
-    const { url } = stage.scripted;
-    const version = await ask(`${url}/api/version`, { headers });
+    const { url } = fixture.fake;
+    const version = await send(`${url}/api/version`, { headers });
     const [major = 0, minor = 0, patch = 0] = JSON.parse(version.text).version.split(".").map(Number);
     expect(major * 1e6 + minor * 1e3 + patch).toBeGreaterThanOrEqual(6004);
-    const { models } = JSON.parse((await ask(`${url}/api/tags`, { headers })).text);
+    const { models } = JSON.parse((await send(`${url}/api/tags`, { headers })).text);
     expect(models).toHaveLength(1);
     const [{ model }] = models;
-    const shown = JSON.parse((await ask(`${url}/api/show`, { headers, body: { model } })).text);
+    const shown = JSON.parse((await send(`${url}/api/show`, { headers, body: { model } })).text);
     expect(shown.model_info).toMatchObject({
       "general.architecture": "llama",
       "general.basename": model,
@@ -77,11 +77,11 @@ describe("Copilot's chat in VS Code", () => {
       stream: true,
       stream_options: { include_usage: true },
     };
-    const answer = await ask(`${url}/v1/chat/completions`, { headers, body });
-    expect([answer.status, answer.type]).toEqual([200, expect.stringContaining("text/event-stream")]);
-    const names = [...answer.text.matchAll(/"name":"(\w+)"/gu)].map(([, name]) => name);
+    const response = await send(`${url}/v1/chat/completions`, { headers, body });
+    expect([response.status, response.type]).toEqual([200, expect.stringContaining("text/event-stream")]);
+    const names = [...response.text.matchAll(/"name":"(\w+)"/gu)].map(([, name]) => name);
     expect(names).toEqual(["weather", "weather"]);
-    expect(eventsOf(answer).at(-1)).toMatchObject({
+    expect(eventsOf(response).at(-1)).toMatchObject({
       choices: [],
       usage: { completion_tokens: expect.any(Number) },
     });
@@ -98,9 +98,9 @@ describe("Open WebUI", () => {
   const messages = [{ role: "user", content: "Say hello" }];
 
   test("as an Ollama connection lists models, chats in NDJSON and embeds", async () => {
-    const { url } = stage.real;
-    expect(JSON.parse((await ask(`${url}/api/version`, { headers })).text)).toHaveProperty("version");
-    const { models } = JSON.parse((await ask(`${url}/api/tags`, { headers })).text);
+    const { url } = fixture.real;
+    expect(JSON.parse((await send(`${url}/api/version`, { headers })).text)).toHaveProperty("version");
+    const { models } = JSON.parse((await send(`${url}/api/tags`, { headers })).text);
     expect(models.map(({ name }: { name: string }) => name)).toContain("smol:latest");
     const body = {
       model: "smol:latest",
@@ -110,7 +110,7 @@ describe("Open WebUI", () => {
       keep_alive: "5m",
       metadata: { chat_id: "1", features: {} },
     };
-    const chat = await ask(`${url}/api/chat`, { headers, body });
+    const chat = await send(`${url}/api/chat`, { headers, body });
     expect([chat.status, chat.type]).toEqual([200, expect.stringContaining("application/x-ndjson")]);
     const lines = chat.text
       .trimEnd()
@@ -118,14 +118,14 @@ describe("Open WebUI", () => {
       .map((line) => JSON.parse(line));
     expect(lines.map(({ done }) => done).lastIndexOf(false)).toBe(lines.length - 2);
     expect(lines.at(-1)).toMatchObject({ done: true, eval_count: 8, model: "smol:latest" });
-    expect(JSON.parse((await ask(`${url}/api/ps`, { headers })).text).models).not.toEqual([]);
-    const embedded = await ask(`${url}/api/embed`, { headers, body: { model: "minilm", input: ["a"] } });
+    expect(JSON.parse((await send(`${url}/api/ps`, { headers })).text).models).not.toEqual([]);
+    const embedded = await send(`${url}/api/embed`, { headers, body: { model: "minilm", input: ["a"] } });
     expect(JSON.parse(embedded.text).embeddings[0]).toHaveLength(384);
   });
 
   test("as an OpenAI connection lists models and streams a chat, with its own fields", async () => {
-    const { url } = stage.real;
-    const listed = JSON.parse((await ask(`${url}/v1/models`, { headers })).text);
+    const { url } = fixture.real;
+    const listed = JSON.parse((await send(`${url}/v1/models`, { headers })).text);
     expect(listed).toMatchObject({
       object: "list",
       data: expect.arrayContaining([expect.objectContaining({ id: "smol:latest" })]),
@@ -139,7 +139,7 @@ describe("Open WebUI", () => {
       tool_servers: [],
       features: {},
     };
-    const chat = await ask(`${url}/v1/chat/completions`, { headers, body });
+    const chat = await send(`${url}/v1/chat/completions`, { headers, body });
     expect(chat.status).toBe(200);
     expect(chat.text.endsWith("data: [DONE]\n\n")).toBe(true);
   });
@@ -183,33 +183,33 @@ describe("Codex", () => {
   const zstd = { ...headers, "content-encoding": "zstd" };
 
   test("sends its body compressed with zstd and gets the same events as for an uncompressed one", async () => {
-    const address = `${stage.scripted.url}/v1/responses`;
-    const plain = await ask(address, { headers, body });
+    const address = `${fixture.fake.url}/v1/responses`;
+    const plain = await send(address, { headers, body });
     const params = { [constants.ZSTD_c_compressionLevel]: 3 };
-    const answer = await ask(address, {
+    const response = await send(address, {
       headers: zstd,
       body: zstdCompressSync(JSON.stringify(body), { params }),
     });
-    expect(answer.status).toBe(200);
-    const kinds = eventsOf(answer).map(({ type }) => type);
+    expect(response.status).toBe(200);
+    const kinds = eventsOf(response).map(({ type }) => type);
     expect(kinds).toEqual(eventsOf(plain).map(({ type }) => type));
     expect(kinds.at(-1)).toBe("response.completed");
     expect(kinds.filter((kind) => kind === "response.function_call_arguments.done")).toHaveLength(2);
-    const [first, second] = stage.scripted.requests.slice(-2);
+    const [first, second] = fixture.fake.requests.slice(-2);
     expect(second?.input).toEqual(first?.input);
   });
 
   test("gets an OpenAI error for a compressed body that exceeds the limit or is invalid", async () => {
-    const address = `${stage.scripted.url}/v1/responses`;
+    const address = `${fixture.fake.url}/v1/responses`;
     const bomb = zstdCompressSync(Buffer.alloc(65 * 1024 * 1024, " "));
     expect(bomb.length).toBeLessThan(100_000);
-    const grown = await ask(address, { headers: zstd, body: bomb });
-    expect([grown.status, JSON.parse(grown.text)]).toEqual([
+    const oversized = await send(address, { headers: zstd, body: bomb });
+    expect([oversized.status, JSON.parse(oversized.text)]).toEqual([
       413,
       { error: expect.objectContaining({ message: expect.any(String) }) },
     ]);
-    const wrong = await ask(address, { headers: zstd, body });
-    expect([wrong.status, JSON.parse(wrong.text)]).toMatchObject([
+    const uncompressed = await send(address, { headers: zstd, body });
+    expect([uncompressed.status, JSON.parse(uncompressed.text)]).toMatchObject([
       400,
       { error: { type: "invalid_request_error" } },
     ]);
@@ -219,7 +219,7 @@ describe("Codex", () => {
     const chat = zstdCompressSync(
       JSON.stringify({ model: "tiny", messages: [{ role: "user", content: "Hi" }] }),
     );
-    const refused = await ask(`${stage.scripted.url}/v1/chat/completions`, { headers: zstd, body: chat });
-    expect(refused.status).toBe(400);
+    const rejected = await send(`${fixture.fake.url}/v1/chat/completions`, { headers: zstd, body: chat });
+    expect(rejected.status).toBe(400);
   });
 });

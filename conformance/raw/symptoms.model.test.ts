@@ -6,7 +6,7 @@ const tools = [
   { type: "function", function: { name: "weather", parameters: { type: "object", properties: {} } } },
 ];
 
-function startCalling(): Promise<TestServer> {
+function startToolCallingServer(): Promise<TestServer> {
   return startTestServer({
     models: { tiny },
     description: { splitsEvents: true },
@@ -18,7 +18,7 @@ function startCalling(): Promise<TestServer> {
   });
 }
 
-function startSaying(): Promise<TestServer> {
+function startTextServer(): Promise<TestServer> {
   return startTestServer({
     models: { tiny },
     script: () => [
@@ -33,10 +33,10 @@ function post(server: TestServer, path: string, body: object): Promise<Response>
 }
 
 test("LiteLLM ollama_chat finish_reason for tools: done_reason stays stop, and tool_calls have their ids", async () => {
-  await using server = await startCalling();
-  const whole = await (await post(server, "/api/chat", { messages, tools, stream: false })).json();
+  await using server = await startToolCallingServer();
+  const complete = await (await post(server, "/api/chat", { messages, tools, stream: false })).json();
   const call = { id: expect.stringMatching(/./u), function: { index: 0, name: "weather", arguments: {} } };
-  expect(whole).toMatchObject({ done_reason: "stop", message: { tool_calls: [call] } });
+  expect(complete).toMatchObject({ done_reason: "stop", message: { tool_calls: [call] } });
   const lines = (await (await post(server, "/api/chat", { messages, tools })).text()).trimEnd().split("\n");
   const objects = lines.map((line) => JSON.parse(line));
   expect(objects.filter(({ message }) => message.tool_calls !== undefined)).toMatchObject([
@@ -51,9 +51,9 @@ test('keep_alive "-1" as a string rejected: it keeps the model loaded forever, i
     ["/api/generate", { prompt: "Hi", stream: false }],
     ["/v1/chat/completions", { messages }],
   ] as const) {
-    await using server = await startSaying();
+    await using server = await startTextServer();
     expect((await post(server, path, { ...body, keep_alive: "-1" })).status).toBe(200);
-    // The shape of ps.
+    // The response format of /api/ps.
     const { models } = (await (await fetch(`${server.url}/api/ps`)).json()) as {
       models: { expires_at: string }[];
     };
@@ -63,11 +63,11 @@ test('keep_alive "-1" as a string rejected: it keeps the model loaded forever, i
 });
 
 test("base URL with /v1 → /v1/v1/messages 404: the doubled path works like the single one", async () => {
-  await using server = await startSaying();
+  await using server = await startTextServer();
   const body = { messages, max_tokens: 16 };
   for (const path of ["/v1/messages", "/v1/v1/messages"]) {
-    const answer = await (await post(server, path, body)).json();
-    expect(answer).toMatchObject({ type: "message", content: [{ type: "text", text: "Sunny" }] });
+    const response = await (await post(server, path, body)).json();
+    expect(response).toMatchObject({ type: "message", content: [{ type: "text", text: "Sunny" }] });
   }
   const counted = await post(server, "/v1/v1/messages/count_tokens", { messages });
   expect(await counted.json()).toEqual({ input_tokens: expect.any(Number) });
@@ -75,8 +75,8 @@ test("base URL with /v1 → /v1/v1/messages 404: the doubled path works like the
 });
 
 test("CORS lacks x-api-key and anthropic-*: an allowed page may send them, another site may not", async () => {
-  await using server = await startSaying();
-  const asked =
+  await using server = await startTextServer();
+  const requestedHeaders =
     "anthropic-beta,anthropic-dangerous-direct-browser-access,anthropic-version,content-type,x-api-key";
   const preflight = (origin: string) =>
     fetch(`${server.url}/v1/messages`, {
@@ -84,12 +84,12 @@ test("CORS lacks x-api-key and anthropic-*: an allowed page may send them, anoth
       headers: {
         origin,
         "access-control-request-method": "POST",
-        "access-control-request-headers": asked,
+        "access-control-request-headers": requestedHeaders,
       },
     });
   const allowed = await preflight("app://obsidian.md");
   expect(allowed.status).toBe(204);
-  expect(allowed.headers.get("access-control-allow-headers")).toBe(asked);
+  expect(allowed.headers.get("access-control-allow-headers")).toBe(requestedHeaders);
   expect((await preflight("https://example.com")).headers.get("access-control-allow-headers")).toBeNull();
 });
 
@@ -102,9 +102,9 @@ test("format and thinking: with thinking on, the content still matches its schem
     additionalProperties: false,
   };
   const body = { messages, format, think: true, stream: false, options: { num_predict: 64 } };
-  const answer = await (await post(server, "/api/chat", body)).json();
-  expect(answer).toMatchObject({ done: true, done_reason: "stop", message: { role: "assistant" } });
-  // The shape of a chat.
-  const { message } = answer as { message: { content: string } };
+  const response = await (await post(server, "/api/chat", body)).json();
+  expect(response).toMatchObject({ done: true, done_reason: "stop", message: { role: "assistant" } });
+  // The response format of /api/chat.
+  const { message } = response as { message: { content: string } };
   expect(["grey", "blue"]).toContain(JSON.parse(message.content).sky);
 });

@@ -31,10 +31,10 @@ const canaries = [
 
 const options = { num_predict: 4 };
 const turn = { role: "user", content: prompt };
-const pictured = { ...turn, images: [image] };
+const withImage = { ...turn, images: [image] };
 const imageSource = { type: "base64", media_type: "image/png", data: image };
 
-/** Requests that are answered, and requests that are refused with the canary in the part that is wrong. */
+/** Requests that succeed, and requests that are rejected, with the canary in the invalid field. */
 const requests: readonly (readonly [path: string, body: object])[] = [
   ["/api/generate", { prompt, system: prompt, stream: false, options }],
   ["/api/chat", { messages: [turn], options }],
@@ -42,7 +42,7 @@ const requests: readonly (readonly [path: string, body: object])[] = [
   ["/v1/responses", { input: prompt, max_output_tokens: 16 }],
   ["/v1/messages", { messages: [turn], max_tokens: 4, stream: true }],
   ["/v1/messages/count_tokens", { messages: [turn] }],
-  ["/api/chat", { messages: [pictured], stream: false }],
+  ["/api/chat", { messages: [withImage], stream: false }],
   ["/api/generate", { prompt: `${prompt} `.repeat(4000), truncate: false, stream: false }],
   ["/api/chat", { messages: prompt }],
   ["/api/chat", { messages: [turn], format: { type: prompt }, stream: false }],
@@ -76,23 +76,25 @@ async function startHearth(folder: string, keyFile: string, temporary: string): 
   });
 }
 
-/** Everything that requests were answered with when they were refused, after every kind of request. */
-async function sendAll(url: string): Promise<{ readonly refusals: string; readonly answered: number }> {
-  const refusals: string[] = [];
-  let answered = 0;
+/** Sends every kind of request and returns the error responses. */
+async function sendAll(
+  url: string,
+): Promise<{ readonly errorResponses: string; readonly succeeded: number }> {
+  const errorResponses: string[] = [];
+  let succeeded = 0;
   for (const [path, body] of requests) {
     const text = JSON.stringify({ model: "tiny", ...body });
     const headers = { authorization: `Bearer ${key}` };
     const response = await fetch(`${url}${path}`, { method: "POST", headers, body: text });
-    const said = await response.text();
-    if (response.ok) answered += 1;
-    else refusals.push(`${path} ${response.status} ${said}`);
+    const responseText = await response.text();
+    if (response.ok) succeeded += 1;
+    else errorResponses.push(`${path} ${response.status} ${responseText}`);
   }
   for (const path of ["/api/tags", "/v1/models", "/alt/v1/models"]) {
     const response = await fetch(`${url}${path}`, { headers: { "x-api-key": wrongKey } });
-    refusals.push(`${path} ${response.status} ${await response.text()}`);
+    errorResponses.push(`${path} ${response.status} ${await response.text()}`);
   }
-  return { refusals: refusals.join("\n"), answered };
+  return { errorResponses: errorResponses.join("\n"), succeeded };
 }
 
 function filesUnder(folder: string): readonly string[] {
@@ -101,7 +103,7 @@ function filesUnder(folder: string): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-test("a canary in prompts, images and keys is nowhere but in the answers to those who sent it", {
+test("a canary in prompts, images and keys appears nowhere but in the responses to its own requests", {
   timeout: 120_000,
 }, async () => {
   await using folder = await makeTemporaryFolder("models");
@@ -113,15 +115,15 @@ test("a canary in prompts, images and keys is nowhere but in the answers to thos
   await createFromFile([store], { name: "tiny", file: await testModel("tiny-llama.gguf") });
   await using hearth = await startHearth(folder.path, keyFile, temporary.path);
   const url = /Hearth is listening on (\S+)/.exec(hearth.output())?.[1] ?? "";
-  const { refusals, answered } = await sendAll(url);
-  expect(answered).toBe(6);
-  expect(refusals.split("\n")).toHaveLength(requests.length - answered + 3);
+  const { errorResponses, succeeded } = await sendAll(url);
+  expect(succeeded).toBe(6);
+  expect(errorResponses.split("\n")).toHaveLength(requests.length - succeeded + 3);
   const pids = [hearth.pid, ...descendantsOf(hearth.pid)];
   expect(pids.length).toBeGreaterThan(1);
   const metrics = await fetch(`${url}/metrics`, { headers: { "x-api-key": key } });
-  const places: Readonly<Record<string, string>> = {
+  const outputs: Readonly<Record<string, string>> = {
     "the log": hearth.output(),
-    refusals: refusals,
+    "error responses": errorResponses,
     metrics: await metrics.text(),
     "command lines": pids.map((pid) => readProcessFile(pid, "cmdline")).join("\n"),
     environments: pids.map((pid) => readProcessFile(pid, "environ")).join("\n"),
@@ -129,19 +131,19 @@ test("a canary in prompts, images and keys is nowhere but in the answers to thos
       .map((path) => `${path} ${readFileSync(path, "latin1")}`)
       .join("\n"),
   };
-  // Each place was really looked into.
-  expect(places["the log"]).toContain('"route":"POST /api/chat"');
-  expect(places["metrics"]).toContain("hearth_requests_total");
-  expect(places["command lines"]).toContain("serve");
-  expect(places["environments"]).toContain("HEARTH_API_KEY_FILE");
-  expect(places["files"]).toContain("sha256");
-  const found = Object.entries(places).flatMap(([place, text]) =>
-    canaries.filter((canary) => text.includes(canary)).map((canary) => `${canary} in ${place}`),
+  // Each of them has real content.
+  expect(outputs["the log"]).toContain('"route":"POST /api/chat"');
+  expect(outputs["metrics"]).toContain("hearth_requests_total");
+  expect(outputs["command lines"]).toContain("serve");
+  expect(outputs["environments"]).toContain("HEARTH_API_KEY_FILE");
+  expect(outputs["files"]).toContain("sha256");
+  const found = Object.entries(outputs).flatMap(([output, text]) =>
+    canaries.filter((canary) => text.includes(canary)).map((canary) => `${canary} in ${output}`),
   );
   expect(found).toEqual([]);
   recordFigure({
     claim: "families 14",
-    text: `${canaries.length} canaries in ${requests.length} requests, ${Object.keys(places).length} places of ${pids.length} processes searched: found in none`,
-    counted: { reached: Object.keys(places).length, needed: 6 },
+    text: `${canaries.length} canaries in ${requests.length} requests, ${Object.keys(outputs).length} outputs of ${pids.length} processes searched: none found`,
+    counted: { reached: Object.keys(outputs).length, needed: 6 },
   });
 });

@@ -6,35 +6,34 @@ export type ClientRequest = {
   readonly model: string;
   readonly text: string;
   readonly maxTokens: number;
-  /** How often the client asks again by itself; never, unless told. */
+  /** How often the client retries by itself; never by default. */
   readonly maxRetries?: number;
 };
 
-/** One way in which an official client asks for an answer, giving its text piece by piece. */
-export type Speaker = {
+/** A streaming call of an official client, which yields the text in chunks. */
+export type ClientCall = {
   readonly name: string;
-  /** Knows no turns: the model goes on where the text ends. */
+  /** Has no messages: the model continues the text. */
   readonly isPlain?: true;
-  readonly ask: (url: string, asked: ClientRequest) => AsyncIterable<string>;
+  readonly stream: (url: string, request: ClientRequest) => AsyncIterable<string>;
 };
 
-export const speakers: readonly Speaker[] = [
-  { name: "ollama generate", ask: askOllamaGenerate },
-  { name: "ollama chat", ask: askOllamaChat },
-  { name: "openai chat.completions", ask: askChatCompletions },
-  { name: "openai completions", isPlain: true, ask: askCompletions },
-  { name: "openai responses", ask: askResponses },
-  { name: "anthropic messages", ask: askMessages },
-  { name: "anthropic messages at /alt", ask: (url, asked) => askMessages(`${url}/alt`, asked) },
-  { name: "anthropic messages.stream", ask: askMessagesByHelper },
+export const clientCalls: readonly ClientCall[] = [
+  { name: "ollama generate", stream: streamOllamaGenerate },
+  { name: "ollama chat", stream: streamOllamaChat },
+  { name: "openai chat.completions", stream: streamChatCompletions },
+  { name: "openai completions", isPlain: true, stream: streamCompletions },
+  { name: "openai responses", stream: streamResponses },
+  { name: "anthropic messages", stream: streamMessages },
+  { name: "anthropic messages at /alt", stream: (url, request) => streamMessages(`${url}/alt`, request) },
+  { name: "anthropic messages.stream", stream: streamMessagesByHelper },
 ];
 
-/** What the models of these tests are told of a turn. */
-function turnOf({ text }: ClientRequest) {
+function userMessage({ text }: ClientRequest) {
   return { role: "user", content: text } as const;
 }
 
-async function* askOllamaGenerate(
+async function* streamOllamaGenerate(
   host: string,
   { model, text, maxTokens }: ClientRequest,
 ): AsyncGenerator<string> {
@@ -43,12 +42,12 @@ async function* askOllamaGenerate(
   for await (const { response } of stream) yield response ?? "";
 }
 
-async function* askOllamaChat(host: string, asked: ClientRequest): AsyncGenerator<string> {
-  const options = { temperature: 0, num_predict: asked.maxTokens };
-  const { model } = asked;
+async function* streamOllamaChat(host: string, request: ClientRequest): AsyncGenerator<string> {
+  const options = { temperature: 0, num_predict: request.maxTokens };
+  const { model } = request;
   const stream = await new Ollama({ host }).chat({
     model,
-    messages: [turnOf(asked)],
+    messages: [userMessage(request)],
     stream: true,
     options,
   });
@@ -59,20 +58,20 @@ function openaiAt(url: string, { maxRetries = 0 }: ClientRequest): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: "any", maxRetries });
 }
 
-async function* askChatCompletions(url: string, asked: ClientRequest): AsyncGenerator<string> {
-  const stream = await openaiAt(url, asked).chat.completions.create({
-    model: asked.model,
-    messages: [turnOf(asked)],
-    max_completion_tokens: asked.maxTokens,
+async function* streamChatCompletions(url: string, request: ClientRequest): AsyncGenerator<string> {
+  const stream = await openaiAt(url, request).chat.completions.create({
+    model: request.model,
+    messages: [userMessage(request)],
+    max_completion_tokens: request.maxTokens,
     temperature: 0,
     stream: true,
   });
   for await (const { choices } of stream) yield choices[0]?.delta.content ?? "";
 }
 
-async function* askCompletions(url: string, asked: ClientRequest): AsyncGenerator<string> {
-  const { model, text, maxTokens } = asked;
-  const stream = await openaiAt(url, asked).completions.create({
+async function* streamCompletions(url: string, request: ClientRequest): AsyncGenerator<string> {
+  const { model, text, maxTokens } = request;
+  const stream = await openaiAt(url, request).completions.create({
     model,
     prompt: text,
     max_tokens: maxTokens,
@@ -82,11 +81,11 @@ async function* askCompletions(url: string, asked: ClientRequest): AsyncGenerato
   for await (const { choices } of stream) yield choices[0]?.text ?? "";
 }
 
-async function* askResponses(url: string, asked: ClientRequest): AsyncGenerator<string> {
-  const stream = await openaiAt(url, asked).responses.create({
-    model: asked.model,
-    input: asked.text,
-    max_output_tokens: asked.maxTokens,
+async function* streamResponses(url: string, request: ClientRequest): AsyncGenerator<string> {
+  const stream = await openaiAt(url, request).responses.create({
+    model: request.model,
+    input: request.text,
+    max_output_tokens: request.maxTokens,
     temperature: 0,
     stream: true,
   });
@@ -99,27 +98,32 @@ function anthropicAt(baseURL: string, { maxRetries = 0 }: ClientRequest): Anthro
   return new Anthropic({ baseURL, apiKey: "any", maxRetries });
 }
 
-function messagesOf(asked: ClientRequest) {
-  return { model: asked.model, messages: [turnOf(asked)], max_tokens: asked.maxTokens, temperature: 0 };
+function messagesOf(request: ClientRequest) {
+  return {
+    model: request.model,
+    messages: [userMessage(request)],
+    max_tokens: request.maxTokens,
+    temperature: 0,
+  };
 }
 
-async function* askMessages(url: string, asked: ClientRequest): AsyncGenerator<string> {
-  const stream = await anthropicAt(url, asked).messages.create({ ...messagesOf(asked), stream: true });
+async function* streamMessages(url: string, request: ClientRequest): AsyncGenerator<string> {
+  const stream = await anthropicAt(url, request).messages.create({ ...messagesOf(request), stream: true });
   for await (const event of stream) {
     if (event.type === "content_block_delta" && event.delta.type === "text_delta") yield event.delta.text;
   }
 }
 
-async function* askMessagesByHelper(url: string, asked: ClientRequest): AsyncGenerator<string> {
-  const stream = anthropicAt(url, asked).messages.stream(messagesOf(asked));
+async function* streamMessagesByHelper(url: string, request: ClientRequest): AsyncGenerator<string> {
+  const stream = anthropicAt(url, request).messages.stream(messagesOf(request));
   for await (const event of stream) {
     if (event.type === "content_block_delta" && event.delta.type === "text_delta") yield event.delta.text;
   }
   await stream.finalMessage();
 }
 
-export async function collect(pieces: AsyncIterable<string>): Promise<string> {
+export async function collect(chunks: AsyncIterable<string>): Promise<string> {
   let text = "";
-  for await (const piece of pieces) text += piece;
+  for await (const chunk of chunks) text += chunk;
   return text;
 }

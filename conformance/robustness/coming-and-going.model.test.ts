@@ -11,7 +11,7 @@ import {
 import { workerProcesses } from "../../bench/worker-processes.ts";
 
 const rounds = chooseSize({ ci: 3, show: 6, nightly: 200 });
-const mostGrowthMegabytes = 50;
+const maxGrowthMegabytes = 50;
 
 type Loaded = {
   readonly name: string;
@@ -22,7 +22,7 @@ type Loaded = {
 
 async function loadedModels({ url }: TestServer): Promise<readonly Loaded[]> {
   const response = await fetch(`${url}/api/ps`);
-  // What the route answers is checked by its own tests.
+  // The response format is checked by the route's own tests.
   const { models } = (await response.json()) as { models: readonly Loaded[] };
   return models;
 }
@@ -41,7 +41,7 @@ async function generate({ url }: TestServer, body: object): Promise<number> {
   return response.status;
 }
 
-/** A budget that holds the first model of a store and not a second one. */
+/** A memory budget with room for one model but not for two. */
 async function budgetForOne(): Promise<number> {
   await using server = await startTestServer({ models: { first: tiny } });
   expect(await generate(server, { model: "first" })).toBe(200);
@@ -53,12 +53,12 @@ function openFiles(): number {
   return readdirSync("/proc/self/fd").length;
 }
 
-test("two models that take turns under a budget for one make room for each other, and nothing is left over", {
+test("two alternating models with a memory budget for one evict each other and leave nothing behind", {
   timeout: 1_800_000,
 }, async () => {
   const memoryBudgetBytes = await budgetForOne();
   await using server = await startTestServer({
-    // Another system text makes it another model although the weights are the same.
+    // Another system prompt makes it another model, although the weights are the same.
     models: { first: tiny, second: { ...tiny, extras: { system: "Be brief" } } },
     limits: { memoryBudgetBytes },
   });
@@ -78,17 +78,17 @@ test("two models that take turns under a budget for one make room for each other
   const growth = (process.memoryUsage().rss - bytesBefore) / 1024 ** 2;
   expect(leftovers).toEqual([]);
   expect(workers.size).toBe(rounds * 2);
-  // A connection or two come and go with the client's pool.
+  // The client's connection pool opens and closes a connection or two.
   expect(openFiles() - filesBefore).toBeLessThanOrEqual(4);
-  expect(growth).toBeLessThan(mostGrowthMegabytes);
+  expect(growth).toBeLessThan(maxGrowthMegabytes);
   recordFigure({
     claim: "families 13",
-    text: `${rounds} rounds of two models under a budget for one: one worker at any time, ${openFiles() - filesBefore} files more, ${growth.toFixed(1)} MB more (most ${mostGrowthMegabytes})`,
+    text: `${rounds} rounds of two models under a budget for one: one worker at any time, ${openFiles() - filesBefore} more open files, ${growth.toFixed(1)} MB more memory (at most ${maxGrowthMegabytes})`,
     counted: { reached: rounds, needed: rounds },
   });
 });
 
-test("a model leaves at once with keep-alive 0, after five seconds with 5, and never with -1", async () => {
+test("a model is unloaded at once with keep_alive 0, after five seconds with 5s, and never with -1", async () => {
   await using server = await startTestServer({ models: { first: tiny } });
   expect(await generate(server, { model: "first", keep_alive: 0 })).toBe(200);
   await expect.poll(() => namesLoaded(server), { timeout: 2000 }).toEqual([]);
@@ -100,13 +100,13 @@ test("a model leaves at once with keep-alive 0, after five seconds with 5, and n
   await expect.poll(() => namesLoaded(server), { timeout: 4000 }).toEqual([]);
 
   expect(await generate(server, { model: "first", keep_alive: -1 })).toBe(200);
-  const [kept] = await loadedModels(server);
-  expect(Date.parse(kept?.expires_at ?? "") - Date.now()).toBeGreaterThan(1e9);
+  const [loaded] = await loadedModels(server);
+  expect(Date.parse(loaded?.expires_at ?? "") - Date.now()).toBeGreaterThan(1e9);
   await sleep(6000);
   expect(await namesLoaded(server)).toEqual(["first:latest"]);
 });
 
-test("two clients with different num_ctx share one load when the smaller comes second", async () => {
+test("two clients with different num_ctx share one loaded model if the smaller one comes second", async () => {
   await using server = await startTestServer({ models: { smol } });
   expect(await generate(server, { model: "smol", options: { num_ctx: 1024, num_predict: 1 } })).toBe(200);
   const before = workerProcesses();
@@ -116,7 +116,7 @@ test("two clients with different num_ctx share one load when the smaller comes s
   }
   expect(workerProcesses()).toEqual(before);
   expect(before).toHaveLength(1);
-  // The twin: a larger one is worth a load.
+  // A larger context does reload the model.
   expect(await generate(server, { model: "smol", options: { num_ctx: 2048, num_predict: 1 } })).toBe(200);
   expect(workerProcesses()).not.toEqual(before);
   recordFigure({
@@ -126,7 +126,7 @@ test("two clients with different num_ctx share one load when the smaller comes s
   });
 });
 
-test("a model that is deleted while it is loaded leaves memory and is not found any more", async () => {
+test("a model that is deleted while loaded is unloaded and no longer found", async () => {
   await using server = await startTestServer({ models: { first: tiny, second: smol } });
   expect(await generate(server, { model: "first" })).toBe(200);
   expect(await generate(server, { model: "second" })).toBe(200);

@@ -12,70 +12,76 @@ const program = fileURLToPath(new URL("../../apps/hearth/bin/hearth.js", import.
 const streamCount = 200;
 const turn = { role: "user", content: "Tell a story" };
 
-type Door = {
+type Endpoint = {
   readonly path: string;
-  readonly family: Protocol["name"];
+  readonly protocol: Protocol["name"];
   readonly body: object;
-  /** The last thing in a stream that is whole, and in one that is not. */
-  readonly whole: RegExp;
+  /** The end of a complete stream, and of a failed one. */
+  readonly complete: RegExp;
   readonly failed: RegExp;
 };
 
-const doors: readonly Door[] = [
+const endpoints: readonly Endpoint[] = [
   {
     path: "/api/chat",
-    family: "ollama",
+    protocol: "ollama",
     body: { messages: [turn], options: { num_predict: 200 } },
-    whole: /"done":true[^\n]*\}\n$/u,
+    complete: /"done":true[^\n]*\}\n$/u,
     failed: /\{"error":"[^"]+","code":"[a-z-]+"[^\n]*\}\n$/u,
   },
   {
     path: "/v1/chat/completions",
-    family: "openai",
+    protocol: "openai",
     body: { messages: [turn], stream: true, max_tokens: 200 },
-    whole: /data: \[DONE\]\n\n$/u,
+    complete: /data: \[DONE\]\n\n$/u,
     failed: /data: \{"error":\{[^\n]*\}\}\n\n(?:data: \[DONE\]\n\n)?$/u,
   },
   {
     path: "/v1/responses",
-    family: "openai",
+    protocol: "openai",
     body: { input: "Tell a story", stream: true, max_output_tokens: 200 },
-    whole: /event: response\.(?:completed|incomplete)\ndata: [^\n]*\n\n$/u,
+    complete: /event: response\.(?:completed|incomplete)\ndata: [^\n]*\n\n$/u,
     failed: /event: error\ndata: [^\n]*\n\n$/u,
   },
   {
     path: "/v1/messages",
-    family: "anthropic",
+    protocol: "anthropic",
     body: { messages: [turn], stream: true, max_tokens: 200 },
-    whole: /event: message_stop\ndata: [^\n]*\n\n$/u,
+    complete: /event: message_stop\ndata: [^\n]*\n\n$/u,
     failed: /event: error\ndata: [^\n]*\n\n$/u,
   },
 ];
 
-type Ending = "whole" | "failed" | "refused" | "cut";
+type Ending = "complete" | "failed" | "rejected" | "truncated";
 
-async function follow(url: string, index: number): Promise<Ending> {
-  const door = doors[index % doors.length];
-  if (door === undefined) return "cut";
+async function readToEnd(url: string, index: number): Promise<Ending> {
+  const endpoint = endpoints[index % endpoints.length];
+  if (endpoint === undefined) return "truncated";
   try {
-    const body = JSON.stringify({ model: "tiny", ...door.body });
-    const response = await fetch(`${url}${door.path}`, { method: "POST", body });
+    const body = JSON.stringify({ model: "tiny", ...endpoint.body });
+    const response = await fetch(`${url}${endpoint.path}`, { method: "POST", body });
     const text = await response.text();
-    if (response.ok) return door.failed.test(text) ? "failed" : door.whole.test(text) ? "whole" : "cut";
+    if (response.ok)
+      return endpoint.failed.test(text) ? "failed" : endpoint.complete.test(text) ? "complete" : "truncated";
     const contentType = response.headers.get("content-type") ?? "";
-    const fault = findShapeFault(door.family, { status: response.status, contentType, body: text });
-    return fault === undefined && [503, 529].includes(response.status) ? "refused" : "cut";
+    const fault = findShapeFault(endpoint.protocol, { status: response.status, contentType, body: text });
+    return fault === undefined && [503, 529].includes(response.status) ? "rejected" : "truncated";
   } catch {
-    return "cut";
+    return "truncated";
   }
 }
 
 function countEndings(endings: readonly Ending[]): Readonly<Record<Ending, number>> {
   const count = (wanted: Ending): number => endings.filter((ending) => ending === wanted).length;
-  return { whole: count("whole"), failed: count("failed"), refused: count("refused"), cut: count("cut") };
+  return {
+    complete: count("complete"),
+    failed: count("failed"),
+    rejected: count("rejected"),
+    truncated: count("truncated"),
+  };
 }
 
-test("two hundred streams and a SIGTERM: each finishes or is told in its family's words, and the program exits with 0", {
+test("after a SIGTERM, each of two hundred streams finishes or gets an error of its API, and the program exits with 0", {
   timeout: 180_000,
 }, async () => {
   await using folder = await makeTemporaryFolder("models");
@@ -91,26 +97,26 @@ test("two hundred streams and a SIGTERM: each finishes or is told in its family'
   const url = /Hearth is listening on (\S+)/.exec(hearth.output())?.[1] ?? "";
   let ended = 0;
   const streams = Array.from({ length: streamCount }, async (_none, index) => {
-    const ending = await follow(url, index);
+    const ending = await readToEnd(url, index);
     ended += 1;
     return ending;
   });
-  // Some have finished, some run, and the others wait.
+  // Some have finished, some are running, and the others are queued.
   await expect.poll(() => ended, { timeout: 60_000 }).toBeGreaterThan(0);
   process.kill(hearth.pid, "SIGTERM");
   const endings = countEndings(await Promise.all(streams));
-  expect(endings.cut).toBe(0);
-  expect(endings.whole).toBeGreaterThan(0);
-  expect(endings.refused).toBeGreaterThan(0);
+  expect(endings.truncated).toBe(0);
+  expect(endings.complete).toBeGreaterThan(0);
+  expect(endings.rejected).toBeGreaterThan(0);
   expect(await hearth.exited).toBe(0);
   recordFigure({
     claim: "families 15",
-    text: `${streamCount} streams and a SIGTERM: ${endings.whole} finished, ${endings.refused} that waited were told to come back, ${endings.cut} cut without a word, exit 0`,
-    counted: { reached: streamCount - endings.cut, needed: streamCount },
+    text: `${streamCount} streams and a SIGTERM: ${endings.complete} finished, ${endings.rejected} queued ones were rejected with a retryable error, ${endings.truncated} truncated, exit code 0`,
+    counted: { reached: streamCount - endings.truncated, needed: streamCount },
   });
 });
 
-test("two hundred running streams that outlast the grace all end with their family's error event", async () => {
+test("two hundred streams still running after the grace period end with the error event of their API", async () => {
   await using server = await startTestServer({
     models: { tiny },
     script: function* () {
@@ -121,14 +127,14 @@ test("two hundred running streams that outlast the grace all end with their fami
     },
     limits: { sequences: streamCount },
   });
-  const streams = Array.from({ length: streamCount }, (_none, index) => follow(server.url, index));
+  const streams = Array.from({ length: streamCount }, (_none, index) => readToEnd(server.url, index));
   await expect.poll(() => server.scheduler.queueLengths()[0]?.leases, { timeout: 20_000 }).toBe(streamCount);
   await server.scheduler.close(0.5);
   const endings = countEndings(await Promise.all(streams));
-  expect(endings).toEqual({ whole: 0, failed: streamCount, refused: 0, cut: 0 });
+  expect(endings).toEqual({ complete: 0, failed: streamCount, rejected: 0, truncated: 0 });
   recordFigure({
     claim: "families 15",
-    text: `${endings.failed} of ${streamCount} running streams ended with their family's error event`,
+    text: `${endings.failed} of ${streamCount} running streams ended with the error event of their API`,
     counted: { reached: endings.failed, needed: streamCount },
   });
 });

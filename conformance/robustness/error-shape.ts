@@ -1,32 +1,34 @@
 /**
  * @module
- * Faults and load, one question per file: malformed requests, dying workers, crowds, models that come and go, canaries,
- * slow readers and the end of the server. Each counts what it tried, and every refusal has a twin that is answered.
- * Official clients where what they see is the question, raw sockets where they would never send such bytes.
+ * Faults and load, one topic per file: malformed requests, crashing workers, overload, models that are loaded and
+ * unloaded, canaries, slow readers and shutdown. Each test counts its attempts, and every rejected request has a valid
+ * counterpart that succeeds. Official clients show what users see; raw sockets send bytes that no client would send.
  * Nothing imports it; `show` and CI run it as tests.
  */
 import type { Protocol } from "../../apps/hearth/src/protocol.ts";
 
-export type Refusal = {
+export type ErrorResponse = {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 };
 
-/** What is wrong with a refusal in the eyes of its family's clients; undefined when nothing is. */
-export function findShapeFault(family: Protocol["name"], refusal: Refusal): string | undefined {
-  const { status, contentType, body } = refusal;
-  // Paths that are not there are answered by the router of the original, which knows no JSON.
-  if (family === "ollama" && (status === 404 || status === 405) && contentType.startsWith("text/plain")) {
-    return /^40[45] [a-z ]+$/u.test(body) ? undefined : `not the router's words: "${body}"`;
+/** Describes how an error response deviates from the format of its API; undefined if it does not. */
+export function findShapeFault(protocol: Protocol["name"], response: ErrorResponse): string | undefined {
+  const { status, contentType, body } = response;
+  // For unknown paths, Ollama's router returns plain text instead of JSON.
+  if (protocol === "ollama" && (status === 404 || status === 405) && contentType.startsWith("text/plain")) {
+    return /^40[45] [a-z ]+$/u.test(body) ? undefined : `not the router's text: "${body}"`;
   }
-  if (!contentType.startsWith("application/json")) return `a refusal of type "${contentType}"`;
+  if (!contentType.startsWith("application/json")) return `error response of type "${contentType}"`;
   const parsed = parse(body);
   if (parsed === undefined) return `not JSON: "${body.slice(0, 200)}"`;
-  return isShaped[family](parsed) ? undefined : `not of the family ${family}: "${body.slice(0, 200)}"`;
+  return hasErrorShape[protocol](parsed)
+    ? undefined
+    : `not an error of the ${protocol} API: "${body.slice(0, 200)}"`;
 }
 
-const isShaped: Readonly<Record<Protocol["name"], (body: Fields) => boolean>> = {
+const hasErrorShape: Readonly<Record<Protocol["name"], (body: Fields) => boolean>> = {
   ollama: ({ error }) => isText(error),
   openai: ({ error }) =>
     isFields(error) &&

@@ -1,9 +1,9 @@
 import { type RowWithBody, validBodyOf } from "./valid-bodies.ts";
 
 type Step = string | number;
-type Place = readonly Step[];
+type FieldPath = readonly Step[];
 
-/** What of a JSON Schema says where values can stand. */
+/** The keywords of a JSON Schema that define where values can occur. */
 type SchemaNode = {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly items?: SchemaNode;
@@ -13,7 +13,7 @@ type SchemaNode = {
 const depth = 900;
 const deepList = `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
-/** As JSON text, because some of them survive no parser. */
+/** As JSON text, because some of them would not survive a parser. */
 const wrongValues: readonly string[] = [
   "null",
   "true",
@@ -36,13 +36,13 @@ const wrongValues: readonly string[] = [
 
 /** Every field of the row's schema, each with every wrong value, in a body that is valid otherwise. */
 export function* wrongBodies(row: RowWithBody): Generator<string> {
-  const places = [...placesOf(row.bodySchema, [])];
-  for (const place of places) {
-    for (const value of wrongValues) yield writeAt(validBodyOf(row), place, value);
+  const paths = [...fieldPathsOf(row.bodySchema, [])];
+  for (const path of paths) {
+    for (const value of wrongValues) yield writeAt(validBodyOf(row), path, value);
   }
 }
 
-/** Texts that are no JSON, or that a careless parser would stumble over. */
+/** Texts that are not JSON, or that a careless parser would mishandle. */
 export function* brokenBodies(row: RowWithBody): Generator<Buffer> {
   const valid = JSON.stringify(validBodyOf(row));
   for (let length = 1; length < valid.length; length += 1) yield Buffer.from(valid.slice(0, length));
@@ -51,7 +51,7 @@ export function* brokenBodies(row: RowWithBody): Generator<Buffer> {
     bytes[index] = 0xff;
     yield bytes;
   }
-  yield* strangeTexts(valid).map((text) => Buffer.from(text));
+  yield* unusualTexts(valid).map((text) => Buffer.from(text));
   yield Buffer.from(`\ufeff${valid}`, "utf16le");
   yield Buffer.from([0xc0, 0x80, 0xed, 0xa0, 0x80, 0xf8]);
 }
@@ -64,7 +64,7 @@ const shortTexts = [
   "model=tiny&prompt=hello",
 ];
 
-function strangeTexts(valid: string): readonly string[] {
+function unusualTexts(valid: string): readonly string[] {
   const inside = valid.slice(0, -1);
   return [
     ...shortTexts,
@@ -84,26 +84,26 @@ function strangeTexts(valid: string): readonly string[] {
   ];
 }
 
-function* placesOf(schema: SchemaNode, place: Place): Generator<Place> {
-  yield place;
+function* fieldPathsOf(schema: SchemaNode, path: FieldPath): Generator<FieldPath> {
+  yield path;
   for (const [name, inner] of Object.entries(schema.properties ?? {}))
-    yield* placesOf(inner, [...place, name]);
-  if (schema.items !== undefined) yield* placesOf(schema.items, [...place, 0]);
+    yield* fieldPathsOf(inner, [...path, name]);
+  if (schema.items !== undefined) yield* fieldPathsOf(schema.items, [...path, 0]);
   for (const branch of schema.anyOf ?? []) {
-    for (const found of placesOf(branch, place)) if (found.length > place.length) yield found;
+    for (const found of fieldPathsOf(branch, path)) if (found.length > path.length) yield found;
   }
 }
 
-const mark = "mark-of-a-wrong-value";
+const placeholder = "placeholder-of-a-wrong-value";
 
-function writeAt(body: object, place: Place, value: string): string {
-  return JSON.stringify(withMark(body, place)).replace(`"${mark}"`, () => value);
+function writeAt(body: object, path: FieldPath, value: string): string {
+  return JSON.stringify(withPlaceholder(body, path)).replace(`"${placeholder}"`, () => value);
 }
 
-function withMark(value: unknown, [step, ...rest]: Place): unknown {
-  if (step === undefined) return mark;
-  if (typeof step === "number") return [withMark(Array.isArray(value) ? value[0] : undefined, rest)];
-  // Anything else than an object is replaced by one, so that the place exists.
+function withPlaceholder(value: unknown, [step, ...rest]: FieldPath): unknown {
+  if (step === undefined) return placeholder;
+  if (typeof step === "number") return [withPlaceholder(Array.isArray(value) ? value[0] : undefined, rest)];
+  // Anything but an object is replaced by one, so that the path exists.
   const fields = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
-  return { ...fields, [step]: withMark(fields[step], rest) };
+  return { ...fields, [step]: withPlaceholder(fields[step], rest) };
 }

@@ -7,7 +7,7 @@ import {
   type TestModelOptions,
   tiny,
 } from "../../apps/hearth/src/test/start-test-server.ts";
-import { collect, type Speaker, speakers } from "./clients.ts";
+import { type ClientCall, clientCalls, collect } from "./clients.ts";
 
 const clientCount = 32;
 const words = [
@@ -19,7 +19,7 @@ const words = [
   ),
 ];
 
-/** Few parameters learn what to do from a few turns that the model carries, better than from being told. */
+/** A small model follows a few examples in its own messages better than an instruction. */
 const exampleWords = ["lemon", "pencil", "winter"];
 const repeating: TestModelOptions = {
   ...smol,
@@ -32,18 +32,18 @@ const repeating: TestModelOptions = {
   },
 };
 
-type Client = { readonly speaker: Speaker; readonly marker: string };
+type Client = { readonly call: ClientCall; readonly marker: string };
 
-/** Families take turns, and each client has a marker that no other has. */
+/** The calls alternate between the APIs, and each client has a unique marker. */
 const clients: readonly Client[] = words.slice(0, clientCount).flatMap((marker, index) => {
-  const speaker = speakers[index % speakers.length];
-  return speaker === undefined ? [] : [{ speaker, marker }];
+  const call = clientCalls[index % clientCalls.length];
+  return call === undefined ? [] : [{ call, marker }];
 });
 
-/** Says the marker of its request one letter at a time, so that answers have every chance to be mixed up. */
+/** Writes the marker of its request letter by letter, so that mixed-up responses would be noticed. */
 const repeatMarker: FakeEngineScript = function* (request) {
-  const asked = JSON.stringify(request.input);
-  const marker = words.find((word) => new RegExp(`\\b${word}\\b`, "u").test(asked)) ?? "none";
+  const input = JSON.stringify(request.input);
+  const marker = words.find((word) => new RegExp(`\\b${word}\\b`, "u").test(input)) ?? "none";
   for (const letter of marker) {
     yield { do: "write", text: letter };
     yield { do: "wait", milliseconds: 1 + (marker.length % 3) };
@@ -51,54 +51,54 @@ const repeatMarker: FakeEngineScript = function* (request) {
   yield { do: "end", reason: "stop" };
 };
 
-async function askAll(url: string, model: string): Promise<readonly string[]> {
-  return Promise.all(clients.map((client) => askOne(url, model, client)));
+async function sendAll(url: string, model: string): Promise<readonly string[]> {
+  return Promise.all(clients.map((client) => sendOne(url, model, client)));
 }
 
-function askOne(url: string, model: string, { speaker, marker }: Client): Promise<string> {
+function sendOne(url: string, model: string, { call, marker }: Client): Promise<string> {
   const examples = exampleWords.map((word) => `${word} = ${word}, `).join("");
-  // Plain completions know no turns, so the examples stand in the text.
-  const text = speaker.isPlain ? `${examples}${marker} =` : `Repeat: ${marker}`;
-  return collect(speaker.ask(url, { model, text, maxTokens: 8 }));
+  // Plain completions have no messages, so the text contains the examples.
+  const text = call.isPlain ? `${examples}${marker} =` : `Repeat: ${marker}`;
+  return collect(call.stream(url, { model, text, maxTokens: 8 }));
 }
 
-function foreignIn(answer: string, own: string): readonly string[] {
-  return words.filter((word) => word !== own && new RegExp(`\\b${word}\\b`, "iu").test(answer));
+function foreignMarkersIn(response: string, own: string): readonly string[] {
+  return words.filter((word) => word !== own && new RegExp(`\\b${word}\\b`, "iu").test(response));
 }
 
-test("thirty-two clients of all families at once each get their own answer and nothing of another's", async () => {
+test("thirty-two concurrent clients of the Ollama, OpenAI and Anthropic APIs each get their own response and nothing of another's", async () => {
   await using server = await startTestServer({
     models: { tiny },
     script: repeatMarker,
     limits: { sequences: 8 },
   });
-  const answers = await askAll(server.url, "tiny");
-  expect(answers).toEqual(clients.map(({ marker }) => marker));
+  const responses = await sendAll(server.url, "tiny");
+  expect(responses).toEqual(clients.map(({ marker }) => marker));
   recordFigure({
     claim: "families 10",
-    text: `scripted engine: ${answers.length} of ${clientCount} clients got exactly their own marker`,
-    counted: { reached: answers.length, needed: clientCount },
+    text: `fake engine: ${responses.length} of ${clientCount} clients got exactly their own marker`,
+    counted: { reached: responses.length, needed: clientCount },
   });
 });
 
-test("thirty-two clients of all families at once hear their own marker from a real model, and no other", {
+test("thirty-two concurrent clients of the Ollama, OpenAI and Anthropic APIs get their own marker from a real model, and no other", {
   timeout: 600_000,
 }, async () => {
   await using server = await startTestServer({
     models: { smol: repeating },
     limits: { sequences: 8, contextTokens: 512 },
   });
-  const together = await askAll(server.url, "smol");
+  const together = await sendAll(server.url, "smol");
   const alone: string[] = [];
-  for (const client of clients) alone.push(await askOne(server.url, "smol", client));
-  const foreign = clients.flatMap(({ marker }, index) => foreignIn(together[index] ?? "", marker));
+  for (const client of clients) alone.push(await sendOne(server.url, "smol", client));
+  const foreign = clients.flatMap(({ marker }, index) => foreignMarkersIn(together[index] ?? "", marker));
   expect(foreign).toEqual([]);
   const own = clients.filter(({ marker }, index) => together[index]?.toLowerCase().includes(marker));
-  const same = together.filter((answer, index) => answer === alone[index]);
+  const same = together.filter((response, index) => response === alone[index]);
   const needed = Math.ceil(clientCount * 0.9);
   recordFigure({
     claim: "families 10",
-    text: `SmolLM2: own marker in ${own.length} of ${clientCount} answers (needed ${needed}), a foreign one in none; ${same.length} of ${clientCount} answers at temperature 0 equal those given alone`,
+    text: `SmolLM2: own marker in ${own.length} of ${clientCount} responses (needed ${needed}), another client's marker in none; ${same.length} of ${clientCount} responses at temperature 0 equal those of a request alone`,
     counted: { reached: own.length, needed },
   });
   expect(own.length).toBeGreaterThanOrEqual(needed);

@@ -1,14 +1,14 @@
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
-import type { Refusal } from "./error-shape.ts";
+import type { ErrorResponse } from "./error-shape.ts";
 
-export type HttpAnswer = Refusal;
+export type ReceivedResponse = ErrorResponse;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
-/** Sends a body that is well framed, whatever is in it, and reads the whole answer. */
-export function sendBody(url: string, method: string, body: string | Buffer): Promise<HttpAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
+/** Sends a correctly framed body with any content, and reads the complete response. */
+export function sendBody(url: string, method: string, body: string | Buffer): Promise<ReceivedResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReceivedResponse>();
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
   const outgoing = request(url, { method, agent, headers }, (incoming) => {
     const chunks: Buffer[] = [];
@@ -27,26 +27,26 @@ export function sendBody(url: string, method: string, body: string | Buffer): Pr
   return promise;
 }
 
-/** Everything that comes back for these bytes until the connection ends, or for a while when it does not. */
-export function sendBytes(url: string, bytes: Buffer): Promise<readonly HttpAnswer[]> {
+/** Sends raw bytes and returns all responses until the connection closes or times out. */
+export function sendBytes(url: string, bytes: Buffer): Promise<readonly ReceivedResponse[]> {
   const { hostname, port } = new URL(url);
-  const { promise, resolve } = Promise.withResolvers<readonly HttpAnswer[]>();
+  const { promise, resolve } = Promise.withResolvers<readonly ReceivedResponse[]>();
   const socket = connect(Number(port), hostname);
   let received = "";
-  const finish = (): void => resolve(splitAnswers(received));
+  const finish = (): void => resolve(splitResponses(received));
   socket.setEncoding("latin1");
   socket.setTimeout(5000, () => socket.destroy());
   socket.on("data", (text: string) => {
     received += text;
   });
-  // A server that has said enough may end the connection while we still send.
+  // A server that has responded may close the connection while the request is still being sent.
   socket.on("error", () => undefined);
   socket.once("close", finish);
   socket.end(bytes);
   return promise;
 }
 
-function splitAnswers(received: string): readonly HttpAnswer[] {
+function splitResponses(received: string): readonly ReceivedResponse[] {
   return received
     .split(/(?=HTTP\/1\.1 \d{3} )/u)
     .filter((text) => text !== "")

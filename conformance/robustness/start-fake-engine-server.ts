@@ -2,18 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readProcessFile, startProcess } from "@hearth-and-keep/test-servers";
 
-/** V8 keeps pages that it no longer needs as long as it may; in a small heap, what grows is what is held. */
+/** V8 keeps unneeded pages for as long as it can; in a small heap, only live memory grows. */
 const smallHeap = ["--max-old-space-size=160", "--max-semi-space-size=4"];
 const program = fileURLToPath(new URL("fake-engine-server.ts", import.meta.url));
 
 export type FakeEngineServer = AsyncDisposable & {
   readonly url: string;
   isRunning(): boolean;
-  /** What the process holds in memory once it has thrown its garbage away. */
+  /** The memory of the process after a garbage collection. */
   measureMegabytes(): Promise<number>;
 };
 
-/** A server with the model "tiny", which says Hello to everybody, in a process of its own. */
+/** Starts a server in its own process, with the model "tiny", which always responds with Hello. */
 export async function startFakeEngineServer(): Promise<FakeEngineServer> {
   const owned = await startProcess({
     command: process.execPath,

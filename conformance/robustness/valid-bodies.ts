@@ -2,10 +2,10 @@ import { type HearthRoute, routes } from "../../apps/hearth/src/routes.ts";
 
 const model = "tiny";
 const messages = [{ role: "user", content: "Say hello" }];
-/** A host that may not be called; that is told inside a stream, which has status 200. */
+/** A host that may not be contacted; the error is reported in the stream, whose status is 200. */
 const elsewhere = "127.0.0.1:9/team/nothing";
 
-/** One body that each row takes, by how its path ends; where a row changes something, it names what is not there. */
+/** A valid body for each route, by the end of its path; routes that change models name missing ones. */
 const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/api/show", { model }],
   ["/api/generate", { model, prompt: "Say hello", stream: false }],
@@ -37,7 +37,7 @@ export function validBodyOf({ path }: Pick<HearthRoute, "path">): object {
   return body;
 }
 
-/** Rows whose valid body names nothing that is there, because a hit would change the store. */
-export function isAimedAtNothing({ path }: Pick<HearthRoute, "path">): boolean {
+/** Routes whose valid body names a missing model, because an existing one would be changed. */
+export function isForMissingModel({ path }: Pick<HearthRoute, "path">): boolean {
   return path === "/api/copy" || path === "/api/delete";
 }

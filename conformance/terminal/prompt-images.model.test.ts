@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { drawGif, drawPng } from "../../apps/hearth/src/images/test/draw-images.ts";
 import type { TestServer } from "../../apps/hearth/src/test/start-test-server.ts";
-import { startSeeingServer } from "../images/image-calls.ts";
+import { startVisionServer } from "../images/image-calls.ts";
 import { runHearth } from "./run-hearth.ts";
 import { openTerminal, type TerminalWindow } from "./terminal-window.ts";
 
@@ -13,7 +13,7 @@ const size = { width: 80, height: 60 };
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startSeeingServer();
+  server = await startVisionServer();
   return () => server[Symbol.asyncDispose]();
 }, 300_000);
 
@@ -34,13 +34,13 @@ async function openChat(model: string, flags = ""): Promise<TerminalWindow> {
   return window;
 }
 
-/** The number of prompt tokens of a question in an empty conversation. */
-async function tokensOf(window: TerminalWindow, question: string): Promise<number> {
+/** The number of tokens of a prompt in an empty conversation. */
+async function tokensOf(window: TerminalWindow, prompt: string): Promise<number> {
   const before = chatRequests().length;
   window.type("/clear");
   window.press("Enter");
   await window.waitFor(/\/clear\n[^\n]*\n>>>$/u);
-  window.type(question);
+  window.type(prompt);
   window.press("Enter");
   await expect.poll(() => chatRequests().length, { timeout: 20_000 }).toBeGreaterThan(before);
   await window.waitFor(/>>>$/u);
@@ -130,9 +130,9 @@ test("images given when a chat is opened are sent with the first message only", 
   await using window = await openChat("seeing", "--image one.png");
   expect(window.readAll()).toContain("1 image will be sent with your first message");
   const sizes = [];
-  for (const question of ["What is it?", "What is it?"]) {
+  for (const prompt of ["What is it?", "What is it?"]) {
     const before = chatRequests().length;
-    window.type(question);
+    window.type(prompt);
     window.press("Enter");
     await expect.poll(() => chatRequests().length, { timeout: 20_000 }).toBeGreaterThan(before);
     await window.waitFor(/>>>$/u);

@@ -4,11 +4,11 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import {
-  endProgramsOf,
   findFreePort,
   makeTemporaryFolder,
   seededEnvironment,
   startModelRegistry,
+  stopProgramsOf,
   testModel,
 } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
@@ -26,7 +26,7 @@ type Home = AsyncDisposable & {
 async function openHome(): Promise<Home> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await makeTemporaryFolder("home"));
-  stack.defer(() => endProgramsOf(path));
+  stack.defer(() => stopProgramsOf(path));
   const environment = { HOME: path, HEARTH_PORT: String(await findFreePort()), HEARTH_THREADS: "1" };
   await writeFile(
     join(path, "Modelfile"),

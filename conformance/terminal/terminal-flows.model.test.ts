@@ -61,8 +61,8 @@ test("run starts a background server and reports it, chats with a real model, an
   window.type("/set parameter temperature 0");
   window.press("Enter");
   await window.waitFor(/Set temperature to 0\s+>>>$/u);
-  const question = "What is the capital of France? Answer with one word.";
-  expect(responseIn(await send(window, question), question)).toMatch(/Paris/u);
+  const prompt = "What is the capital of France? Answer with one word.";
+  expect(responseIn(await send(window, prompt), prompt)).toMatch(/Paris/u);
   window.type("/bye");
   window.press("Enter");
   await window.waitFor(/\$$/u);

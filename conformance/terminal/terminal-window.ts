@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { endProgramsOf, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder, stopProgramsOf } from "@hearth-and-keep/test-servers";
 import { expect } from "vitest";
 
 export type TerminalWindow = AsyncDisposable & {
@@ -15,7 +15,7 @@ export type TerminalWindow = AsyncDisposable & {
   /** Copies all output of the window to a file. */
   record(file: string): void;
   /** A format variable of tmux, e.g. `pane_pid`. */
-  tmuxVariable(fact: string): string;
+  tmuxVariable(name: string): string;
   resize(columns: number, rows: number): void;
   /** The visible text, without trailing empty lines. */
   read(): string;
@@ -44,7 +44,7 @@ export async function openTerminal({
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await makeTemporaryFolder("terminal"));
   // Background servers outlive the window.
-  stack.defer(() => endProgramsOf(folder.path));
+  stack.defer(() => stopProgramsOf(folder.path));
   const socket = join(folder.path, "tmux");
   const tmux = (...args: readonly string[]): string =>
     execFileSync("tmux", ["-S", socket, "-f", "/dev/null", ...args], { encoding: "utf8" });

@@ -20,7 +20,7 @@ import { runHearth } from "./run-hearth.ts";
 
 const smolFile = "smollm2-135m-instruct-q4_1.gguf";
 const maxSeconds = 60;
-const question = "What is the capital of France?";
+const prompt = "What is the capital of France?";
 
 type Step = { readonly name: string; readonly seconds: number };
 
@@ -69,7 +69,7 @@ async function stepsOfHearth(folder: string): Promise<readonly Step[]> {
       expect(result.errors).toContain("Started a server");
     });
     const again = await timed("run: first token of the next prompt", () =>
-      runToFirstToken(program, ["run", model, question], environment),
+      runToFirstToken(program, ["run", model, prompt], environment),
     );
     return [{ name: "install the tarball", seconds: installed.seconds }, first, again];
   } finally {
@@ -96,7 +96,7 @@ async function stepsByHand(folder: string): Promise<readonly Step[]> {
   });
   const firstToken = await timed("curl: first token", async () => {
     const body = JSON.stringify({
-      messages: [{ role: "user", content: question }],
+      messages: [{ role: "user", content: prompt }],
       stream: true,
       max_tokens: 8,
     });

@@ -1,7 +1,7 @@
 /**
  * @module
  * The official clients once more, with the real weights in llama.cpp's own server instead of the binding: the same
- * files make the same calls, and every model that is loaded says which engine runs it.
+ * files make the same calls, and every loaded model reports which engine runs it.
  * Nothing imports from here.
  */
 import { recordFigure } from "@hearth-and-keep/figures";
@@ -9,7 +9,7 @@ import { preparePython } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { runTests } from "../../claims/prove-by-tests.ts";
 
-/** Claude Code is not among them: its turns are played by a script, because no small model can be its model. */
+/** Without Claude Code, which runs on a fake engine because no small model can drive it. */
 const files = [
   "ai-anthropic-npm",
   "ai-openai-compatible-npm",
@@ -22,7 +22,7 @@ const files = [
   "python/python-clients",
 ].map((name) => `conformance/${name}.model.test.ts`);
 
-test("every call of every official client comes to the same on llama.cpp's own server", async () => {
+test("every call of every official client has the same outcome on llama.cpp's own server", async () => {
   await preparePython();
   const run = await runTests(files, { HEARTH_TEST_ENGINE: "xllamacpp" });
   expect(run.failed).toBe(0);
@@ -40,7 +40,7 @@ test("every call of every official client comes to the same on llama.cpp's own s
   expect(reached).toBe(needed);
   recordFigure({
     claim: "engines 2",
-    text: `${reached} of ${needed} calls of ${clients.size} clients (npm and PyPI) as with the binding, ${loads.length} models loaded by llama.cpp's own server; ${run.passed} of ${run.passed + run.failed} of their tests passed`,
+    text: `${reached} of ${needed} calls of ${clients.size} clients (npm and PyPI) have the same outcome as with the binding, ${loads.length} models loaded by llama.cpp's own server; ${run.passed} of ${run.passed + run.failed} of their tests passed`,
     counted: { reached, needed },
   });
 }, 600_000);

@@ -32,7 +32,7 @@ export async function seedRegistry(
   await pushManifest(target, "latest", { config, layers: [model, parameters] });
 }
 
-/** The first response tells whether a token is required and where to get it. */
+/** The challenge in the first response says whether a token is required and where to get it. */
 async function openAsAccount(
   { url, account }: ModelRegistry,
   repository: string,

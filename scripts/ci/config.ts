@@ -1,4 +1,4 @@
-/** What `.ci/run` tells about the stages it ran before Node was there. */
+/** Timings of the stages that `.ci/run` ran before Node was installed. */
 export const shellStages = {
   startedAtSeconds: Number(process.env["CI_STARTED_AT"] ?? Date.now() / 1000),
   debianSeconds: Number(process.env["CI_DEBIAN_SECONDS"] ?? 0),
@@ -6,7 +6,7 @@ export const shellStages = {
   caches: process.env["CI_CACHES"] === "cold" ? "cold" : "warm",
 } as const;
 
-/** How the run is recognised among everything else on the machine: its marker and its temporary folder. */
+/** Identifies the run's processes and files on this machine: its run id and its temporary folder. */
 export const runTrace = {
   runId: process.env["HEARTH_AND_KEEP_RUN"] ?? "",
   folder: process.env["TMPDIR"] ?? "",

@@ -1,8 +1,8 @@
 /**
  * @module
- * What `.ci/run` does once Node is there: every stage in order, each timed and counted, whatever the others did;
- * then the figures of all claims, what failed, a table of the stages, and the closing line `N passed, N failed`.
- * The record of the run is kept for `npm run show -- ground 1`.
+ * The part of `.ci/run` that needs Node: runs every stage in order, regardless of earlier failures, then prints the
+ * figures of all claims, the failures, a table of the stages, and the closing line `N passed, N failed`.
+ * Records the run for `npm run show -- ground 1`.
  */
 
 import { describeTree, writeLastRun } from "../../claims/last-run.ts";
@@ -42,9 +42,9 @@ async function main(): Promise<number> {
   return totals.failed === 0 ? 0 : 1;
 }
 
-function asFailedStage(problem: unknown): StageResult {
-  print(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
-  return { passed: 0, failed: 1, figures: [], failures: ["The stage itself, see above"] };
+function asFailedStage(error: unknown): StageResult {
+  print(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  return { passed: 0, failed: 1, figures: [], failures: ["The stage could not run; see its output above"] };
 }
 
 function printTable(finished: readonly FinishedStage[], totalSeconds: number): void {
@@ -59,7 +59,7 @@ function printTable(finished: readonly FinishedStage[], totalSeconds: number): v
       `${name.padEnd(36)} ${String(seconds).padStart(5)} s ${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed`,
     );
   }
-  print(`${"In all".padEnd(36)} ${String(totalSeconds).padStart(5)} s`);
+  print(`${"Total".padEnd(36)} ${String(totalSeconds).padStart(5)} s`);
 }
 
 function print(text: string): void {

@@ -18,11 +18,11 @@ export const stages: readonly Stage[] = [
   { name: "Format", run: () => command("biome", ["ci", "--colors=off", "."]) },
   { name: "Lint", run: () => command("oxlint", ["--type-aware"]) },
   { name: "Types", run: () => command("tsc", ["--noEmit"]) },
-  { name: "Types of the console", run: () => command("tsc", ["--noEmit", "-p", "apps/keep-console"]) },
-  { name: "Types of its tests", run: () => command("tsc", ["--noEmit", "-p", "apps/keep-console/test"]) },
-  { name: "Types of the page", run: () => command("tsc", ["--noEmit", "-p", "apps/hearth-web"]) },
+  { name: "Types: console", run: () => command("tsc", ["--noEmit", "-p", "apps/keep-console"]) },
+  { name: "Types: console tests", run: () => command("tsc", ["--noEmit", "-p", "apps/keep-console/test"]) },
+  { name: "Types: web UI", run: () => command("tsc", ["--noEmit", "-p", "apps/hearth-web"]) },
   {
-    name: "Types of the page's tests",
+    name: "Types: web UI tests",
     run: () => command("tsc", ["--noEmit", "-p", "apps/hearth-web/test"]),
   },
   { name: "Unused code", run: () => command("knip", []) },
@@ -31,7 +31,7 @@ export const stages: readonly Stage[] = [
   { name: "Browser tests", run: () => runTests(["--project=browser"]) },
   { name: "Tests with real models", run: () => runTests(["--project=real-model"]) },
   { name: "Benchmarks, one round each", run: () => runTests(["--project=bench"]) },
-  { name: "Nothing left behind", run: nothingLeftBehind },
+  { name: "Leftovers", run: checkLeftovers },
 ];
 
 async function preparation(work: Promise<unknown>): Promise<StageResult> {
@@ -39,15 +39,15 @@ async function preparation(work: Promise<unknown>): Promise<StageResult> {
   return { passed: 1, failed: 0, figures: [], failures: [] };
 }
 
-async function command(name: string, words: readonly string[]): Promise<StageResult> {
-  const isFine = (await runToEnd(`node_modules/.bin/${name}`, words)) === 0;
-  const failures = isFine ? [] : [`${name} ${words.join(" ")}`.trim()];
-  return { passed: isFine ? 1 : 0, failed: failures.length, figures: [], failures };
+async function command(name: string, args: readonly string[]): Promise<StageResult> {
+  const isPassed = (await runToEnd(`node_modules/.bin/${name}`, args)) === 0;
+  const failures = isPassed ? [] : [`${name} ${args.join(" ")}`.trim()];
+  return { passed: isPassed ? 1 : 0, failed: failures.length, figures: [], failures };
 }
 
-async function nothingLeftBehind(): Promise<StageResult> {
+async function checkLeftovers(): Promise<StageResult> {
   const leftovers = findLeftovers(runTrace);
-  const text = `${leftovers.length} processes, ports or files left behind by the whole run`;
+  const text = `${leftovers.length} processes, ports or files left behind by the run`;
   return {
     passed: leftovers.length === 0 ? 1 : 0,
     failed: leftovers.length,

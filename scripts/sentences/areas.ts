@@ -1,4 +1,4 @@
-/** Glob patterns of source files by the area in which a person meets their text. */
+/** Glob patterns of source files, by the part of the program that displays their text. */
 export type Program = Readonly<Record<string, readonly string[]>>;
 
 const engineHost = "{engine,engine-host,chat-templates,output-grammars,llama-engine,upstream-engine,gguf}";

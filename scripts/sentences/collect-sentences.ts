@@ -8,11 +8,11 @@ const root = resolve(import.meta.dirname, "../..");
 const testCode = /\.test\.tsx?$|\/(?:test|fixtures|fake-engine)\//u;
 /** Attributes and properties whose strings are for machines. */
 const machineNames = new Set(["className", "class", "d", "viewBox", "style", "href", "src", "rel", "type"]);
-/** Attributes and properties that show even a single word to a person. */
+/** Attributes and properties that are user-visible even when they hold a single word. */
 const labelNames = /^(?:alt|aria-label|description|heading|hint|label|placeholder|summary|title)$/u;
 const sql = /^\s*(?:select|insert|update|delete|with|create|alter|set|begin|commit|lock|notify|listen)\b/iu;
 
-/** Everything in these files that reads as text for people, in the order of the source. */
+/** All user-visible text in these files, in source order. */
 export function collectSentences(patterns: readonly string[]): readonly Sentence[] {
   const paths = [...new Set(globSync([...patterns], { cwd: root }))].toSorted();
   return paths
@@ -54,7 +54,7 @@ function sentenceOf(node: ts.Node): string | undefined {
   return undefined;
 }
 
-/** A text with two words in a row, or any text that a label attribute shows. */
+/** Text with two consecutive words, or any text of a label attribute. */
 function readable(node: ts.Node, text: string): string | undefined {
   if (isForMachines(node) || sql.test(text)) return undefined;
   const isLabel = labelNames.test(nameOf(node.parent));

@@ -1,6 +1,6 @@
 /**
  * @module
- * Prints every sentence a person can read in a program, from its source: JSX text, attributes, help, errors, log
+ * Prints every user-visible sentence of a program, from its source: JSX text, attributes, help, errors, log
  * messages and descriptions. `npm run -s sentences -- hearth`, or `keep`; with a second argument, one area only.
  */
 import { type Program, programs } from "./areas.ts";

@@ -1,4 +1,4 @@
-"""Writes GGUF files byte by byte, also the unusual valid ones that a converter never produces."""
+"""Writes GGUF files byte by byte, including valid but unusual ones that no converter produces."""
 
 import struct
 from dataclasses import dataclass

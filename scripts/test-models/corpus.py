@@ -1,4 +1,4 @@
-"""Small valid GGUF files, one trait of the format each: where a mutation of a model file starts from."""
+"""Small valid GGUF files, each exercising one feature of the format; mutation tests start from them."""
 
 import struct
 from pathlib import Path
@@ -107,7 +107,7 @@ def empty_arrays() -> list[Entry]:
 
 
 def nested_arrays() -> list[Entry]:
-    """Valid by the format, though llama.cpp itself refuses them."""
+    """Valid according to the format, although llama.cpp rejects them."""
     numbers = [ArrayOf(ValueType.INT32, [1, 2, 3]), ArrayOf(ValueType.INT32, [4])]
     words = [ArrayOf(ValueType.STRING, ["one", "two"]), ArrayOf(ValueType.STRING, ["three"])]
     deep = [ArrayOf(ValueType.ARRAY, [ArrayOf(ValueType.UINT8, [7, 8])])]
@@ -136,7 +136,7 @@ def two_odd_tensors() -> tuple[Tensor, ...]:
 
 
 def tensor_types() -> tuple[Tensor, ...]:
-    """One block row of every type the reader knows, its bytes counting up."""
+    """One row of blocks for every type that the reader knows, filled with increasing bytes."""
     tensors = []
     for kind, (block, size) in sorted(gguf.GGML_QUANT_SIZES.items()):
         content = bytes(number % 256 for number in range(size * 2))

@@ -1,4 +1,4 @@
-"""A llama-architecture model of random weights: it understands nothing, but loads and generates at once."""
+"""A llama-architecture model with random weights: its output is meaningless, but it loads and generates instantly."""
 
 from pathlib import Path
 
@@ -83,9 +83,9 @@ def add_tensors(writer: gguf.GGUFWriter, vocabulary: Vocabulary) -> None:
 
 
 def draw_output(source: WeightSource, vocabulary: Vocabulary) -> numpy.ndarray:
-    """Tokens of weight zero score the average, so greedy and top-k choices never reach them.
+    """Tokens with zero weights score average, so greedy and top-k sampling never choose them.
 
-    Answers are therefore readable text which ends only where the caller's limit says.
+    Output is therefore printable text that ends only at the caller's token limit.
     """
     weights = source.draw((len(vocabulary.tokens), EMBEDDING_LENGTH), 0.5)
     weights[vocabulary.unprintable] = 0

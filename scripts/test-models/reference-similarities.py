@@ -1,7 +1,7 @@
-"""Prints the yardstick for the MiniLM GGUF: cosine similarities of sentence pairs, computed in float32.
+"""Prints reference values for the MiniLM GGUF: cosine similarities of sentence pairs, computed in float32.
 
-Nothing here knows GGUF or llama.cpp: tokens, encoder and pooling follow the published model, from the
-safetensors and the vocabulary. Usage: reference-similarities.py <folder of the source> <pairs.json>
+Independent of GGUF and llama.cpp: tokenizer, encoder and pooling follow the published model and read its
+safetensors and vocabulary. Usage: reference-similarities.py <source folder> <pairs.json>
 """
 
 import json
@@ -49,7 +49,7 @@ class Encoder:
         return [self.vocabulary[token] for token in ("[CLS]", *pieces, "[SEP]")]
 
     def split_pieces(self, word: str) -> list[str]:
-        """Greedy longest match from the left; a word that cannot be covered whole is one unknown token."""
+        """Greedy longest match from the left; a word that cannot be fully matched becomes one unknown token."""
         pieces: list[str] = []
         start = 0
         while start < len(word) and len(word) <= LONGEST_WORD:
@@ -104,7 +104,7 @@ class Encoder:
 
 
 def split_words(text: str) -> list[str]:
-    """BERT's uncased basic tokens: no accents, lower case, punctuation and CJK characters stand alone."""
+    """BERT's uncased basic tokenizer: strips accents, lower-cases, and separates punctuation and CJK characters."""
     plain = unicodedata.normalize("NFD", text.lower())
     characters: list[str] = []
     for character in plain:

@@ -1,4 +1,4 @@
-"""A byte-level BPE vocabulary: every byte is a token, so any text goes in and comes out unchanged."""
+"""A byte-level BPE vocabulary: every byte is a token, so any text round-trips unchanged."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class Vocabulary:
     tokens: list[str]
     types: list[gguf.TokenType]
     merges: list[str]
-    # Positions of the tokens which, alone, are no readable text.
+    # Indexes of the tokens that are not printable text on their own.
     unprintable: list[int]
 
 
@@ -59,7 +59,7 @@ def byte_alphabet() -> list[str]:
 
 
 def merge_words(alphabet: list[str]) -> tuple[list[str], list[str]]:
-    """Grows each word with its leading space letter by letter, so every beginning of a word is a token."""
+    """Merges each word with its leading space letter by letter, so that every prefix of a word is a token."""
     merges: list[str] = []
     tokens: list[str] = []
     for word in WORDS:

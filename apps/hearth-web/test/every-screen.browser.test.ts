@@ -17,11 +17,7 @@ test("every state of every screen renders in both themes and widths, without err
 }, async () => {
   await using fixture = await startWebUi({ models: { tiny: "tiny-llama.gguf" } });
   const page = await fixture.open();
-  const {
-    troubles,
-    pictures: screenshots,
-    looks: audits,
-  } = await walkScreens({
+  const { problems, screenshots, audits } = await walkScreens({
     states,
     scene: fixture.url,
     origin: fixture.url,
@@ -31,7 +27,7 @@ test("every state of every screen renders in both themes and widths, without err
     keep: (state, { width, colorScheme }, png) =>
       saveScreenshot(`${state.name}-${width}-${colorScheme}`, png),
   });
-  expect(troubles).toEqual([]);
+  expect(problems).toEqual([]);
   expect({ screenshots, audits }).toEqual({ screenshots: states.length * 4, audits: states.length * 2 });
   recordFigure({
     claim: "people 5",

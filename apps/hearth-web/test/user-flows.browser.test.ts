@@ -334,7 +334,7 @@ test("model output stays text: no script, no remote image, no unsafe link, no hi
   const tooWide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   expect(tooWide).toBe(0);
   await page.unroute("**/api/chat");
-  expect(watched.takeTroubles()).toEqual([]);
+  expect(watched.takeProblems()).toEqual([]);
   flows.push("hostile output is inert");
 });
 

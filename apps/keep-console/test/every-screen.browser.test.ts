@@ -22,7 +22,7 @@ const states = [
   ...accountStates,
   ...welcomeStates,
 ];
-const needed = { pictures: 320, looks: 160 };
+const needed = { screenshots: 320, audits: 160 };
 const maxBytes = 40_000;
 
 /** Those shown in `docs/screens/`. */
@@ -41,7 +41,7 @@ test("every screen and state renders in both themes and widths, none is blank or
   await using fixture = await startConsoleFixture();
   const scene = await prepareScreenFixture(fixture);
   const sheets = new Map<string, Buffer[]>();
-  const { troubles, pictures, looks } = await walkScreens({
+  const { problems, screenshots, audits } = await walkScreens({
     states,
     scene,
     origin: fixture.url,
@@ -53,19 +53,19 @@ test("every screen and state renders in both themes and widths, none is blank or
   });
   await using composer = await openImageComposer(fixture.browser.browser);
   if (screenshotFolder !== undefined) await saveScreenshots(sheets, composer, screenshotFolder);
-  expect(troubles).toEqual([]);
-  expect({ pictures, looks }).toEqual({ pictures: states.length * 4, looks: states.length * 2 });
+  expect(problems).toEqual([]);
+  expect({ screenshots, audits }).toEqual({ screenshots: states.length * 4, audits: states.length * 2 });
   const main = await Promise.all([...documented].map((name) => shrink(sheets.get(name) ?? [], composer)));
   expect(main.filter(({ length }) => length > maxBytes)).toEqual([]);
   recordFigure({
     claim: "console 2",
-    text: `${pictures} pictures of ${states.length} screens and states, none blank, none wider than its window, no error in the console, no policy violation`,
-    counted: { reached: pictures, needed: needed.pictures },
+    text: `${screenshots} screenshots of ${states.length} screens and states, none blank, none wider than its window, no error in the console, no policy violation`,
+    counted: { reached: screenshots, needed: needed.screenshots },
   });
   recordFigure({
     claim: "console 3",
     text: `axe-core: 0 violations on ${states.length} screens and states, wide and light, narrow and dark`,
-    counted: { reached: looks, needed: needed.looks },
+    counted: { reached: audits, needed: needed.audits },
   });
 });
 

@@ -98,7 +98,7 @@ test("names, folders, tags, notes and values of secrets are shown as typed", lon
     }
     if (inFolder.id !== undefined) await expectFolder(vault, `/f${index}/${text}`);
     else count("folder", rejected);
-    expect(watched.takeTroubles(), text).toEqual([]);
+    expect(watched.takeProblems(), text).toEqual([]);
   }
   await expectRejectionsShown(vault, rejectedNames);
   expect([...rejectionStatuses]).toEqual([422]);
@@ -154,7 +154,7 @@ async function expectRejectionsShown(vault: string, texts: readonly string[]): P
     count("rejection shown");
   }
   await page.keyboard.press("Escape");
-  expect(watched.takeTroubles()).toEqual([]);
+  expect(watched.takeProblems()).toEqual([]);
 }
 
 async function isTag(vault: string, text: string, index: number): Promise<boolean> {
@@ -186,7 +186,7 @@ test(
     }
     const sentences = (await page.locator(".event p").allTextContents()).join("\n");
     for (const text of strings) if (sentences.includes(`the token “${text}”`)) count("token name in the log");
-    expect(watched.takeTroubles()).toEqual([]);
+    expect(watched.takeProblems()).toEqual([]);
   },
 );
 
@@ -235,7 +235,7 @@ test("profile fields from a provider are shown as text", longTimeout, async () =
     await expectText("display name", ".account-name", line === "" ? number : line.slice(0, 200));
     const row = line === "" ? number : `${line} · ${line}`;
     await expectText("login and e-mail", ".account-row-text > span.break-words", row);
-    expect(watched.takeTroubles(), text).toEqual([]);
+    expect(watched.takeProblems(), text).toEqual([]);
   }
 });
 

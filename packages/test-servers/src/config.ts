@@ -1,19 +1,19 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** Where downloads, the Python environment and test models are kept between runs; never inside the clone. */
+/** Cache of downloads, the Python environment and test models between runs; always outside the clone. */
 export const cacheFolder: string =
   process.env["HEARTH_AND_KEEP_CACHE"] ??
   join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "hearth-and-keep");
 
-/** When set, screens that a test photographs are saved here; otherwise nothing is written. */
+/** When set, screenshots of tests are saved here; otherwise none are written. */
 export const screenshotFolder: string | undefined = process.env["SCREENSHOTS"];
 
-/** Hearth's default seed under test: real weights answer the same prompt with the same text. */
+/** Hearth's default seed under test, so that real weights give the same output for the same prompt. */
 export const seededEnvironment = { HEARTH_SEED: "1" } as const;
 
-/** The environment of a process that a test starts: enough to find programs, nothing to leak. */
-export function partEnvironment(): Record<string, string> {
+/** The environment of a process that a test starts: enough to find programs, without anything that could leak. */
+export function childEnvironment(): Record<string, string> {
   const passed = [
     "PATH",
     "HOME",
@@ -30,12 +30,12 @@ export function partEnvironment(): Record<string, string> {
   return { ...Object.fromEntries(found), ...seededEnvironment };
 }
 
-/** The same, and what package managers need to reach a registry through a mirror or a proxy. */
+/** Adds the variables that package managers need to reach a registry through a mirror or a proxy. */
 export function downloadEnvironment(): Record<string, string> {
   const passed =
     /^(npm_config_.+|PIP_.+|https?_proxy|no_proxy|all_proxy|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS)$/i;
   const found = Object.entries(process.env).flatMap(([name, value]) =>
     value !== undefined && passed.test(name) ? [[name, value] as const] : [],
   );
-  return { ...partEnvironment(), ...Object.fromEntries(found) };
+  return { ...childEnvironment(), ...Object.fromEntries(found) };
 }

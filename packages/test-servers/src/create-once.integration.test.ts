@@ -2,91 +2,91 @@ import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { makeOnce } from "./create-once.ts";
+import { createOnce } from "./create-once.ts";
 import { startProcess } from "./owned-process.ts";
 import { makeTemporaryFolder } from "./temporary-folder.ts";
 
-const fill = (folder: string): Promise<void> => writeFile(join(folder, "content"), "whole");
+const fill = (folder: string): Promise<void> => writeFile(join(folder, "content"), "complete");
 
-test("many askers at once get one folder, made once", async () => {
-  await using cache = await makeTemporaryFolder("make-once");
-  let makings = 0;
-  const asked = Array.from({ length: 8 }, () =>
-    makeOnce({
+test("concurrent callers get one folder, created once", async () => {
+  await using cache = await makeTemporaryFolder("create-once");
+  let creations = 0;
+  const requested = Array.from({ length: 8 }, () =>
+    createOnce({
       path: join(cache.path, "thing"),
-      make: async (folder) => {
-        makings += 1;
+      create: async (folder) => {
+        creations += 1;
         await new Promise((resolve) => setTimeout(resolve, 200));
         await fill(folder);
       },
     }),
   );
-  expect(new Set(await Promise.all(asked))).toEqual(new Set([join(cache.path, "thing")]));
-  expect(makings).toBe(1);
+  expect(new Set(await Promise.all(requested))).toEqual(new Set([join(cache.path, "thing")]));
+  expect(creations).toBe(1);
   expect(await readdir(cache.path)).toEqual(["thing"]);
 });
 
-test("a making that fails leaves nothing, and the next asker makes the folder", async () => {
-  await using cache = await makeTemporaryFolder("make-once");
+test("a failed creation leaves nothing behind, and the next caller creates the folder", async () => {
+  await using cache = await makeTemporaryFolder("create-once");
   const path = join(cache.path, "thing");
-  const failing = makeOnce({
+  const failing = createOnce({
     path,
-    make: async (folder) => {
+    create: async (folder) => {
       await fill(folder);
       throw new Error("Cannot reach the registry");
     },
   });
   await expect(failing).rejects.toThrow("Cannot reach the registry");
   expect(await readdir(cache.path)).toEqual([]);
-  expect(await readdir(await makeOnce({ path, make: fill }))).toEqual(["content"]);
+  expect(await readdir(await createOnce({ path, create: fill }))).toEqual(["content"]);
 });
 
-test("a run killed half-way leaves no folder that counts as whole, and its lock holds nobody up", async () => {
-  await using cache = await makeTemporaryFolder("make-once");
+test("a killed run leaves no folder that counts as complete, and its lock blocks no other run", async () => {
+  await using cache = await makeTemporaryFolder("create-once");
   const path = join(cache.path, "thing");
-  await using maker = await startMaker(path);
+  await using creator = await startCreator(path);
   expect(await readdir(cache.path)).toContain("thing.lock");
   expect(await readdir(cache.path)).not.toContain("thing");
-  process.kill(maker.pid, "SIGKILL");
-  await maker.exited;
-  await makeOnce({ path, make: fill });
-  expect(await readFile(join(path, "content"), "utf8")).toBe("whole");
+  process.kill(creator.pid, "SIGKILL");
+  await creator.exited;
+  await createOnce({ path, create: fill });
+  expect(await readFile(join(path, "content"), "utf8")).toBe("complete");
   expect(await readdir(cache.path)).not.toContain("thing.lock");
 });
 
-test("a folder that another living run is making is waited for", async () => {
-  await using cache = await makeTemporaryFolder("make-once");
+test("callers wait for a folder that another live run is creating", async () => {
+  await using cache = await makeTemporaryFolder("create-once");
   const path = join(cache.path, "thing");
-  await using maker = await startMaker(path);
-  let isMadeHere = false;
-  const asked = makeOnce({
+  await using creator = await startCreator(path);
+  let isCreatedHere = false;
+  const requested = createOnce({
     path,
-    make: async () => {
-      isMadeHere = true;
+    create: async () => {
+      isCreatedHere = true;
     },
   });
   await new Promise((resolve) => setTimeout(resolve, 500));
   await writeFile(join(cache.path, "go"), "");
-  expect(await readFile(join(await asked, "content"), "utf8")).toBe("made by the other run");
-  expect(isMadeHere).toBe(false);
-  await maker.exited;
+  expect(await readFile(join(await requested, "content"), "utf8")).toBe("created by the other run");
+  expect(isCreatedHere).toBe(false);
+  await creator.exited;
 });
 
-test("unfinished folders of long ago are removed, those of a moment ago are not", async () => {
-  await using cache = await makeTemporaryFolder("make-once");
+test("old unfinished folders are removed, recent ones are not", async () => {
+  await using cache = await makeTemporaryFolder("create-once");
   for (const name of ["thing.unfinished-old", "thing.unfinished-new"]) await mkdir(join(cache.path, name));
   const hourAgo = new Date(Date.now() - 3_600_000);
   await utimes(join(cache.path, "thing.unfinished-old"), hourAgo, hourAgo);
-  await makeOnce({ path: join(cache.path, "thing"), make: fill });
+  await createOnce({ path: join(cache.path, "thing"), create: fill });
   expect((await readdir(cache.path)).toSorted()).toEqual(["thing", "thing.unfinished-new"]);
 });
 
-/** Another process that has begun to make the folder, and ends it when a file named "go" appears. */
-async function startMaker(path: string): ReturnType<typeof startProcess> {
+/** Another process that has begun to create the folder, and finishes when a file named "go" appears. */
+async function startCreator(path: string): ReturnType<typeof startProcess> {
   const script = fileURLToPath(new URL("fixtures/make-slowly.ts", import.meta.url));
   return startProcess({
     command: process.execPath,
     arguments: [script, path],
-    isReady: (output) => output.includes("making"),
+    isReady: (output) => output.includes("creating"),
   });
 }

@@ -1,16 +1,16 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { partEnvironment } from "./config.ts";
+import { childEnvironment } from "./config.ts";
 
 type ProgramSearch = {
-  /** Where Debian puts it; looked at before PATH. */
+  /** Debian's paths, tried before PATH. */
   readonly knownPaths: readonly string[];
   readonly names: readonly string[];
   readonly debianPackage: string;
 };
 
 export async function findProgram({ knownPaths, names, debianPackage }: ProgramSearch): Promise<string> {
-  const folders = (partEnvironment()["PATH"] ?? "").split(delimiter);
+  const folders = (childEnvironment()["PATH"] ?? "").split(delimiter);
   const candidates = [...knownPaths, ...folders.flatMap((folder) => names.map((name) => join(folder, name)))];
   for (const candidate of candidates) {
     if (await isExecutable(candidate)) return candidate;

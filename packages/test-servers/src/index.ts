@@ -1,17 +1,17 @@
 /**
  * @module
- * The real parts that tests run against: databases, identity providers, model registries, a browser, Python
- * clients and llama.cpp's own server, each started on a free loopback port and stopped without a trace.
- * Every start function gives an AsyncDisposable: `await using postgres = await startPostgres()`.
- * Imported by tests, benchmarks and `show` only; production code never sees it.
+ * The real servers and programs that tests run against: databases, identity providers, model registries, a browser,
+ * Python clients and llama.cpp's own server, each started on a free loopback port and stopped without leftovers.
+ * Every start function returns an AsyncDisposable: `await using postgres = await startPostgres()`.
+ * Imported only by tests, benchmarks and claims, never by production code.
  */
 
 export { appear, press } from "./browser/appear.ts";
-export { findViolations, takePicture } from "./browser/check-screen.ts";
+export { captureScreen, findViolations } from "./browser/check-screen.ts";
 export { KeyboardWalk, type KeyboardWalkPlan } from "./browser/keyboard-walk.ts";
 export { type BrowserOptions, startBrowser, type TestBrowser } from "./browser/start-browser.ts";
-export { photograph } from "./browser/take-screenshot.ts";
-export { type ScreenState, type Variant, type Walked, walkScreens } from "./browser/walk-screens.ts";
+export { takeScreenshot } from "./browser/take-screenshot.ts";
+export { type ScreenState, type Variant, type WalkResult, walkScreens } from "./browser/walk-screens.ts";
 export { type Watched, type WatchRules, watchPage } from "./browser/watch-page.ts";
 export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
 export { cacheFolder, downloadEnvironment, screenshotFolder, seededEnvironment } from "./config.ts";
@@ -38,7 +38,7 @@ export {
   type HostileIdentityProvider,
   startHostileIdentityProvider,
 } from "./identity/hostile/start-hostile-provider.ts";
-export type { SignInAnswer } from "./identity/walk-sign-in.ts";
+export type { SignInInput } from "./identity/walk-sign-in.ts";
 export { findLeftovers } from "./leftovers.ts";
 export {
   type LlamaServer,
@@ -63,5 +63,5 @@ export {
   type ModelRegistryOptions,
   startModelRegistry,
 } from "./registries/start-model-registry.ts";
-export { endProgramsOf } from "./stop-programs.ts";
+export { stopProgramsOf } from "./stop-programs.ts";
 export { makeTemporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";

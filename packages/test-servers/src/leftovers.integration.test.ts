@@ -6,10 +6,10 @@ import { findLeftovers } from "./leftovers.ts";
 import { startProcess } from "./owned-process.ts";
 import { makeTemporaryFolder } from "./temporary-folder.ts";
 
-test("a process that still runs, the port it holds and a forgotten file are each named", async () => {
+test("a running process, its open port and a leftover file are each reported", async () => {
   await using folder = await makeTemporaryFolder("leftovers");
   const runId = randomUUID();
-  await using forgotten = await startProcess({
+  await using leftover = await startProcess({
     command: process.execPath,
     arguments: [
       "-e",
@@ -18,25 +18,25 @@ test("a process that still runs, the port it holds and a forgotten file are each
     environment: { HEARTH_AND_KEEP_RUN: runId },
     isReady: (output) => output !== "",
   });
-  await writeFile(join(folder.path, "forgotten"), "");
+  await writeFile(join(folder.path, "leftover"), "");
   expect(findLeftovers({ runId, folder: folder.path })).toEqual([
-    expect.stringContaining(`process ${forgotten.pid} still runs`),
-    `port ${forgotten.output().trim()} is still open`,
-    '"forgotten" is still in the temporary folder',
+    expect.stringContaining(`process ${leftover.pid} still runs`),
+    `port ${leftover.output().trim()} is still open`,
+    '"leftover" is still in the temporary folder',
   ]);
 });
 
-test("a run that cleaned up after itself leaves nothing to name", async () => {
+test("a run that cleaned up has no leftovers", async () => {
   await using folder = await makeTemporaryFolder("leftovers");
   const runId = randomUUID();
   {
-    await using part = await startProcess({
+    await using child = await startProcess({
       command: process.execPath,
       arguments: ["-e", "setInterval(() => undefined, 1000); console.log('ready')"],
       environment: { HEARTH_AND_KEEP_RUN: runId },
       isReady: (output) => output !== "",
     });
-    expect(findLeftovers({ runId, folder: folder.path })[0]).toContain(`process ${part.pid} still runs`);
+    expect(findLeftovers({ runId, folder: folder.path })[0]).toContain(`process ${child.pid} still runs`);
   }
   expect(findLeftovers({ runId, folder: folder.path })).toEqual([]);
 });

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hasVariable, parentOf, processIds, readProcessFile } from "./process-table.ts";
 
 export type RunTrace = {
-  /** The value of HEARTH_AND_KEEP_RUN that every process of the run carries in its environment. */
+  /** The value of HEARTH_AND_KEEP_RUN in the environment of every process of the run. */
   readonly runId: string;
   /** The folder that was the run's TMPDIR. */
   readonly folder: string;
 };
 
-/** What a run left behind, one sentence each: processes still alive, ports they hold, files in its folder. */
+/** The leftovers of a run, one sentence each: live processes, their open ports, files in its folder. */
 export function findLeftovers({ runId, folder }: RunTrace): readonly string[] {
   const own = ancestors(process.pid);
   const processes = processIds().filter(

@@ -3,8 +3,8 @@ import type { AddressInfo, Server } from "node:net";
 import { createServer } from "node:net";
 
 /**
- * A port nobody listens on right now, for programs that cannot be told "port 0".
- * Another process may take it before the caller does, so starters try again on "address in use".
+ * A currently free port, for programs that do not support port 0.
+ * Another process may take it before the caller does, so callers retry on "address in use".
  */
 export async function findFreePort(): Promise<number> {
   const probe = createServer();
@@ -17,6 +17,6 @@ export async function findFreePort(): Promise<number> {
 export async function listenOnLoopback(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A TCP server that listens has an AddressInfo, never a pipe name.
+  // A listening TCP server has an AddressInfo, never a pipe name.
   return (server.address() as AddressInfo).port;
 }

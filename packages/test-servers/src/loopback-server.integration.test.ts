@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { serveOnLoopback } from "./loopback-server.ts";
 
-test("the end of the scope cuts idle and busy connections and frees the port", async () => {
+test("the end of the scope closes idle and busy connections and frees the port", async () => {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
   const server = await serveOnLoopback(async (request) => {
     arrive();
@@ -20,14 +20,14 @@ test("the end of the scope cuts idle and busy connections and frees the port", a
   await server[Symbol.asyncDispose]();
 });
 
-test("a handler that fails is answered with 500 and its message, and the next request works", async () => {
+test("a handler that throws causes a 500 with its message, and the next request works", async () => {
   await using server = await serveOnLoopback((request, response) => {
     if (request.url === "/broken") throw new Error("it broke");
-    response.end("fine");
+    response.end("ok");
   });
   const broken = await fetch(`${server.origin}/broken`);
   expect([broken.status, await broken.text()]).toEqual([500, "Error: it broke"]);
-  expect(await (await fetch(`${server.origin}/whole`)).text()).toBe("fine");
+  expect(await (await fetch(`${server.origin}/working`)).text()).toBe("ok");
 });
 
 async function openSocket(port: number): Promise<Socket> {

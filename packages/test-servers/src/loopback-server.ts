@@ -6,9 +6,9 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 
 export type LoopbackServer = AsyncDisposable & { readonly origin: string; readonly port: number };
 
-/** Serves until the scope ends, which cuts every connection, idle or busy. */
+/** Serves until the scope ends, which closes every connection, idle or busy. */
 export async function serveOnLoopback(handle: RequestHandler): Promise<LoopbackServer> {
-  const server = createServer((request, response) => void answer(handle, { request, response }));
+  const server = createServer((request, response) => void handleSafely(handle, { request, response }));
   const port = await listenOnLoopback(server);
   let closed: Promise<unknown> | undefined;
   return {
@@ -25,14 +25,14 @@ export async function serveOnLoopback(handle: RequestHandler): Promise<LoopbackS
   };
 }
 
-async function answer(
+async function handleSafely(
   handle: RequestHandler,
   { request, response }: { request: IncomingMessage; response: ServerResponse },
 ): Promise<void> {
   try {
     await handle(request, response);
-  } catch (problem) {
+  } catch (error) {
     if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain; charset=utf-8" });
-    response.end(String(problem));
+    response.end(String(error));
   }
 }

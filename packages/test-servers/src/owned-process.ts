@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { partEnvironment } from "./config.ts";
+import { childEnvironment } from "./config.ts";
 
 export type OwnedProcess = AsyncDisposable & {
   readonly pid: number;
   /** The last lines it printed on either stream, for failure messages and assertions. */
   output(): string;
-  /** Resolves with the exit code, or null when a signal ended it. */
+  /** Resolves with the exit code, or null when a signal terminated it. */
   readonly exited: Promise<number | null>;
   stop(): Promise<void>;
 };
@@ -16,19 +16,19 @@ export type ProcessPlan = {
   readonly arguments: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
-  /** Checked every 25 ms until it holds; the start fails when the process exits or the time is over first. */
+  /** Polled every 25 ms until it returns true; the start fails when the process exits or times out first. */
   isReady(output: string): boolean | Promise<boolean>;
   readonly readyWithinSeconds?: number;
   readonly stopSignal?: NodeJS.Signals;
-  /** For a shell or npm, which do not pass signals on: what they started is ended with them. */
+  /** For a shell or npm, which do not forward signals: stops their child processes as well. */
   readonly stopsDescendants?: boolean;
-  /** Run as this user when we are root (PostgreSQL refuses to run as root). */
+  /** Runs as this user when this process is root (PostgreSQL does not run as root). */
   readonly user?: { readonly uid: number; readonly gid: number };
 };
 
 const keptOutputCharacters = 64 * 1024;
 const stopGraceSeconds = 10;
-/** Ended with this process when a test forgets to, or is stopped before it can. */
+/** Killed when this process exits, in case a test does not stop them or is aborted. */
 const running = new Map<ChildProcess, SendSignal>();
 process.once("exit", () => {
   for (const send of running.values()) send("SIGKILL");
@@ -36,12 +36,12 @@ process.once("exit", () => {
 
 type SendSignal = (signal: NodeJS.Signals) => void;
 
-/** Starts a real program for a test, waits until it answers, and ends it by its id. */
+/** Starts a real program for a test, waits until it is ready, and stops it by its process id. */
 export async function startProcess(plan: ProcessPlan): Promise<OwnedProcess> {
   const child = spawn(plan.command, [...plan.arguments], {
-    env: { ...partEnvironment(), ...plan.environment },
+    env: { ...childEnvironment(), ...plan.environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own can be signalled as a whole.
+    // A separate process group, which can be signalled as a whole.
     detached: plan.stopsDescendants === true,
     ...(plan.folder === undefined ? {} : { cwd: plan.folder }),
     ...(plan.user === undefined ? {} : plan.user),
@@ -55,9 +55,9 @@ export async function startProcess(plan: ProcessPlan): Promise<OwnedProcess> {
   });
   try {
     await waitUntilReady(owned, plan);
-  } catch (problem) {
+  } catch (error) {
     await owned.stop();
-    throw problem;
+    throw error;
   }
   return owned;
 }
@@ -68,7 +68,7 @@ function signalSender(child: ChildProcess, { stopsDescendants }: ProcessPlan): S
     try {
       process.kill(stopsDescendants === true ? -child.pid : child.pid, signal);
     } catch {
-      // It has ended meanwhile, which is what was wanted.
+      // It has already exited.
     }
   };
 }
@@ -76,7 +76,7 @@ function signalSender(child: ChildProcess, { stopsDescendants }: ProcessPlan): S
 function whenExited(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    // "close" comes after the last output, "exit" may come before it.
+    // "close" follows the last output; "exit" may precede it.
     child.once("close", (code) => {
       running.delete(child);
       resolve(code);
@@ -84,13 +84,13 @@ function whenExited(child: ChildProcess): Promise<number | null> {
   });
 }
 
-type Ending = {
+type Termination = {
   readonly exited: Promise<number | null>;
   readonly stop: () => void;
   readonly kill: () => void;
 };
 
-function own(child: ChildProcess, ending: Ending): OwnedProcess {
+function own(child: ChildProcess, termination: Termination): OwnedProcess {
   let output = "";
   const keep = (chunk: Buffer): void => {
     output = (output + chunk.toString("utf8")).slice(-keptOutputCharacters);
@@ -99,15 +99,15 @@ function own(child: ChildProcess, ending: Ending): OwnedProcess {
   child.stderr?.on("data", keep);
   const stop = async (): Promise<void> => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    ending.stop();
-    const impatience = setTimeout(ending.kill, stopGraceSeconds * 1000);
+    termination.stop();
+    const killTimer = setTimeout(termination.kill, stopGraceSeconds * 1000);
     await once(child, "close");
-    clearTimeout(impatience);
+    clearTimeout(killTimer);
   };
   return {
     pid: child.pid ?? -1,
     output: () => output,
-    exited: ending.exited,
+    exited: termination.exited,
     stop,
     [Symbol.asyncDispose]: stop,
   };
@@ -123,7 +123,7 @@ async function waitUntilReady(owned: OwnedProcess, plan: ProcessPlan): Promise<v
   );
   while (!(await plan.isReady(owned.output()))) {
     if (exitCode !== undefined) {
-      throw new Error(`Cannot start ${plan.command}: it ended with ${exitCode}\n${owned.output()}`);
+      throw new Error(`Cannot start ${plan.command}: it exited with ${exitCode}\n${owned.output()}`);
     }
     if (Date.now() > deadline) {
       throw new Error(`Cannot start ${plan.command}: not ready after ${seconds} s\n${owned.output()}`);

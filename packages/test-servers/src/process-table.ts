@@ -10,17 +10,17 @@ export function parentOf(pid: number): number {
   return Number(/^PPid:\s+(\d+)/m.exec(readProcessFile(pid, "status"))?.[1] ?? 0);
 }
 
-/** Children before their own children; the process itself is not among them. */
+/** Children before their own children, without the process itself. */
 export function descendantsOf(pid: number): readonly number[] {
   const all = processIds().map((each) => ({ pid: each, parent: parentOf(each) }));
-  const below = (ancestor: number): readonly number[] => {
+  const listBelow = (ancestor: number): readonly number[] => {
     const children = all.filter(({ parent }) => parent === ancestor).map((child) => child.pid);
-    return [...children, ...children.flatMap(below)];
+    return [...children, ...children.flatMap(listBelow)];
   };
-  return below(pid);
+  return listBelow(pid);
 }
 
-/** A process may end, or belong to somebody else, between listing and reading: then it has nothing to tell. */
+/** Returns "" when the process has exited or belongs to another user. */
 export function readProcessFile(pid: number, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");
@@ -29,7 +29,7 @@ export function readProcessFile(pid: number, name: string): string {
   }
 }
 
-/** One that has ended and that nobody has waited for has no environment any more. */
+/** False for zombies, which have no environment. */
 export function hasVariable(pid: number, name: string, value: string): boolean {
   return readProcessFile(pid, "environ").split("\0").includes(`${name}=${value}`);
 }

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hasVariable, processIds } from "./process-table.ts";
 
 const graceSeconds = 10;
-const lookEveryMilliseconds = 50;
+const pollMilliseconds = 50;
 
 /**
- * Ends every program that has this folder as its home, and what it started with the same one: a server in the
- * background outlives the line that started it, and a line that hangs outlives its shell.
+ * Stops every process that has this folder as its HOME, including child processes that inherited it: a background
+ * server outlives the command that started it, and a hanging command outlives its shell.
  */
-export async function endProgramsOf(home: string): Promise<void> {
+export async function stopProgramsOf(home: string): Promise<void> {
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     const deadline = Date.now() + graceSeconds * 1000;
     for (const pid of programsOf(home)) send(pid, signal);
-    while (programsOf(home).length > 0 && Date.now() < deadline) await sleep(lookEveryMilliseconds);
+    while (programsOf(home).length > 0 && Date.now() < deadline) await sleep(pollMilliseconds);
   }
 }
 
@@ -24,6 +24,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended meanwhile.
+    // It has already exited.
   }
 }

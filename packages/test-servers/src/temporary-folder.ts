@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 export type TemporaryFolder = AsyncDisposable & { readonly path: string };
 
-/** A folder of its own for one test; it goes, with everything in it, when the scope ends. */
+/** A separate folder for one test, deleted with its content when the scope ends. */
 export async function makeTemporaryFolder(purpose: string): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), `${purpose}-`));
   return {

@@ -1,5 +1,5 @@
 import { recordFigure } from "@hearth-and-keep/figures";
-import { photograph, startBrowser, type TestBrowser } from "@hearth-and-keep/test-servers";
+import { startBrowser, type TestBrowser, takeScreenshot } from "@hearth-and-keep/test-servers";
 import type { Vault } from "@hearth-and-keep/vault-contract";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -177,18 +177,18 @@ test("the sign-in pages fit a small screen in light and dark mode and load nothi
     expect(consoleMessages).toEqual([]);
     const widths = await page.evaluate("[document.body.scrollWidth, window.innerWidth]");
     expect(widths).toEqual([360, 360]);
-    await photograph(page, `keep-sign-in-${colorScheme}`);
+    await takeScreenshot(page, `keep-sign-in-${colorScheme}`);
     await page.goto(
       `${fixture.keep.url}/auth/callback/general?state=x&error_description=%3Cscript%3Ealert(1)%3C/script%3E`,
     );
     await page.getByRole("alert").waitFor();
     expect(await page.content()).not.toContain("alert(1)");
-    await photograph(page, `keep-sign-in-refused-${colorScheme}`);
+    await takeScreenshot(page, `keep-sign-in-refused-${colorScheme}`);
     await page.context().close();
   }
   const signedIn = await signInThroughPage("general");
   await signedIn.setViewportSize({ width: 360, height: 640 });
-  await photograph(signedIn, "keep-signed-in");
+  await takeScreenshot(signedIn, "keep-signed-in");
   await signedIn.getByRole("button", { name: "Sign out" }).click();
   await signedIn.getByRole("heading", { name: "Sign in to Keep" }).waitFor();
   await signedIn.context().close();

@@ -1,21 +1,21 @@
 import { setTimeout } from "node:timers/promises";
 import type { Locator } from "playwright-core";
 
-const patienceMilliseconds = 20_000;
-const pauseMilliseconds = 30;
+const timeoutMilliseconds = 20_000;
+const pollMilliseconds = 30;
 
-/** As `waitFor`, which soon looks only twice a second: here what appears is seen at once. */
+/** Like `waitFor`, which slows down to two polls per second; this polls every 30 ms. */
 export async function appear(target: Locator): Promise<void> {
-  const end = performance.now() + patienceMilliseconds;
-  // While a page is being loaded there is nobody to ask.
+  const deadline = performance.now() + timeoutMilliseconds;
+  // The check rejects while a page is loading.
   while (!(await target.isVisible().catch(() => false))) {
-    // In its words, when there is nothing or too much.
-    if (performance.now() > end) return target.waitFor({ timeout: pauseMilliseconds });
-    await setTimeout(pauseMilliseconds);
+    // Fails with Playwright's own error, for no match or too many.
+    if (performance.now() > deadline) return target.waitFor({ timeout: pollMilliseconds });
+    await setTimeout(pollMilliseconds);
   }
 }
 
-/** A click, without the waiting of `click` for what is not there yet. */
+/** Clicks as soon as the target appears, without the slower polling of `click`. */
 export async function press(target: Locator): Promise<void> {
   await appear(target);
   await target.click();

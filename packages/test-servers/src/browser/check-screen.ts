@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
 import { measureInk, type Region } from "./measure-ink.ts";
 
-const leastInk = 0.003;
+const minInk = 0.003;
 
-/** The main part of a page as far as it is in the window, and by how much the page is wider than that. */
+/** The visible region of the main element, and how much wider than the window the page is. */
 const measure = `(() => {
   const box = (document.querySelector("main") ?? document.documentElement).getBoundingClientRect();
   const [left, top] = [Math.max(0, box.left), Math.max(0, box.top)];
@@ -15,33 +15,33 @@ const measure = `(() => {
   };
 })()`;
 
-/** A picture of what is in the window, and what is wrong with it: nothing drawn, or more than fits. */
-export async function takePicture(
+/** A screenshot of the window, and its problems: blank, or wider than the window. */
+export async function captureScreen(
   page: Page,
-): Promise<{ readonly png: Buffer; readonly troubles: Promise<readonly string[]> }> {
+): Promise<{ readonly png: Buffer; readonly problems: Promise<readonly string[]> }> {
   const { region, tooWide } = await page.evaluate<{ region: Region; tooWide: number }>(measure);
   const png = await capture(page);
-  const judge = async (): Promise<readonly string[]> => {
+  const check = async (): Promise<readonly string[]> => {
     const ink = await measureInk(png, region);
     return [
-      ...(ink < leastInk ? [`blank: ${ink.toFixed(4)} of it is drawn on`] : []),
+      ...(ink < minInk ? [`blank: only ${ink.toFixed(4)} of it differs from the background`] : []),
       ...(tooWide > 0 ? [`${tooWide} px wider than its window`] : []),
     ];
   };
-  return { png, troubles: judge() };
+  return { png, problems: check() };
 }
 
-/** As `page.screenshot`, but packed loosely: nearly half of the time of a picture is its packing. */
+/** Like `page.screenshot`, but with fast compression, which otherwise takes nearly half of the time. */
 async function capture(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page);
-  const taken = await session.send("Page.captureScreenshot", { format: "png", optimizeForSpeed: true });
+  const captured = await session.send("Page.captureScreenshot", { format: "png", optimizeForSpeed: true });
   await session.detach();
-  return Buffer.from(taken.data, "base64");
+  return Buffer.from(captured.data, "base64");
 }
 
-/** What axe-core, whose source the caller gives, finds against a page as it stands there. */
+/** Runs axe-core, whose source the caller passes, on the current state of a page. */
 export async function findViolations(page: Page, axeSource: string): Promise<readonly string[]> {
-  // Asked first, since it is half a megabyte. Not by a script element: the page's policy holds here as well.
+  // Injected once, since it is half a megabyte, and not as a script element, which the page's CSP would block.
   if (!(await page.evaluate<boolean>(`"axe" in window`))) await page.evaluate(axeSource);
   return page.evaluate<string[]>(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) =>

@@ -8,31 +8,31 @@ export type Region = {
   readonly height: number;
 };
 
-type Picture = {
+type Image = {
   readonly width: number;
   readonly height: number;
-  /** Bytes of one point: three colours, or four with its cover. */
+  /** Bytes per pixel: three for RGB, four for RGBA. */
   readonly depth: number;
-  /** Row by row, each behind one byte. */
+  /** The rows, each after its filter byte. */
   readonly rows: Uint8Array;
 };
 
-/** How much of a region of a PNG, as Chromium makes them, is not its most frequent colour: from 0 to 1. */
+/** The share, from 0 to 1, of pixels in a region of a Chromium PNG that differ from its most frequent colour. */
 export async function measureInk(png: Buffer, region: Region): Promise<number> {
-  const { width, height, depth, rows } = await readPicture(png);
+  const { width, height, depth, rows } = await readImage(png);
   const stride = width * depth + 1;
   const [right, bottom] = [
     Math.min(width, region.x + region.width),
     Math.min(height, region.y + region.height),
   ];
   const counts = new Map<number, number>();
-  let [last, run, points] = [-1, 0, 0];
+  let [last, run, pixels] = [-1, 0, 0];
   for (let y = region.y; y < bottom; y += 1) {
     for (let x = region.x; x < right; x += 1) {
       const at = y * stride + 1 + x * depth;
       const colour = ((rows[at] ?? 0) << 16) | ((rows[at + 1] ?? 0) << 8) | (rows[at + 2] ?? 0);
-      points += 1;
-      // Most points are as the one before: a map is asked only where the colour changes.
+      pixels += 1;
+      // Most pixels equal the previous one, so the map is updated only where the colour changes.
       if (colour === last) run += 1;
       else {
         counts.set(last, (counts.get(last) ?? 0) + run);
@@ -41,26 +41,26 @@ export async function measureInk(png: Buffer, region: Region): Promise<number> {
     }
   }
   counts.set(last, (counts.get(last) ?? 0) + run);
-  return points === 0 ? 0 : 1 - Math.max(...counts.values()) / points;
+  return pixels === 0 ? 0 : 1 - Math.max(...counts.values()) / pixels;
 }
 
-async function readPicture(png: Buffer): Promise<Picture> {
+async function readImage(png: Buffer): Promise<Image> {
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
   const depth = { 2: 3, 6: 4 }[png[25] ?? 0];
   if (depth === undefined || png[24] !== 8 || png[28] !== 0)
-    throw new Error("Cannot read the picture: it is not of eight bits, in colours and in one piece");
-  const packed: Buffer[] = [];
+    throw new Error("Cannot read the image: it is not a non-interlaced 8-bit RGB or RGBA PNG");
+  const compressed: Buffer[] = [];
   for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) {
     if (png.toString("latin1", at + 4, at + 8) === "IDAT")
-      packed.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+      compressed.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
   }
-  const rows = await promisify(inflate)(Buffer.concat(packed));
+  const rows = await promisify(inflate)(Buffer.concat(compressed));
   for (let y = 0; y < height; y += 1) restoreRow(rows, y, { width, depth });
   return { width, height, depth, rows };
 }
 
-/** A row says each byte as its difference from those before it and above it; the first byte says from which. */
-function restoreRow(rows: Uint8Array, y: number, { width, depth }: Pick<Picture, "width" | "depth">): void {
+/** Reverses the PNG filter of a row: each byte is a difference from its neighbours, selected by the first byte. */
+function restoreRow(rows: Uint8Array, y: number, { width, depth }: Pick<Image, "width" | "depth">): void {
   const stride = width * depth + 1;
   const start = y * stride;
   const filter = rows[start] ?? 0;
@@ -73,13 +73,13 @@ function restoreRow(rows: Uint8Array, y: number, { width, depth }: Pick<Picture,
     let expected = left;
     if (filter === 2) expected = up;
     else if (filter === 3) expected = (left + up) >> 1;
-    else if (filter === 4) expected = nearest(left, up, corner);
+    else if (filter === 4) expected = paeth(left, up, corner);
     rows[at] = ((rows[at] ?? 0) + expected) & 0xff;
   }
 }
 
-/** Of the three neighbours the one nearest to what a plane through them would have here. */
-function nearest(left: number, up: number, corner: number): number {
+/** The Paeth predictor: the neighbour nearest to left + up - corner. */
+function paeth(left: number, up: number, corner: number): number {
   const guess = left + up - corner;
   const [byLeft, byUp, byCorner] = [Math.abs(guess - left), Math.abs(guess - up), Math.abs(guess - corner)];
   if (byLeft <= byUp && byLeft <= byCorner) return left;

@@ -3,12 +3,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { partEnvironment, screenshotFolder } from "../config.ts";
+import { childEnvironment, screenshotFolder } from "../config.ts";
 import { findProgram } from "../find-program.ts";
 import { type LoopbackServer, serveOnLoopback } from "../loopback-server.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { startBrowser, type TestBrowser } from "./start-browser.ts";
-import { photograph } from "./take-screenshot.ts";
+import { takeScreenshot } from "./take-screenshot.ts";
 
 let site: LoopbackServer;
 let browser: TestBrowser;
@@ -27,17 +27,17 @@ afterAll(async () => {
   await site[Symbol.asyncDispose]();
 });
 
-test("a button on a page is clicked and its effect is read", async () => {
+test("a button on a page can be clicked and its effect read", async () => {
   const page = await browser.openPage(site.origin);
   expect(await page.locator("#greeting").textContent()).toBe("Not yet");
 
   await page.getByRole("button", { name: "Say hello" }).click();
 
   expect(await page.locator("#greeting").textContent()).toBe("Hello");
-  await photograph(page, "browser-test-page");
+  await takeScreenshot(page, "browser-test-page");
 });
 
-test("every page is a new visitor, and one visitor keeps the cookies", async () => {
+test("every page has a new context, and pages of one context share cookies", async () => {
   const first = await browser.openPage(site.origin);
   const again = await first.context().newPage();
   await again.goto(site.origin);
@@ -47,11 +47,11 @@ test("every page is a new visitor, and one visitor keeps the cookies", async () 
   expect(await other.locator("#cookie").textContent()).toBe("no cookie");
 });
 
-test("a photograph is a PNG of the visitor's width", async () => {
-  await using folder = await makeTemporaryFolder("photographs");
+test("a screenshot is a PNG with the width of the viewport", async () => {
+  await using folder = await makeTemporaryFolder("screenshots");
   const page = await browser.openPage(site.origin, { viewport: { width: 500, height: 300 } });
 
-  const path = await photograph(page, "small-window", join(folder.path, "screens"));
+  const path = await takeScreenshot(page, "small-window", join(folder.path, "screens"));
 
   expect(path).toBe(join(folder.path, "screens", "small-window.png"));
   const image = await readFile(path ?? "");
@@ -59,21 +59,18 @@ test("a photograph is a PNG of the visitor's width", async () => {
   expect(image.readUInt32BE(16)).toBe(500);
 });
 
-// Where a run saves its screens, this one would be saved too.
-test.skipIf(screenshotFolder !== undefined)(
-  "nothing is saved when no folder for screens is set",
-  async () => {
-    const page = await browser.openPage(site.origin);
-
-    expect(await photograph(page, "unasked")).toBeUndefined();
-  },
-);
-
-test("a photograph's name cannot leave its folder", async () => {
-  await using folder = await makeTemporaryFolder("photographs");
+// A run that saves screenshots would save this one too.
+test.skipIf(screenshotFolder !== undefined)("no screenshot is saved when no folder is set", async () => {
   const page = await browser.openPage(site.origin);
 
-  await expect(photograph(page, "../outside", folder.path)).rejects.toThrow('"../outside" is not a name');
+  expect(await takeScreenshot(page, "unsaved")).toBeUndefined();
+});
+
+test("a screenshot's name cannot escape its folder", async () => {
+  await using folder = await makeTemporaryFolder("screenshots");
+  const page = await browser.openPage(site.origin);
+
+  await expect(takeScreenshot(page, "../outside", folder.path)).rejects.toThrow('"../outside" is not a name');
   expect(await readdir(folder.path)).toEqual([]);
 });
 
@@ -87,22 +84,22 @@ test("a closed browser leaves no process and no folder", async () => {
 
   expect(await runIn(folder.path, program)).toBe("1");
 
-  await expect.poll(() => processesThatName(folder.path)).toHaveLength(0);
+  await expect.poll(() => processesMentioning(folder.path)).toHaveLength(0);
   expect(await readdir(folder.path)).toEqual([]);
 });
 
 test("a browser that cannot start leaves no process and no folder", async () => {
   await using folder = await makeTemporaryFolder("traces");
-  // Chromium only prints its version and ends.
-  const program = `await startBrowser({ arguments: ["--version"] }).catch((problem) => print(problem));`;
+  // Chromium only prints its version and exits.
+  const program = `await startBrowser({ arguments: ["--version"] }).catch((error) => print(error));`;
 
   expect(await runIn(folder.path, program)).toContain("browser has been closed");
 
-  expect(await processesThatName(folder.path)).toHaveLength(0);
+  expect(await processesMentioning(folder.path)).toHaveLength(0);
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test("a program that is not installed is asked for by its Debian package", async () => {
+test("the error for a missing program names its Debian package", async () => {
   const shell = { names: ["sh"], knownPaths: ["/nowhere/sh"], debianPackage: "dash" };
   expect(await findProgram(shell)).toMatch(/\/sh$/);
 
@@ -118,21 +115,21 @@ function pageFor(cookie: string): string {
     <button onclick="document.querySelector('#greeting').textContent = 'Hello'">Say hello</button>`;
 }
 
-/** Runs the lines in a process whose temporary folder is this one, so that nothing else writes there. */
+/** Runs a program in a process with this temporary folder, so that nothing else writes there. */
 async function runIn(folder: string, program: string): Promise<string> {
   const lines = `
     import { readdirSync } from "node:fs";
     import { tmpdir } from "node:os";
-        import { startBrowser } from "${import.meta.resolve("./start-browser.ts")}";
+    import { startBrowser } from "${import.meta.resolve("./start-browser.ts")}";
     const print = (value) => process.stdout.write(String(value));
     ${program}`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", lines], {
-    env: { ...partEnvironment(), TMPDIR: folder },
+    env: { ...childEnvironment(), TMPDIR: folder },
   });
   return stdout;
 }
 
-async function processesThatName(folder: string): Promise<string[]> {
+async function processesMentioning(folder: string): Promise<string[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const commands = await Promise.all(
     ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")),

@@ -1,19 +1,19 @@
 /**
  * @module
- * Headless Chromium (Debian's package, driven by playwright-core) for tests that look at a page as people do.
- * It promises a fresh profile, no traffic of its own, and that the process and everything it writes are gone
- * when the scope ends. Screens are saved only when somebody asks for them.
- * Imported through the package's index by tests and `show`.
+ * Headless Chromium (Debian's package, driven by playwright-core) for tests that use a page as users do.
+ * Guarantees a fresh profile, no background traffic, and that the process and all files it writes are gone when the
+ * scope ends. Screenshots are saved only when a folder is set.
+ * Imported through the package's index by tests and claims.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { partEnvironment } from "../config.ts";
+import { childEnvironment } from "../config.ts";
 import { findProgram } from "../find-program.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 
 export type BrowserOptions = {
-  /** Further flags of Chromium. */
+  /** Additional Chromium flags. */
   readonly arguments?: readonly string[];
 };
 
@@ -21,8 +21,8 @@ export type TestBrowser = AsyncDisposable & {
   readonly browser: Browser;
   /** Everything Chromium writes is below this folder. */
   readonly folder: string;
-  /** Opens a page as a new visitor, with no cookies; pages of the same visitor come from `page.context()`. */
-  openPage(url: string, visitor?: BrowserContextOptions): Promise<Page>;
+  /** Opens a page in a new context, without cookies; `page.context()` opens more pages in the same context. */
+  openPage(url: string, contextOptions?: BrowserContextOptions): Promise<Page>;
 };
 
 export async function startBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
@@ -31,24 +31,24 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<TestBr
     names: ["chromium", "chromium-browser"],
     debianPackage: "chromium",
   });
-  await using parts = new AsyncDisposableStack();
-  const folder = parts.use(await makeTemporaryFolder("browser"));
+  await using resources = new AsyncDisposableStack();
+  const folder = resources.use(await makeTemporaryFolder("browser"));
   const { environment, artifactsDir } = await makeFolders(folder.path);
   const context = await chromium.launchPersistentContext(join(folder.path, "profile"), {
     executablePath,
     artifactsDir,
-    env: { ...partEnvironment(), ...environment },
-    args: [...quietFlags, ...rootFlags(), ...(options.arguments ?? [])],
+    env: { ...childEnvironment(), ...environment },
+    args: [...noTrafficFlags, ...rootFlags(), ...(options.arguments ?? [])],
   });
-  parts.defer(() => context.close());
+  resources.defer(() => context.close());
   const browser = context.browser();
   if (browser === null) throw new Error("Cannot start the browser: its context belongs to no browser");
-  const owned = parts.move();
+  const owned = resources.move();
   return {
     browser,
     folder: folder.path,
-    async openPage(url, visitor) {
-      const page = await (await browser.newContext(visitor)).newPage();
+    async openPage(url, contextOptions) {
+      const page = await (await browser.newContext(contextOptions)).newPage();
       await page.goto(url);
       return page;
     },
@@ -56,7 +56,7 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<TestBr
   };
 }
 
-const quietFlags = [
+const noTrafficFlags = [
   "--disable-gpu",
   "--disable-quic",
   "--no-first-run",
@@ -65,18 +65,18 @@ const quietFlags = [
   "--disable-sync",
 ];
 
-/** Chromium's sandbox refuses to work for root, which is what containers run as. */
+/** Chromium's sandbox does not work for root, which containers usually run as. */
 function rootFlags(): string[] {
   return process.getuid?.() === 0 ? ["--no-sandbox"] : [];
 }
 
-/** Chromium, its crash handler and its libraries write to all of these places. */
+/** Chromium, its crash handler and its libraries write to all of these folders. */
 async function makeFolders(
   folder: string,
 ): Promise<{ environment: Record<string, string>; artifactsDir: string }> {
   const environment = {
     HOME: join(folder, "home"),
-    // Short: Chromium puts a socket several folders below it, and a socket's path has at most 107 bytes.
+    // Short, because Chromium creates a socket several folders below it, and socket paths have at most 107 bytes.
     TMPDIR: join(folder, "t"),
     XDG_CONFIG_HOME: join(folder, "configuration"),
     XDG_CACHE_HOME: join(folder, "cache"),

@@ -1,46 +1,46 @@
 import type { Page } from "playwright-core";
 
 export type Watched = {
-  /** What went wrong since it was last asked, each in one line. */
-  readonly takeTroubles: () => readonly string[];
+  /** Returns the problems since the last call, one line each. */
+  readonly takeProblems: () => readonly string[];
 };
 
 export type WatchRules = {
-  /** The server's; whatever else is asked for is a trouble. */
+  /** The server's origin; requests to any other origin are problems. */
   readonly origin: string;
-  /** Of the browser itself, when an answer is a refusal or does not come: a state may be about just that. */
+  /** Whether to ignore the browser's own errors about failed requests, for a state that expects one. */
   readonly allowsRefusals?: () => boolean;
 };
 
-const refusal =
+const failedRequest =
   /^Failed to load resource: (?:the server responded with a status of (?:4\d\d|50\d)|net::ERR_FAILED)/u;
 const ownProtocols = ["data:", "blob:", "about:"];
 
-/** Notices whatever a page must never do: errors, dialogs, breaches of its policy, requests to somebody else. */
+/** Records what a page must never do: errors, dialogs, CSP violations, requests to other origins. */
 export async function watchPage(page: Page, { origin, allowsRefusals }: WatchRules): Promise<Watched> {
-  let troubles: string[] = [];
+  let problems: string[] = [];
   page.on("console", (line) => {
-    const isExpected = refusal.test(line.text()) && allowsRefusals?.() === true;
-    if (line.type() === "error" && !isExpected) troubles.push(`console: ${line.text()}`);
+    const isExpected = failedRequest.test(line.text()) && allowsRefusals?.() === true;
+    if (line.type() === "error" && !isExpected) problems.push(`console: ${line.text()}`);
   });
-  page.on("pageerror", (problem) => troubles.push(`page error: ${problem.message}`));
+  page.on("pageerror", (error) => problems.push(`page error: ${error.message}`));
   page.on("dialog", (dialog) => {
-    troubles.push(`dialog: ${dialog.message()}`);
+    problems.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  // Also those of a window that the page opened.
+  // Includes requests of windows that the page opened.
   page.context().on("request", (request) => {
     const url = new URL(request.url());
     if (url.origin !== origin && !ownProtocols.includes(url.protocol))
-      troubles.push(`request to ${url.origin}`);
+      problems.push(`request to ${url.origin}`);
   });
-  await page.addInitScript(`document.addEventListener("securitypolicyviolation", (breach) => {
-    window.reportError(new Error("breach of " + breach.violatedDirective + " " + breach.sourceFile));
+  await page.addInitScript(`document.addEventListener("securitypolicyviolation", (violation) => {
+    window.reportError(new Error("violation of " + violation.violatedDirective + " " + violation.sourceFile));
   })`);
   return {
-    takeTroubles: () => {
-      const taken = troubles;
-      troubles = [];
+    takeProblems: () => {
+      const taken = problems;
+      problems = [];
       return taken;
     },
   };

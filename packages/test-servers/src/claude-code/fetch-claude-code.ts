@@ -1,7 +1,7 @@
 /**
  * @module
- * Claude Code, the agent that many people run against a server of the messages family: a program of its own, fetched
- * into the cache as a package and never installed. Promises the very bytes that the tests were written with.
+ * Claude Code, a widely used client of the Anthropic API: a standalone program, downloaded as a package into the cache
+ * and never installed. Guarantees the exact version that the tests were written for, verified by hash.
  * Imported, through the package's index, by the conformance tests.
  */
 import { execFile } from "node:child_process";
@@ -9,8 +9,8 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder, downloadEnvironment } from "../config.ts";
-import { makeOnce } from "../create-once.ts";
-import { refuseOtherContent } from "../models/refuse-other-content.ts";
+import { createOnce } from "../create-once.ts";
+import { verifyContent } from "../models/refuse-other-content.ts";
 
 const run = promisify(execFile);
 const version = "2.1.325";
@@ -18,18 +18,18 @@ const archive = {
   file: `anthropic-ai-claude-code-linux-x64-${version}.tgz`,
   sha256: "e8735d37521f49c31d65c3dcd8c0c8babe6d1f5f72c2066346b3ae88d32ac31d",
 };
-const withinMilliseconds = 600_000;
+const timeoutMilliseconds = 600_000;
 
-/** The path of the program; the first call of all fetches it, 170 MB. */
+/** The path of the program; the first call downloads it, 170 MB. */
 export async function fetchClaudeCode(): Promise<string> {
-  const folder = await makeOnce({ path: join(cacheFolder, `claude-code-${version}`), make: fetch });
+  const folder = await createOnce({ path: join(cacheFolder, `claude-code-${version}`), create: fetch });
   return join(folder, "package/claude");
 }
 
 async function fetch(folder: string): Promise<void> {
-  const options = { cwd: folder, timeout: withinMilliseconds, env: downloadEnvironment() };
+  const options = { cwd: folder, timeout: timeoutMilliseconds, env: downloadEnvironment() };
   await run("npm", ["pack", "--silent", `@anthropic-ai/claude-code-linux-x64@${version}`], options);
-  await refuseOtherContent(folder, [archive]);
+  await verifyContent(folder, [archive]);
   await run("tar", ["-xzf", archive.file], options);
   await rm(join(folder, archive.file));
 }

@@ -3,10 +3,10 @@ import type { ArmedFault, Ending } from "./fault.ts";
 import { ProxiedConnection } from "./proxied-connection.ts";
 
 export type ProxyCounts = {
-  /** All since the start, refused ones excepted. */
+  /** All since the start, except refused ones. */
   readonly connections: number;
   readonly openConnections: number;
-  /** What went out, after the faults. */
+  /** Bytes forwarded, after the faults. */
   readonly bytesToTarget: number;
   readonly bytesToClient: number;
 };

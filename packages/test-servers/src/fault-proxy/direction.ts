@@ -4,54 +4,54 @@ import type { ArmedFault, Ending } from "./fault.ts";
 import { buildShaper, type ConnectionSide, type Shaper } from "./shaper.ts";
 import type { Step } from "./step.ts";
 
-type LaneParts = {
+type DirectionOptions = {
   readonly source: Socket;
   readonly sink: Socket;
-  readonly place: ConnectionSide;
-  /** Says whether these bytes are the first to flow this way since bytes flowed the other way. */
+  readonly side: ConnectionSide;
+  /** Returns whether these bytes are the first in this direction since bytes flowed the other way. */
   readonly noteTurn: () => boolean;
   readonly endConnection: (how: Ending) => void;
 };
 
-type Rest = { readonly bytes: Buffer; readonly startsTurn: boolean };
+type PendingBytes = { readonly bytes: Buffer; readonly startsTurn: boolean };
 
-const nothing: Rest = { bytes: Buffer.alloc(0), startsTurn: false };
+const nothing: PendingBytes = { bytes: Buffer.alloc(0), startsTurn: false };
 
-/** One direction of one connection: reads, lets the faults decide, and writes before it reads again. */
+/** One direction of one connection: reads a chunk, applies the faults, and writes the result before reading again. */
 export class DirectionState {
-  readonly #parts: LaneParts;
+  readonly #options: DirectionOptions;
   #shaper: Shaper;
   #interruption = new AbortController();
   #isOver = false;
   #forwardedBytes = 0;
-  // Bytes that a replaced shaper held back; they go through the new one first.
-  #carried: Rest = nothing;
+  // Bytes held back by a replaced shaper; they pass through the new one first.
+  #carried: PendingBytes = nothing;
 
-  constructor(parts: LaneParts, faults: readonly ArmedFault[]) {
-    this.#parts = parts;
-    this.#shaper = buildShaper(faults, parts.place);
-    parts.sink.once("close", () => this.#interrupt());
+  constructor(options: DirectionOptions, faults: readonly ArmedFault[]) {
+    this.#options = options;
+    this.#shaper = buildShaper(faults, options.side);
+    options.sink.once("close", () => this.#interrupt());
   }
 
   get forwardedBytes(): number {
     return this.#forwardedBytes;
   }
 
-  /** Takes effect at once, also on bytes that an earlier fault still holds back. */
+  /** Takes effect immediately, including on bytes that an earlier fault holds back. */
   setFaults(faults: readonly ArmedFault[]): void {
     this.#carried = join(this.#carried, { bytes: this.#shaper.release(), startsTurn: true });
-    this.#shaper = buildShaper(faults, this.#parts.place);
+    this.#shaper = buildShaper(faults, this.#options.side);
     this.#interrupt();
   }
 
-  /** Forwards nothing more; what still arrives is read and dropped, since closing on unread bytes resets. */
+  /** Stops forwarding; further bytes are read and dropped, since closing a socket with unread bytes resets it. */
   stop(): void {
     this.#isOver = true;
     this.#interrupt();
   }
 
   async run(): Promise<void> {
-    const { source, sink, noteTurn } = this.#parts;
+    const { source, sink, noteTurn } = this.#options;
     await this.#pass(nothing);
     for await (const bytes of source.iterator({ destroyOnReturn: false })) {
       if (!this.#isOver) await this.#pass({ bytes, startsTurn: noteTurn() });
@@ -60,16 +60,16 @@ export class DirectionState {
     if (!this.#isOver) sink.end();
   }
 
-  async #pass(arrived: Rest): Promise<void> {
-    let rest = join(this.#takeCarried(), arrived);
+  async #pass(arrived: PendingBytes): Promise<void> {
+    let pending = join(this.#takeCarried(), arrived);
     do {
-      rest = await this.#perform(this.#shaper.shape(rest.bytes, rest.startsTurn));
-      rest = join(rest, this.#takeCarried());
-    } while (rest.bytes.length > 0 && !this.#isOver);
+      pending = await this.#perform(this.#shaper.shape(pending.bytes, pending.startsTurn));
+      pending = join(pending, this.#takeCarried());
+    } while (pending.bytes.length > 0 && !this.#isOver);
   }
 
-  /** Gives back the bytes that are still to go when the faults change on the way. */
-  async #perform(steps: readonly Step[]): Promise<Rest> {
+  /** Returns the bytes that remain when the faults change midway. */
+  async #perform(steps: readonly Step[]): Promise<PendingBytes> {
     const { signal } = this.#interruption;
     for (const [index, step] of steps.entries()) {
       switch (step.type) {
@@ -83,25 +83,25 @@ export class DirectionState {
           await untilInterrupted(signal);
           break;
         case "end":
-          this.#parts.endConnection(step.how);
+          this.#options.endConnection(step.how);
           break;
       }
       if (this.#isOver) return nothing;
-      if (signal.aborted) return gather(steps.slice(index + 1));
+      if (signal.aborted) return collectForwarded(steps.slice(index + 1));
     }
     return nothing;
   }
 
-  /** Done when the kernel has the bytes: this is the back-pressure, and a reset after it loses none of them. */
+  /** Resolves when the kernel has the bytes; this gives back-pressure, and a later reset loses none of them. */
   async #write(bytes: Buffer): Promise<void> {
     if (bytes.length === 0 || this.#isOver) return;
     this.#forwardedBytes += bytes.length;
     await new Promise<void>((resolve, reject) => {
-      this.#parts.sink.write(bytes, (problem) => (problem ? reject(problem) : resolve()));
+      this.#options.sink.write(bytes, (error) => (error ? reject(error) : resolve()));
     });
   }
 
-  #takeCarried(): Rest {
+  #takeCarried(): PendingBytes {
     const carried = this.#carried;
     this.#carried = nothing;
     return carried;
@@ -113,24 +113,24 @@ export class DirectionState {
   }
 }
 
-function join(earlier: Rest, later: Rest): Rest {
+function join(earlier: PendingBytes, later: PendingBytes): PendingBytes {
   if (earlier.bytes.length === 0) return later;
   if (later.bytes.length === 0) return earlier;
   return { bytes: Buffer.concat([earlier.bytes, later.bytes]), startsTurn: earlier.startsTurn };
 }
 
-function ignoreInterruption(problem: unknown): void {
-  if (!(problem instanceof Error) || problem.name !== "AbortError") throw problem;
+function ignoreInterruption(error: unknown): void {
+  if (!(error instanceof Error) || error.name !== "AbortError") throw error;
 }
 
 function untilInterrupted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-function gather(steps: readonly Step[]): Rest {
-  const pieces = steps.filter((step) => step.type === "forward");
+function collectForwarded(steps: readonly Step[]): PendingBytes {
+  const chunks = steps.filter((step) => step.type === "forward");
   return {
-    bytes: Buffer.concat(pieces.map((piece) => piece.bytes)),
-    startsTurn: pieces[0]?.startsTurn ?? false,
+    bytes: Buffer.concat(chunks.map((chunk) => chunk.bytes)),
+    startsTurn: chunks[0]?.startsTurn ?? false,
   };
 }

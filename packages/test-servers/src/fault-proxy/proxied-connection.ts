@@ -16,7 +16,7 @@ export class ProxiedConnection {
   readonly ended: Promise<void>;
   readonly #client: Socket;
   readonly #upstream: Socket;
-  readonly #lanes: { readonly toTarget: DirectionState; readonly toClient: DirectionState };
+  readonly #directions: { readonly toTarget: DirectionState; readonly toClient: DirectionState };
   #lastDirection: Direction | undefined;
 
   constructor({ client, target, number, faults }: ConnectionPlan) {
@@ -26,31 +26,33 @@ export class ProxiedConnection {
     const closed = [whenClosed(client), whenClosed(upstream)];
     const toTarget = { source: client, sink: upstream };
     const toClient = { source: upstream, sink: client };
-    this.#lanes = {
-      toTarget: new DirectionState({ ...toTarget, ...this.#laneParts("to-target", number) }, faults),
-      toClient: new DirectionState({ ...toClient, ...this.#laneParts("to-client", number) }, faults),
+    this.#directions = {
+      toTarget: new DirectionState({ ...toTarget, ...this.#directionOptions("to-target", number) }, faults),
+      toClient: new DirectionState({ ...toClient, ...this.#directionOptions("to-client", number) }, faults),
     };
-    // A failure of one side (a reset, or a target that refuses) becomes a reset of the other.
-    Promise.all([this.#lanes.toTarget.run(), this.#lanes.toClient.run()]).catch(() => this.end("reset"));
+    // A failure on one side (a reset, or a refused connection) resets the other.
+    Promise.all([this.#directions.toTarget.run(), this.#directions.toClient.run()]).catch(() =>
+      this.end("reset"),
+    );
     this.ended = Promise.all(closed).then(() => undefined);
   }
 
   get bytesToTarget(): number {
-    return this.#lanes.toTarget.forwardedBytes;
+    return this.#directions.toTarget.forwardedBytes;
   }
 
   get bytesToClient(): number {
-    return this.#lanes.toClient.forwardedBytes;
+    return this.#directions.toClient.forwardedBytes;
   }
 
   setFaults(faults: readonly ArmedFault[]): void {
-    this.#lanes.toTarget.setFaults(faults);
-    this.#lanes.toClient.setFaults(faults);
+    this.#directions.toTarget.setFaults(faults);
+    this.#directions.toClient.setFaults(faults);
   }
 
   end(how: Ending): void {
-    this.#lanes.toTarget.stop();
-    this.#lanes.toClient.stop();
+    this.#directions.toTarget.stop();
+    this.#directions.toClient.stop();
     for (const socket of [this.#client, this.#upstream]) {
       if (how === "close") socket.end();
       else if (socket.connecting) socket.destroy();
@@ -64,9 +66,9 @@ export class ProxiedConnection {
     this.#upstream.destroy();
   }
 
-  #laneParts(direction: Direction, connection: number) {
+  #directionOptions(direction: Direction, connection: number) {
     return {
-      place: { connection, direction },
+      side: { connection, direction },
       noteTurn: () => {
         const isNew = this.#lastDirection !== direction;
         this.#lastDirection = direction;
@@ -78,7 +80,7 @@ export class ProxiedConnection {
 }
 
 function whenClosed(socket: Socket): Promise<void> {
-  // The lane that uses the socket gets the same error from its read or write; without a listener Node would exit.
+  // The direction that uses the socket gets the same error from its read or write; without a listener Node exits.
   socket.on("error", () => undefined);
   return new Promise((resolve) => socket.once("close", () => resolve()));
 }

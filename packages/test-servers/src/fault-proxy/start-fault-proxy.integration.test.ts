@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => registry[Symbol.asyncDispose]());
 
-test("without faults nothing changes and everything is counted", async () => {
+test("without faults bytes are unchanged and counted", async () => {
   await using proxy = await startProxy();
 
   expect((await pullBlob(repositoryAt(proxy.url), blob.digest)).equals(content)).toBe(true);
@@ -37,20 +37,20 @@ test("without faults nothing changes and everything is counted", async () => {
   expect(counts.bytesToClient).toBeLessThan(content.length + 1000);
 });
 
-test("a delay holds back every answer once", async () => {
+test("a delay holds back every response once", async () => {
   await using proxy = await startProxy({ kind: "delay", milliseconds: 500 });
 
   for (const digest of [blob.digest, smallBlob.digest]) {
     const seconds = await measure(() => pullBlob(repositoryAt(proxy.url), digest));
     expect(seconds).toBeGreaterThan(0.49);
-    // The large blob comes in five pieces or more; a delay of each would take longer than this.
+    // The large blob arrives in five chunks or more; delaying each would take longer than this.
     expect(seconds).toBeLessThan(2.4);
   }
   await proxy.setFaults([]);
   expect(await measure(() => pullBlob(repositoryAt(proxy.url), blob.digest))).toBeLessThan(0.49);
 });
 
-test("a throttled answer takes its time and is complete", async () => {
+test("a throttled response is slow but complete", async () => {
   await using proxy = await startProxy({ kind: "throttle", bytesPerSecond: 600_000 });
   let pulled: Buffer | undefined;
 
@@ -60,7 +60,7 @@ test("a throttled answer takes its time and is complete", async () => {
   expect(pulled?.equals(content)).toBe(true);
 });
 
-test("a throttle that is lifted on the way lets the rest through at once", async () => {
+test("removing a throttle midway lets the rest through immediately", async () => {
   await using proxy = await startProxy({ kind: "throttle", bytesPerSecond: 1000 });
   const pulling = pullBlob(repositoryAt(proxy.url), blob.digest);
   await until(() => proxy.counts().bytesToClient > 100);
@@ -70,7 +70,7 @@ test("a throttle that is lifted on the way lets the rest through at once", async
   expect((await pulling).equals(content)).toBe(true);
 });
 
-test("a stalled answer stops after its bytes, stays open, and goes on when the fault is lifted", async () => {
+test("a stalled response stops after its bytes, stays open, and continues when the fault is removed", async () => {
   await using proxy = await startProxy({ kind: "stall", afterBytes: 10_000 });
   const pulling = pullBlob(repositoryAt(proxy.url), blob.digest);
   await until(() => proxy.counts().bytesToClient >= 10_000);
@@ -82,67 +82,67 @@ test("a stalled answer stops after its bytes, stays open, and goes on when the f
   expect((await pulling).equals(content)).toBe(true);
 });
 
-test("an answer cut by a reset fails with ECONNRESET after exactly its bytes", async () => {
+test("a response cut by a reset fails with ECONNRESET after exactly its bytes", async () => {
   await using proxy = await startProxy({ kind: "cut", afterBytes: 20_000, how: "reset" });
 
   await expect(pullFresh(proxy, blob)).rejects.toThrow("ECONNRESET");
   expect(proxy.counts().bytesToClient).toBe(20_000);
 });
 
-test("an answer that is closed early ends without an error of the socket", async () => {
+test("a response that is closed early ends without a socket error", async () => {
   await using proxy = await startProxy({ kind: "cut", afterBytes: 20_000, how: "close" });
 
-  // Node's client calls a body that is shorter than its Content-Length "aborted".
+  // Node's client reports a body shorter than its Content-Length as "aborted".
   await expect(pullFresh(proxy, blob)).rejects.toThrow("aborted");
   expect(proxy.counts().bytesToClient).toBe(20_000);
 });
 
-test("a connection cut after 0 bytes is reset before it answers", async () => {
+test("a connection cut after 0 bytes is reset before any response", async () => {
   await using proxy = await startProxy({ kind: "cut", afterBytes: 0, how: "reset" });
 
   await expect(pullFresh(proxy, blob)).rejects.toThrow(/ECONNRESET|socket hang up|EPIPE/);
   expect(proxy.counts().bytesToClient).toBe(0);
 });
 
-test("a truncated body is noticed by its length, a shorter one passes", async () => {
+test("a truncated body is detected by its length, a shorter one passes", async () => {
   await using proxy = await startProxy({ kind: "truncate", bodyBytes: 1000 });
 
   await expect(pullBlob(repositoryAt(proxy.url), blob.digest)).rejects.toThrow("terminated");
   expect(await pullBlob(repositoryAt(proxy.url), smallBlob.digest)).toEqual(small);
 });
 
-test("every body of a connection is counted anew", async () => {
+test("every body of a connection is counted separately", async () => {
   await using proxy = await startProxy({ kind: "truncate", bodyBytes: small.length + 5 });
 
   for (const _ of [1, 2, 3, 4, 5]) {
     expect(await pullBlob(repositoryAt(proxy.url), smallBlob.digest)).toEqual(small);
   }
-  // At least one connection carried two bodies, which together are longer.
+  // At least one connection carried two bodies, which together exceed the limit.
   expect(proxy.counts().connections).toBeLessThan(5);
 });
 
-test("a truncated body under a matching lie is noticed by its digest alone", async () => {
+test("a truncated body with a matching false length is detected only by its digest", async () => {
   await using proxy = await startProxy(
     { kind: "lie-about-length", addBytes: 1000 - content.length },
     { kind: "truncate", bodyBytes: 1000 },
   );
 
-  const answer = await fetch(`${repositoryAt(proxy.url).address}/blobs/${blob.digest}`);
-  expect(Buffer.from(await answer.arrayBuffer())).toEqual(content.subarray(0, 1000));
+  const response = await fetch(`${repositoryAt(proxy.url).address}/blobs/${blob.digest}`);
+  expect(Buffer.from(await response.arrayBuffer())).toEqual(content.subarray(0, 1000));
   await expect(pullBlob(repositoryAt(proxy.url), blob.digest)).rejects.toThrow("its content has");
 });
 
-test("one flipped bit breaks the digest, and only as often as told", async () => {
+test("a flipped bit breaks the digest, only as often as configured", async () => {
   await using proxy = await startProxy({ kind: "flip-bit", bodyByte: 123_456, bit: 3, times: 1 });
   const expected = Buffer.from(content);
   expected.writeUInt8(expected.readUInt8(123_456) ^ 0b1000, 123_456);
 
-  const answer = await fetch(`${repositoryAt(proxy.url).address}/blobs/${blob.digest}`);
-  expect(Buffer.from(await answer.arrayBuffer()).equals(expected)).toBe(true);
+  const response = await fetch(`${repositoryAt(proxy.url).address}/blobs/${blob.digest}`);
+  expect(Buffer.from(await response.arrayBuffer()).equals(expected)).toBe(true);
   expect((await pullBlob(repositoryAt(proxy.url), blob.digest)).equals(content)).toBe(true);
 });
 
-test("a bit flipped on the way to the target makes the registry refuse the upload", async () => {
+test("a bit flipped on the way to the target makes the registry reject the upload", async () => {
   const upload = randomBytes(5000);
   await using proxy = await startProxy({ kind: "flip-bit", bodyByte: 4999, direction: "to-target" });
 
@@ -151,7 +151,7 @@ test("a bit flipped on the way to the target makes the registry refuse the uploa
   expect(await pushBlob(repositoryAt(proxy.url), upload)).toMatchObject({ size: 5000 });
 });
 
-test("a lie about the length shows in the head and shortens the body", async () => {
+test("a false length is in the head and shortens the body", async () => {
   await using proxy = await startProxy({ kind: "lie-about-length", addBytes: -10 });
   const url = `${repositoryAt(proxy.url).address}/blobs/${blob.digest}`;
 
@@ -160,7 +160,7 @@ test("a lie about the length shows in the head and shortens the body", async () 
   await expect(pullBlob(repositoryAt(proxy.url), blob.digest)).rejects.toThrow("its content has");
 });
 
-test("refused connections are refused for real until the door opens again", async () => {
+test("refused connections get ECONNREFUSED until the fault is removed", async () => {
   await using proxy = await startProxy({ kind: "refuse" });
 
   await expect(pullFresh(proxy, blob)).rejects.toThrow("ECONNREFUSED");
@@ -168,7 +168,7 @@ test("refused connections are refused for real until the door opens again", asyn
   expect((await pullFresh(proxy, blob)).equals(content)).toBe(true);
 });
 
-test("every open connection can be cut now", async () => {
+test("all open connections can be cut at once", async () => {
   await using proxy = await startProxy({ kind: "throttle", bytesPerSecond: 1000 });
   const pulling = Promise.allSettled([pullFresh(proxy, blob), pullFresh(proxy, blob)]);
   await until(() => proxy.counts().bytesToClient > 200);
@@ -180,7 +180,7 @@ test("every open connection can be cut now", async () => {
   await until(() => proxy.counts().openConnections === 0);
 });
 
-test("a fault for the second connection spares the first and the third", async () => {
+test("a fault for the second connection does not affect the first and the third", async () => {
   await using proxy = await startProxy({ kind: "cut", afterBytes: 500, how: "reset", connection: 2 });
 
   expect((await pullFresh(proxy, blob)).equals(content)).toBe(true);
@@ -188,7 +188,7 @@ test("a fault for the second connection spares the first and the third", async (
   expect((await pullFresh(proxy, blob)).equals(content)).toBe(true);
 });
 
-test("a fault that makes no sense is refused by name", async () => {
+test("an invalid fault is rejected by name", async () => {
   await expect(startProxy({ kind: "throttle", bytesPerSecond: 0 })).rejects.toThrow(
     'Cannot set the fault "throttle": bytesPerSecond is 0',
   );
@@ -204,12 +204,12 @@ function repositoryAt(url: string): RegistryRepository {
   return { address: `${url}/v2/test/model` };
 }
 
-/** Pulls over a connection of its own; an error of the socket comes before the one of the broken body. */
+/** Pulls over a new connection, so that a socket error is reported before the error of the broken body. */
 function pullFresh(proxy: FaultProxy, { digest }: Descriptor): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const question = get(`${repositoryAt(proxy.url).address}/blobs/${digest}`, { agent: false });
-  question.on("error", reject);
-  question.on("response", (answer) => void buffer(answer).then(resolve, reject));
+  const request = get(`${repositoryAt(proxy.url).address}/blobs/${digest}`, { agent: false });
+  request.on("error", reject);
+  request.on("response", (response) => void buffer(response).then(resolve, reject));
   return promise;
 }
 

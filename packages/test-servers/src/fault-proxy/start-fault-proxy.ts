@@ -1,9 +1,9 @@
 /**
  * @module
- * A TCP proxy that misbehaves on command, to put in front of any server a test talks to: late, slow, cut,
- * silent, corrupted or lying answers, and refused connections. It promises the same bytes and the same moment
- * for the same faults, keeps the back-pressure of both sides, and without faults changes nothing.
- * Imported through the package's index by tests, benchmarks and `show`; it knows none of the other parts.
+ * A TCP proxy that injects faults, to put in front of any server under test: delayed, slow, cut, stalled, corrupted or
+ * falsified responses, and refused connections. Faults are deterministic in bytes and position, back-pressure is kept
+ * in both directions, and without faults nothing changes.
+ * Imported through the package's index by tests, benchmarks and claims; independent of the other test servers.
  */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
@@ -12,16 +12,16 @@ import { ConnectionTable, type ProxyCounts } from "./connection-table.ts";
 import { armFault, type ConnectionFault, type Ending, type Fault } from "./fault.ts";
 
 export type FaultProxyPlan = {
-  /** Address of the real server with its port; the scheme and the path may be anything. */
+  /** URL of the real server with its port; the scheme and the path may be anything. */
   readonly target: string;
   readonly faults?: readonly Fault[];
 };
 
 export type FaultProxy = AsyncDisposable & {
-  /** The target's address with the proxy's host and port in it. */
+  /** The target's URL with the proxy's host and port. */
   readonly url: string;
   readonly port: number;
-  /** Replaces all faults, on open connections too; positions and `times` count anew from here. */
+  /** Replaces all faults, also on open connections; positions and `times` are counted from here. */
   setFaults(faults: readonly Fault[]): Promise<void>;
   cutConnections(how: Ending): void;
   counts(): ProxyCounts;
@@ -37,20 +37,20 @@ export async function startFaultProxy({ target, faults = [] }: FaultProxyPlan): 
     async setFaults(next) {
       const onConnections = next.filter(isConnectionFault);
       table.setFaults(onConnections.map(armFault));
-      await setDoor(server, { isOpen: onConnections.length === next.length, port });
+      await setListening(server, { isOpen: onConnections.length === next.length, port });
     },
     cutConnections: (how) => table.cut(how),
     counts: () => table.counts(),
     async [Symbol.asyncDispose]() {
-      await setDoor(server, { isOpen: false, port });
+      await setListening(server, { isOpen: false, port });
       await table.destroy();
     },
   };
   try {
     await proxy.setFaults(faults);
-  } catch (problem) {
+  } catch (error) {
     await proxy[Symbol.asyncDispose]();
-    throw problem;
+    throw error;
   }
   return proxy;
 }
@@ -67,14 +67,14 @@ function isConnectionFault(fault: Fault): fault is ConnectionFault {
   return fault.kind !== "refuse";
 }
 
-/** Only a socket that does not listen gives clients a real "connection refused". */
-async function setDoor(server: Server, door: { isOpen: boolean; port: number }): Promise<void> {
-  if (door.isOpen === server.listening) return;
-  if (door.isOpen) {
-    server.listen(door.port, "127.0.0.1");
+/** Clients get a real "connection refused" only when the port is not open. */
+async function setListening(server: Server, state: { isOpen: boolean; port: number }): Promise<void> {
+  if (state.isOpen === server.listening) return;
+  if (state.isOpen) {
+    server.listen(state.port, "127.0.0.1");
     await once(server, "listening");
   } else {
-    // The port is free at once; the "close" event waits for open connections, which live on.
+    // The port is closed immediately; the "close" event would wait for open connections, which stay open.
     server.close();
   }
 }

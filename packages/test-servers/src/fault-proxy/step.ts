@@ -1,6 +1,6 @@
 import type { Ending } from "./fault.ts";
 
-/** Bytes on their way, with what they are to the protocol. */
+/** Bytes to forward, with their role in the protocol. */
 export type ForwardedChunk = {
   readonly type: "forward";
   readonly bytes: Buffer;
@@ -8,10 +8,10 @@ export type ForwardedChunk = {
   readonly startsTurn: boolean;
 };
 
-/** What a connection does next; deciding is apart from doing, so faults stay pure. */
+/** The next action of a connection; planning is separate from execution, so that faults are pure functions. */
 export type Step =
   | ForwardedChunk
   | { readonly type: "wait"; readonly milliseconds: number }
-  /** Nothing more until the faults change. */
+  /** Forwards nothing until the faults change. */
   | { readonly type: "hold" }
   | { readonly type: "end"; readonly how: Ending };

@@ -5,17 +5,17 @@ import { expect, test } from "vitest";
 import { listenOnLoopback } from "../loopback-port.ts";
 import { startFaultProxy } from "./start-fault-proxy.ts";
 
-test("a client that closes its side still gets the answer", async () => {
+test("a client that half-closes its connection still receives the response", async () => {
   await using target = await serve(async (socket) => {
-    const question = await buffer(socket);
-    socket.end(`you said ${question.toString()}`);
+    const request = await buffer(socket);
+    socket.end(`received ${request.toString()}`);
   });
   await using proxy = await startFaultProxy({ target: target.url });
 
   const client = connect({ port: proxy.port, host: "127.0.0.1", allowHalfOpen: true });
   client.end("hello");
 
-  expect((await buffer(client)).toString()).toBe("you said hello");
+  expect((await buffer(client)).toString()).toBe("received hello");
 });
 
 test("a client that does not read stops the target from sending", async () => {
@@ -38,7 +38,7 @@ test("a client that does not read stops the target from sending", async () => {
   client.destroy();
 });
 
-test("a clean close reaches a client that still uploads, and what it uploads is read to the end", async () => {
+test("a clean close reaches a client that is still uploading, and its upload is read to the end", async () => {
   await using target = await serve((socket) => {
     socket.on("end", () => socket.end()).resume();
     socket.write("0123456789");
@@ -52,7 +52,7 @@ test("a clean close reaches a client that still uploads, and what it uploads is 
 
   expect((await buffer(client)).toString()).toBe("01234");
 
-  // More than all buffers on the way hold.
+  // More than the buffers along the path can hold.
   client.end(Buffer.alloc(20_000_000));
   await once(client, "close");
   await untilAbove(() => -proxy.counts().openConnections, -1);
@@ -72,28 +72,28 @@ test("a delay on the way to the target leaves other protocols unchanged", async 
   expect(performance.now() - start).toBeGreaterThan(145);
 });
 
-test("a head that arrives byte by byte is still understood", async () => {
-  await using target = await serveInTwoParts();
+test("a head that arrives byte by byte is still parsed", async () => {
+  await using target = await serveInTwoChunks();
   await using proxy = await startFaultProxy({
     target: target.url,
     faults: [{ kind: "flip-bit", bodyByte: 0 }],
   });
-  const client = ask(proxy.port);
+  const client = sendRequest(proxy.port);
 
-  (await target.afterFirstPart)();
+  (await target.afterFirstChunk)();
 
   expect((await buffer(client)).toString()).toBe(`${head}cody`);
 });
 
 test("a head that is held back survives a change of faults", async () => {
-  await using target = await serveInTwoParts();
+  await using target = await serveInTwoChunks();
   await using proxy = await startFaultProxy({
     target: target.url,
     faults: [{ kind: "flip-bit", bodyByte: 0 }],
   });
-  const client = ask(proxy.port);
+  const client = sendRequest(proxy.port);
 
-  const sendRest = await target.afterFirstPart;
+  const sendRest = await target.afterFirstChunk;
   await pause(50);
   expect(proxy.counts().bytesToClient).toBe(0);
   await proxy.setFaults([{ kind: "lie-about-length", addBytes: 3 }]);
@@ -102,7 +102,7 @@ test("a head that is held back survives a change of faults", async () => {
   expect((await buffer(client)).toString()).toBe(`${head.replace("4", "7")}body`);
 });
 
-test("a target that is down resets the client", async () => {
+test("a client is reset when the target is down", async () => {
   const target = await serve(() => undefined);
   await target[Symbol.asyncDispose]();
   await using proxy = await startFaultProxy({ target: target.url });
@@ -134,13 +134,13 @@ test("a stopped proxy leaves no port and no connection on either side", async ()
 
 const head = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n";
 
-function ask(port: number): Socket {
+function sendRequest(port: number): Socket {
   const client = connect({ port, host: "127.0.0.1" });
   client.write("GET / HTTP/1.1\r\n\r\n");
   return client;
 }
 
-async function serveInTwoParts() {
+async function serveInTwoChunks() {
   const { promise, resolve } = Promise.withResolvers<() => void>();
   const target = await serve(async (socket) => {
     await once(socket, "data");
@@ -150,17 +150,17 @@ async function serveInTwoParts() {
     }
     resolve(() => socket.end(`${head.slice(20)}body`));
   });
-  return { ...target, afterFirstPart: promise };
+  return { ...target, afterFirstChunk: promise };
 }
 
 async function serve(
-  answer: (socket: Socket) => unknown,
+  handle: (socket: Socket) => unknown,
 ): Promise<AsyncDisposable & { readonly url: string }> {
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined);
-    void answer(socket);
+    void handle(socket);
   });
   const port = await listenOnLoopback(server);
   return {

@@ -4,30 +4,30 @@ import { splitTurns } from "./turn-splitter.ts";
 const continued = "HTTP/1.1 100 Continue\r\n\r\n";
 const head = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n";
 
-test("an interim answer and the real one in the same bytes are two heads and a body", () => {
-  expect(describePieces(splitTurns().split(Buffer.from(`${continued}${head}body`), true))).toEqual([
+test("an interim and a final response in the same chunk are two heads and a body", () => {
+  expect(describeChunks(splitTurns().split(Buffer.from(`${continued}${head}body`), true))).toEqual([
     ["head", continued, true],
     ["head", head, false],
     ["body", "body", false],
   ]);
 });
 
-test("a request is a head and a body like an answer", () => {
+test("a request is split into a head and a body like a response", () => {
   const request = "PUT /v2/test/blobs/1 HTTP/1.1\r\nContent-Length: 4\r\n\r\n";
-  expect(describePieces(splitTurns().split(Buffer.from(`${request}body`), true))).toEqual([
+  expect(describeChunks(splitTurns().split(Buffer.from(`${request}body`), true))).toEqual([
     ["head", request, true],
     ["body", "body", false],
   ]);
 });
 
 test.each(["GGUF\u0003\u0000\u0000", "PING\r\n", "lower case", "HTTP/1.1 200 OK\n\n"])(
-  "%j is no HTTP and passes at once",
+  "%j is not HTTP and passes immediately",
   (text) => {
-    expect(describePieces(splitTurns().split(Buffer.from(text), true))).toEqual([["body", text, true]]);
+    expect(describeChunks(splitTurns().split(Buffer.from(text), true))).toEqual([["body", text, true]]);
   },
 );
 
-test("an endless head is given up and passes as a body", () => {
+test("an oversized head passes as a body", () => {
   const splitter = splitTurns();
   const start = Buffer.from("HTTP/1.1 200 OK\r\n");
   const filler = Buffer.alloc(70_000, "x");
@@ -38,6 +38,6 @@ test("an endless head is given up and passes as a body", () => {
   ]);
 });
 
-function describePieces(pieces: ReturnType<ReturnType<typeof splitTurns>["split"]>): unknown[] {
-  return pieces.map(({ part, bytes, startsTurn }) => [part, bytes.toString(), startsTurn]);
+function describeChunks(chunks: ReturnType<ReturnType<typeof splitTurns>["split"]>): unknown[] {
+  return chunks.map(({ part, bytes, startsTurn }) => [part, bytes.toString(), startsTurn]);
 }

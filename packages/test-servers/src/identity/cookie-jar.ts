@@ -1,6 +1,6 @@
 export type CookieJar = {
-  keep(setCookies: readonly string[]): void;
-  /** What a browser would send to this address, as a Cookie header. */
+  store(setCookies: readonly string[]): void;
+  /** The Cookie header that a browser would send to this URL. */
   headerFor(url: URL): string;
 };
 
@@ -11,11 +11,11 @@ type Cookie = {
   readonly isExpired: boolean;
 };
 
-/** Keeps the cookies of one origin by name and path, which is all a walk through one provider needs. */
+/** Stores the cookies of one origin by name and path, which is enough for one provider's sign-in. */
 export function createCookieJar(): CookieJar {
   const cookies = new Map<string, Cookie>();
   return {
-    keep(setCookies) {
+    store(setCookies) {
       for (const cookie of setCookies.map(parseCookie)) cookies.set(`${cookie.name} ${cookie.path}`, cookie);
     },
     headerFor(url) {
@@ -28,7 +28,7 @@ export function createCookieJar(): CookieJar {
 }
 
 function parseCookie(line: string): Cookie {
-  const [pair = "", ...attributes] = line.split(";").map((part) => part.trim());
+  const [pair = "", ...attributes] = line.split(";").map((segment) => segment.trim());
   const separator = pair.indexOf("=");
   const expires = readAttribute(attributes, "expires");
   return {
@@ -40,5 +40,5 @@ function parseCookie(line: string): Cookie {
 }
 
 function readAttribute(attributes: readonly string[], name: string): string | undefined {
-  return attributes.find((part) => part.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1);
+  return attributes.find((segment) => segment.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1);
 }

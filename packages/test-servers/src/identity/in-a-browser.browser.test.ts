@@ -18,7 +18,7 @@ afterAll(async () => {
   await browser[Symbol.asyncDispose]();
 });
 
-test("a person signs in and agrees at the general provider, is remembered, and may refuse", async () => {
+test("a user signs in and consents at the general provider, is remembered, and can cancel", async () => {
   const callback = `${site.origin}/callback`;
   await using provider = await startGeneralIdentityProvider({
     accounts: [{ subject: "101", email: "first@example.com", isEmailVerified: true }],
@@ -30,16 +30,16 @@ test("a person signs in and agrees at the general provider, is remembered, and m
   await page.getByLabel("Account").fill("first@example.com");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("button", { name: "Allow" }).click();
-  expect((await arrive(page, callback)).has("code")).toBe(true);
+  expect((await waitForCallback(page, callback)).has("code")).toBe(true);
   await page.goto(url.href);
-  expect((await arrive(page, callback)).has("code")).toBe(true);
+  expect((await waitForCallback(page, callback)).has("code")).toBe(true);
   url.searchParams.set("prompt", "login");
   await page.goto(url.href);
   await page.getByRole("button", { name: "Cancel" }).click();
-  expect((await arrive(page, callback)).get("error")).toBe("access_denied");
+  expect((await waitForCallback(page, callback)).get("error")).toBe("access_denied");
 });
 
-test("a person authorizes an application at the code hosting provider, after a mistyped login", async () => {
+test("a user authorizes an application at the code hosting provider after a mistyped login", async () => {
   const callbackUrl = `${site.origin}/callback`;
   await using provider = await startCodeHostingProvider({
     accounts: [privatePerson],
@@ -53,11 +53,11 @@ test("a person authorizes an application at the code hosting provider, after a m
   await page.getByText("There is no such account").waitFor();
   await page.getByLabel("Account").fill("first");
   await page.keyboard.press("Enter");
-  const parameters = await arrive(page, callbackUrl);
+  const parameters = await waitForCallback(page, callbackUrl);
   expect([parameters.has("code"), parameters.get("state")]).toEqual([true, "kept"]);
 });
 
-async function arrive(page: Page, callback: string): Promise<URLSearchParams> {
+async function waitForCallback(page: Page, callback: string): Promise<URLSearchParams> {
   await page.waitForURL((url) => url.href.startsWith(callback));
   return new URL(page.url()).searchParams;
 }

@@ -19,10 +19,10 @@ const starters: Readonly<Record<string, () => Promise<AsyncDisposable & { readon
 };
 
 test.each(Object.entries(starters))(
-  "the %s provider answers until its scope ends, then nobody does",
+  "the %s provider responds until its scope ends, then its port is closed",
   async (_, start) => {
     const provider = await start();
-    // The connection stays open after the answer, and must not keep the server from ending.
+    // The connection stays open after the response, and must not keep the server from closing.
     expect((await fetch(`${provider.address}/.well-known/openid-configuration`)).status).toBeLessThan(500);
     await provider[Symbol.asyncDispose]();
     await expect(fetch(provider.address)).rejects.toThrow("fetch failed");

@@ -15,7 +15,7 @@ import {
 export const application = {
   id: "application",
   secret: "secret-of-the-application",
-  // Nobody listens there: the walk stops before it visits the callback.
+  // Nothing listens on this port: the sign-in stops before it visits the callback.
   callback: "http://127.0.0.1:9/callback",
 };
 
@@ -24,7 +24,7 @@ export type PendingSignIn = {
   finish(callback: URL): ReturnType<typeof authorizationCodeGrant>;
 };
 
-/** A real OpenID Connect client, set as strict as an application should be: it verifies signatures too. */
+/** A real OpenID Connect client with strict settings: it also verifies signatures. */
 export function discoverProvider(issuer: string): Promise<Configuration> {
   return discovery(new URL(issuer), application.id, undefined, ClientSecretPost(application.secret), {
     execute: [allowInsecureRequests, enableNonRepudiationChecks],

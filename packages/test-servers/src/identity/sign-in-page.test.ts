@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { readSignInForm, renderSignInPage } from "./sign-in-page.ts";
 
-test("what an application sends is shown as text, and comes back from the form as it was", () => {
+test("parameters of an application are shown as text and posted back unchanged", () => {
   const hostile = `"><script>alert('&amp;')</script>`;
   const html = renderSignInPage({
     title: "Sign in",
     action: "/go?a=1&b=2",
     lines: [hostile],
-    asksAccount: true,
+    hasAccountField: true,
     allowLabel: "Allow",
     denyLabel: "Deny",
     hidden: { state: hostile },
@@ -16,7 +16,7 @@ test("what an application sends is shown as text, and comes back from the form a
   expect(readSignInForm(html)).toEqual({ action: "/go?a=1&b=2", hidden: { state: hostile } });
 });
 
-test("a page without a form is reported with the page", () => {
+test("the error for a page without a form includes the page", () => {
   expect(() => readSignInForm("<h1>Closed</h1>")).toThrow(
     "Cannot find a sign-in form in the page\n<h1>Closed</h1>",
   );

@@ -1,10 +1,10 @@
 export type SignInPage = {
   readonly title: string;
-  /** Where the form is posted to; relative to the page. */
+  /** The form's target, relative to the page. */
   readonly action: string;
   readonly lines: readonly string[];
-  /** Whether the page asks who signs in, or only whether they agree. */
-  readonly asksAccount: boolean;
+  /** Whether the page has an account field, or only the decision buttons. */
+  readonly hasAccountField: boolean;
   readonly allowLabel: string;
   readonly denyLabel: string;
   readonly hidden?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ ${page.lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("\n")}
 ${Object.entries(page.hidden ?? {})
   .map(renderHiddenField)
   .join("\n")}
-${page.asksAccount ? '<label>Account <input name="account" autocomplete="username" required autofocus></label>' : ""}
+${page.hasAccountField ? '<label>Account <input name="account" autocomplete="username" required autofocus></label>' : ""}
 <button name="decision" value="allow">${escapeHtml(page.allowLabel)}</button>
 <button name="decision" value="deny" formnovalidate>${escapeHtml(page.denyLabel)}</button>
 </form>
@@ -31,7 +31,7 @@ ${page.asksAccount ? '<label>Account <input name="account" autocomplete="usernam
 `;
 }
 
-/** What a plain HTTP client sends back, apart from its own answers. */
+/** The form's target and hidden fields, for a plain HTTP client. */
 export function readSignInForm(html: string): { action: string; hidden: Record<string, string> } {
   const action = /<form method="post" action="([^"]*)">/.exec(html)?.[1];
   if (action === undefined) throw new Error(`Cannot find a sign-in form in the page\n${html}`);

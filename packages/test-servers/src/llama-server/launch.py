@@ -1,4 +1,4 @@
-"""Runs llama.cpp's own HTTP server until told to stop. Usage: launch.py <plan as JSON>"""
+"""Runs llama.cpp's own HTTP server until it receives a signal. Usage: launch.py <plan as JSON>"""
 
 import json
 import os
@@ -19,14 +19,14 @@ ERRORS_ONLY = 1
 
 
 def main() -> None:
-    starter = os.getppid()
+    parent = os.getppid()
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     server = xllamacpp.Server(read_parameters(json.loads(sys.argv[1])))
     print(f"listening on {server.listening_address}", flush=True)
-    # A starter that was killed cannot stop us, so we leave when our parent is another one.
-    while not stopping.wait(0.5) and os.getppid() == starter:
+    # A parent that was killed cannot stop this process, so it exits when its parent changes.
+    while not stopping.wait(0.5) and os.getppid() == parent:
         pass
     del server
 
@@ -51,7 +51,7 @@ def read_parameters(plan: dict) -> xllamacpp.CommonParams:
     if plan["projector"] is not None:
         parameters.mmproj.path = plan["projector"]
         parameters.mmproj_use_gpu = False
-    # For requests without a seed, which would otherwise be answered at random.
+    # The default for requests without a seed, whose output would otherwise be random.
     parameters.sampling.seed = 1
     parameters.n_gpu_layers = 0
     parameters.fit_params = False

@@ -1,10 +1,10 @@
 /**
  * @module
- * llama.cpp's own HTTP server, from the prebuilt `xllamacpp`: the yardstick for Hearth's answers and speed, and a
- * real upstream engine. `await using server = await startLlamaServer({ model })`.
- * Promises one process on a free loopback port, ready when the promise resolves, gone when the scope ends or
- * the starter dies. One thread unless told: two threads crawl when another process takes a core.
- * Imported, through the package's index, by tests, benchmarks and `show`.
+ * llama.cpp's own HTTP server, from the prebuilt `xllamacpp`: the reference for Hearth's output and speed, and a real
+ * upstream engine. `await using server = await startLlamaServer({ model })`.
+ * Runs one process on a free loopback port, ready when the promise resolves, stopped when the scope ends or this
+ * process dies. Uses one thread by default: two threads are very slow when another process uses a core.
+ * Imported, through the package's index, by tests, benchmarks and claims.
  */
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,21 +17,21 @@ export type LlamaServerPlan = {
   readonly model: string;
   /** The path of an image projector for the model. */
   readonly projector?: string;
-  /** The text of a Jinja template to use instead of the model's own. */
+  /** A Jinja template that replaces the model's own. */
   readonly chatTemplate?: string;
-  /** For each slot. */
+  /** Context size of each slot. */
   readonly contextTokens?: number;
   readonly parallelSlots?: number;
   readonly threads?: number;
-  /** Serve only embeddings, which is what an encoder such as MiniLM can do. */
+  /** Serves only embeddings, for an encoder such as MiniLM. */
   readonly embeddings?: boolean;
-  /** What the model file says unless told. */
+  /** Defaults to the pooling of the model file. */
   readonly pooling?: "none" | "mean" | "cls" | "last" | "rank";
-  /** For prompts that left their slot; llama.cpp's own choice unless told. */
+  /** Cache for prompts that were evicted from their slot; defaults to llama.cpp's choice. */
   readonly cacheMegabytes?: number;
-  /** Where it listens; the loopback address unless it runs in a network of its own. */
+  /** The address to listen on; loopback by default, another one in a separate network namespace. */
   readonly host?: string;
-  /** Words before the command, such as those that enter a namespace. */
+  /** A command prefix, e.g. one that enters a namespace. */
   readonly within?: readonly [string, ...string[]];
   readonly readyWithinSeconds?: number;
 };
@@ -39,7 +39,7 @@ export type LlamaServerPlan = {
 export type LlamaServer = AsyncDisposable & {
   /** The address without a final slash: `http://127.0.0.1:<port>`. */
   readonly url: string;
-  /** The name it answers to as a model. */
+  /** The model name it serves. */
   readonly model: string;
   readonly process: OwnedProcess;
 };
@@ -50,15 +50,15 @@ export async function startLlamaServer(plan: LlamaServerPlan): Promise<LlamaServ
   const { interpreter } = await preparePython();
   const alias = basename(plan.model, ".gguf");
   let url = "";
-  const [command, ...words] = [
+  const [command, ...args] = [
     ...(plan.within ?? []),
     interpreter,
     launcher,
-    JSON.stringify(writeOut(plan, alias)),
+    JSON.stringify(withDefaults(plan, alias)),
   ];
   const owned = await startProcess({
     command: command ?? interpreter,
-    arguments: words,
+    arguments: args,
     environment: pythonEnvironment,
     isReady: (output) => {
       url = findAddress(output) ?? "";
@@ -74,7 +74,7 @@ export async function startLlamaServer(plan: LlamaServerPlan): Promise<LlamaServ
   };
 }
 
-function writeOut(plan: LlamaServerPlan, alias: string): Record<string, unknown> {
+function withDefaults(plan: LlamaServerPlan, alias: string): Record<string, unknown> {
   return {
     model: plan.model,
     alias,
@@ -91,14 +91,14 @@ function writeOut(plan: LlamaServerPlan, alias: string): Record<string, unknown>
 }
 
 /**
- * The server picks its port itself and the launcher prints it, so nobody can take the port in between.
- * The line may follow half a line of the other stream, so it is not looked for at the start of one.
+ * The server chooses its port and the launcher prints it, so no other process can take the port in between.
+ * The line may follow a partial line of the other stream, so the pattern is not anchored.
  */
 function findAddress(output: string): string | undefined {
   return /listening on (http:\/\/[\d.]+:\d+)\n/.exec(output)?.[1];
 }
 
 async function isHealthy(url: string): Promise<boolean> {
-  const answer = await fetch(`${url}/health`).catch(() => undefined);
-  return answer?.ok ?? false;
+  const response = await fetch(`${url}/health`).catch(() => undefined);
+  return response?.ok ?? false;
 }

@@ -5,7 +5,7 @@ import { preparePython } from "../python/prepare-python.ts";
 import { type LlamaServer, startLlamaServer } from "./start-llama-server.ts";
 
 type ToolCall = { readonly function: { readonly name: string; readonly arguments: string } };
-type ChatAnswer = {
+type ChatResponse = {
   readonly choices: readonly {
     readonly message: { readonly content: string; readonly tool_calls?: ToolCall[] };
   }[];
@@ -24,14 +24,14 @@ const weather = {
     },
   },
 };
-const question = { role: "user", content: "How is the weather in Bern?" };
+const message = { role: "user", content: "How is the weather in Bern?" };
 
 beforeAll(async () => {
   await preparePython();
   await testModel("tiny-llama.gguf");
 }, 900_000);
 
-test("the tiny llama writes the same text twice and ends where the limit says", async () => {
+test("the tiny llama gives the same output twice and stops at the token limit", async () => {
   await using server = await startTinyLlama();
   const request = { prompt: "The house", n_predict: 40, temperature: 0, cache_prompt: false };
   // The shape of llama.cpp's own endpoint.
@@ -42,18 +42,18 @@ test("the tiny llama writes the same text twice and ends where the limit says", 
   expect((await complete()).content).toBe(first.content);
 });
 
-test("any text goes through the tiny llama's tokens and back unchanged", async () => {
+test("any text round-trips through the tiny llama's tokenizer unchanged", async () => {
   await using server = await startTinyLlama();
   const text = "Grüße, 東京! \u{1f600}\u200d \0\u0001\t\r\n  two spaces, e\u0301, <think> and \u{10ffff}";
-  // The shape llama.cpp documents for this address.
+  // The documented shape of llama.cpp's endpoint.
   const { tokens } = (await post(server, "/tokenize", { content: text })) as { tokens: number[] };
   expect(await post(server, "/detokenize", { tokens })).toEqual({ content: text });
   expect(tokens.length).toBeLessThan(Buffer.byteLength(text));
 });
 
-test("the chat template tells the tools, and without tools does not", async () => {
+test("the chat template lists the tools only when there are any", async () => {
   await using server = await startTinyLlama();
-  const messages = [{ role: "system", content: "Be brief." }, question];
+  const messages = [{ role: "system", content: "Be brief." }, message];
   expect(await render(server, { messages })).toBe(
     "<|im_start|>system\nBe brief.<|im_end|>\n" +
       "<|im_start|>user\nHow is the weather in Bern?<|im_end|>\n<|im_start|>assistant\n",
@@ -62,12 +62,12 @@ test("the chat template tells the tools, and without tools does not", async () =
   expect(withTools).toMatch(/^<\|im_start\|>system\nBe brief\.\n\n.*<tools>\n\{.*"weather".*\}\n<\/tools>/s);
 });
 
-test("the chat template shows a tool call, its result and the thoughts before it", async () => {
+test("the chat template renders a tool call, its result and the preceding reasoning", async () => {
   await using server = await startTinyLlama();
   const call = { type: "function", id: "1", function: { name: "weather", arguments: '{"city":"Bern"}' } };
-  const asking = { role: "assistant", content: null, reasoning_content: "I must ask.", tool_calls: [call] };
+  const toolCall = { role: "assistant", content: null, reasoning_content: "I must ask.", tool_calls: [call] };
   const result = { role: "tool", tool_call_id: "1", content: "Sunny" };
-  const prompt = await render(server, { messages: [question, asking, result], tools: [weather] });
+  const prompt = await render(server, { messages: [message, toolCall, result], tools: [weather] });
   expect(prompt).toContain(
     "<|im_start|>assistant\n<think>\nI must ask.\n</think>\n\n" +
       '<tool_call>{"name": "weather", "arguments": {"city": "Bern"}}</tool_call><|im_end|>\n' +
@@ -75,32 +75,32 @@ test("the chat template shows a tool call, its result and the thoughts before it
   );
 });
 
-test("switching thinking off closes the thoughts before the answer, leaving it on does not", async () => {
+test("disabling thinking renders an empty reasoning block, enabling it does not", async () => {
   await using server = await startTinyLlama();
-  const messages = [question];
+  const messages = [message];
   const off = await render(server, { messages, chat_template_kwargs: { enable_thinking: false } });
   expect(off).toMatch(/<\|im_start\|>assistant\n<think>\n\n<\/think>\n\n$/);
   const on = await render(server, { messages, chat_template_kwargs: { enable_thinking: true } });
   expect(on).toMatch(/<\|im_start\|>assistant\n$/);
 });
 
-test("llama.cpp reads a tool call out of the tiny llama's answer", async () => {
+test("llama.cpp parses a tool call from the tiny llama's output", async () => {
   await using server = await startTinyLlama();
-  // Random weights never begin a call by themselves; once the mark is forced, the grammar writes the rest.
-  // The shape llama.cpp documents for this address.
+  // Random weights never start a tool call; once the opening token is forced, the grammar produces the rest.
+  // The documented shape of llama.cpp's endpoint.
   const { tokens } = (await post(server, "/tokenize", { content: "<tool_call>" })) as { tokens: number[] };
   const forced = { tool_choice: "required", logit_bias: tokens.map((token) => [token, 50]) };
-  const answer = await chat(server, { messages: [question], tools: [weather], max_tokens: 200, ...forced });
-  const [call] = answer.choices[0]?.message.tool_calls ?? [];
+  const response = await chat(server, { messages: [message], tools: [weather], max_tokens: 200, ...forced });
+  const [call] = response.choices[0]?.message.tool_calls ?? [];
   expect(tokens).toHaveLength(1);
   expect(call?.function.name).toBe("weather");
   expect(JSON.parse(call?.function.arguments ?? "")).toEqual({ city: expect.any(String) });
 });
 
-test("with the tiny projector an image counts as sixteen tokens and changes the answer", async () => {
+test("with the tiny projector an image counts as sixteen tokens and changes the output", async () => {
   const projector = await testModel("tiny-projector.gguf");
   await using server = await startLlamaServer({ model: await testModel("tiny-llama.gguf"), projector });
-  const plain = await chat(server, { messages: [question] });
+  const plain = await chat(server, { messages: [message] });
   const red = await chat(server, { messages: [withImage([255, 0, 0])] });
   const blue = await chat(server, { messages: [withImage([0, 0, 255])] });
   expect(red.usage.prompt_tokens - plain.usage.prompt_tokens).toBe(16);
@@ -108,11 +108,11 @@ test("with the tiny projector an image counts as sixteen tokens and changes the 
   expect(red.choices[0]?.message.content).not.toBe(blue.choices[0]?.message.content);
 });
 
-test("without a projector an image is refused", async () => {
+test("without a projector an image is rejected", async () => {
   await using server = await startTinyLlama();
-  const answer = await send(server, "/v1/chat/completions", { messages: [withImage([255, 0, 0])] });
-  expect(answer.ok).toBe(false);
-  expect(await answer.text()).toContain("image input is not supported");
+  const response = await send(server, "/v1/chat/completions", { messages: [withImage([255, 0, 0])] });
+  expect(response.ok).toBe(false);
+  expect(await response.text()).toContain("image input is not supported");
 });
 
 async function startTinyLlama(): Promise<LlamaServer> {
@@ -124,16 +124,16 @@ async function render(server: LlamaServer, request: object): Promise<string> {
   return ((await post(server, "/apply-template", request)) as { prompt: string }).prompt;
 }
 
-async function chat(server: LlamaServer, request: object): Promise<ChatAnswer> {
+async function chat(server: LlamaServer, request: object): Promise<ChatResponse> {
   const limits = { max_tokens: 20, temperature: 0, ...request };
-  // llama.cpp answers in OpenAI's shape.
-  return (await post(server, "/v1/chat/completions", limits)) as ChatAnswer;
+  // llama.cpp responds in OpenAI's format.
+  return (await post(server, "/v1/chat/completions", limits)) as ChatResponse;
 }
 
 async function post(server: LlamaServer, path: string, request: object): Promise<unknown> {
-  const answer = await send(server, path, request);
-  expect(answer.status).toBe(200);
-  return answer.json();
+  const response = await send(server, path, request);
+  expect(response.status).toBe(200);
+  return response.json();
 }
 
 async function send(server: LlamaServer, path: string, request: object): Promise<Response> {
@@ -143,7 +143,7 @@ async function send(server: LlamaServer, path: string, request: object): Promise
 function withImage(colour: readonly [number, number, number]): object {
   const url = `data:image/png;base64,${drawPng(colour).toString("base64")}`;
   const content = [
-    { type: "text", text: question.content },
+    { type: "text", text: message.content },
     { type: "image_url", image_url: { url } },
   ];
   return { role: "user", content };
@@ -155,7 +155,7 @@ function drawPng(colour: readonly [number, number, number]): Buffer {
   header.writeUInt32BE(80, 0);
   header.writeUInt32BE(60, 4);
   header.set([8, 2], 8);
-  // Each row opens with its filter, 0 for none.
+  // Each row starts with its filter type, 0 for none.
   const row = Buffer.from([0, ...Array.from({ length: 80 }, () => colour).flat()]);
   const rows = deflateSync(Buffer.concat(Array.from({ length: 60 }, () => row)));
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -169,8 +169,8 @@ function drawPng(colour: readonly [number, number, number]): Buffer {
 
 function chunk(kind: string, content: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(kind, "latin1"), content]);
-  const ends = Buffer.alloc(8);
-  ends.writeUInt32BE(content.length, 0);
-  ends.writeUInt32BE(crc32(body), 4);
-  return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
+  const framing = Buffer.alloc(8);
+  framing.writeUInt32BE(content.length, 0);
+  framing.writeUInt32BE(crc32(body), 4);
+  return Buffer.concat([framing.subarray(0, 4), body, framing.subarray(4)]);
 }

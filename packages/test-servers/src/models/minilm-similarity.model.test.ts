@@ -19,7 +19,7 @@ type Pair = {
 
 const recorded = fileURLToPath(new URL("fixtures/minilm-similarities.json", import.meta.url));
 const scripts = new URL("../../../../scripts/test-models/", import.meta.url);
-const largestDifferenceAllowed = 0.01;
+const maxDifference = 0.01;
 const pairsNeeded = 10;
 
 beforeAll(async () => {
@@ -27,28 +27,28 @@ beforeAll(async () => {
   await testModel("tiny-llama.gguf");
 }, 900_000);
 
-test("llama.cpp gives the MiniLM GGUF the similarities of the float32 reference", async () => {
+test("llama.cpp computes the float32 reference similarities with the MiniLM GGUF", async () => {
   await using server = await startMiniLm();
   const differences = await measureDifferences(server);
-  const close = differences.filter((difference) => difference <= largestDifferenceAllowed).length;
+  const close = differences.filter((difference) => difference <= maxDifference).length;
   const largest = Math.max(...differences).toFixed(5);
   expect(differences).toHaveLength(pairsNeeded);
   expect(close).toBe(pairsNeeded);
   recordFigure({
     claim: "ground 5",
-    text: `${close} of ${pairsNeeded} pairs within ${largestDifferenceAllowed}, largest difference ${largest}`,
+    text: `${close} of ${pairsNeeded} pairs within ${maxDifference}, largest difference ${largest}`,
     counted: { reached: close, needed: pairsNeeded },
   });
 });
 
-test("a GGUF with the vocabulary as BERT writes it is noticed", async () => {
+test("a GGUF with BERT's unconverted vocabulary is detected", async () => {
   await using folder = await makeTemporaryFolder("minilm");
   const model = join(folder.path, "wrong.gguf");
   const convert = fileURLToPath(new URL("fixtures/convert-without-word-marks.py", import.meta.url));
   await runPython(convert, [fileURLToPath(scripts), await findSource(), model]);
   await using server = await startLlamaServer({ model, embeddings: true, contextTokens: 512 });
   const differences = await measureDifferences(server);
-  expect(Math.max(...differences)).toBeGreaterThan(10 * largestDifferenceAllowed);
+  expect(Math.max(...differences)).toBeGreaterThan(10 * maxDifference);
 });
 
 test("llama.cpp splits the sentences into the tokens of the reference", async () => {
@@ -59,14 +59,14 @@ test("llama.cpp splits the sentences into the tokens of the reference", async ()
   }
 });
 
-test("an embedding has 384 numbers and the length one", async () => {
+test("an embedding has 384 dimensions and unit length", async () => {
   await using server = await startMiniLm();
   const embedding = await embed(server, "A short sentence");
   expect(embedding).toHaveLength(384);
   expect(similarity(embedding, embedding)).toBeCloseTo(1, 5);
 });
 
-test("the recorded pairs are different sentences, from nearly the same to unrelated", async () => {
+test("the recorded pairs are distinct sentences, from nearly identical to unrelated", async () => {
   const pairs = await readPairs(recorded);
   const cosines = pairs.map(({ cosine }) => cosine);
   expect(new Set(pairs.flatMap(({ first, second }) => [first, second])).size).toBe(2 * pairsNeeded);
@@ -75,7 +75,7 @@ test("the recorded pairs are different sentences, from nearly the same to unrela
   expect(cosines.filter((cosine) => cosine > 0.2 && cosine < 0.8).length).toBeGreaterThanOrEqual(3);
 });
 
-test("the recorded similarities are what the reference script computes now", async () => {
+test("the reference script reproduces the recorded similarities", async () => {
   const script = fileURLToPath(new URL("reference-similarities.py", scripts));
   const { pairs } = parsePairs(await runPython(script, [await findSource(), recorded]));
   const expected = await readPairs(recorded);
@@ -99,7 +99,7 @@ async function measureDifferences(server: LlamaServer): Promise<readonly number[
   return differences;
 }
 
-/** The folder of what MiniLM is converted from, each file checked. */
+/** The folder of MiniLM's source files, each verified. */
 async function findSource(): Promise<string> {
   await testModel("all-minilm-l6-v2/config.json");
   await testModel("all-minilm-l6-v2/vocab.txt");
@@ -116,9 +116,9 @@ function parsePairs(written: string): { readonly pairs: readonly Pair[] } {
 }
 
 async function embed(server: LlamaServer, input: string): Promise<readonly number[]> {
-  // llama.cpp answers in OpenAI's shape.
-  const answer = (await post(server, "/v1/embeddings", { input })) as { data: { embedding: number[] }[] };
-  return answer.data[0]?.embedding ?? [];
+  // llama.cpp responds in OpenAI's format.
+  const response = (await post(server, "/v1/embeddings", { input })) as { data: { embedding: number[] }[] };
+  return response.data[0]?.embedding ?? [];
 }
 
 async function tokenize(server: LlamaServer, content: string): Promise<readonly number[]> {
@@ -127,9 +127,9 @@ async function tokenize(server: LlamaServer, content: string): Promise<readonly 
 }
 
 async function post(server: LlamaServer, path: string, body: unknown): Promise<unknown> {
-  const answer = await fetch(`${server.url}${path}`, { method: "POST", body: JSON.stringify(body) });
-  expect(answer.status).toBe(200);
-  return answer.json();
+  const response = await fetch(`${server.url}${path}`, { method: "POST", body: JSON.stringify(body) });
+  expect(response.status).toBe(200);
+  return response.json();
 }
 
 function similarity(first: readonly number[], second: readonly number[]): number {

@@ -5,14 +5,12 @@ import { pipeline } from "node:stream/promises";
 
 type ExpectedFile = { readonly file: string; readonly sha256: string };
 
-/** Throws unless every file is there with exactly the expected content. */
-export async function refuseOtherContent(folder: string, expected: readonly ExpectedFile[]): Promise<void> {
+/** Throws unless every file exists with exactly the expected content. */
+export async function verifyContent(folder: string, expected: readonly ExpectedFile[]): Promise<void> {
   for (const { file, sha256 } of expected) {
     const found = await digest(join(folder, file));
     if (found !== sha256) {
-      throw new Error(
-        `Cannot use "${file}" of "${folder}": its sha256 is ${found}, and ${sha256} is expected`,
-      );
+      throw new Error(`Cannot use "${file}" of "${folder}": its sha256 is ${found}, expected ${sha256}`);
     }
   }
 }

@@ -5,12 +5,12 @@ import { beforeAll, expect, test } from "vitest";
 import { preparePython } from "../python/prepare-python.ts";
 import { runPython } from "../python/run-python.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
-import { refuseOtherContent } from "./refuse-other-content.ts";
+import { verifyContent } from "./refuse-other-content.ts";
 import { corpusModels, type ModelEntry, type TestModelName, testModel } from "./test-model.ts";
 
 type ReadFile = {
   readonly path: string;
-  readonly refused?: string;
+  readonly error?: string;
   readonly valueTypes: readonly string[];
   readonly deepestArray: number;
   readonly tensorTypes: readonly string[];
@@ -23,11 +23,11 @@ beforeAll(async () => {
   await testModel("tiny-llama.gguf");
 }, 900_000);
 
-test("every model of the manifest is made, with its size, licence and origin", async () => {
+test("every model of the manifest is built, with its size, licence and origin", async () => {
   const models = await readManifest();
   const named = models.filter(({ file }) => !file.startsWith("corpus/"));
   for (const { file, size, licence, origin } of named) {
-    // The manifest's file names are the names testModel knows; an unknown one throws.
+    // The manifest lists the names that testModel accepts; an unknown one throws.
     const path = await testModel(file as TestModelName);
     expect((await stat(path)).size).toBe(size);
     expect(licence).toBe("Apache-2.0");
@@ -37,28 +37,28 @@ test("every model of the manifest is made, with its size, licence and origin", a
   expect(await corpusModels()).toHaveLength(models.length - named.length);
 });
 
-test("a model that is not in the manifest is refused", async () => {
-  // A name outside the union, as a caller without types could give it.
+test("a model that is not in the manifest is rejected", async () => {
+  // A name outside the union, as untyped code could pass.
   const unknown = "huge-llama.gguf" as TestModelName;
   await expect(testModel(unknown)).rejects.toThrow('Cannot find the test model "huge-llama.gguf"');
 });
 
-test("a file with one other bit is refused, the same file unchanged is not", async () => {
+test("a file with one flipped bit is rejected, the unchanged file is accepted", async () => {
   await using folder = await makeTemporaryFolder("models");
   const entries = (await readManifest()).filter(({ file }) => file === "tiny-projector.gguf");
   const copy = join(folder.path, "tiny-projector.gguf");
   await copyFile(await testModel("tiny-projector.gguf"), copy);
-  await refuseOtherContent(folder.path, entries);
+  await verifyContent(folder.path, entries);
   const content = await readFile(copy);
   content.writeUInt8(content.readUInt8(100_000) ^ 1, 100_000);
   await writeFile(copy, content);
-  await expect(refuseOtherContent(folder.path, entries)).rejects.toThrow(/its sha256 is .*is expected/);
+  await expect(verifyContent(folder.path, entries)).rejects.toThrow(/its sha256 is .*expected/);
 });
 
-test("the corpus is small, valid, and spreads over the whole format", async () => {
+test("the corpus is small and valid, and covers the whole format", async () => {
   const paths = await corpusModels();
   const files = await readGguf(paths);
-  expect(files.filter(({ refused }) => refused !== undefined)).toEqual([]);
+  expect(files.filter(({ error }) => error !== undefined)).toEqual([]);
   expect(files.length).toBeGreaterThanOrEqual(10);
   const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(3_000_000);
@@ -71,7 +71,7 @@ test("the corpus is small, valid, and spreads over the whole format", async () =
   process.stdout.write(`Corpus: ${files.length} of ${paths.length} files accepted by the reader\n`);
 });
 
-test("the reader that accepts the corpus refuses a file cut short", async () => {
+test("the reader that accepts the corpus rejects a truncated file", async () => {
   await using folder = await makeTemporaryFolder("models");
   const paths = (await corpusModels()).filter((path) => /(strings|many-tensors)/.test(basename(path)));
   expect(paths).toHaveLength(2);
@@ -83,7 +83,7 @@ test("the reader that accepts the corpus refuses a file cut short", async () => 
       return copy;
     }),
   );
-  expect((await readGguf(cut)).filter(({ refused }) => refused === undefined)).toEqual([]);
+  expect((await readGguf(cut)).filter(({ error }) => error === undefined)).toEqual([]);
 });
 
 async function readManifest(): Promise<readonly ModelEntry[]> {

@@ -1,19 +1,19 @@
 /**
  * @module
- * Model files for tests: SmolLM2 and MiniLM with real weights, a tiny llama and an image projector of random
- * weights, and a corpus of small valid GGUF files to mutate. All are made once into the cache by
- * `scripts/test-models/make-test-models.py`; `models.json` beside it says what each is and its sha256.
- * Promises the very bytes of the manifest: a file that differs is refused, when it is made and when it is used.
- * Imported, through the package's index, by tests, benchmarks and `show`.
+ * Model files for tests: SmolLM2 and MiniLM with real weights, a tiny llama and an image projector with random
+ * weights, and a corpus of small valid GGUF files to mutate. All are built once into the cache by
+ * `scripts/test-models/make-test-models.py`; `models.json` next to it lists their origin and sha256.
+ * Each file is verified against the manifest when it is built and when it is used.
+ * Imported, through the package's index, by tests, benchmarks and claims.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder, downloadEnvironment } from "../config.ts";
-import { makeOnce } from "../create-once.ts";
+import { createOnce } from "../create-once.ts";
 import { runPython } from "../python/run-python.ts";
-import { refuseOtherContent } from "./refuse-other-content.ts";
+import { verifyContent } from "./refuse-other-content.ts";
 
 export type TestModelName =
   | "smollm2-135m-instruct-q4_1.gguf"
@@ -35,7 +35,7 @@ export type ModelEntry = {
 const script = fileURLToPath(new URL("../../../../scripts/test-models/make-test-models.py", import.meta.url));
 const manifest = new URL("../../../../scripts/test-models/models.json", import.meta.url);
 
-/** The path of a test model; the first call of all makes every model, a few seconds and two downloads. */
+/** The path of a test model; the first call builds all models, which takes a few seconds and two downloads. */
 export async function testModel(name: TestModelName): Promise<string> {
   const [path] = await findModels((entry) => entry.file === name);
   if (path === undefined) throw new Error(`Cannot find the test model "${name}" in models.json`);
@@ -47,21 +47,21 @@ export async function corpusModels(): Promise<readonly string[]> {
   return findModels((entry) => entry.file.startsWith("corpus/"));
 }
 
-async function findModels(isWanted: (entry: ModelEntry) => boolean): Promise<string[]> {
+async function findModels(isRequested: (entry: ModelEntry) => boolean): Promise<string[]> {
   const written = await readFile(manifest, "utf8");
-  // The manifest is committed beside the script that writes it, and its shape is that script's.
+  // The manifest is committed next to the script that writes it in this shape.
   const { models } = JSON.parse(written) as { models: readonly ModelEntry[] };
   const fingerprint = createHash("sha256").update(written).digest("hex").slice(0, 16);
-  const folder = await makeOnce({
+  const folder = await createOnce({
     path: join(cacheFolder, `models-${fingerprint}`),
-    make: (unfinished) => makeModels(unfinished, models),
+    create: (unfinished) => buildModels(unfinished, models),
   });
-  const wanted = models.filter(isWanted);
-  await refuseOtherContent(folder, wanted);
-  return wanted.map(({ file }) => join(folder, file));
+  const requested = models.filter(isRequested);
+  await verifyContent(folder, requested);
+  return requested.map(({ file }) => join(folder, file));
 }
 
-async function makeModels(folder: string, models: readonly ModelEntry[]): Promise<void> {
-  await runPython(script, [folder], { environment: downloadEnvironment(), withinSeconds: 600 });
-  await refuseOtherContent(folder, models);
+async function buildModels(folder: string, models: readonly ModelEntry[]): Promise<void> {
+  await runPython(script, [folder], { environment: downloadEnvironment(), timeoutSeconds: 600 });
+  await verifyContent(folder, models);
 }

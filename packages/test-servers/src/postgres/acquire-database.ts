@@ -4,20 +4,20 @@ import { requestPostgres } from "./shared-server.ts";
 
 /**
  * A database for one test file on the server that the whole test run shares.
- * `await using database = await lendDatabase({ name: "vault schema", prepare: applyMigrations })`
+ * `await using database = await acquireDatabase({ name: "vault schema", prepare: applyMigrations })`
  */
 export async function acquireDatabase(template: DatabaseTemplate): Promise<PostgresDatabase> {
   return cloneFromTemplate(await requestPostgres(await findSharedUrl()), template);
 }
 
 async function findSharedUrl(): Promise<string> {
-  // Loaded on use: benchmarks import this package too, outside the test runner.
+  // Imported lazily, because benchmarks use this package outside the test runner.
   const { inject } = await import("vitest");
-  // Undefined, whatever its type says, when the configuration does not name global-setup.ts.
+  // Undefined, despite its type, when the configuration does not include global-setup.ts.
   const url = inject("sharedPostgresUrl") as string | undefined;
   if (url === undefined) {
     throw new Error(
-      'Cannot lend a database: "postgres/global-setup.ts" is not a global setup of this test run',
+      'Cannot acquire a database: "postgres/global-setup.ts" is not a global setup of this test run',
     );
   }
   return url;

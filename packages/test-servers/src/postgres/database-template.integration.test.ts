@@ -12,29 +12,29 @@ beforeAll(async () => {
 });
 afterAll(() => postgres[Symbol.asyncDispose]());
 
-test("every clone starts as the template was prepared, and prepare runs once", async () => {
+test("every clone starts in the prepared state, and prepare runs once", async () => {
   let preparations = 0;
   const template = notesTemplate("prepared once", () => (preparations += 1));
   await using first = await cloneFromTemplate(postgres.address, template);
-  await change(first.url, "delete from note");
+  await runQuery(first.url, "delete from note");
   await using second = await cloneFromTemplate(postgres.address, template);
   expect(await countNotes(first.url)).toBe(0);
   expect(await countNotes(second.url)).toBe(100);
   expect(preparations).toBe(1);
 });
 
-test("workers that race for one template make it once", async () => {
+test("concurrent workers create a template once", async () => {
   await using witness = await postgres.createDatabase();
-  await change(witness.url, "create table preparation (worker int)");
+  await runQuery(witness.url, "create table preparation (worker int)");
   const counts = await Promise.all([1, 2, 3].map((worker) => cloneInOwnProcess(witness.url, worker)));
   expect(counts).toEqual(["100", "100", "100"]);
   expect(await countRows(witness.url, "preparation")).toBe(1);
 });
 
-test("a template whose preparation fails is not used, and the next caller makes it", async () => {
+test("a template whose preparation fails is not used, and the next caller creates it", async () => {
   const failing = { name: "fails first", prepare: () => Promise.reject(new Error("no schema")) };
   await expect(cloneFromTemplate(postgres.address, failing)).rejects.toThrow(
-    'Cannot make the database template "fails first"',
+    'Cannot create the database template "fails first"',
   );
   await using clone = await cloneFromTemplate(postgres.address, notesTemplate("fails first"));
   expect(await countNotes(clone.url)).toBe(100);
@@ -61,12 +61,12 @@ function notesTemplate(name: string, onPrepare: () => void = () => undefined): D
     name,
     async prepare(url) {
       onPrepare();
-      await change(url, "create table note as select number from generate_series(1, 100) as number");
+      await runQuery(url, "create table note as select number from generate_series(1, 100) as number");
     },
   };
 }
 
-/** A worker of its own: it notes that it prepares, takes its time, and prints how many rows its clone has. */
+/** A separate process that records its preparation, sleeps, and prints the number of rows in its clone. */
 async function cloneInOwnProcess(witnessUrl: string, worker: number): Promise<string> {
   const program = `
     import { Client } from "pg";
@@ -79,7 +79,7 @@ async function cloneInOwnProcess(witnessUrl: string, worker: number): Promise<st
       return rows;
     };
     await using clone = await cloneFromTemplate(${JSON.stringify(postgres.address satisfies PostgresAddress)}, {
-      name: "raced for",
+      name: "concurrent",
       async prepare(url) {
         await run(${JSON.stringify(witnessUrl)}, "insert into preparation values (${worker})");
         await run(url, "select pg_sleep(0.3)");
@@ -97,11 +97,11 @@ async function cloneInOwnProcess(witnessUrl: string, worker: number): Promise<st
 const countNotes = (url: string): Promise<unknown> => countRows(url, "note");
 
 async function countRows(url: string, table: string): Promise<unknown> {
-  const [row] = await change(url, `select count(*)::int as count from ${table}`);
+  const [row] = await runQuery(url, `select count(*)::int as count from ${table}`);
   return row?.["count"];
 }
 
-async function change(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+async function runQuery(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

@@ -9,13 +9,13 @@ import {
 } from "./databases.ts";
 
 export type DatabaseTemplate = {
-  /** Two templates of one name are the same template: only one `prepare` runs. */
+  /** Templates with the same name are the same template: only one `prepare` runs. */
   readonly name: string;
-  /** Fills an empty database, and has closed its connections when it resolves. */
+  /** Fills an empty database, and closes its connections before it resolves. */
   prepare(url: string): Promise<void>;
 };
 
-/** A database of its own, copied from a template that the first caller of any process makes. */
+/** A new database, copied from a template that the first caller in any process creates. */
 export async function cloneFromTemplate(
   address: PostgresAddress,
   template: DatabaseTemplate,
@@ -27,9 +27,10 @@ async function ensureTemplate(address: PostgresAddress, template: DatabaseTempla
   const finished = `template_${createHash("sha256").update(template.name).digest("hex").slice(0, 32)}`;
   await using connection = await openMaintenanceConnection(address);
   if (await exists(connection, finished)) return finished;
-  // The lock belongs to this session, so it goes with the connection even when this process is killed.
+  // The lock belongs to this session, so it is released with the connection even when this process is killed.
   await connection.query("select pg_advisory_lock(hashtextextended($1, 0))", [finished]);
-  if (!(await exists(connection, finished))) await make(connection, { address, template, finished });
+  if (!(await exists(connection, finished)))
+    await createTemplate(connection, { address, template, finished });
   return finished;
 }
 
@@ -44,8 +45,8 @@ type TemplatePlan = {
   readonly finished: string;
 };
 
-// The name is given last: a template that exists is complete, whatever happened to its maker.
-async function make(connection: MaintenanceConnection, plan: TemplatePlan): Promise<void> {
+// Renamed last, so that an existing template is always complete, even if its creator was killed.
+async function createTemplate(connection: MaintenanceConnection, plan: TemplatePlan): Promise<void> {
   const unfinished = `${plan.finished}_unfinished`;
   await connection.query(`drop database if exists ${unfinished} with (force)`);
   await connection.query(`create database ${unfinished}`);
@@ -55,6 +56,6 @@ async function make(connection: MaintenanceConnection, plan: TemplatePlan): Prom
     await connection.query(`alter database ${unfinished} rename to ${plan.finished}`);
   } catch (cause) {
     await connection.query(`drop database if exists ${unfinished} with (force)`);
-    throw new Error(`Cannot make the database template "${plan.template.name}"`, { cause });
+    throw new Error(`Cannot create the database template "${plan.template.name}"`, { cause });
   }
 }

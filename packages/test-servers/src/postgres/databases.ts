@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Client, escapeIdentifier } from "pg";
 
-/** Where a server is and how to enter it; plain values, so that it can be handed to another process. */
+/** A server's address and credentials, as plain values that can be passed to another process. */
 export type PostgresAddress = {
   readonly host: string;
   readonly port: number;
@@ -15,13 +15,13 @@ export type NewDatabase = { readonly name?: string; readonly template?: string }
 
 export type MaintenanceConnection = AsyncDisposable & Pick<Client, "query">;
 
-/** Makes a database that is dropped at the end of the scope, whoever is still connected to it. */
+/** Creates a database that is dropped when the scope ends, even if clients are still connected. */
 export async function createDatabase(
   address: PostgresAddress,
-  wanted: NewDatabase = {},
+  options: NewDatabase = {},
 ): Promise<PostgresDatabase> {
-  const name = wanted.name ?? `test_${randomBytes(8).toString("hex")}`;
-  const source = wanted.template === undefined ? "" : ` template ${escapeIdentifier(wanted.template)}`;
+  const name = options.name ?? `test_${randomBytes(8).toString("hex")}`;
+  const source = options.template === undefined ? "" : ` template ${escapeIdentifier(options.template)}`;
   await run(address, `create database ${escapeIdentifier(name)}${source}`);
   return {
     name,
@@ -37,7 +37,7 @@ export function databaseUrl(address: PostgresAddress, database: string): string 
 
 export async function openMaintenanceConnection(address: PostgresAddress): Promise<MaintenanceConnection> {
   const client = new Client({ connectionString: databaseUrl(address, "postgres") });
-  // A server that goes away is reported by the next query; without a listener it would end this process.
+  // The next query reports a lost server; without a listener the error event would crash this process.
   client.on("error", () => undefined);
   await client.connect();
   return { query: client.query.bind(client), [Symbol.asyncDispose]: () => client.end() };
@@ -46,9 +46,9 @@ export async function openMaintenanceConnection(address: PostgresAddress): Promi
 async function dropDatabase(address: PostgresAddress, name: string): Promise<void> {
   try {
     await run(address, `drop database if exists ${escapeIdentifier(name)} with (force)`);
-  } catch (problem) {
-    // A test that stopped or crashed its server has nothing left to drop.
-    if (!(problem instanceof Error && "code" in problem && problem.code === "ECONNREFUSED")) throw problem;
+  } catch (error) {
+    // A test that stopped or crashed its server has nothing to drop.
+    if (!(error instanceof Error && "code" in error && error.code === "ECONNREFUSED")) throw error;
   }
 }
 

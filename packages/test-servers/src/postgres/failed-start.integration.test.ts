@@ -11,7 +11,7 @@ import { startPostgres } from "./start-postgres.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("a server whose settings are refused leaves no folder and no process, and says what was refused", async () => {
+test("a server with invalid settings leaves no folder and no process, and reports the invalid setting", async () => {
   await using watched = await watchTemporaryFolders();
   await expect(startPostgres({ settings: { shared_buffers: "plenty" } })).rejects.toThrow(
     'invalid value for parameter "shared_buffers": "plenty"',
@@ -20,52 +20,52 @@ test("a server whose settings are refused leaves no folder and no process, and s
   expect(await listProcessesUnder(watched.path)).toEqual([]);
 });
 
-test("a cluster that cannot be made leaves no folder", async () => {
+test("a cluster that cannot be created leaves no folder", async () => {
   await using watched = await watchTemporaryFolders();
   await expect(initializeCluster("/bin/false")).rejects.toThrow(
-    'Cannot make a PostgreSQL cluster with "/bin/false"',
+    'Cannot create a PostgreSQL cluster with "/bin/false"',
   );
   expect(await readdir(watched.path)).toEqual([]);
 });
 
-test("a running server is seen by the same look for folders and processes", async () => {
+test("the same search finds the folder and process of a running server", async () => {
   await using watched = await watchTemporaryFolders();
   await using postgres = await startPostgres();
   expect(await readdir(watched.path)).toHaveLength(1);
   expect(await listProcessesUnder(watched.path)).toContain(postgres.pid);
 });
 
-test("a port that was taken meanwhile is given up for another one", async () => {
-  const squatter = createServer();
-  const taken = await listenOnLoopback(squatter);
+test("a start retries on another port when its port is in use", async () => {
+  const blocker = createServer();
+  const taken = await listenOnLoopback(blocker);
   await using programs = await preparedCluster();
   const free = await findFreePort();
   const offered = [taken, taken, free];
   await using server = await startServerProcess({ ...programs, findPort: async () => offered.shift() ?? 0 });
   expect(server.port).toBe(free);
-  squatter.close();
+  blocker.close();
 });
 
-test("a port that stays taken is reported after a few attempts", async () => {
-  const squatter = createServer();
-  const taken = await listenOnLoopback(squatter);
+test("a port that stays in use is reported after a few attempts", async () => {
+  const blocker = createServer();
+  const taken = await listenOnLoopback(blocker);
   await using programs = await preparedCluster();
   await expect(startServerProcess({ ...programs, findPort: async () => taken })).rejects.toThrow(
     "Address already in use",
   );
-  squatter.close();
+  blocker.close();
 });
 
-test("the newest version that has a server is found, then what PATH names", async () => {
+test("the newest installed server is found first, then the one on PATH", async () => {
   await using folder = await makeTemporaryFolder("programs");
   const onPath = join(folder.path, "on-path");
   await installInto(onPath, ["initdb", "postgres"]);
   await installInto(join(folder.path, "9", "bin"), ["initdb", "postgres"]);
   await installInto(join(folder.path, "15", "bin"), ["initdb", "postgres"]);
   await installInto(join(folder.path, "16", "bin"), ["psql"]);
-  const places = { versionsFolder: folder.path, searchPath: onPath };
-  expect((await findPostgresPrograms(places)).postgres).toBe(join(folder.path, "15", "bin", "postgres"));
-  const withoutVersions = { ...places, versionsFolder: join(folder.path, "absent") };
+  const paths = { versionsFolder: folder.path, searchPath: onPath };
+  expect((await findPostgresPrograms(paths)).postgres).toBe(join(folder.path, "15", "bin", "postgres"));
+  const withoutVersions = { ...paths, versionsFolder: join(folder.path, "absent") };
   expect((await findPostgresPrograms(withoutVersions)).initdb).toBe(join(onPath, "initdb"));
   await expect(findPostgresPrograms({ ...withoutVersions, searchPath: folder.path })).rejects.toThrow(
     "Cannot find PostgreSQL",
@@ -74,7 +74,7 @@ test("the newest version that has a server is found, then what PATH names", asyn
 
 async function watchTemporaryFolders(): Promise<TemporaryFolder> {
   const folder = await makeTemporaryFolder("watched");
-  // The server's account passes through it to reach its own folder.
+  // The server's account needs access to its own folder below.
   await chmod(folder.path, 0o755);
   vi.stubEnv("TMPDIR", folder.path);
   return folder;

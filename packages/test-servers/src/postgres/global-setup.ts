@@ -11,9 +11,9 @@ type SetupProject = {
   provide<Name extends keyof ProvidedContext>(name: Name, value: ProvidedContext[Name]): void;
 };
 
-/** Run by vitest once, before the first test file; what it returns runs after the last one. */
+/** Vitest runs this once before the first test file, and the returned function after the last one. */
 export default async function setup(project: SetupProject): Promise<() => Promise<void>> {
   const shared = await sharePostgres();
-  project.provide("sharedPostgresUrl", shared.askingUrl);
+  project.provide("sharedPostgresUrl", shared.discoveryUrl);
   return async () => shared[Symbol.asyncDispose]();
 }

@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto";
 import { chown, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { partEnvironment } from "../config.ts";
+import { childEnvironment } from "../config.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { findUnprivilegedAccount, type UnprivilegedAccount } from "./unprivileged-account.ts";
 
 export const superuser = "postgres";
 
-/** The files of one server, which live as long as the scope and longer than any one server process. */
+/** The data files of one server, which outlive its processes and are deleted when the scope ends. */
 export type Cluster = AsyncDisposable & {
   readonly dataFolder: string;
   readonly password: string;
@@ -39,7 +39,7 @@ async function runInitdb(initdb: string, plan: ClusterPlan): Promise<void> {
   const passwordFile = join(plan.folder, "password");
   await writeFile(passwordFile, plan.password, { mode: 0o600 });
   if (plan.account !== undefined) await chown(passwordFile, plan.account.uid, plan.account.gid);
-  const chosen = [
+  const args = [
     `--pgdata=${plan.dataFolder}`,
     `--username=${superuser}`,
     `--pwfile=${passwordFile}`,
@@ -50,10 +50,10 @@ async function runInitdb(initdb: string, plan: ClusterPlan): Promise<void> {
     "--no-instructions",
   ];
   try {
-    // initdb refuses a working folder that its account cannot enter.
-    await promisify(execFile)(initdb, chosen, { cwd: plan.folder, env: partEnvironment(), ...plan.account });
+    // initdb fails in a working folder that its account cannot access.
+    await promisify(execFile)(initdb, args, { cwd: plan.folder, env: childEnvironment(), ...plan.account });
   } catch (cause) {
-    throw new Error(`Cannot make a PostgreSQL cluster with "${initdb}"`, { cause });
+    throw new Error(`Cannot create a PostgreSQL cluster with "${initdb}"`, { cause });
   }
   await rm(passwordFile);
 }

@@ -1,6 +1,6 @@
 import { access, constants, readdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { partEnvironment } from "../config.ts";
+import { childEnvironment } from "../config.ts";
 
 export type PostgresPrograms = { readonly initdb: string; readonly postgres: string };
 
@@ -10,17 +10,17 @@ export type ProgramPaths = {
   readonly searchPath?: string;
 };
 
-/** The newest installed server first; Debian keeps its programs out of PATH, other systems do not. */
-export async function findPostgresPrograms(places: ProgramPaths = {}): Promise<PostgresPrograms> {
-  const versionsFolder = places.versionsFolder ?? "/usr/lib/postgresql";
-  const searchPath = places.searchPath ?? partEnvironment()["PATH"] ?? "";
+/** Finds the newest installed server; Debian installs its programs outside PATH, other systems do not. */
+export async function findPostgresPrograms(paths: ProgramPaths = {}): Promise<PostgresPrograms> {
+  const versionsFolder = paths.versionsFolder ?? "/usr/lib/postgresql";
+  const searchPath = paths.searchPath ?? childEnvironment()["PATH"] ?? "";
   const folders = [...(await listNewestFirst(versionsFolder)), ...searchPath.split(delimiter)];
   for (const folder of folders) {
     const programs = { initdb: join(folder, "initdb"), postgres: join(folder, "postgres") };
     if (await areExecutable(programs)) return programs;
   }
   throw new Error(
-    `Cannot find PostgreSQL: neither "${versionsFolder}" nor PATH holds initdb and postgres (Debian package "postgresql")`,
+    `Cannot find PostgreSQL: neither "${versionsFolder}" nor PATH contains initdb and postgres (Debian package "postgresql")`,
   );
 }
 
@@ -32,7 +32,7 @@ async function listNewestFirst(versionsFolder: string): Promise<readonly string[
     .map((version) => join(versionsFolder, version, "bin"));
 }
 
-// A folder of client programs alone has neither, so both are looked for.
+// A client-only installation lacks these programs, so both are checked.
 async function areExecutable(programs: PostgresPrograms): Promise<boolean> {
   try {
     await access(programs.initdb, constants.X_OK);

@@ -24,12 +24,12 @@ export async function startServerProcess(plan: ServerPlan): Promise<ServerProces
   let latest = first;
   let isRunning = false;
   const watch = (started: OwnedProcess): void => {
-    const noteEnd = (): void => {
+    const markStopped = (): void => {
       isRunning = false;
     };
     latest = started;
     isRunning = true;
-    started.exited.then(noteEnd, noteEnd);
+    started.exited.then(markStopped, markStopped);
   };
   watch(first);
   return {
@@ -39,7 +39,7 @@ export async function startServerProcess(plan: ServerPlan): Promise<ServerProces
     },
     stop: () => latest.stop(),
     async crash() {
-      // The postmaster passes SIGQUIT on, nobody says goodbye or writes a checkpoint, and the next start recovers
+      // The postmaster forwards SIGQUIT; all processes exit at once without a checkpoint, and the next start recovers
       // from the log. SIGKILL would leave its backends and a shared memory segment behind.
       if (isRunning) process.kill(latest.pid, "SIGQUIT");
       await latest.exited;
@@ -58,8 +58,8 @@ async function startOnFreePort(plan: ServerPlan): Promise<{ port: number; first:
     const port = await findPort();
     try {
       return { port, first: await startOnPort(plan, port) };
-    } catch (problem) {
-      if (attempt === portAttempts || !isAddressInUse(problem)) throw problem;
+    } catch (error) {
+      if (attempt === portAttempts || !isAddressInUse(error)) throw error;
     }
   }
 }
@@ -74,21 +74,21 @@ function startOnPort(plan: ServerPlan, port: number): Promise<OwnedProcess> {
     logging_collector: "off",
     log_destination: "stderr",
     lc_messages: "C",
-    // Kept as files of the data folder, so that a crash leaves nothing in /dev/shm.
+    // Stored in the data folder, so that a crash leaves nothing in /dev/shm.
     dynamic_shared_memory_type: "mmap",
   };
-  const chosen = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   return startProcess({
     command: plan.program,
-    arguments: ["-D", plan.cluster.dataFolder, ...chosen],
+    arguments: ["-D", plan.cluster.dataFolder, ...args],
     folder: plan.cluster.dataFolder,
     isReady: (output) => output.includes("database system is ready to accept connections"),
-    // SIGTERM waits until every client has left; SIGINT sends them away.
+    // SIGTERM waits until every client has disconnected; SIGINT disconnects them.
     stopSignal: "SIGINT",
     ...(plan.cluster.account === undefined ? {} : { user: plan.cluster.account }),
   });
 }
 
-function isAddressInUse(problem: unknown): boolean {
-  return problem instanceof Error && problem.message.includes("Address already in use");
+function isAddressInUse(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("Address already in use");
 }

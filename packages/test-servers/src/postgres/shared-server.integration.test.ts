@@ -5,14 +5,14 @@ import setup from "./global-setup.ts";
 import { requestPostgres, sharePostgres } from "./shared-server.ts";
 import { startPostgres } from "./start-postgres.ts";
 
-test("the shared server starts once, when the first of many asks, and ends with the share", async () => {
+test("the shared server starts once, on the first request, and stops when the share is disposed", async () => {
   let starts = 0;
   const shared = await sharePostgres(() => {
     starts += 1;
     return startPostgres();
   });
   expect(starts).toBe(0);
-  const addresses = await Promise.all([1, 2, 3].map(() => requestPostgres(shared.askingUrl)));
+  const addresses = await Promise.all([1, 2, 3].map(() => requestPostgres(shared.discoveryUrl)));
   expect(starts).toBe(1);
   expect(new Set(addresses.map((address) => address.port)).size).toBe(1);
   await shared[Symbol.asyncDispose]();
@@ -20,16 +20,16 @@ test("the shared server starts once, when the first of many asks, and ends with 
   await expect(new Client({ ...address, database: "postgres" }).connect()).rejects.toThrow("ECONNREFUSED");
 });
 
-test("a shared server that cannot start tells everyone who asks why", async () => {
+test("a shared server that cannot start reports the reason to every caller", async () => {
   await using shared = await sharePostgres(() => Promise.reject(new Error("no disk left")));
-  await expect(requestPostgres(shared.askingUrl)).rejects.toThrow("no disk left");
+  await expect(requestPostgres(shared.discoveryUrl)).rejects.toThrow("no disk left");
 });
 
-test("the global setup provides an address that lends cloned databases until its teardown", async () => {
+test("the global setup provides a URL for cloned databases until its teardown", async () => {
   const provided = new Map<string, string>();
   const teardown = await setup({ provide: (name, value) => void provided.set(name, value) });
-  const askingUrl = provided.get("sharedPostgresUrl") ?? "";
-  await using clone = await cloneFromTemplate(await requestPostgres(askingUrl), {
+  const discoveryUrl = provided.get("sharedPostgresUrl") ?? "";
+  await using clone = await cloneFromTemplate(await requestPostgres(discoveryUrl), {
     name: "empty",
     prepare: async () => undefined,
   });
@@ -38,5 +38,5 @@ test("the global setup provides an address that lends cloned databases until its
   expect((await client.query("select current_database() as name")).rows).toEqual([{ name: clone.name }]);
   await client.end();
   await teardown();
-  await expect(requestPostgres(askingUrl)).rejects.toThrow("fetch failed");
+  await expect(requestPostgres(discoveryUrl)).rejects.toThrow("fetch failed");
 });

@@ -1,9 +1,9 @@
 /**
  * @module
- * A real PostgreSQL for tests: a fresh cluster in a temporary folder, one loopback port and no other socket,
- * databases cloned from a template in a fraction of a second, and one server shared by a whole test run.
- * Any number may run side by side. A server leaves no process, port or folder, also when its start fails.
- * Entered through the package's index; `global-setup.ts` is named by the test runner's configuration.
+ * A real PostgreSQL for tests: a new cluster in a temporary folder, one loopback port and no other socket, databases
+ * cloned from a template in a fraction of a second, and one server shared by a whole test run.
+ * Any number can run in parallel. A server leaves no process, port or folder, even when its start fails.
+ * Imported through the package's index; the test runner's configuration names `global-setup.ts`.
  */
 import { createDatabase, databaseUrl, type PostgresAddress, type PostgresDatabase } from "./databases.ts";
 import { initializeCluster, superuser } from "./initialize-cluster.ts";
@@ -11,9 +11,9 @@ import { findPostgresPrograms } from "./postgres-programs.ts";
 import { startServerProcess } from "./server-process.ts";
 
 export type PostgresOptions = {
-  /** Survive a crash as a production server does; otherwise speed is all that counts. */
+  /** Survive a crash like a production server; the default favours speed. */
   readonly durable?: boolean;
-  /** Further server settings by their names in postgresql.conf. */
+  /** Additional server settings, by their names in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
 };
 
@@ -24,10 +24,10 @@ export type Postgres = AsyncDisposable & {
   readonly dataFolder: string;
   url(database: string): string;
   createDatabase(name?: string): Promise<PostgresDatabase>;
-  /** Copies a database nobody is connected to, under a name of its own. */
+  /** Copies a database without connected clients under a new name. */
   cloneDatabase(template: string): Promise<PostgresDatabase>;
   stop(): Promise<void>;
-  /** Ends it as a power cut would: no farewell, no checkpoint. */
+  /** Simulates a power failure: clients are dropped and no checkpoint is written. */
   crash(): Promise<void>;
   /** Starts on the same files and port after `stop` or `crash`. */
   startAgain(): Promise<void>;

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 export type UnprivilegedAccount = { readonly uid: number; readonly gid: number };
 
-/** Whom PostgreSQL runs as when we are root, which it refuses to be; undefined when we are somebody else. */
+/** The account PostgreSQL runs as when this process is root, which it rejects; undefined for other users. */
 export async function findUnprivilegedAccount(): Promise<UnprivilegedAccount | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const lines = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));

@@ -1,10 +1,10 @@
 /**
  * @module
- * Python for tests: the official clients of the three protocols, schemathesis, and llama.cpp's own server, in
- * one environment in the cache, made from `scripts/python/requirements.txt` where every file is pinned by hash.
- * Promises a whole environment or a plain sentence: two runs at once are safe, a cut-off run leaves nothing that
- * counts. Its scripts carry the path they were made under, so modules are run as `<interpreter> -m …`.
- * Imported by the other parts of this package and, through its index, by tests.
+ * Python for tests: the official clients of the three APIs, schemathesis, and llama.cpp's own server, in one virtual
+ * environment in the cache, installed from `scripts/python/requirements.txt`, where every file is pinned by hash.
+ * Returns a complete environment or throws a clear error: concurrent runs are safe, and an interrupted run leaves no
+ * partial environment. Its scripts contain the path they were created under, so run modules as `<interpreter> -m …`.
+ * Imported by other folders of this package and, through its index, by tests.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -13,12 +13,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { cacheFolder, downloadEnvironment } from "../config.ts";
-import { makeOnce } from "../create-once.ts";
+import { createOnce } from "../create-once.ts";
 
 export type PythonEnvironment = { readonly folder: string; readonly interpreter: string };
 
 type PythonPlan = {
-  /** The program that makes the environment; `python3` on the PATH unless told. */
+  /** The program that creates the environment; by default `python3` on the PATH. */
   readonly command?: string;
   readonly requirements?: string;
   readonly cache?: string;
@@ -29,53 +29,53 @@ const lockedRequirements = fileURLToPath(
   new URL("../../../../scripts/python/requirements.txt", import.meta.url),
 );
 
-/** The environment's interpreter, made on first use: about a minute with an empty cache. */
+/** The environment, created on first use, which takes about a minute with an empty cache. */
 export async function preparePython(plan: PythonPlan = {}): Promise<PythonEnvironment> {
   const command = plan.command ?? "python3";
   const requirements = plan.requirements ?? lockedRequirements;
-  const version = await askVersion(command);
+  const version = await readVersion(command);
   const fingerprint = createHash("sha256")
     .update(await readFile(requirements))
     .digest("hex");
-  const folder = await makeOnce({
-    // An environment belongs to the Python it was made with, so both are in its name.
+  const folder = await createOnce({
+    // An environment depends on the Python that created it, so both are in its name.
     path: join(plan.cache ?? cacheFolder, `python-${version}-${fingerprint.slice(0, 16)}`),
-    make: (unfinished) => makeEnvironment({ command, requirements, folder: unfinished }),
+    create: (unfinished) => createEnvironment({ command, requirements, folder: unfinished }),
   });
   const interpreter = join(folder, "bin", "python");
-  // It is a link to the Python it was made with, which may be gone since.
+  // It is a link to the Python that created it, which may have been removed.
   await access(interpreter).catch((cause) => {
-    throw new Error(`Cannot use "${folder}": its Python is gone; delete the folder to make it again`, {
+    throw new Error(`Cannot use "${folder}": its Python is gone; delete the folder to recreate it`, {
       cause,
     });
   });
   return { folder, interpreter };
 }
 
-async function askVersion(command: string): Promise<string> {
-  const question = "import sys; print('%d.%d' % sys.version_info[:2], sys.version_info >= (3, 11))";
-  const { stdout } = await run(command, ["-c", question], { env: downloadEnvironment() }).catch((cause) => {
+async function readVersion(command: string): Promise<string> {
+  const code = "import sys; print('%d.%d' % sys.version_info[:2], sys.version_info >= (3, 11))";
+  const { stdout } = await run(command, ["-c", code], { env: downloadEnvironment() }).catch((cause) => {
     throw new Error(`Cannot run "${command}": install Python 3.11 or newer (Debian: python3)`, { cause });
   });
   const [version = "", isNewEnough] = stdout.trim().split(" ");
   if (isNewEnough !== "True") {
-    throw new Error(`Cannot use "${command}": it is Python ${version}, and 3.11 or newer is needed`);
+    throw new Error(`Cannot use "${command}": it is Python ${version}, but 3.11 or newer is required`);
   }
   return version;
 }
 
-type Making = { readonly command: string; readonly requirements: string; readonly folder: string };
+type EnvironmentPlan = { readonly command: string; readonly requirements: string; readonly folder: string };
 
-async function makeEnvironment({ command, requirements, folder }: Making): Promise<void> {
+async function createEnvironment({ command, requirements, folder }: EnvironmentPlan): Promise<void> {
   const env = downloadEnvironment();
   await run(command, ["-c", "import ensurepip, venv"], { env }).catch((cause) => {
     throw new Error(
-      `Cannot make a Python environment: "${command}" lacks the venv module (Debian: python3-venv)`,
+      `Cannot create a Python environment: "${command}" lacks the venv module (Debian: python3-venv)`,
       { cause },
     );
   });
   await run(command, ["-m", "venv", folder], { env });
-  // Compiling all modules takes as long as the rest; Python compiles the few that are used when they are.
+  // Compiling all modules would double the time; Python compiles those that are used on import.
   const options = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-compile", "--quiet"];
   await run(
     join(folder, "bin", "python"),

@@ -1,48 +1,48 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { partEnvironment } from "../config.ts";
+import { childEnvironment } from "../config.ts";
 import { preparePython } from "./prepare-python.ts";
 
 type PythonRun = {
   readonly environment?: Readonly<Record<string, string>>;
-  readonly withinSeconds?: number;
+  readonly timeoutSeconds?: number;
 };
 
 const run = promisify(execFile);
 
-/** What every Python program of ours sees beside the environment of a part. */
+/** Variables that every Python program gets in addition to the child environment. */
 export const pythonEnvironment = {
   PYTHONUTF8: "1",
-  // Without it, importing litellm asks the internet for prices and waits.
+  // Without it, importing litellm downloads a price list.
   LITELLM_LOCAL_MODEL_COST_MAP: "True",
-  // Small matrices are faster on one thread, far faster when another process takes a core.
+  // Small matrices are faster on one thread, much more so when another process uses a core.
   OPENBLAS_NUM_THREADS: "1",
 } as const;
 
-/** Runs a script in the prepared environment to its end and gives what it printed; a failing script throws. */
+/** Runs a script in the prepared environment and returns its output; throws when the script fails. */
 export async function runPython(
   script: string,
   scriptArguments: readonly string[] = [],
-  { environment = {}, withinSeconds = 120 }: PythonRun = {},
+  { environment = {}, timeoutSeconds = 120 }: PythonRun = {},
 ): Promise<string> {
   const { interpreter } = await preparePython();
   try {
     const { stdout } = await run(interpreter, [script, ...scriptArguments], {
-      env: { ...partEnvironment(), ...pythonEnvironment, ...environment },
-      timeout: withinSeconds * 1000,
+      env: { ...childEnvironment(), ...pythonEnvironment, ...environment },
+      timeout: timeoutSeconds * 1000,
       killSignal: "SIGKILL",
       maxBuffer: 64 * 1024 * 1024,
     });
     return stdout;
   } catch (cause) {
-    throw new Error(`Cannot finish "${script}": ${explain(cause, withinSeconds)}`, { cause });
+    throw new Error(`Cannot run "${script}": ${explain(cause, timeoutSeconds)}`, { cause });
   }
 }
 
-function explain(problem: unknown, withinSeconds: number): string {
-  if (!(problem instanceof Error)) return String(problem);
-  if ("killed" in problem && problem.killed === true) return `it ran longer than ${withinSeconds} s`;
-  const errors = "stderr" in problem ? String(problem.stderr).slice(-4000) : "";
-  const code = "code" in problem ? String(problem.code) : "no code";
-  return `it ended with ${code}\n${errors}`;
+function explain(error: unknown, timeoutSeconds: number): string {
+  if (!(error instanceof Error)) return String(error);
+  if ("killed" in error && error.killed === true) return `it ran longer than ${timeoutSeconds} s`;
+  const errors = "stderr" in error ? String(error.stderr).slice(-4000) : "";
+  const code = "code" in error ? String(error.code) : "no code";
+  return `it exited with ${code}\n${errors}`;
 }

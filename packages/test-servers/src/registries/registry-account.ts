@@ -1,7 +1,7 @@
-/** The one account of a registry that asks for a password. */
+/** The only account of a registry with authentication. */
 export const testAccount = {
   name: "tester",
   password: "test-password",
-  /** bcrypt with the lowest cost, the only form the registry's password file takes. */
+  /** bcrypt, the only format that the registry's password file supports, with the lowest cost. */
   passwordHash: "$2b$04$SM99doIYK6i3dm0JziRXPu/ocxcrt.t5Uj.FDIoM8KsqbVajAlzui",
 };

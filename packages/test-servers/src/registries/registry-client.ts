@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A repository in a registry as tests fill it and read it back: the plainest client, with no retry. */
+/** A repository in a registry, for a minimal client without retries that tests use to push and pull. */
 export type RegistryRepository = {
   /** "http://127.0.0.1:5000/v2/organisation/model" */
   readonly address: string;
@@ -28,40 +28,40 @@ export async function pushBlob(
   mediaType = "application/octet-stream",
 ): Promise<Descriptor> {
   const digest = digestOf(content);
-  const begun = await ask(repository, "/blobs/uploads/", { method: "POST" });
-  const location = new URL(begun.headers.get("location") ?? "", begun.url);
+  const started = await send(repository, "/blobs/uploads/", { method: "POST" });
+  const location = new URL(started.headers.get("location") ?? "", started.url);
   location.searchParams.set("digest", digest);
   const body = Buffer.from(content);
-  await ask(repository, location, { method: "PUT", body, headers: { "content-type": mediaType } });
+  await send(repository, location, { method: "PUT", body, headers: { "content-type": mediaType } });
   return { mediaType, digest, size: content.length };
 }
 
 export async function pushManifest(
   repository: RegistryRepository,
   tag: string,
-  parts: { readonly config: Descriptor; readonly layers: readonly Descriptor[] },
+  content: { readonly config: Descriptor; readonly layers: readonly Descriptor[] },
 ): Promise<Manifest> {
-  const manifest: Manifest = { schemaVersion: 2, mediaType: manifestMediaType, ...parts };
+  const manifest: Manifest = { schemaVersion: 2, mediaType: manifestMediaType, ...content };
   const headers = { "content-type": manifestMediaType };
-  await ask(repository, `/manifests/${tag}`, { method: "PUT", body: JSON.stringify(manifest), headers });
+  await send(repository, `/manifests/${tag}`, { method: "PUT", body: JSON.stringify(manifest), headers });
   return manifest;
 }
 
 export async function pullManifest(repository: RegistryRepository, tag: string): Promise<Manifest> {
-  const answer = await ask(repository, `/manifests/${tag}`, { headers: { accept: manifestMediaType } });
-  // Tests read back what they pushed themselves.
-  return (await answer.json()) as Manifest;
+  const response = await send(repository, `/manifests/${tag}`, { headers: { accept: manifestMediaType } });
+  // Tests read only manifests that they pushed themselves.
+  return (await response.json()) as Manifest;
 }
 
 export async function pullBlob(repository: RegistryRepository, digest: string): Promise<Buffer> {
-  const answer = await ask(repository, `/blobs/${digest}`, {});
-  const content = Buffer.from(await answer.arrayBuffer());
+  const response = await send(repository, `/blobs/${digest}`, {});
+  const content = Buffer.from(await response.arrayBuffer());
   const actual = digestOf(content);
   if (actual !== digest) throw new Error(`Cannot pull the blob "${digest}": its content has "${actual}"`);
   return content;
 }
 
-async function ask(
+async function send(
   repository: RegistryRepository,
   path: string | URL,
   request: RequestInit,
@@ -69,7 +69,9 @@ async function ask(
   const url = typeof path === "string" ? `${repository.address}${path}` : path.href;
   const headers = new Headers(request.headers);
   if (repository.authorization !== undefined) headers.set("authorization", repository.authorization);
-  const answer = await fetch(url, { ...request, headers });
-  if (answer.ok) return answer;
-  throw new Error(`Cannot ask the registry for "${url}": it answers ${answer.status} ${await answer.text()}`);
+  const response = await fetch(url, { ...request, headers });
+  if (response.ok) return response;
+  throw new Error(
+    `Cannot request "${url}" from the registry: it responded with ${response.status} ${await response.text()}`,
+  );
 }

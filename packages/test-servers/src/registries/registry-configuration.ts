@@ -3,13 +3,16 @@ import { join } from "node:path";
 import { testAccount } from "./registry-account.ts";
 import type { RegistryTokenServer } from "./registry-token-server.ts";
 
-export type RegistryGuard =
+export type RegistryAuthentication =
   | { readonly kind: "open" }
   | { readonly kind: "basic" }
   | { readonly kind: "token"; readonly tokens: RegistryTokenServer };
 
-/** Writes all the registry reads into the folder and gives the path of its configuration file. */
-export async function writeRegistryConfiguration(folder: string, guard: RegistryGuard): Promise<string> {
+/** Writes the registry's files into the folder and returns the path of its configuration file. */
+export async function writeRegistryConfiguration(
+  folder: string,
+  authentication: RegistryAuthentication,
+): Promise<string> {
   const storage = join(folder, "storage");
   await mkdir(storage);
   const configuration = {
@@ -17,7 +20,7 @@ export async function writeRegistryConfiguration(folder: string, guard: Registry
     log: { level: "info", accesslog: { disabled: true } },
     storage: { filesystem: { rootdirectory: storage }, delete: { enabled: true } },
     http: { addr: "127.0.0.1:0", secret: "test-secret" },
-    ...(guard.kind === "open" ? {} : { auth: await writeGuard(folder, guard) }),
+    ...(authentication.kind === "open" ? {} : { auth: await writeAuthentication(folder, authentication) }),
   };
   const path = join(folder, "configuration.yml");
   // JSON is YAML.
@@ -25,17 +28,17 @@ export async function writeRegistryConfiguration(folder: string, guard: Registry
   return path;
 }
 
-async function writeGuard(
+async function writeAuthentication(
   folder: string,
-  guard: Exclude<RegistryGuard, { kind: "open" }>,
+  authentication: Exclude<RegistryAuthentication, { kind: "open" }>,
 ): Promise<Record<string, object>> {
-  if (guard.kind === "basic") {
+  if (authentication.kind === "basic") {
     const path = join(folder, "passwords");
     await writeFile(path, `${testAccount.name}:${testAccount.passwordHash}\n`);
     return { htpasswd: { realm: "test-registry", path } };
   }
   const rootcertbundle = join(folder, "token-certificate.pem");
-  await writeFile(rootcertbundle, guard.tokens.certificate);
-  const { realm, service, issuer } = guard.tokens;
+  await writeFile(rootcertbundle, authentication.tokens.certificate);
+  const { realm, service, issuer } = authentication.tokens;
   return { token: { realm, service, issuer, rootcertbundle } };
 }

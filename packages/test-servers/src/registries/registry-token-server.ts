@@ -17,12 +17,12 @@ const issuer = "test-token-issuer";
 const tokenSeconds = 300;
 
 /**
- * Gives out the bearer tokens that a registry's 401 answer asks for: anybody may pull, the test account may do
- * everything, a wrong password gets 401.
+ * Issues the bearer tokens that a registry's 401 response requires: anyone may pull, the test account may do
+ * everything, and a wrong password gets 401.
  */
 export async function startRegistryTokenServer(): Promise<RegistryTokenServer> {
   const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const server = await serveOnLoopback((request, response) => giveToken(keys, request, response));
+  const server = await serveOnLoopback((request, response) => issueToken(keys, request, response));
   return {
     realm: `${server.origin}/token`,
     service,
@@ -32,7 +32,7 @@ export async function startRegistryTokenServer(): Promise<RegistryTokenServer> {
   };
 }
 
-function giveToken(keys: KeyPair, request: IncomingMessage, response: ServerResponse): void {
+function issueToken(keys: KeyPair, request: IncomingMessage, response: ServerResponse): void {
   const caller = identify(request.headers.authorization);
   if (caller === "wrong-password") {
     response.writeHead(401, { "www-authenticate": `Basic realm="${service}"` }).end();
@@ -54,11 +54,11 @@ function identify(authorization: string | undefined): Caller | "wrong-password" 
   return authorization === `Basic ${expected}` ? "account" : "wrong-password";
 }
 
-/** A scope reads "repository:<name>:<action>,<action>"; the name may hold a port, so it is read from both ends. */
+/** A scope is "repository:<name>:<action>,<action>"; the name may contain a port, so it is parsed from both ends. */
 function grant(scope: string, caller: Caller): Access[] {
-  const parts = /^([^:]+):(.+):([^:]+)$/.exec(scope);
-  if (parts === null) return [];
-  const [, type = "", name = "", actions = ""] = parts;
+  const match = /^([^:]+):(.+):([^:]+)$/.exec(scope);
+  if (match === null) return [];
+  const [, type = "", name = "", actions = ""] = match;
   const allowed = actions.split(",").filter((action) => caller === "account" || action === "pull");
   return [{ type, name, actions: allowed }];
 }
@@ -75,7 +75,7 @@ function signToken(keys: KeyPair, { caller, access }: { caller: Caller; access: 
     jti: randomUUID(),
     access,
   };
-  // The registry trusts the key by comparing it with the certificate in its configuration.
+  // The registry verifies the key against the certificate in its configuration.
   const jwk: JsonWebKey = keys.publicKey.export({ format: "jwk" });
   const head = { typ: "JWT", alg: "ES256", jwk };
   const unsigned = `${encode(head)}.${encode(claims)}`;

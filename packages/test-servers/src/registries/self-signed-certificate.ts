@@ -2,7 +2,7 @@ import { type KeyObject, randomBytes, sign } from "node:crypto";
 
 const validYears = 10;
 
-/** A PEM certificate that holds a P-256 public key and is signed by its own private key. */
+/** A PEM certificate for a P-256 public key, signed with its own private key. */
 export function makeSelfSignedCertificate(commonName: string, keys: KeyPair): string {
   const algorithm = sequence(identifier(ecdsaWithSha256));
   const name = sequence(
@@ -37,21 +37,21 @@ export type KeyPair = { readonly publicKey: KeyObject; readonly privateKey: KeyO
 const ecdsaWithSha256 = Buffer.from("2a8648ce3d040302", "hex");
 const commonNameAttribute = Buffer.from("550403", "hex");
 
-function sequence(...parts: readonly Buffer[]): Buffer {
-  return element(0x30, ...parts);
+function sequence(...elements: readonly Buffer[]): Buffer {
+  return element(0x30, ...elements);
 }
 
 function identifier(encoded: Buffer): Buffer {
   return element(0x06, encoded);
 }
 
-/** GeneralizedTime, which has no century to guess. */
+/** GeneralizedTime, which has four-digit years. */
 function time(moment: Date): Buffer {
   return element(0x18, Buffer.from(`${moment.toISOString().replace(/\D/g, "").slice(0, 14)}Z`));
 }
 
-function element(tag: number, ...parts: readonly Buffer[]): Buffer {
-  const content = Buffer.concat(parts);
+function element(tag: number, ...elements: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(elements);
   return Buffer.concat([Buffer.from([tag]), encodeLength(content.length), content]);
 }
 

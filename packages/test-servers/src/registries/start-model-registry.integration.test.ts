@@ -17,19 +17,19 @@ test("a pushed model is pulled back byte for byte", async () => {
   expect((await pullBlob(repository, layer.digest)).equals(content)).toBe(true);
 });
 
-test("a part of a blob is served by Range", async () => {
+test("a byte range of a blob is served", async () => {
   await using registry = await startModelRegistry();
   const { digest } = await pushBlob(repositoryOf(registry), content);
 
-  const answer = await fetch(`${repositoryOf(registry).address}/blobs/${digest}`, {
+  const response = await fetch(`${repositoryOf(registry).address}/blobs/${digest}`, {
     headers: { range: "bytes=100-199" },
   });
 
-  expect(answer.status).toBe(206);
-  expect(Buffer.from(await answer.arrayBuffer())).toEqual(content.subarray(100, 200));
+  expect(response.status).toBe(206);
+  expect(Buffer.from(await response.arrayBuffer())).toEqual(content.subarray(100, 200));
 });
 
-test("a blob under a wrong digest is refused, under its own it is taken", async () => {
+test("a blob with a wrong digest is rejected, with its own it is accepted", async () => {
   await using registry = await startModelRegistry();
   const { address } = repositoryOf(registry);
 
@@ -37,26 +37,26 @@ test("a blob under a wrong digest is refused, under its own it is taken", async 
   expect(await putBlob(address, digestOf(content))).toBe(201);
 });
 
-test("a deleted blob is gone, another stays", async () => {
+test("a deleted blob is gone, others stay", async () => {
   await using registry = await startModelRegistry();
   const repository = repositoryOf(registry);
   const deleted = await pushBlob(repository, content);
   const kept = await pushBlob(repository, Buffer.from("kept"));
 
-  const answer = await fetch(`${repository.address}/blobs/${deleted.digest}`, { method: "DELETE" });
+  const response = await fetch(`${repository.address}/blobs/${deleted.digest}`, { method: "DELETE" });
 
-  expect(answer.status).toBe(202);
+  expect(response.status).toBe(202);
   await expect(pullBlob(repository, deleted.digest)).rejects.toThrow("404");
   expect((await pullBlob(repository, kept.digest)).toString()).toBe("kept");
 });
 
-test("a registry with a password asks for it and takes only the right one", async () => {
+test("a registry with a password requires it and accepts only the right one", async () => {
   await using registry = await startModelRegistry({ authentication: "basic" });
   const { address } = repositoryOf(registry);
 
-  const unnamed = await fetch(`${address}/tags/list`);
-  expect(unnamed.status).toBe(401);
-  expect(unnamed.headers.get("www-authenticate")).toBe('Basic realm="test-registry"');
+  const anonymous = await fetch(`${address}/tags/list`);
+  expect(anonymous.status).toBe(401);
+  expect(anonymous.headers.get("www-authenticate")).toBe('Basic realm="test-registry"');
   await expect(
     pushBlob({ address, authorization: basic(registry.account.name, "wrong") }, content),
   ).rejects.toThrow("401");
@@ -66,7 +66,7 @@ test("a registry with a password asks for it and takes only the right one", asyn
   expect((await pullBlob(repository, digest)).equals(content)).toBe(true);
 });
 
-test("a registry with tokens lets anybody pull and only the account push", async () => {
+test("a registry with tokens lets anyone pull and only the account push", async () => {
   await using registry = await startModelRegistry({ authentication: "token" });
   const { address } = repositoryOf(registry);
   const account = basic(registry.account.name, registry.account.password);
@@ -76,12 +76,12 @@ test("a registry with tokens lets anybody pull and only the account push", async
 
   const mayPull = { address, authorization: await fetchToken(address, "pull") };
   expect((await pullBlob(mayPull, digest)).equals(content)).toBe(true);
-  const asked = { address, authorization: await fetchToken(address, "pull,push") };
-  await expect(pushBlob(asked, content)).rejects.toThrow("401");
+  const anonymousPush = { address, authorization: await fetchToken(address, "pull,push") };
+  await expect(pushBlob(anonymousPush, content)).rejects.toThrow("401");
   await expect(fetchToken(address, "pull", basic(registry.account.name, "wrong"))).rejects.toThrow("401");
 });
 
-test("a token for one repository does not open another", async () => {
+test("a token for one repository does not grant access to another", async () => {
   await using registry = await startModelRegistry({ authentication: "token" });
   const authorization = await fetchToken(repositoryOf(registry).address, "pull");
 
@@ -111,26 +111,26 @@ function basic(name: string, password: string): string {
 }
 
 async function putBlob(address: string, digest: string): Promise<number> {
-  const begun = await fetch(`${address}/blobs/uploads/`, { method: "POST" });
-  const location = `${begun.headers.get("location")}&digest=${digest}`;
+  const started = await fetch(`${address}/blobs/uploads/`, { method: "POST" });
+  const location = `${started.headers.get("location")}&digest=${digest}`;
   return (await fetch(location, { method: "PUT", body: content })).status;
 }
 
 type Challenge = { readonly realm: string; readonly service: string };
 
 async function readChallenge(address: string): Promise<Challenge> {
-  const refused = await fetch(`${address}/tags/list`);
+  const rejected = await fetch(`${address}/tags/list`);
   const [, realm = "", service = ""] =
-    /^Bearer realm="([^"]+)",service="([^"]+)"/.exec(refused.headers.get("www-authenticate") ?? "") ?? [];
+    /^Bearer realm="([^"]+)",service="([^"]+)"/.exec(rejected.headers.get("www-authenticate") ?? "") ?? [];
   return { realm, service };
 }
 
 async function fetchToken(address: string, actions: string, authorization?: string): Promise<string> {
   const { realm, service } = await readChallenge(address);
   const url = `${realm}?service=${service}&scope=repository:test/model:${actions}`;
-  const answer = await fetch(url, { headers: authorization === undefined ? {} : { authorization } });
-  if (!answer.ok) throw new Error(`Cannot get a token: ${answer.status}`);
-  // The token server is ours and always answers with a token.
-  const { token } = (await answer.json()) as { token: string };
+  const response = await fetch(url, { headers: authorization === undefined ? {} : { authorization } });
+  if (!response.ok) throw new Error(`Cannot get a token: ${response.status}`);
+  // Our own token server always returns a token.
+  const { token } = (await response.json()) as { token: string };
   return `Bearer ${token}`;
 }

@@ -71,33 +71,21 @@ describe("a registry with malformed responses for the weights", () => {
   );
 });
 
-describe("a registry with malformed manifests", () => {
-  const responses = Object.entries({
-    ...bodyFaults("manifest"),
-    ...manifestFaults(manifestOf({ weights: small })),
-  });
-  test.each(responses)(
+/** Most of these wait for a response that never comes, so they run at once, each with a registry of its own. */
+describe.each([
+  {
+    part: "manifests",
+    responses: { ...bodyFaults("manifest"), ...manifestFaults(manifestOf({ weights: small })) },
+  },
+  { part: "responses for the configuration", responses: bodyFaults("config") },
+  { part: "responses from its token server", responses: bodyFaults("token") },
+])("a registry with malformed $part", ({ responses }) => {
+  test.concurrent.each(Object.entries(responses))(
     "%s",
-    async (_name, malformed) =>
-      expect(await tryPulls(registries.small, malformed)).toBe(malformed.isTransient === true ? 2 : 1),
-    maxSeconds * 3000,
-  );
-});
-
-describe("a registry with malformed responses for the configuration", () => {
-  test.each(Object.entries(bodyFaults("config")))(
-    "%s",
-    async (_name, malformed) =>
-      expect(await tryPulls(registries.small, malformed)).toBe(malformed.isTransient === true ? 2 : 1),
-    maxSeconds * 3000,
-  );
-});
-
-describe("a registry with a malformed token server", () => {
-  test.each(Object.entries(bodyFaults("token")))(
-    "%s",
-    async (_name, malformed) =>
-      expect(await tryPulls(registries.small, malformed)).toBe(malformed.isTransient === true ? 2 : 1),
+    async (_name, malformed) => {
+      await using registry = await startMalformedRegistry({ weights: small });
+      expect(await tryPulls(registry, malformed)).toBe(malformed.isTransient === true ? 2 : 1);
+    },
     maxSeconds * 3000,
   );
 });

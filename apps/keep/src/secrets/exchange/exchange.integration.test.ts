@@ -168,6 +168,17 @@ describe("reading many values", () => {
     });
   });
 
+  test("a null character in a name is rejected, not an internal error", async () => {
+    const fixture = await createFixture();
+    for (const name of ["%00", "A,%00B", "%1F"]) {
+      expect(await fixture.problem(`values?names=${name}`)).toMatchObject({
+        status: 400,
+        code: "request_invalid",
+      });
+    }
+    expect((await fixture.request("values?names=caf%C3%A9")).status).toBe(200);
+  });
+
   test("returns 304 without decrypting or recording while nothing has changed", async () => {
     const fixture = await createFixture();
     await fixture.importFile("A=1", "format=dotenv");

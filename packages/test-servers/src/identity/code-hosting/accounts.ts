@@ -6,7 +6,7 @@ export type AccountEmail = {
 };
 
 export type CodeHostingAccount = {
-  /** Stable for ever; the login is not: its owner may give it up and another person take it. */
+  /** Never changes, unlike the login, which its owner may release for another person. */
   readonly id: number;
   readonly login: string;
   readonly name: string | null;
@@ -16,11 +16,11 @@ export type CodeHostingAccount = {
 export type CodeHostingAccounts = {
   put(account: CodeHostingAccount): void;
   findById(id: number): CodeHostingAccount | undefined;
-  /** By what a person types at the sign-in page: the login or one of their addresses. */
+  /** By the text typed on the sign-in page: the login or one of the e-mail addresses. */
   findByEntry(entry: string): CodeHostingAccount | undefined;
 };
 
-export function keepAccounts(initial: readonly CodeHostingAccount[]): CodeHostingAccounts {
+export function createAccounts(initial: readonly CodeHostingAccount[]): CodeHostingAccounts {
   const accounts = new Map(initial.map((account) => [account.id, account]));
   return {
     put: (account) => void accounts.set(account.id, account),
@@ -36,7 +36,7 @@ export function hasVerifiedPrimaryEmail(account: CodeHostingAccount): boolean {
   return account.emails.some(({ primary, verified }) => primary && verified);
 }
 
-/** The person as `GET /user` shows them: the address only when they made it public. */
+/** The response of `GET /user`, with the e-mail address only if it is public. */
 export function describeUser(account: CodeHostingAccount, origin: string): Readonly<Record<string, unknown>> {
   return {
     login: account.login,

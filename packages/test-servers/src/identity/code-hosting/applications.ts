@@ -1,7 +1,7 @@
 export type CodeHostingApplication = {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where answers go when a request names no other address, and the root of the addresses it may name. */
+  /** The default redirect URI, and the root of the URIs that a request may name. */
   readonly callbackUrl: string;
 };
 
@@ -10,7 +10,7 @@ export type Applications = {
   find(clientId: string): CodeHostingApplication | undefined;
 };
 
-export function keepApplications(initial: readonly CodeHostingApplication[]): Applications {
+export function createApplications(initial: readonly CodeHostingApplication[]): Applications {
   const applications = new Map(initial.map((application) => [application.clientId, application]));
   return {
     register: (application) => void applications.set(application.clientId, application),

@@ -1,6 +1,6 @@
 import type { CodeHostingAccount } from "./accounts.ts";
 
-/** Keeps the primary address private, as most people do. */
+/** The primary e-mail address is private, as for most users. */
 export const privatePerson: CodeHostingAccount = {
   id: 201,
   login: "first",

@@ -7,47 +7,50 @@ import { type Authorization, type Grants, provesChallenge } from "./grants.ts";
 export const exchangePath = "/login/oauth/access_token";
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly url: URL };
-type Parts = {
+type Dependencies = {
   readonly applications: Applications;
   readonly accounts: CodeHostingAccounts;
   readonly grants: Grants;
   readonly allowsUnverifiedEmail: boolean;
 };
-type Answer = Readonly<Record<string, string>>;
+type TokenResponse = Readonly<Record<string, string>>;
 
-/** Answers 200 whatever happens: an error is a member of the body, in the form the Accept header asks for. */
-export async function exchangeCode({ request, response, url }: Exchange, parts: Parts): Promise<void> {
+/** Always responds with 200: an error is a member of the body, in the format that the Accept header requests. */
+export async function exchangeCode(
+  { request, response, url }: Exchange,
+  dependencies: Dependencies,
+): Promise<void> {
   const parameters = new URLSearchParams([...url.searchParams, ...(await readForm(request))]);
-  const answer = redeem(parameters, parts);
+  const body = redeem(parameters, dependencies);
   if (request.headers.accept?.includes("application/json") === true) {
     response.setHeader("content-type", "application/json; charset=utf-8");
-    response.end(JSON.stringify(answer));
+    response.end(JSON.stringify(body));
     return;
   }
   response.setHeader("content-type", "application/x-www-form-urlencoded; charset=utf-8");
-  response.end(new URLSearchParams(answer).toString());
+  response.end(new URLSearchParams(body).toString());
 }
 
 function redeem(
   parameters: URLSearchParams,
-  { applications, accounts, grants, allowsUnverifiedEmail }: Parts,
-): Answer {
+  { applications, accounts, grants, allowsUnverifiedEmail }: Dependencies,
+): TokenResponse {
   const read = (name: string): string => parameters.get(name) ?? "";
   const application = applications.find(read("client_id"));
   if (application === undefined || application.clientSecret !== read("client_secret")) {
-    return problems.incorrect_client_credentials;
+    return errors.incorrect_client_credentials;
   }
   const authorization = grants.findCode(read("code"));
   if (authorization === undefined || authorization.clientId !== application.clientId) {
-    return problems.bad_verification_code;
+    return errors.bad_verification_code;
   }
   if (parameters.has("redirect_uri") && read("redirect_uri") !== authorization.redirectUri) {
-    return problems.redirect_uri_mismatch;
+    return errors.redirect_uri_mismatch;
   }
-  if (!isProven(authorization, read("code_verifier"))) return problems.bad_verification_code;
+  if (!isProven(authorization, read("code_verifier"))) return errors.bad_verification_code;
   const account = accounts.findById(authorization.accountId);
-  if (account === undefined) return problems.bad_verification_code;
-  if (!allowsUnverifiedEmail && !hasVerifiedPrimaryEmail(account)) return problems.unverified_user_email;
+  if (account === undefined) return errors.bad_verification_code;
+  if (!allowsUnverifiedEmail && !hasVerifiedPrimaryEmail(account)) return errors.unverified_user_email;
   const access_token = grants.issueToken(read("code"), authorization);
   return { access_token, scope: authorization.scopes.join(","), token_type: "bearer" };
 }
@@ -58,7 +61,7 @@ function isProven({ codeChallenge }: Authorization, codeVerifier: string): boole
 
 const troubleshooting = "/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/";
 
-const problems = {
+const errors = {
   incorrect_client_credentials: {
     error: "incorrect_client_credentials",
     error_description: "The client_id and/or client_secret passed are incorrect.",

@@ -5,21 +5,21 @@ export type Authorization = {
   readonly accountId: number;
   readonly scopes: readonly string[];
   readonly redirectUri: string;
-  /** Present when the application asked with PKCE; then the exchange must prove it. */
+  /** Present when the application used PKCE; then the exchange must verify it. */
   readonly codeChallenge: string | undefined;
 };
 
 export type Grants = {
   issueCode(authorization: Authorization): string;
-  /** Undefined for a code that is unknown, used or expired, which the outside cannot tell apart. */
+  /** Undefined for an unknown, used or expired code; clients cannot distinguish these. */
   findCode(code: string): Authorization | undefined;
-  /** Turns a code, which is then used up, into an access token. */
+  /** Exchanges a code, which cannot be used again, for an access token. */
   issueToken(code: string, authorization: Authorization): string;
   findToken(token: string): Authorization | undefined;
   revokeTokensOf(accountId: number): void;
 };
 
-export function keepGrants(codeLifetimeSeconds: number): Grants {
+export function createGrants(codeLifetimeSeconds: number): Grants {
   const codes = new Map<string, { authorization: Authorization; expiresAt: number }>();
   const tokens = new Map<string, Authorization>();
   return {
@@ -46,7 +46,7 @@ export function keepGrants(codeLifetimeSeconds: number): Grants {
   };
 }
 
-/** RFC 7636 S256; the real one knows no other method. */
+/** RFC 7636 S256, the only method that GitHub supports. */
 export function provesChallenge(codeChallenge: string, codeVerifier: string): boolean {
   return createHash("sha256").update(codeVerifier).digest("base64url") === codeChallenge;
 }

@@ -1,5 +1,5 @@
 export type RateLimit = {
-  /** Counts one request of this caller and gives the headers that tell them where they stand. */
+  /** Counts one request of this caller and returns the rate limit headers. */
   count(
     caller: string,
     hourlyLimit: number,
@@ -8,14 +8,16 @@ export type RateLimit = {
 
 const hourInSeconds = 3600;
 
-export function keepRateLimit(): RateLimit {
+export function createRateLimit(): RateLimit {
   const windows = new Map<string, { used: number; resetAt: number }>();
   return {
     count(caller, hourlyLimit) {
       const now = Math.floor(Date.now() / 1000);
-      const known = windows.get(caller);
+      const previous = windows.get(caller);
       const current =
-        known === undefined || known.resetAt <= now ? { used: 0, resetAt: now + hourInSeconds } : known;
+        previous === undefined || previous.resetAt <= now
+          ? { used: 0, resetAt: now + hourInSeconds }
+          : previous;
       const isExceeded = current.used >= hourlyLimit;
       if (!isExceeded) current.used += 1;
       windows.set(caller, current);

@@ -8,8 +8,8 @@ test.each([
   "http://example.com/path/subdir/other",
   "http://oauth.example.com/path",
   "http://oauth.example.com/path/subdir/other",
-])("the callback http://example.com/path allows %s", (wanted) => {
-  expect(isAllowedRedirect(callback, wanted)).toBe(true);
+])("the callback http://example.com/path allows %s", (redirectUri) => {
+  expect(isAllowedRedirect(callback, redirectUri)).toBe(true);
 });
 
 test.each([
@@ -23,8 +23,8 @@ test.each([
   "http://example.org",
   "http://notexample.com/path",
   "not an address",
-])("the callback http://example.com/path does not allow %s", (wanted) => {
-  expect(isAllowedRedirect(callback, wanted)).toBe(false);
+])("the callback http://example.com/path does not allow %s", (redirectUri) => {
+  expect(isAllowedRedirect(callback, redirectUri)).toBe(false);
 });
 
 test("a loopback callback allows any port but no other path or host", () => {

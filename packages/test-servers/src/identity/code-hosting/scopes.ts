@@ -1,13 +1,13 @@
-/** Scopes that another one includes; asking for both gives the wider one alone. */
+/** Scopes that are included in another one; requesting both grants only the wider one. */
 const includedIn: ReadonlyMap<string, string> = new Map([
   ["user:email", "user"],
   ["read:user", "user"],
   ["user:follow", "user"],
 ]);
 
-/** Asked for with spaces, granted as a list without repetitions; the token endpoint joins it with commas. */
-export function grantScopes(asked: string): readonly string[] {
-  const scopes = new Set(asked.split(/[\s,]+/).filter((scope) => scope !== ""));
+/** Parses space-separated scopes into a list without duplicates; the token endpoint joins it with commas. */
+export function grantScopes(requested: string): readonly string[] {
+  const scopes = new Set(requested.split(/[\s,]+/).filter((scope) => scope !== ""));
   return [...scopes].filter((scope) => !scopes.has(includedIn.get(scope) ?? ""));
 }
 

@@ -27,23 +27,23 @@ beforeAll(async () => {
 });
 afterAll(() => provider[Symbol.asyncDispose]());
 
-test("a real client signs in with PKCE and state and reads who it was from the API", async () => {
+test("a real client signs in with PKCE and state and reads the user from the API", async () => {
   const { configuration, url, checks } = await beginWithRealClient();
   const callback = await provider.signInAs(url, { account: "first" });
   const tokens = await authorizationCodeGrant(configuration, callback, checks);
   const user = new URL("/user", provider.apiUrl);
-  const answer = await fetchProtectedResource(configuration, tokens.access_token, user, "GET");
-  expect(await answer.json()).toMatchObject({ id: 201, login: "first" });
+  const response = await fetchProtectedResource(configuration, tokens.access_token, user, "GET");
+  expect(await response.json()).toMatchObject({ id: 201, login: "first" });
 });
 
-test("there is no ID token, so a client that insists on one refuses", async () => {
+test("there is no ID token, so a client that requires one fails", async () => {
   const { configuration, url, checks } = await beginWithRealClient();
   const callback = await provider.signInAs(url, { account: "first" });
-  const insisting = authorizationCodeGrant(configuration, callback, { ...checks, idTokenExpected: true });
-  await expect(insisting).rejects.toMatchObject({ code: "OAUTH_INVALID_RESPONSE" });
+  const strictGrant = authorizationCodeGrant(configuration, callback, { ...checks, idTokenExpected: true });
+  await expect(strictGrant).rejects.toMatchObject({ code: "OAUTH_INVALID_RESPONSE" });
 });
 
-test("an error of the token endpoint comes with HTTP 200, so a real client sees an answer without a token", async () => {
+test("an error of the token endpoint has HTTP status 200, so a real client sees a response without a token", async () => {
   const { configuration, url, checks } = await beginWithRealClient();
   const callback = await provider.signInAs(url, { account: "first" });
   callback.searchParams.set("code", "never-issued");
@@ -53,7 +53,7 @@ test("an error of the token endpoint comes with HTTP 200, so a real client sees 
   });
 });
 
-test("a person who refuses comes back with access_denied, the state and no code", async () => {
+test("a user who denies access is redirected with access_denied, the state and no code", async () => {
   const callback = await provider.signInAs(authorizationUrl({ state: "kept" }), {
     account: "first",
     decision: "deny",
@@ -62,18 +62,18 @@ test("a person who refuses comes back with access_denied, the state and no code"
   expect(callback.searchParams.has("code")).toBe(false);
 });
 
-test("an unknown account is not signed in, and an unknown application finds no page", async () => {
+test("an unknown account is not signed in, and an unknown application gets 404", async () => {
   await expect(provider.signInAs(authorizationUrl(), { account: "nobody" })).rejects.toThrow(
     "no such account",
   );
   await expect(
-    provider.signInAs(authorizationUrl({ client_id: "stranger" }), { account: "first" }),
-  ).rejects.toThrow("answered 404");
+    provider.signInAs(authorizationUrl({ client_id: "unknown" }), { account: "first" }),
+  ).rejects.toThrow("responded with 404");
 });
 
-test("a foreign redirect_uri sends the person to the registered callback with redirect_uri_mismatch", async () => {
-  const foreign = authorizationUrl({ redirect_uri: "http://elsewhere.example/callback", state: "kept" });
-  const callback = await provider.signInAs(foreign, { account: "first" });
+test("an unregistered redirect_uri redirects the user to the registered callback with redirect_uri_mismatch", async () => {
+  const unregistered = authorizationUrl({ redirect_uri: "http://elsewhere.example/callback", state: "kept" });
+  const callback = await provider.signInAs(unregistered, { account: "first" });
   expect(`${callback.origin}${callback.pathname}`).toBe(application.callback);
   expect(Object.fromEntries(callback.searchParams)).toMatchObject({
     error: "redirect_uri_mismatch",
@@ -81,7 +81,7 @@ test("a foreign redirect_uri sends the person to the registered callback with re
   });
 });
 
-test("the token endpoint answers as a form, and as JSON when Accept asks", async () => {
+test("the token endpoint responds with a form, and with JSON when Accept requests it", async () => {
   const form = await exchange({ code: await signInForCode() }, { accept: "*/*" });
   expect(form.headers.get("content-type")).toContain("application/x-www-form-urlencoded");
   const fields = new URLSearchParams(await form.text());
@@ -94,41 +94,41 @@ test("the token endpoint answers as a form, and as JSON when Accept asks", async
     scope: "user:email",
     token_type: "bearer",
   });
-  const refused = await exchange({ code: "never-issued" }, { accept: "*/*" });
-  expect(refused.status).toBe(200);
-  expect(new URLSearchParams(await refused.text()).get("error")).toBe("bad_verification_code");
+  const rejected = await exchange({ code: "never-issued" }, { accept: "*/*" });
+  expect(rejected.status).toBe(200);
+  expect(new URLSearchParams(await rejected.text()).get("error")).toBe("bad_verification_code");
 });
 
-test("scopes are asked for with spaces and granted with commas, without those another one includes", async () => {
+test("scopes are requested space-separated and granted comma-separated, without those included in another", async () => {
   const code = await signInForCode({ scope: "repo user user:email repo" });
   expect(await exchangeForJson({ code })).toMatchObject({ scope: "repo,user" });
 });
 
-test("wrong client credentials are reported with HTTP 200, and the code stays good for the right ones", async () => {
+test("wrong client credentials are reported with HTTP 200, and the code stays valid for the right ones", async () => {
   const code = await signInForCode();
   expect(await exchangeForJson({ code, client_secret: "wrong" })).toMatchObject({
     error: "incorrect_client_credentials",
   });
-  expect(await exchangeForJson({ code, client_id: "stranger" })).toMatchObject({
+  expect(await exchangeForJson({ code, client_id: "unknown" })).toMatchObject({
     error: "incorrect_client_credentials",
   });
   expect(await exchangeForJson({ code })).toHaveProperty("access_token");
 });
 
-test("another redirect_uri than the one signed in with is a mismatch; none at all passes", async () => {
+test("a redirect_uri other than the one used for sign-in is a mismatch; omitting it is allowed", async () => {
   const code = await signInForCode();
   const redirect_uri = `${application.callback}/below`;
   expect(await exchangeForJson({ code, redirect_uri })).toMatchObject({ error: "redirect_uri_mismatch" });
   expect(await exchangeForJson({ code })).toHaveProperty("access_token");
 });
 
-test("a code is worth nothing the second time", async () => {
+test("a code cannot be used twice", async () => {
   const code = await signInForCode();
   expect(await exchangeForJson({ code })).toHaveProperty("access_token");
   expect(await exchangeForJson({ code })).toMatchObject({ error: "bad_verification_code" });
 });
 
-test("a code of another application is worth nothing", async () => {
+test("a code of another application is rejected", async () => {
   provider.registerApplication({ ...registered, clientId: "other-application" });
   const code = await signInForCode();
   expect(await exchangeForJson({ code, client_id: "other-application" })).toMatchObject({
@@ -137,21 +137,21 @@ test("a code of another application is worth nothing", async () => {
   expect(await exchangeForJson({ code })).toHaveProperty("access_token");
 });
 
-test("an expired code is worth nothing", async () => {
-  await using hasty = await startCodeHostingProvider({ ...everyone, codeLifetimeSeconds: 0 });
-  const url = authorizationUrl().href.replace(provider.origin, hasty.origin);
-  const callback = await hasty.signInAs(url, { account: "first" });
+test("an expired code is rejected", async () => {
+  await using shortLived = await startCodeHostingProvider({ ...everyone, codeLifetimeSeconds: 0 });
+  const url = authorizationUrl().href.replace(provider.origin, shortLived.origin);
+  const callback = await shortLived.signInAs(url, { account: "first" });
   const code = callback.searchParams.get("code") ?? "";
-  expect(await exchangeForJson({ code }, hasty)).toMatchObject({ error: "bad_verification_code" });
+  expect(await exchangeForJson({ code }, shortLived)).toMatchObject({ error: "bad_verification_code" });
 });
 
-test("PKCE is honoured when sent and not missed when absent", async () => {
+test("PKCE is verified when used and not required otherwise", async () => {
   const verifier = randomPKCECodeVerifier();
-  const asked = {
+  const challenge = {
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
   };
-  const code = await signInForCode(asked);
+  const code = await signInForCode(challenge);
   expect(await exchangeForJson({ code })).toMatchObject({ error: "bad_verification_code" });
   expect(await exchangeForJson({ code, code_verifier: randomPKCECodeVerifier() })).toMatchObject({
     error: "bad_verification_code",
@@ -160,13 +160,13 @@ test("PKCE is honoured when sent and not missed when absent", async () => {
   expect(await exchangeForJson({ code: await signInForCode() })).toHaveProperty("access_token");
 });
 
-test("PKCE knows no other method than S256", async () => {
+test("PKCE supports only S256", async () => {
   const plain = authorizationUrl({ code_challenge: "a".repeat(43), code_challenge_method: "plain" });
   const callback = await provider.signInAs(plain, { account: "first" });
   expect(callback.searchParams.get("error")).toBe("invalid_request");
 });
 
-test("a person without a verified primary address gets no token, unless the server is a laxer lookalike", async () => {
+test("a user without a verified primary e-mail gets no token, unless the server allows it", async () => {
   const callback = await provider.signInAs(authorizationUrl(), { account: "third" });
   const code = callback.searchParams.get("code") ?? "";
   expect(await exchangeForJson({ code })).toMatchObject({ error: "unverified_user_email" });
@@ -213,9 +213,9 @@ async function exchangeForJson(
   parameters: Readonly<Record<string, string>>,
   at = provider,
 ): Promise<unknown> {
-  const answer = await exchange(parameters, { accept: "application/json", at });
-  expect(answer.status).toBe(200);
-  return answer.json();
+  const response = await exchange(parameters, { accept: "application/json", at });
+  expect(response.status).toBe(200);
+  return response.json();
 }
 
 function exchange(

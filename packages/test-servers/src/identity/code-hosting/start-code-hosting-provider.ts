@@ -1,27 +1,27 @@
 /**
  * @module
- * An OAuth 2 server with the habits of GitHub's, written from its public documentation: errors of the token endpoint
- * with HTTP 200, answers as a form unless JSON is asked for, no ID token, people known by a number, addresses on a
- * page of their own. Accounts and applications come from the test and may change while it runs.
- * Nothing is kept when its scope ends. Imported by the package's index and tests beside it.
+ * An OAuth 2 server that behaves like GitHub's, written from its public documentation: token endpoint errors with HTTP
+ * 200, form-encoded responses unless JSON is requested, no ID token, numeric user ids, e-mail addresses on a separate
+ * endpoint. Accounts and applications come from the test and may change while it runs.
+ * Everything is in memory. Imported by the package's index and neighbouring tests.
  */
 import { serveOnLoopback } from "../../loopback-server.ts";
-import { type SignInAnswer, walkSignIn } from "../walk-sign-in.ts";
-import { type CodeHostingAccount, keepAccounts } from "./accounts.ts";
-import { type CodeHostingApplication, keepApplications } from "./applications.ts";
+import { type SignInInput, walkSignIn } from "../walk-sign-in.ts";
+import { type CodeHostingAccount, createAccounts } from "./accounts.ts";
+import { type CodeHostingApplication, createApplications } from "./applications.ts";
 import { authorize, authorizePath } from "./authorize.ts";
 import { exchangeCode, exchangePath } from "./exchange-code.ts";
-import { keepGrants } from "./grants.ts";
-import { keepRateLimit } from "./rate-limit.ts";
-import { answerApi } from "./user-api.ts";
+import { createGrants } from "./grants.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import { handleApiRequest } from "./user-api.ts";
 
 export type CodeHostingOptions = {
   readonly accounts: readonly CodeHostingAccount[];
   readonly applications?: readonly CodeHostingApplication[];
-  /** Ten minutes unless a test is in a hurry. */
+  /** Ten minutes by default. */
   readonly codeLifetimeSeconds?: number;
   readonly hourlyRateLimit?: number;
-  /** The real one gives no token to a person without a verified primary address; its lookalikes do. */
+  /** GitHub issues no token to a user without a verified primary e-mail address; compatible servers do. */
   readonly allowsUnverifiedEmail?: boolean;
 };
 
@@ -33,29 +33,29 @@ export type CodeHostingProvider = AsyncDisposable & {
   putAccount(account: CodeHostingAccount): void;
   registerApplication(application: CodeHostingApplication): void;
   revokeTokensOf(accountId: number): void;
-  /** Signs in without a browser; the account is named by login or address. */
-  signInAs(authorizationUrl: URL | string, answer: SignInAnswer): Promise<URL>;
+  /** Signs in without a browser; the account is identified by login or e-mail address. */
+  signInAs(authorizationUrl: URL | string, input: SignInInput): Promise<URL>;
 };
 
 export async function startCodeHostingProvider(options: CodeHostingOptions): Promise<CodeHostingProvider> {
-  const accounts = keepAccounts(options.accounts);
-  const applications = keepApplications(options.applications ?? []);
-  const grants = keepGrants(options.codeLifetimeSeconds ?? 600);
-  const parts = {
+  const accounts = createAccounts(options.accounts);
+  const applications = createApplications(options.applications ?? []);
+  const grants = createGrants(options.codeLifetimeSeconds ?? 600);
+  const dependencies = {
     accounts,
     applications,
     grants,
-    rateLimit: keepRateLimit(),
+    rateLimit: createRateLimit(),
     hourlyRateLimit: options.hourlyRateLimit ?? 5000,
     allowsUnverifiedEmail: options.allowsUnverifiedEmail ?? false,
   };
   const server = await serveOnLoopback((request, response) => {
     const url = new URL(request.url ?? "/", `http://${request.headers.host}`);
-    if (url.pathname === authorizePath) return authorize({ request, response, url }, parts);
+    if (url.pathname === authorizePath) return authorize({ request, response, url }, dependencies);
     if (url.pathname === exchangePath && request.method === "POST") {
-      return exchangeCode({ request, response, url }, parts);
+      return exchangeCode({ request, response, url }, dependencies);
     }
-    return answerApi({ request, response, url }, parts);
+    return handleApiRequest({ request, response, url }, dependencies);
   });
   return {
     origin: server.origin,

@@ -19,16 +19,16 @@ beforeAll(async () => {
 });
 afterAll(() => provider[Symbol.asyncDispose]());
 
-test("a person has a number, a login and a name, and an address only when it is public", async () => {
-  const discreet = await ask("/user", await signIn("first"));
-  expect(await discreet.json()).toMatchObject({
+test("a user has an id, a login and a name, and an e-mail address only if it is public", async () => {
+  const privateProfile = await getWithToken("/user", await signIn("first"));
+  expect(await privateProfile.json()).toMatchObject({
     id: 201,
     login: "first",
     name: "First Account",
     email: null,
   });
-  const open = await ask("/user", await signIn("second"));
-  expect(await open.json()).toMatchObject({
+  const publicProfile = await getWithToken("/user", await signIn("second"));
+  expect(await publicProfile.json()).toMatchObject({
     id: 202,
     login: "second",
     name: null,
@@ -36,82 +36,82 @@ test("a person has a number, a login and a name, and an address only when it is 
   });
 });
 
-test("addresses are listed with the scope user:email or the wider user", async () => {
+test("e-mail addresses are listed with the scope user:email or the wider user", async () => {
   for (const scope of ["user:email", "user"]) {
-    const answer = await ask("/user/emails", await signIn("first", scope));
-    expect(await answer.json()).toEqual(privatePerson.emails);
+    const response = await getWithToken("/user/emails", await signIn("first", scope));
+    expect(await response.json()).toEqual(privatePerson.emails);
   }
 });
 
-test("without the scope addresses are not found, and the headers tell which scope was missing", async () => {
-  const answer = await ask("/user/emails", await signIn("first", "repo"));
-  expect(answer.status).toBe(404);
-  expect(await answer.json()).toMatchObject({ message: "Not Found", status: "404" });
-  expect(answer.headers.get("x-oauth-scopes")).toBe("repo");
-  expect(answer.headers.get("x-accepted-oauth-scopes")).toBe("user, user:email");
+test("without the scope the e-mail endpoint returns 404, and the headers name the missing scope", async () => {
+  const response = await getWithToken("/user/emails", await signIn("first", "repo"));
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({ message: "Not Found", status: "404" });
+  expect(response.headers.get("x-oauth-scopes")).toBe("repo");
+  expect(response.headers.get("x-accepted-oauth-scopes")).toBe("user, user:email");
 });
 
-test("the granted scopes are named in X-OAuth-Scopes with a comma and a space", async () => {
-  const answer = await ask("/user", await signIn("first", "repo user:email"));
-  expect(answer.headers.get("x-oauth-scopes")).toBe("repo, user:email");
+test("X-OAuth-Scopes lists the granted scopes, separated by a comma and a space", async () => {
+  const response = await getWithToken("/user", await signIn("first", "repo user:email"));
+  expect(response.headers.get("x-oauth-scopes")).toBe("repo, user:email");
 });
 
-test("both words before a token are accepted, and a token in the address is not", async () => {
+test("both authorization schemes are accepted, and a token in the URL is not", async () => {
   const token = await signIn("first");
-  for (const word of ["Bearer", "bearer", "token"]) {
-    expect((await ask("/user", token, word)).status).toBe(200);
+  for (const scheme of ["Bearer", "bearer", "token"]) {
+    expect((await getWithToken("/user", token, scheme)).status).toBe(200);
   }
   expect((await fetch(`${provider.apiUrl}/user?access_token=${token}`)).status).toBe(401);
 });
 
-test("a bad token and a missing one are refused with 401 and JSON", async () => {
-  const bad = await ask("/user", "gho_never_issued");
+test("an invalid token and a missing one are rejected with 401 and JSON", async () => {
+  const bad = await getWithToken("/user", "gho_never_issued");
   expect([bad.status, await bad.json()]).toMatchObject([401, { message: "Bad credentials" }]);
   const missing = await fetch(`${provider.apiUrl}/user`);
   expect([missing.status, await missing.json()]).toMatchObject([401, { message: "Requires authentication" }]);
 });
 
-test("a revoked token is a bad token", async () => {
+test("a revoked token is rejected", async () => {
   const token = await signIn("second");
-  expect((await ask("/user", token)).status).toBe(200);
+  expect((await getWithToken("/user", token)).status).toBe(200);
   provider.revokeTokensOf(202);
-  expect((await ask("/user", token)).status).toBe(401);
+  expect((await getWithToken("/user", token)).status).toBe(401);
 });
 
-test("a request without User-Agent is forbidden, with it allowed", async () => {
+test("a request without a User-Agent is forbidden, one with it is allowed", async () => {
   const authorization = `Bearer ${await signIn("first")}`;
-  expect(await askPlainly({ authorization })).toMatchObject({
+  expect(await getWithoutDefaults({ authorization })).toMatchObject({
     status: 403,
     body: expect.stringContaining("User-Agent"),
   });
-  expect(await askPlainly({ authorization, "user-agent": "test" })).toMatchObject({ status: 200 });
+  expect(await getWithoutDefaults({ authorization, "user-agent": "test" })).toMatchObject({ status: 200 });
 });
 
-test("rate limit headers count down to a refusal", async () => {
+test("rate limit headers count down until requests are rejected", async () => {
   await using strict = await startCodeHostingProvider({ ...options, hourlyRateLimit: 2 });
   const token = await signIn("first", "user:email", strict);
-  const answers = [];
+  const responses = [];
   for (let round = 0; round < 3; round += 1) {
-    answers.push(await fetch(`${strict.apiUrl}/user`, { headers: { authorization: `Bearer ${token}` } }));
+    responses.push(await fetch(`${strict.apiUrl}/user`, { headers: { authorization: `Bearer ${token}` } }));
   }
-  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 403]);
-  expect(answers.map((answer) => answer.headers.get("x-ratelimit-remaining"))).toEqual(["1", "0", "0"]);
-  expect(answers[0]?.headers.get("x-ratelimit-limit")).toBe("2");
-  expect(Number(answers[0]?.headers.get("x-ratelimit-reset"))).toBeGreaterThan(Date.now() / 1000);
-  expect(await answers[2]?.json()).toMatchObject({ message: "API rate limit exceeded for user ID 201." });
+  expect(responses.map((response) => response.status)).toEqual([200, 200, 403]);
+  expect(responses.map((response) => response.headers.get("x-ratelimit-remaining"))).toEqual(["1", "0", "0"]);
+  expect(responses[0]?.headers.get("x-ratelimit-limit")).toBe("2");
+  expect(Number(responses[0]?.headers.get("x-ratelimit-reset"))).toBeGreaterThan(Date.now() / 1000);
+  expect(await responses[2]?.json()).toMatchObject({ message: "API rate limit exceeded for user ID 201." });
 });
 
-test("a login can pass to another person, whose number is another one", async () => {
-  await using town = await startCodeHostingProvider(options);
-  town.putAccount({ ...privatePerson, login: "first-renamed" });
-  town.putAccount({ ...publicPerson, login: "first" });
-  const token = await signIn("first", "user:email", town);
-  const answer = await fetch(`${town.apiUrl}/user`, { headers: { authorization: `token ${token}` } });
-  expect(await answer.json()).toMatchObject({ login: "first", id: 202 });
+test("a login can move to another user, who has a different id", async () => {
+  await using renamed = await startCodeHostingProvider(options);
+  renamed.putAccount({ ...privatePerson, login: "first-renamed" });
+  renamed.putAccount({ ...publicPerson, login: "first" });
+  const token = await signIn("first", "user:email", renamed);
+  const response = await fetch(`${renamed.apiUrl}/user`, { headers: { authorization: `token ${token}` } });
+  expect(await response.json()).toMatchObject({ login: "first", id: 202 });
 });
 
-test("anything else is not found", async () => {
-  expect((await ask("/user/repos", await signIn("first"))).status).toBe(404);
+test("other paths are not found", async () => {
+  expect((await getWithToken("/user/repos", await signIn("first"))).status).toBe(404);
 });
 
 async function signIn(account: string, scope = "user:email", at = provider): Promise<string> {
@@ -123,17 +123,17 @@ async function signIn(account: string, scope = "user:email", at = provider): Pro
     client_secret: application.secret,
     code: callback.searchParams.get("code") ?? "",
   });
-  const answer = await fetch(at.tokenEndpoint, { method: "POST", body });
-  return new URLSearchParams(await answer.text()).get("access_token") ?? "";
+  const response = await fetch(at.tokenEndpoint, { method: "POST", body });
+  return new URLSearchParams(await response.text()).get("access_token") ?? "";
 }
 
-function ask(path: string, token: string, word = "Bearer"): Promise<Response> {
-  return fetch(`${provider.apiUrl}${path}`, { headers: { authorization: `${word} ${token}` } });
+function getWithToken(path: string, token: string, scheme = "Bearer"): Promise<Response> {
+  return fetch(`${provider.apiUrl}${path}`, { headers: { authorization: `${scheme} ${token}` } });
 }
 
-// fetch adds a User-Agent of its own, node:http does not.
-async function askPlainly(headers: Readonly<Record<string, string>>) {
+// fetch adds a User-Agent, node:http does not.
+async function getWithoutDefaults(headers: Readonly<Record<string, string>>) {
   const sent = request(`${provider.apiUrl}/user`, { headers, agent: false }).end();
-  const [answer] = await once(sent, "response");
-  return { status: answer.statusCode, body: await text(answer) };
+  const [response] = await once(sent, "response");
+  return { status: response.statusCode, body: await text(response) };
 }

@@ -5,13 +5,13 @@ import type { RateLimit } from "./rate-limit.ts";
 import { includesScope } from "./scopes.ts";
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly url: URL };
-type Parts = {
+type Dependencies = {
   readonly accounts: CodeHostingAccounts;
   readonly grants: Grants;
   readonly rateLimit: RateLimit;
   readonly hourlyRateLimit: number;
 };
-type ApiAnswer = {
+type ApiResponse = {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -19,16 +19,16 @@ type ApiAnswer = {
 
 const anonymousHourlyLimit = 60;
 
-/** `GET /user` and `GET /user/emails`, with the refusals and headers that clients of the real one meet. */
-export function answerApi({ request, response, url }: Exchange, parts: Parts): void {
+/** `GET /user` and `GET /user/emails`, with the errors and headers of GitHub's API. */
+export function handleApiRequest({ request, response, url }: Exchange, dependencies: Dependencies): void {
   if (request.headers["user-agent"] === undefined) {
     const rule =
       "Request forbidden by administrative rules. Please make sure your request has a User-Agent header.";
     response.writeHead(403, { "content-type": "text/plain; charset=utf-8" }).end(rule);
     return;
   }
-  const { status, body, headers } = answerCaller(`${request.method} ${url.pathname}`, {
-    parts,
+  const { status, body, headers } = respond(`${request.method} ${url.pathname}`, {
+    dependencies,
     origin: url.origin,
     authorization: request.headers.authorization,
   });
@@ -36,48 +36,52 @@ export function answerApi({ request, response, url }: Exchange, parts: Parts): v
   response.end(JSON.stringify(body));
 }
 
-type Call = { readonly parts: Parts; readonly origin: string; readonly authorization: string | undefined };
+type ApiRequest = {
+  readonly dependencies: Dependencies;
+  readonly origin: string;
+  readonly authorization: string | undefined;
+};
 
-function answerCaller(route: string, { parts, origin, authorization }: Call): ApiAnswer {
-  const { accounts, grants, rateLimit, hourlyRateLimit } = parts;
-  // Both words are accepted, and a token in the address is not.
+function respond(route: string, { dependencies, origin, authorization }: ApiRequest): ApiResponse {
+  const { accounts, grants, rateLimit, hourlyRateLimit } = dependencies;
+  // Both schemes are accepted; a token in the URL is not.
   const token = /^(?:bearer|token) +(\S+)$/i.exec(authorization ?? "")?.[1];
   const grant = token === undefined ? undefined : grants.findToken(token);
   const account = grant && accounts.findById(grant.accountId);
   if (grant === undefined || account === undefined) {
     const { headers } = rateLimit.count("anonymous", anonymousHourlyLimit);
     const message = authorization === undefined ? "Requires authentication" : "Bad credentials";
-    return { ...problem(401, message), headers };
+    return { ...apiError(401, message), headers };
   }
   const { isExceeded, headers } = rateLimit.count(String(account.id), hourlyRateLimit);
-  const standing = {
+  const callerHeaders = {
     ...headers,
     "x-oauth-scopes": grant.scopes.join(", "),
     "x-oauth-client-id": grant.clientId,
   };
   if (isExceeded) {
-    return { ...problem(403, `API rate limit exceeded for user ID ${account.id}.`), headers: standing };
+    return { ...apiError(403, `API rate limit exceeded for user ID ${account.id}.`), headers: callerHeaders };
   }
   switch (route) {
     case "GET /user":
-      return answered(describeUser(account, origin), { ...standing, "x-accepted-oauth-scopes": "" });
+      return ok(describeUser(account, origin), { ...callerHeaders, "x-accepted-oauth-scopes": "" });
     case "GET /user/emails": {
-      const emailHeaders = { ...standing, "x-accepted-oauth-scopes": "user, user:email" };
-      // A missing scope looks like a missing page; only the headers tell.
+      const emailHeaders = { ...callerHeaders, "x-accepted-oauth-scopes": "user, user:email" };
+      // A missing scope gives the same 404 as an unknown path; only the headers differ.
       if (!includesScope(grant.scopes, "user:email"))
-        return { ...problem(404, "Not Found"), headers: emailHeaders };
-      return answered(account.emails, emailHeaders);
+        return { ...apiError(404, "Not Found"), headers: emailHeaders };
+      return ok(account.emails, emailHeaders);
     }
     default:
-      return { ...problem(404, "Not Found"), headers: standing };
+      return { ...apiError(404, "Not Found"), headers: callerHeaders };
   }
 }
 
-function answered(body: unknown, headers: Readonly<Record<string, string>>): ApiAnswer {
+function ok(body: unknown, headers: Readonly<Record<string, string>>): ApiResponse {
   return { status: 200, body, headers };
 }
 
-function problem(status: number, message: string): ApiAnswer {
+function apiError(status: number, message: string): ApiResponse {
   return {
     status,
     body: { message, documentation_url: "https://docs.github.com/rest", status: String(status) },

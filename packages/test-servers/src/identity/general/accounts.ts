@@ -1,23 +1,23 @@
 import type { AccountClaims } from "oidc-provider";
 
 export type GeneralAccount = {
-  /** The stable id the application knows the person by. */
+  /** The stable id that identifies the user to the application. */
   readonly subject: string;
   readonly email: string;
   readonly isEmailVerified: boolean;
   readonly name?: string;
-  /** The organisation whose domain the account belongs to, as Google's `hd` claim. */
+  /** The domain of the account's organisation, as in Google's `hd` claim. */
   readonly hostedDomain?: string;
 };
 
 export type GeneralAccounts = {
   put(account: GeneralAccount): void;
   findBySubject(subject: string): GeneralAccount | undefined;
-  /** By what a person types at the sign-in page: the e-mail address or the subject. */
+  /** By the text typed on the sign-in page: the e-mail address or the subject. */
   findByEntry(entry: string): GeneralAccount | undefined;
 };
 
-export function keepAccounts(initial: readonly GeneralAccount[]): GeneralAccounts {
+export function createAccounts(initial: readonly GeneralAccount[]): GeneralAccounts {
   const accounts = new Map(initial.map((account) => [account.subject, account]));
   return {
     put: (account) => void accounts.set(account.subject, account),

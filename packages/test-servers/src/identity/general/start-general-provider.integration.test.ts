@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => provider[Symbol.asyncDispose]());
 
-test("a real client signs in and reads who it was from the ID token", async () => {
+test("a real client signs in and reads the user from the ID token", async () => {
   const signIn = await beginSignIn(await discoverProvider(provider.issuer));
   const tokens = await signIn.finish(await provider.signInAs(signIn.url, { account: "first@example.com" }));
   expect(tokens.claims()).toMatchObject({
@@ -31,7 +31,7 @@ test("a real client signs in and reads who it was from the ID token", async () =
   });
 });
 
-test("two people who sign in at once are told apart", async () => {
+test("two users who sign in concurrently get their own claims", async () => {
   const configuration = await discoverProvider(provider.issuer);
   const claims = await Promise.all(
     [first, second].map(async ({ email }) => {
@@ -42,7 +42,7 @@ test("two people who sign in at once are told apart", async () => {
   expect(claims).toMatchObject([{ sub: "101" }, { sub: "102", email_verified: false, name: "Second" }]);
 });
 
-test("a person who refuses comes back with access_denied and no code", async () => {
+test("a user who denies access is redirected with access_denied and no code", async () => {
   const signIn = await beginSignIn(await discoverProvider(provider.issuer));
   const callback = await provider.signInAs(signIn.url, { account: first.email, decision: "deny" });
   expect(callback.searchParams.get("error")).toBe("access_denied");
@@ -57,24 +57,24 @@ test("an unknown account is not signed in", async () => {
   );
 });
 
-test("a code is worth nothing the second time", async () => {
+test("a code cannot be used twice", async () => {
   const signIn = await beginSignIn(await discoverProvider(provider.issuer));
   const callback = await provider.signInAs(signIn.url, { account: first.email });
   expect((await signIn.finish(callback)).claims()?.sub).toBe("101");
   await expect(signIn.finish(callback)).rejects.toMatchObject({ error: "invalid_grant" });
 });
 
-test("a code is worth nothing to whoever lacks the PKCE verifier", async () => {
+test("a code cannot be used without its PKCE verifier", async () => {
   const configuration = await discoverProvider(provider.issuer);
   const victim = await beginSignIn(configuration);
-  const thief = await beginSignIn(configuration);
+  const attacker = await beginSignIn(configuration);
   const callback = await provider.signInAs(victim.url, { account: first.email });
   const stolen = new URL(callback);
-  stolen.searchParams.set("state", thief.url.searchParams.get("state") ?? "");
-  await expect(thief.finish(stolen)).rejects.toMatchObject({ error: "invalid_grant" });
+  stolen.searchParams.set("state", attacker.url.searchParams.get("state") ?? "");
+  await expect(attacker.finish(stolen)).rejects.toMatchObject({ error: "invalid_grant" });
 });
 
-test("a request without PKCE is sent back", async () => {
+test("a request without PKCE is rejected", async () => {
   const signIn = await beginSignIn(await discoverProvider(provider.issuer));
   signIn.url.searchParams.delete("code_challenge");
   signIn.url.searchParams.delete("code_challenge_method");
@@ -83,13 +83,13 @@ test("a request without PKCE is sent back", async () => {
 });
 
 test("a code expires after its lifetime and not before", async () => {
-  await using hasty = await startGeneralIdentityProvider({
+  await using shortLived = await startGeneralIdentityProvider({
     accounts: [first],
     clients: [client],
     codeLifetimeSeconds: 1,
   });
   const [late, early] = await Promise.all(
-    [hasty, provider].map(async (at) => {
+    [shortLived, provider].map(async (at) => {
       const signIn = await beginSignIn(await discoverProvider(at.issuer));
       return { ...signIn, callback: await at.signInAs(signIn.url, { account: "101" }) };
     }),
@@ -99,20 +99,20 @@ test("a code expires after its lifetime and not before", async () => {
   expect((await early?.finish(early.callback))?.claims()?.sub).toBe("101");
 });
 
-test("a callback is refused until a client with it is registered, which works while the provider runs", async () => {
+test("a callback is rejected until a client registers it, which is possible while the provider runs", async () => {
   await using empty = await startGeneralIdentityProvider({ accounts: [first] });
   const configuration = await discoverProvider(empty.issuer);
   const early = await beginSignIn(configuration);
-  await expect(empty.signInAs(early.url, { account: first.email })).rejects.toThrow("answered 400");
+  await expect(empty.signInAs(early.url, { account: first.email })).rejects.toThrow("responded with 400");
   empty.registerClient(client);
   const signIn = await beginSignIn(configuration);
   const tokens = await signIn.finish(await empty.signInAs(signIn.url, { account: first.email }));
   expect(tokens.claims()?.sub).toBe("101");
   signIn.url.searchParams.set("redirect_uri", "http://127.0.0.1:9/elsewhere");
-  await expect(empty.signInAs(signIn.url, { account: first.email })).rejects.toThrow("answered 400");
+  await expect(empty.signInAs(signIn.url, { account: first.email })).rejects.toThrow("responded with 400");
 });
 
-test("an account that changes is seen changed at the next sign-in", async () => {
+test("a changed account is visible at the next sign-in", async () => {
   const configuration = await discoverProvider(provider.issuer);
   provider.putAccount({ ...second, email: "moved@example.org", isEmailVerified: true });
   const signIn = await beginSignIn(configuration);
@@ -121,17 +121,17 @@ test("an account that changes is seen changed at the next sign-in", async () => 
   provider.putAccount(second);
 });
 
-test("after a key rotation tokens carry a new key, which a client fetches once its key list is a minute old", async () => {
+test("after a key rotation tokens use a new key, which a client fetches once its key set is a minute old", async () => {
   const fresh = await discoverProvider(provider.issuer);
   const oldKeyId = await signInForKeyId(fresh);
   const aged = await discoverProvider(provider.issuer);
   const list = getJwksCache(fresh);
   if (list !== undefined) setJwksCache(aged, { ...list, uat: list.uat - 61 });
-  const begun = await beginSignIn(aged);
-  const callback = await provider.signInAs(begun.url, { account: first.email });
+  const pending = await beginSignIn(aged);
+  const callback = await provider.signInAs(pending.url, { account: first.email });
   await provider.rotateSigningKey();
   expect(await listKeyIds()).toHaveLength(2);
-  expect((await begun.finish(callback)).claims()?.sub).toBe("101");
+  expect((await pending.finish(callback)).claims()?.sub).toBe("101");
   expect(await signInForKeyId(aged)).not.toBe(oldKeyId);
   await expect(signInForKeyId(fresh)).rejects.toMatchObject({ code: "OAUTH_KEY_SELECTION_FAILED" });
 });
@@ -151,8 +151,8 @@ async function signInForKeyId(configuration: Awaited<ReturnType<typeof discoverP
 }
 
 async function listKeyIds(): Promise<readonly unknown[]> {
-  const answer = await fetch(`${provider.issuer}/jwks`);
+  const response = await fetch(`${provider.issuer}/jwks`);
   // RFC 7517: a key set is an object with the member "keys".
-  const { keys } = (await answer.json()) as { keys: readonly Record<string, unknown>[] };
+  const { keys } = (await response.json()) as { keys: readonly Record<string, unknown>[] };
   return keys.map((key) => key["kid"]);
 }

@@ -1,18 +1,18 @@
 /**
  * @module
- * A real OpenID Connect provider (`oidc-provider`) dressed as Google: discovery, PKCE, authorization code, an ID
- * token with e-mail claims, and an `iss` parameter on the redirect. Accounts and clients come from the test, may
- * change while it runs, and the signing key can be rotated. It keeps everything in memory and forgets it at the end.
- * Imported by the package's index and tests beside it.
+ * A real OpenID Connect provider (`oidc-provider`) configured like Google: discovery, PKCE, authorization code, an ID
+ * token with e-mail claims, and an `iss` parameter on the redirect. Accounts and clients come from the test and may
+ * change while it runs, and the signing key can be rotated. Everything is in memory.
+ * Imported by the package's index and neighbouring tests.
  */
 import { randomBytes } from "node:crypto";
 import { type ClientMetadata, type Configuration, type JWK, Provider } from "oidc-provider";
 import { serveOnLoopback } from "../../loopback-server.ts";
 import { escapeHtml } from "../sign-in-page.ts";
 import { makeSigningKey } from "../signing-keys.ts";
-import { type SignInAnswer, walkSignIn } from "../walk-sign-in.ts";
-import { claimsOf, type GeneralAccount, type GeneralAccounts, keepAccounts } from "./accounts.ts";
-import { answerInteraction, interactionPath } from "./interactions.ts";
+import { type SignInInput, walkSignIn } from "../walk-sign-in.ts";
+import { claimsOf, createAccounts, type GeneralAccount, type GeneralAccounts } from "./accounts.ts";
+import { handleInteraction, interactionPath } from "./interactions.ts";
 import { createStorage } from "./storage.ts";
 
 export type GeneralClient = {
@@ -31,8 +31,8 @@ export type GeneralIdentityProvider = AsyncDisposable & {
   readonly issuer: string;
   putAccount(account: GeneralAccount): void;
   registerClient(client: GeneralClient): void;
-  /** Signs in without a browser; the account is named by e-mail address or subject. */
-  signInAs(authorizationUrl: URL | string, answer: SignInAnswer): Promise<URL>;
+  /** Signs in without a browser; the account is identified by e-mail address or subject. */
+  signInAs(authorizationUrl: URL | string, input: SignInInput): Promise<URL>;
   /** Signs with a new key from now on; the old one stays published unless it is withdrawn. */
   rotateSigningKey(change?: { readonly withdrawOld?: boolean }): Promise<void>;
 };
@@ -40,15 +40,15 @@ export type GeneralIdentityProvider = AsyncDisposable & {
 export async function startGeneralIdentityProvider(
   options: GeneralProviderOptions,
 ): Promise<GeneralIdentityProvider> {
-  const accounts = keepAccounts(options.accounts);
+  const accounts = createAccounts(options.accounts);
   const clients = new Map((options.clients ?? []).map((client) => [client.id, describeClient(client)]));
   let keys = [await makeSigningKey()];
   let provider: Provider | undefined;
   await using undo = new AsyncDisposableStack();
   const server = await serveOnLoopback((request, response) => {
-    if (provider === undefined) throw new Error("Cannot answer: the provider is still starting");
+    if (provider === undefined) throw new Error("Cannot handle the request: the provider is still starting");
     if (request.url?.startsWith(interactionPath) !== true) return provider.callback()(request, response);
-    return answerInteraction({ request, response }, { provider, accounts });
+    return handleInteraction({ request, response }, { provider, accounts });
   });
   undo.use(server);
   const fixed = configure(accounts, {
@@ -68,7 +68,7 @@ export async function startGeneralIdentityProvider(
     signInAs: walkSignIn,
     async rotateSigningKey({ withdrawOld = false } = {}) {
       const fresh = await makeSigningKey();
-      // The library signs with the first key that fits.
+      // The library signs with the first suitable key.
       keys = withdrawOld ? [fresh] : [fresh, ...keys];
       useKeys(keys);
     },
@@ -91,7 +91,7 @@ function configure(
 ): Configuration {
   return {
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "hd"] },
-    // E-mail and profile claims go into the ID token itself, as Google puts them.
+    // E-mail and profile claims are in the ID token itself, as with Google.
     conformIdTokenClaims: false,
     cookies: {
       keys: [randomBytes(32).toString("hex")],

@@ -3,7 +3,7 @@ import type { Adapter, AdapterFactory, AdapterPayload, ClientMetadata } from "oi
 type StoredRecord = { readonly model: string; readonly payload: AdapterPayload; readonly expiresAt: number };
 
 /**
- * What the provider remembers, outside of it: sessions and codes survive a change of signing keys, and clients can
+ * The provider's state, stored outside it, so that sessions and codes survive a change of signing keys and clients can
  * be registered while it runs.
  */
 export function createStorage(clients: ReadonlyMap<string, ClientMetadata>): AdapterFactory {
@@ -11,12 +11,12 @@ export function createStorage(clients: ReadonlyMap<string, ClientMetadata>): Ada
   return (model) => storageOf(model, { records, clients });
 }
 
-type Shelves = {
+type StoredState = {
   readonly records: Map<string, StoredRecord>;
   readonly clients: ReadonlyMap<string, ClientMetadata>;
 };
 
-function storageOf(model: string, { records, clients }: Shelves): Adapter {
+function storageOf(model: string, { records, clients }: StoredState): Adapter {
   const find = (id: string): AdapterPayload | undefined => {
     if (model === "Client") return clients.get(id);
     const record = records.get(`${model}:${id}`);

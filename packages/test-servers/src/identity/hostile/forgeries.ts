@@ -8,7 +8,7 @@ import {
   signWithUnknownKeyId,
 } from "./sign-id-token.ts";
 
-/** One lie each; everything else about the sign-in stays honest, so that a refusal has one cause. */
+/** Each forgery changes one thing about an otherwise honest sign-in, so that a rejection has one cause. */
 export type Forgery =
   | "wrong-discovery-issuer"
   | "wrong-state"
@@ -34,28 +34,28 @@ export type Forgery =
 
 export type Behaviour = "honest" | Forgery;
 
-/** Where a behaviour departs from the honest sign-in; what is absent stays honest. */
-export type Departure = {
+/** How a behaviour deviates from the honest sign-in; absent members stay honest. */
+export type Deviation = {
   readonly discovery?: (metadata: Claims) => Claims;
   readonly redirect?: (callback: URLSearchParams) => void;
-  readonly answer?: (tokens: Claims) => Claims;
+  readonly response?: (tokens: Claims) => Claims;
   readonly claims?: (claims: Claims) => Claims;
   readonly sign?: Signer;
   readonly userinfo?: (claims: Claims) => Claims;
 };
 
-const elsewhere = "https://elsewhere.example";
+const otherIssuer = "https://elsewhere.example";
 const hourInSeconds = 3600;
 
-export const departures: Readonly<Record<Behaviour, Departure>> = {
+export const deviations: Readonly<Record<Behaviour, Deviation>> = {
   honest: {},
-  "wrong-discovery-issuer": { discovery: (metadata) => ({ ...metadata, issuer: elsewhere }) },
+  "wrong-discovery-issuer": { discovery: (metadata) => ({ ...metadata, issuer: otherIssuer }) },
   "wrong-state": { redirect: (callback) => callback.set("state", "another-state") },
   "missing-state": { redirect: (callback) => callback.delete("state") },
-  "wrong-redirect-issuer": { redirect: (callback) => callback.set("iss", elsewhere) },
+  "wrong-redirect-issuer": { redirect: (callback) => callback.set("iss", otherIssuer) },
   "missing-redirect-issuer": { redirect: (callback) => callback.delete("iss") },
-  "missing-id-token": { answer: (tokens) => without(tokens, "id_token") },
-  "wrong-issuer": { claims: (claims) => ({ ...claims, iss: elsewhere }) },
+  "missing-id-token": { response: (tokens) => omit(tokens, "id_token") },
+  "wrong-issuer": { claims: (claims) => ({ ...claims, iss: otherIssuer }) },
   "wrong-audience": { claims: (claims) => ({ ...claims, aud: "another-application" }) },
   "foreign-authorized-party": {
     claims: (claims) => ({
@@ -65,12 +65,12 @@ export const departures: Readonly<Record<Behaviour, Departure>> = {
     }),
   },
   "wrong-nonce": { claims: (claims) => ({ ...claims, nonce: "another-nonce" }) },
-  "missing-nonce": { claims: (claims) => without(claims, "nonce") },
+  "missing-nonce": { claims: (claims) => omit(claims, "nonce") },
   expired: {
     claims: (claims) => ({ ...claims, exp: now() - hourInSeconds, iat: now() - 2 * hourInSeconds }),
   },
   "not-yet-valid": { claims: (claims) => ({ ...claims, nbf: now() + hourInSeconds }) },
-  "missing-subject": { claims: (claims) => without(claims, "sub") },
+  "missing-subject": { claims: (claims) => omit(claims, "sub") },
   "wrong-access-token-hash": { claims: (claims) => ({ ...claims, at_hash: "AAAAAAAAAAAAAAAAAAAAAA" }) },
   unsigned: { sign: leaveUnsigned },
   "signed-with-another-key": { sign: signWithAnotherKey },
@@ -80,7 +80,7 @@ export const departures: Readonly<Record<Behaviour, Departure>> = {
   "wrong-userinfo-subject": { userinfo: (claims) => ({ ...claims, sub: "somebody-else" }) },
 };
 
-function without(claims: Claims, name: string): Claims {
+function omit(claims: Claims, name: string): Claims {
   return Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
 }
 

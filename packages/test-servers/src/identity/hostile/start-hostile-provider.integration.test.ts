@@ -11,10 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => provider[Symbol.asyncDispose]());
 
-type RefusedForgery = Exclude<Forgery, "wrong-access-token-hash">;
+type RejectedForgery = Exclude<Forgery, "wrong-access-token-hash">;
 
-/** What a strict client says is wrong; a forgery without a line here does not compile. */
-const refusals: Readonly<Record<RefusedForgery, string>> = {
+/** A strict client's error for each forgery; a missing entry does not compile. */
+const rejections: Readonly<Record<RejectedForgery, string>> = {
   "wrong-discovery-issuer": "discovered metadata issuer does not match",
   "wrong-state": 'unexpected "state" response parameter value',
   "missing-state": 'response parameter "state" missing',
@@ -38,24 +38,24 @@ const refusals: Readonly<Record<RefusedForgery, string>> = {
 };
 
 test("the honest behaviour is accepted by a strict client", async () => {
-  const { person } = await signIn("honest");
-  expect(person).toEqual({ sub: "100", email: "first@example.com", email_verified: true });
+  const { user } = await signIn("honest");
+  expect(user).toEqual({ sub: "100", email: "first@example.com", email_verified: true });
 });
 
 // Every key of the table is a forgery; Object.entries widens them to strings.
-test.each(Object.entries(refusals) as [RefusedForgery, string][])(
-  "a strict client refuses the forgery %s, and the next honest sign-in passes",
+test.each(Object.entries(rejections) as [RejectedForgery, string][])(
+  "a strict client rejects the forgery %s, and the next honest sign-in succeeds",
   async (forgery, reason) => {
-    expect(await explainRefusal(signIn(forgery))).toContain(reason);
-    expect((await signIn("honest")).person.sub).toBe("100");
+    expect(await describeRejection(signIn(forgery))).toContain(reason);
+    expect((await signIn("honest")).user.sub).toBe("100");
   },
 );
 
-test("the access token hash matches when honest and not when forged, which the client leaves to the application", async () => {
+test("the access token hash matches when honest and not when forged; verifying it is left to the application", async () => {
   const honest = await signIn("honest");
-  expect(honest.claimedHash).toBe(honest.rightHash);
+  expect(honest.claimedHash).toBe(honest.correctHash);
   const forged = await signIn("wrong-access-token-hash");
-  expect(forged.claimedHash).not.toBe(forged.rightHash);
+  expect(forged.claimedHash).not.toBe(forged.correctHash);
 });
 
 async function signIn(behaviour: Behaviour) {
@@ -66,17 +66,17 @@ async function signIn(behaviour: Behaviour) {
   const claims = tokens.claims();
   const digest = createHash("sha256").update(tokens.access_token).digest();
   return {
-    person: await fetchUserInfo(configuration, tokens.access_token, claims?.sub ?? ""),
+    user: await fetchUserInfo(configuration, tokens.access_token, claims?.sub ?? ""),
     claimedHash: claims?.["at_hash"],
-    rightHash: digest.subarray(0, digest.length / 2).toString("base64url"),
+    correctHash: digest.subarray(0, digest.length / 2).toString("base64url"),
   };
 }
 
-async function explainRefusal(attempt: Promise<unknown>): Promise<string> {
-  const problem = await attempt.then(
+async function describeRejection(attempt: Promise<unknown>): Promise<string> {
+  const error = await attempt.then(
     () => new Error("it was accepted"),
     (reason: unknown) => reason,
   );
-  if (!(problem instanceof Error)) return String(problem);
-  return `${problem.message}: ${problem.cause instanceof Error ? problem.cause.message : "no cause"}`;
+  if (!(error instanceof Error)) return String(error);
+  return `${error.message}: ${error.cause instanceof Error ? error.cause.message : "no cause"}`;
 }

@@ -1,6 +1,6 @@
 import type { StoredRepository } from "./repository.ts";
 
-/** Names of the repositories that a token opens, by token. */
+/** Names of the repositories that a token grants access to, by token. */
 export type HubGrants = Readonly<Record<string, readonly string[]>>;
 
 export type Refusal = {
@@ -14,7 +14,7 @@ export type HubRequest = {
   readonly authorization: string | undefined;
   readonly name: string;
   readonly revision: string;
-  /** Whether the answer holds content of files, or only their names and sizes. */
+  /** Whether the response contains file content, or only names and sizes. */
   readonly readsFiles: boolean;
 };
 
@@ -23,26 +23,25 @@ export type HubContents = {
   readonly grants: HubGrants;
 };
 
-/** The repository the caller may use for this, or why not; a hidden one looks like one that does not exist. */
-export function openRepository(question: HubRequest, contents: HubContents): StoredRepository | Refusal {
-  const token = /^Bearer (.+)$/.exec(question.authorization ?? "")?.[1];
+/** The requested repository, or the reason for denial; a private one is indistinguishable from an absent one. */
+export function openRepository(request: HubRequest, contents: HubContents): StoredRepository | Refusal {
+  const token = /^Bearer (.+)$/.exec(request.authorization ?? "")?.[1];
   if (
-    question.authorization !== undefined &&
+    request.authorization !== undefined &&
     (token === undefined || !Object.hasOwn(contents.grants, token))
   ) {
     return { status: 401, message: "Invalid credentials in Authorization header" };
   }
-  const repository = contents.repositories.get(question.name);
-  const isGranted = token !== undefined && (contents.grants[token] ?? []).includes(question.name);
+  const repository = contents.repositories.get(request.name);
+  const isGranted = token !== undefined && (contents.grants[token] ?? []).includes(request.name);
   if (repository === undefined || (repository.access === "private" && !isGranted)) {
     return token === undefined
       ? { status: 401, message: "Invalid username or password." }
       : { status: 404, code: "RepoNotFound", message: "Repository not found" };
   }
-  if (repository.access === "gated" && question.readsFiles && !isGranted)
-    return refuseGated(repository, token);
-  if (question.revision !== "main" && question.revision !== repository.commit) {
-    return { status: 404, code: "RevisionNotFound", message: `Invalid rev id: ${question.revision}` };
+  if (repository.access === "gated" && request.readsFiles && !isGranted) return denyGated(repository, token);
+  if (request.revision !== "main" && request.revision !== repository.commit) {
+    return { status: 404, code: "RevisionNotFound", message: `Invalid rev id: ${request.revision}` };
   }
   return repository;
 }
@@ -51,7 +50,7 @@ export function isRefusal<Value extends object>(value: Value | Refusal): value i
   return "status" in value;
 }
 
-function refuseGated({ name }: StoredRepository, token: string | undefined): Refusal {
+function denyGated({ name }: StoredRepository, token: string | undefined): Refusal {
   const restricted = `Access to model ${name} is restricted`;
   return token === undefined
     ? { status: 401, code: "GatedRepo", message: `${restricted} and needs authentication` }

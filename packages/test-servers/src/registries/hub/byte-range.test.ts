@@ -7,7 +7,7 @@ test.each([
   ["bytes=90-1000", { kind: "part", first: 90, last: 99 }],
   ["bytes=-10", { kind: "part", first: 90, last: 99 }],
   ["bytes=-1000", { kind: "part", first: 0, last: 99 }],
-])("of 100 bytes, %s is a part", (header, expected) => {
+])("of 100 bytes, %s is a partial range", (header, expected) => {
   expect(readRange(header, 100)).toEqual(expected);
 });
 

@@ -3,7 +3,7 @@ type ByteRange =
   | { readonly kind: "part"; readonly first: number; readonly last: number }
   | { readonly kind: "unsatisfiable" };
 
-/** RFC 9110 section 14: one range is honoured; several, or a header we cannot read, mean the whole content. */
+/** RFC 9110 section 14: a single range is honoured; several ranges or a malformed header mean the whole content. */
 export function readRange(header: string | undefined, size: number): ByteRange {
   const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(header ?? "") ?? [];
   if (from === undefined || to === undefined || (from === "" && to === "")) return { kind: "whole" };

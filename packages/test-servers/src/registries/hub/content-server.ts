@@ -4,53 +4,53 @@ import { serveOnLoopback } from "../../loopback-server.ts";
 import type { StoredFile } from "./repository.ts";
 import { type Exchange, sendFile } from "./send-file.ts";
 
-type ContentServerParts = {
+type ContentServerOptions = {
   findBySha256(sha256: string): StoredFile | undefined;
   nowSeconds(): number;
   readonly linkSeconds: number;
-  note(exchange: Exchange): void;
+  record(exchange: Exchange): void;
 };
 
 type ContentServer = AsyncDisposable & {
   readonly url: string;
-  /** Path and query of a link that opens the content until it expires. */
+  /** Path and query of a link that grants access to the content until it expires. */
   signLink(sha256: string): string;
 };
 
 /**
- * The other host that a hub redirects to. Its links carry their own permission, so like S3 and CloudFront it
- * answers 400 to a request that brings an Authorization header too, and 403 to a link that expired or was changed.
+ * The second host that a hub redirects to. Its links are pre-signed, so like S3 and CloudFront it responds with 400 to
+ * a request that also has an Authorization header, and with 403 to an expired or altered link.
  */
-export async function startContentServer(parts: ContentServerParts): Promise<ContentServer> {
+export async function startContentServer(options: ContentServerOptions): Promise<ContentServer> {
   const key = randomBytes(32);
   const server = await serveOnLoopback(async (request, response) => {
-    parts.note({ request, response });
+    options.record({ request, response });
     const url = new URL(request.url ?? "/", "http://localhost");
     const sha256 = url.pathname.replace("/content/", "");
     const expires = url.searchParams.get("Expires") ?? "";
     if (request.headers.authorization !== undefined) {
-      return refuse(response, 400, "Only one authentication mechanism is allowed");
+      return reject(response, 400, "Only one authentication mechanism is allowed");
     }
     if (url.searchParams.get("Signature") !== sign(key, sha256, expires)) {
-      return refuse(response, 403, "The signature does not match");
+      return reject(response, 403, "The signature does not match");
     }
-    if (parts.nowSeconds() > Number(expires)) return refuse(response, 403, "The link has expired");
-    const file = parts.findBySha256(sha256);
-    if (file === undefined) return refuse(response, 404, "The content does not exist");
+    if (options.nowSeconds() > Number(expires)) return reject(response, 403, "The link has expired");
+    const file = options.findBySha256(sha256);
+    if (file === undefined) return reject(response, 404, "The content does not exist");
     return sendFile({ request, response }, file, sha256);
   });
   return {
-    // Another host name than the hub's, and not only another port: some clients compare names alone.
+    // A different host name than the hub's, not just another port: some clients compare only names.
     url: `http://localhost:${server.port}`,
     signLink(sha256) {
-      const expires = String(Math.floor(parts.nowSeconds()) + parts.linkSeconds);
+      const expires = String(Math.floor(options.nowSeconds()) + options.linkSeconds);
       return `/content/${sha256}?Expires=${expires}&Signature=${sign(key, sha256, expires)}`;
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
+function reject(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { "content-type": "application/xml" });
   response.end(`<?xml version="1.0" encoding="UTF-8"?><Error><Message>${message}</Message></Error>`);
 }

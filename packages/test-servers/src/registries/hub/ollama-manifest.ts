@@ -5,7 +5,7 @@ import type { StoredFile, StoredRepository } from "./repository.ts";
 export type OllamaManifest = {
   /** The bytes to send; their sha256 is the manifest's digest. */
   readonly text: string;
-  /** The config blob, which no file of the repository holds. */
+  /** The config blob, which is not a file of the repository. */
   readonly config: string;
 };
 
@@ -16,17 +16,17 @@ const layerNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The manifest that the Hub makes up for Ollama's clients. The tag is a quantisation or a file name, and "latest"
- * prefers Q4_K_M. A model in several files (shards) has none: the Hub answers 400.
+ * The manifest that the Hub generates for Ollama's clients. The tag is a quantisation or a file name, and "latest"
+ * prefers Q4_K_M. A sharded model has none: the Hub responds with 400.
  */
 export function makeOllamaManifest(repository: StoredRepository, tag: string): OllamaManifest | Refusal {
   const models = repository.files.filter(({ path }) => path.endsWith(".gguf"));
-  if (models.length === 0) return refuse("Repository is not GGUF or is not compatible with llama.cpp");
+  if (models.length === 0) return reject("Repository is not GGUF or is not compatible with llama.cpp");
   const model = chooseModel(models, tag);
   if (model === undefined) {
-    return refuse(`The specified tag is not available in the repository: use another tag or "latest"`);
+    return reject(`The specified tag is not available in the repository: use another tag or "latest"`);
   }
-  if (shardName.test(model.path)) return refuse("The specified tag is a sharded GGUF: use another tag");
+  if (shardName.test(model.path)) return reject("The specified tag is a sharded GGUF: use another tag");
   const config = JSON.stringify({ model_format: "gguf", file_type: quantisationOf(model.path) ?? "unknown" });
   const extras = repository.files.filter(({ path }) => Object.hasOwn(layerNames, path));
   const text = JSON.stringify({
@@ -42,7 +42,7 @@ export function makeOllamaManifest(repository: StoredRepository, tag: string): O
   return { text, config };
 }
 
-function refuse(message: string): Refusal {
+function reject(message: string): Refusal {
   return { status: 400, message };
 }
 
@@ -50,8 +50,8 @@ const shardName = /-\d{5}-of-\d{5}\.gguf$/;
 
 function chooseModel(models: readonly StoredFile[], tag: string): StoredFile | undefined {
   if (tag === "latest") {
-    const whole = models.filter(({ path }) => !shardName.test(path));
-    return whole.find(({ path }) => quantisationOf(path) === "Q4_K_M") ?? whole[0] ?? models[0];
+    const unsharded = models.filter(({ path }) => !shardName.test(path));
+    return unsharded.find(({ path }) => quantisationOf(path) === "Q4_K_M") ?? unsharded[0] ?? models[0];
   }
   return models.find(
     ({ path }) => path.toLowerCase() === tag.toLowerCase() || quantisationOf(path) === tag.toUpperCase(),

@@ -9,8 +9,8 @@ export type HubRepository = {
   /** "organisation/repository" */
   readonly name: string;
   /**
-   * Everybody may list a "gated" repository and only the granted may read its files; for others than the
-   * granted a "private" one does not exist.
+   * Anyone may list a "gated" repository, but only tokens with access may read its files; a "private" one appears
+   * not to exist without access.
    */
   readonly access?: "public" | "gated" | "private";
   /** Content by path. */
@@ -23,7 +23,7 @@ export type StoredFile = {
   readonly sha256: string;
   /** The git object id: of the content, or of the pointer that git keeps in place of a large file. */
   readonly oid: string;
-  /** Present when the file lives in large file storage, with the length of that pointer. */
+  /** The length of the pointer, if the file is in large file storage. */
   readonly pointerSize?: number;
   readonly content: HubFileContent;
 };
@@ -42,7 +42,7 @@ export async function storeRepository(repository: HubRepository): Promise<Stored
   return { name: repository.name, access: repository.access ?? "public", commit, files };
 }
 
-/** Reads bytes of a file, both ends included. */
+/** Reads a byte range of a file, both ends included. */
 export function readContent(content: HubFileContent, range: { first: number; last: number }): Readable {
   if (content instanceof Uint8Array) return Readable.from([content.subarray(range.first, range.last + 1)]);
   return createReadStream(content.fromFile, { start: range.first, end: range.last });

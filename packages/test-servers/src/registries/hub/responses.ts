@@ -9,36 +9,39 @@ import { listTree } from "./tree-listing.ts";
 export type HubDependencies = {
   readonly contents: HubContents;
   readonly pageSize: number;
-  /** A signed address of the content on the other host. */
+  /** A signed URL of the content on the content host. */
   linkTo(sha256: string): string;
 };
 
-/** What a route's pattern found in the path; a part the pattern lacks is empty. */
-type RouteWords = { readonly name: string; readonly revision: string; readonly rest: string };
+/** The path parameters of a route; those that its pattern lacks are empty. */
+type RouteParameters = { readonly name: string; readonly revision: string; readonly rest: string };
 
-export type HubAnswer = (
+export type HubHandler = (
   exchange: Exchange,
-  words: RouteWords,
-  parts: HubDependencies,
+  parameters: RouteParameters,
+  dependencies: HubDependencies,
 ) => Promise<void> | void;
 
-export const answerTree: HubAnswer = ({ request, response }, words, parts) => {
-  const repository = open(request, { ...words, readsFiles: false }, parts);
-  if (isRefusal(repository)) return refuse(response, repository);
+export const handleTree: HubHandler = ({ request, response }, parameters, dependencies) => {
+  const repository = open(request, { ...parameters, readsFiles: false }, dependencies);
+  if (isRefusal(repository)) return reject(response, repository);
   const url = new URL(request.url ?? "/", originOf(request));
-  const page = listTree(repository, url.searchParams, { folder: words.rest, pageSize: parts.pageSize });
+  const page = listTree(repository, url.searchParams, {
+    folder: parameters.rest,
+    pageSize: dependencies.pageSize,
+  });
   if (page.next !== undefined) {
     response.setHeader("link", `<${url.origin}${url.pathname}?${page.next.toString()}>; rel="next"`);
   }
   return sendJson(response, 200, page.entries);
 };
 
-/** Large files go to the other host; small ones to another path of this one, with a relative Location. */
-export const answerResolve: HubAnswer = ({ request, response }, words, parts) => {
-  const repository = open(request, { ...words, readsFiles: true }, parts);
-  if (isRefusal(repository)) return refuse(response, repository);
-  const file = findFile(repository, words.rest);
-  if (isRefusal(file)) return refuse(response, file);
+/** Redirects large files to the content host, and small ones to another path of this host with a relative Location. */
+export const handleResolve: HubHandler = ({ request, response }, parameters, dependencies) => {
+  const repository = open(request, { ...parameters, readsFiles: true }, dependencies);
+  if (isRefusal(repository)) return reject(response, repository);
+  const file = findFile(repository, parameters.rest);
+  if (isRefusal(file)) return reject(response, file);
   const isLarge = file.pointerSize !== undefined;
   const cached = `/api/resolve-cache/models/${repository.name}/${repository.commit}/${encodeURI(file.path)}`;
   response.writeHead(isLarge ? 302 : 307, {
@@ -46,23 +49,23 @@ export const answerResolve: HubAnswer = ({ request, response }, words, parts) =>
     "x-linked-size": file.size,
     "x-linked-etag": `"${isLarge ? file.sha256 : file.oid}"`,
     "accept-ranges": "bytes",
-    location: isLarge ? parts.linkTo(file.sha256) : `${cached}?etag=%22${file.oid}%22`,
+    location: isLarge ? dependencies.linkTo(file.sha256) : `${cached}?etag=%22${file.oid}%22`,
   });
   response.end();
 };
 
-export const answerCachedFile: HubAnswer = ({ request, response }, words, parts) => {
-  const repository = open(request, { ...words, readsFiles: true }, parts);
-  if (isRefusal(repository)) return refuse(response, repository);
-  const file = findFile(repository, words.rest);
-  if (isRefusal(file)) return refuse(response, file);
+export const handleCachedFile: HubHandler = ({ request, response }, parameters, dependencies) => {
+  const repository = open(request, { ...parameters, readsFiles: true }, dependencies);
+  if (isRefusal(repository)) return reject(response, repository);
+  const file = findFile(repository, parameters.rest);
+  if (isRefusal(file)) return reject(response, file);
   response.setHeader("x-repo-commit", repository.commit);
   return sendFile({ request, response }, file, file.oid);
 };
 
-export const answerManifest: HubAnswer = ({ request, response }, words, parts) => {
-  const manifest = openManifest(request, words, parts);
-  if (isRefusal(manifest)) return refuse(challenge(request, response), manifest);
+export const handleManifest: HubHandler = ({ request, response }, parameters, dependencies) => {
+  const manifest = openManifest(request, parameters, dependencies);
+  if (isRefusal(manifest)) return reject(challenge(request, response), manifest);
   response.writeHead(200, {
     "content-type": "application/vnd.docker.distribution.manifest.v2+json",
     "content-length": Buffer.byteLength(manifest.text),
@@ -71,33 +74,33 @@ export const answerManifest: HubAnswer = ({ request, response }, words, parts) =
   response.end(request.method === "HEAD" ? undefined : manifest.text);
 };
 
-/** Files go to the other host, as with resolve; config blobs exist only here. */
-export const answerBlob: HubAnswer = ({ request, response }, words, parts) => {
-  const repository = open(request, { ...words, revision: "main", readsFiles: true }, parts);
-  if (isRefusal(repository)) return refuse(challenge(request, response), repository);
-  const file = repository.files.find(({ sha256 }) => sha256 === words.rest);
+/** Redirects files to the content host, like resolve; config blobs are served here. */
+export const handleBlob: HubHandler = ({ request, response }, parameters, dependencies) => {
+  const repository = open(request, { ...parameters, revision: "main", readsFiles: true }, dependencies);
+  if (isRefusal(repository)) return reject(challenge(request, response), repository);
+  const file = repository.files.find(({ sha256 }) => sha256 === parameters.rest);
   if (file !== undefined) {
-    response.writeHead(307, { location: parts.linkTo(file.sha256) }).end();
+    response.writeHead(307, { location: dependencies.linkTo(file.sha256) }).end();
     return;
   }
   const config = repository.files
     .map(({ path }) => makeOllamaManifest(repository, path))
-    .find((manifest) => !isRefusal(manifest) && hash("sha256", manifest.config) === words.rest);
+    .find((manifest) => !isRefusal(manifest) && hash("sha256", manifest.config) === parameters.rest);
   if (config === undefined || isRefusal(config))
-    return refuse(response, { status: 404, message: "Unknown blob" });
+    return reject(response, { status: 404, message: "Unknown blob" });
   response.writeHead(200, { "content-length": Buffer.byteLength(config.config) });
   response.end(request.method === "HEAD" ? undefined : config.config);
 };
 
 function open(
   request: IncomingMessage,
-  question: Omit<HubRequest, "authorization">,
+  hubRequest: Omit<HubRequest, "authorization">,
   { contents }: HubDependencies,
 ): StoredRepository | Refusal {
-  return openRepository({ ...question, authorization: request.headers.authorization }, contents);
+  return openRepository({ ...hubRequest, authorization: request.headers.authorization }, contents);
 }
 
-function refuse(response: ServerResponse, { status, code, message }: Refusal): void {
+function reject(response: ServerResponse, { status, code, message }: Refusal): void {
   if (code !== undefined) response.setHeader("x-error-code", code);
   response.setHeader("x-error-message", message);
   return sendJson(response, status, { error: message });
@@ -117,16 +120,16 @@ function findFile(repository: StoredRepository, path: string): StoredFile | Refu
   return file ?? { status: 404, code: "EntryNotFound", message: "Entry not found" };
 }
 
-/** An OCI client reads this on a 401. The Hub gives tokens there to registered keys only, so nothing answers here. */
+/** OCI clients read this header on a 401. The Hub issues tokens there only for registered keys, so no route exists. */
 function challenge(request: IncomingMessage, response: ServerResponse): ServerResponse {
   return response.setHeader("www-authenticate", `Bearer realm="${originOf(request)}/v2/token"`);
 }
 
 function openManifest(
   request: IncomingMessage,
-  words: RouteWords,
-  parts: HubDependencies,
+  parameters: RouteParameters,
+  dependencies: HubDependencies,
 ): OllamaManifest | Refusal {
-  const repository = open(request, { ...words, revision: "main", readsFiles: true }, parts);
-  return isRefusal(repository) ? repository : makeOllamaManifest(repository, words.rest);
+  const repository = open(request, { ...parameters, revision: "main", readsFiles: true }, dependencies);
+  return isRefusal(repository) ? repository : makeOllamaManifest(repository, parameters.rest);
 }

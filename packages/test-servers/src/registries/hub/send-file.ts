@@ -5,7 +5,7 @@ import { readContent, type StoredFile } from "./repository.ts";
 
 export type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
-/** Answers GET and HEAD with a file or the part that Range asks for; the entity tag is given without quotes. */
+/** Responds to GET and HEAD with a file or the requested range; the entity tag is passed without quotes. */
 export async function sendFile(
   { request, response }: Exchange,
   file: StoredFile,
@@ -13,8 +13,8 @@ export async function sendFile(
 ): Promise<void> {
   const etag = `"${tag}"`;
   const ifRange = request.headers["if-range"];
-  const isSame = ifRange === undefined || ifRange === etag;
-  const range = readRange(isSame ? request.headers.range : undefined, file.size);
+  const isUnchanged = ifRange === undefined || ifRange === etag;
+  const range = readRange(isUnchanged ? request.headers.range : undefined, file.size);
   response.setHeader("accept-ranges", "bytes");
   if (range.kind === "unsatisfiable") {
     response.writeHead(416, { "content-range": `bytes */${file.size}` }).end();
@@ -31,6 +31,6 @@ export async function sendFile(
     response.end();
     return;
   }
-  // A client that hangs up in the middle is no failure of the server.
+  // A client that disconnects during the transfer is not a server error.
   await pipeline(readContent(file.content, { first, last }), response).catch(() => response.destroy());
 }

@@ -29,7 +29,7 @@ const gated: HubRepository = { name: "test/gated", access: "gated", files: { "mo
 const hidden: HubRepository = { name: "test/hidden", access: "private", files: { "model-Q4_0.gguf": model } };
 const grants = { "token-with-access": ["test/gated", "test/hidden"], "token-without-access": [] };
 
-test("a listing names every file with its size, git id and the sha256 of large ones", async () => {
+test("a listing contains every file with its size, git id and the sha256 of large ones", async () => {
   await using hub = await startModelHub([open]);
 
   const { entries } = await list(hub, "test/open");
@@ -51,7 +51,7 @@ test("a listing names every file with its size, git id and the sha256 of large o
   expect(small?.lfs).toBeUndefined();
 });
 
-test("a listing of one folder holds that folder alone", async () => {
+test("a listing of one folder contains only that folder", async () => {
   await using hub = await startModelHub([open]);
 
   const top = await fetchJson<TreeEntry[]>(`${hub.url}/api/models/test/open/tree/main`);
@@ -67,7 +67,7 @@ test("a listing of one folder holds that folder alone", async () => {
   expect(inside).toHaveLength(3);
 });
 
-test("a long listing comes in pages that together hold every file once", async () => {
+test("a long listing is paginated and contains every file once", async () => {
   const files = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`part-${index}`, readme]));
   await using hub = await startModelHub([{ name: "test/many", files }], { pageSize: 10 });
 
@@ -77,22 +77,22 @@ test("a long listing comes in pages that together hold every file once", async (
   expect(new Set(entries.map(({ path }) => path)).size).toBe(25);
 });
 
-test("resolve sends a large file to another host with its size, digest and commit", async () => {
+test("resolve redirects a large file to another host with its size, digest and commit", async () => {
   await using hub = await startModelHub([open]);
 
-  const answer = await resolve(hub, "test/open/model-Q4_K_M.gguf");
+  const response = await resolve(hub, "test/open/model-Q4_K_M.gguf");
 
-  expect(answer.status).toBe(302);
-  expect(answer.headers.get("x-linked-size")).toBe("200000");
-  expect(answer.headers.get("x-linked-etag")).toBe(`"${hash("sha256", model)}"`);
-  expect(answer.headers.get("x-repo-commit")).toMatch(/^[0-9a-f]{40}$/);
-  const location = new URL(answer.headers.get("location") ?? "");
+  expect(response.status).toBe(302);
+  expect(response.headers.get("x-linked-size")).toBe("200000");
+  expect(response.headers.get("x-linked-etag")).toBe(`"${hash("sha256", model)}"`);
+  expect(response.headers.get("x-repo-commit")).toMatch(/^[0-9a-f]{40}$/);
+  const location = new URL(response.headers.get("location") ?? "");
   expect(location.origin).toBe(hub.contentUrl);
   expect(location.hostname).not.toBe(new URL(hub.url).hostname);
   expect(hash("sha256", await download(location))).toBe(hash("sha256", model));
 });
 
-test("the commit that resolve names can be asked for in place of main", async () => {
+test("the commit returned by resolve can be used in place of main", async () => {
   await using hub = await startModelHub([open]);
   const commit = (await resolve(hub, "test/open/README.md")).headers.get("x-repo-commit");
 
@@ -106,10 +106,10 @@ test("the commit that resolve names can be asked for in place of main", async ()
 test("a small file is served by the hub itself after a relative redirect", async () => {
   await using hub = await startModelHub([open]);
 
-  const answer = await resolve(hub, "test/open/README.md");
+  const response = await resolve(hub, "test/open/README.md");
 
-  expect(answer.status).toBe(307);
-  expect(answer.headers.get("location")).toMatch(
+  expect(response.status).toBe(307);
+  expect(response.headers.get("location")).toMatch(
     /^\/api\/resolve-cache\/models\/test\/open\/[0-9a-f]{40}\/README\.md/,
   );
   expect(await (await fetch(`${hub.url}/test/open/resolve/main/README.md`)).text()).toBe(readme.toString());
@@ -118,12 +118,12 @@ test("a small file is served by the hub itself after a relative redirect", async
 test("a file that does not exist is not found", async () => {
   await using hub = await startModelHub([open]);
 
-  const answer = await resolve(hub, "test/open/model-Q2_K.gguf");
+  const response = await resolve(hub, "test/open/model-Q2_K.gguf");
 
-  expect([answer.status, answer.headers.get("x-error-code")]).toEqual([404, "EntryNotFound"]);
+  expect([response.status, response.headers.get("x-error-code")]).toEqual([404, "EntryNotFound"]);
 });
 
-test("the content host serves the ranges a client asks for and says when it cannot", async () => {
+test("the content host serves requested ranges and reports unsatisfiable ones", async () => {
   await using hub = await startModelHub([open]);
   const link = await linkTo(hub, "test/open/model-Q4_K_M.gguf");
 
@@ -140,7 +140,7 @@ test("the content host serves the ranges a client asks for and says when it cann
   expect(hub.requests().at(-1)).toMatchObject({ server: "content", range: "bytes=200000-" });
 });
 
-test("a range is honoured only while the content is still the one it was begun with", async () => {
+test("a range is honoured only while the content is unchanged", async () => {
   await using hub = await startModelHub([open]);
   const link = await linkTo(hub, "test/open/model-Q4_K_M.gguf");
   const etag = (await fetch(link, { method: "HEAD" })).headers.get("etag") ?? "";
@@ -152,7 +152,7 @@ test("a range is honoured only while the content is still the one it was begun w
   expect(await bytesOf(changed)).toEqual(model);
 });
 
-test("a link expires, and a new one opens the content again", async () => {
+test("a link expires, and a new one gives access again", async () => {
   await using hub = await startModelHub([open], { linkSeconds: 60 });
   const link = await linkTo(hub, "test/open/model-Q4_K_M.gguf");
   expect((await fetch(link, { method: "HEAD" })).status).toBe(200);
@@ -163,7 +163,7 @@ test("a link expires, and a new one opens the content again", async () => {
   expect(await download(await linkTo(hub, "test/open/model-Q4_K_M.gguf"))).toEqual(model);
 });
 
-test("a link with a later expiry written into it is refused", async () => {
+test("a link with an altered expiry is rejected", async () => {
   await using hub = await startModelHub([open]);
   const link = new URL(await linkTo(hub, "test/open/model-Q4_K_M.gguf"));
   link.searchParams.set("Expires", "99999999999");
@@ -171,7 +171,7 @@ test("a link with a later expiry written into it is refused", async () => {
   expect((await fetch(link)).status).toBe(403);
 });
 
-test("the content host refuses an Authorization header, so a client must drop it on the way", async () => {
+test("the content host rejects an Authorization header, so a client must drop it on redirect", async () => {
   await using hub = await startModelHub([gated], { grants });
   const headers = { authorization: "Bearer token-with-access" };
   const link = (await resolve(hub, "test/gated/model-Q4_0.gguf", headers)).headers.get("location") ?? "";
@@ -182,11 +182,11 @@ test("the content host refuses an Authorization header, so a client must drop it
   expect(await bytesOf(followed)).toEqual(model);
 });
 
-test("a gated repository is listed for all and read only with a token that has access", async () => {
+test("anyone can list a gated repository, but reading needs a token with access", async () => {
   await using hub = await startModelHub([gated], { grants });
   const read = async (headers: Record<string, string>): Promise<readonly (string | number | null)[]> => {
-    const answer = await resolve(hub, "test/gated/model-Q4_0.gguf", headers);
-    return [answer.status, answer.headers.get("x-error-code")];
+    const response = await resolve(hub, "test/gated/model-Q4_0.gguf", headers);
+    return [response.status, response.headers.get("x-error-code")];
   };
 
   expect((await list(hub, "test/gated")).entries).toHaveLength(1);
@@ -196,7 +196,7 @@ test("a gated repository is listed for all and read only with a token that has a
   expect(await read({ authorization: "Bearer token-with-access" })).toEqual([302, null]);
 });
 
-test("a private repository looks absent to all but its readers", async () => {
+test("a private repository appears absent without a token that has access", async () => {
   await using hub = await startModelHub([hidden], { grants });
   const status = async (name: string, headers: Record<string, string>): Promise<number> =>
     (await fetch(`${hub.url}/api/models/${name}/tree/main`, { headers })).status;
@@ -208,7 +208,7 @@ test("a private repository looks absent to all but its readers", async () => {
   expect(await status("test/hidden", { authorization: "Bearer token-with-access" })).toBe(200);
 });
 
-test("the shards of a model are downloaded one by one and checked by the listing's digests", async () => {
+test("the shards of a model are downloaded one by one and verified by the listing's digests", async () => {
   await using hub = await startModelHub([open]);
   const { entries } = await list(hub, "test/open");
   const found = entries.filter(({ path }) => /-\d{5}-of-\d{5}\.gguf$/.test(path));
@@ -239,7 +239,7 @@ test("an Ollama client gets a manifest whose blobs it can pull", async () => {
   expect((await pullManifest(repository, "q8_0")).layers[0]?.size).toBe(3000);
 });
 
-test("an Ollama client is refused a sharded model and an unknown tag", async () => {
+test("an Ollama client's request for a sharded model or an unknown tag is rejected", async () => {
   await using hub = await startModelHub([open]);
   const manifest = (tag: string): Promise<Response> => fetch(`${hub.url}/v2/test/open/manifests/${tag}`);
 
@@ -249,13 +249,13 @@ test("an Ollama client is refused a sharded model and an unknown tag", async () 
   expect((await manifest("Q8_0")).status).toBe(200);
 });
 
-test("an Ollama client without a token is told where to ask for one", async () => {
+test("an Ollama client without a token is directed to the token endpoint", async () => {
   await using hub = await startModelHub([gated], { grants });
   const url = `${hub.url}/v2/test/gated/manifests/latest`;
 
-  const refused = await fetch(url);
-  expect(refused.status).toBe(401);
-  expect(refused.headers.get("www-authenticate")).toBe(`Bearer realm="${hub.url}/v2/token"`);
+  const rejected = await fetch(url);
+  expect(rejected.status).toBe(401);
+  expect(rejected.headers.get("www-authenticate")).toBe(`Bearer realm="${hub.url}/v2/token"`);
   expect((await fetch(url, { headers: { authorization: "Bearer token-with-access" } })).status).toBe(200);
 });
 
@@ -275,7 +275,7 @@ test("a file on disk is served like one in memory", async () => {
   );
 });
 
-test("a download that is cut on the content host is resumed from where it stopped", async () => {
+test("a download interrupted on the content host resumes where it stopped", async () => {
   await using hub = await startModelHub([open]);
   await using proxy = await startFaultProxy({
     target: hub.contentUrl,
@@ -283,7 +283,7 @@ test("a download that is cut on the content host is resumed from where it stoppe
   });
   hub.redirectTo(proxy.url);
 
-  const first = await readWhatComes(await linkTo(hub, "test/open/model-Q4_K_M.gguf"));
+  const first = await readUntilError(await linkTo(hub, "test/open/model-Q4_K_M.gguf"));
   expect(first).toHaveLength(50_000);
   const link = await linkTo(hub, "test/open/model-Q4_K_M.gguf");
   const rest = await bytesOf(await fetch(link, { headers: { range: `bytes=${first.length}-` } }));
@@ -291,7 +291,7 @@ test("a download that is cut on the content host is resumed from where it stoppe
   expect(Buffer.concat([first, rest])).toEqual(model);
 });
 
-test("a stopped hub leaves neither of its ports", async () => {
+test("a stopped hub closes both of its ports", async () => {
   const hub = await startModelHub([open]);
   await hub[Symbol.asyncDispose]();
 
@@ -304,10 +304,10 @@ async function list(hub: ModelHub, name: string): Promise<{ entries: TreeEntry[]
   let url: string | undefined = `${hub.url}/api/models/${name}/tree/main?recursive=1`;
   let pages = 0;
   for (; url !== undefined; pages++) {
-    const answer: Response = await fetch(url);
+    const response: Response = await fetch(url);
     // The shape is what these tests compare with expected values.
-    entries.push(...((await answer.json()) as TreeEntry[]));
-    url = /<([^>]+)>; rel="next"/.exec(answer.headers.get("link") ?? "")?.[1];
+    entries.push(...((await response.json()) as TreeEntry[]));
+    url = /<([^>]+)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
   }
   return { entries, pages };
 }
@@ -328,20 +328,20 @@ async function linkTo(hub: ModelHub, path: string): Promise<string> {
   return (await resolve(hub, path)).headers.get("location") ?? "";
 }
 
-async function bytesOf(answer: Response): Promise<Buffer> {
-  return Buffer.from(await answer.arrayBuffer());
+async function bytesOf(response: Response): Promise<Buffer> {
+  return Buffer.from(await response.arrayBuffer());
 }
 
 async function download(url: string | URL): Promise<Buffer> {
   return bytesOf(await fetch(url));
 }
 
-async function readWhatComes(url: string): Promise<Buffer> {
+async function readUntilError(url: string): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   try {
     for await (const chunk of (await fetch(url)).body ?? []) chunks.push(chunk);
   } catch {
-    // The cut ends the body; what came before it counts.
+    // The connection was cut; the bytes before it count.
   }
   return Buffer.concat(chunks);
 }

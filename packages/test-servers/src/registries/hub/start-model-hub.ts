@@ -1,31 +1,31 @@
 /**
  * @module
- * A server that behaves like the Hugging Face Hub towards a client that downloads models: listing by pages,
- * resolve with a redirect to a second host that serves byte ranges behind signed, expiring links, gated and
- * private repositories, and the manifests the Hub makes up for Ollama's clients.
- * It promises the Hub's statuses and headers, not its wording. Reached through the package's index.
+ * A server that behaves like the Hugging Face Hub towards a client that downloads models: paginated listings, resolve
+ * with a redirect to a second host that serves byte ranges behind signed, expiring links, gated and private
+ * repositories, and the manifests that the Hub generates for Ollama's clients.
+ * It matches the Hub's status codes and headers, not its wording. Imported through the package's index.
  */
 import { serveOnLoopback } from "../../loopback-server.ts";
 import type { HubGrants } from "./access.ts";
 import { startContentServer } from "./content-server.ts";
 import { type HubRepository, storeRepository } from "./repository.ts";
 import {
-  answerBlob,
-  answerCachedFile,
-  answerManifest,
-  answerResolve,
-  answerTree,
-  type HubAnswer,
   type HubDependencies,
+  type HubHandler,
+  handleBlob,
+  handleCachedFile,
+  handleManifest,
+  handleResolve,
+  handleTree,
 } from "./responses.ts";
 import type { Exchange } from "./send-file.ts";
 
 export type ModelHubOptions = {
-  /** Names of the repositories that each token opens. */
+  /** Names of the repositories that each token grants access to. */
   readonly grants?: HubGrants;
-  /** Entries on one page of a listing; the Hub's own figure unless told. */
+  /** Entries per page of a listing; defaults to the Hub's value. */
   readonly pageSize?: number;
-  /** How long a link to the content server works. */
+  /** Lifetime of a link to the content server. */
   readonly linkSeconds?: number;
 };
 
@@ -40,9 +40,9 @@ type HubRequest = {
 export type ModelHub = AsyncDisposable & {
   readonly url: string;
   readonly contentUrl: string;
-  /** Sends later redirects to another address, for example a fault proxy in front of the content server. */
+  /** Points later redirects to another address, e.g. a fault proxy in front of the content server. */
   redirectTo(contentUrl: string): void;
-  /** Moves the hub's clock ahead, so that links expire without waiting. */
+  /** Advances the hub's clock, so that links expire without waiting. */
   passTime(seconds: number): void;
   /** Every request so far, in the order of arrival. */
   requests(): readonly HubRequest[];
@@ -62,11 +62,11 @@ export async function startModelHub(
       findBySha256: (sha256) => files.get(sha256),
       nowSeconds: () => Date.now() / 1000 + passedSeconds,
       linkSeconds,
-      note: (exchange) => requests.push(describe("content", exchange)),
+      record: (exchange) => requests.push(describe("content", exchange)),
     }),
   );
   let contentUrl = content.url;
-  const parts: HubDependencies = {
+  const dependencies: HubDependencies = {
     contents: { repositories: new Map(stored.map((each) => [each.name, each])), grants },
     pageSize,
     linkTo: (sha256) => `${contentUrl}${content.signLink(sha256)}`,
@@ -74,7 +74,7 @@ export async function startModelHub(
   const hub = servers.use(
     await serveOnLoopback((request, response) => {
       requests.push(describe("hub", { request, response }));
-      return route({ request, response }, parts);
+      return route({ request, response }, dependencies);
     }),
   );
   const owned = servers.move();
@@ -95,23 +95,27 @@ function describe(server: "hub" | "content", { request }: Exchange): HubRequest 
 }
 
 const name = "(?<name>[^/]+/[^/]+)";
-const routes: readonly (readonly [pattern: RegExp, answer: HubAnswer])[] = [
-  [new RegExp(`^/api/models/${name}/tree/(?<revision>[^/]+)(/(?<rest>.+))?$`), answerTree],
-  [new RegExp(`^/api/resolve-cache/models/${name}/(?<revision>[0-9a-f]{40})/(?<rest>.+)$`), answerCachedFile],
-  [new RegExp(`^/v2/${name}/manifests/(?<rest>.+)$`), answerManifest],
-  [new RegExp(`^/v2/${name}/blobs/sha256:(?<rest>[0-9a-f]{64})$`), answerBlob],
-  [new RegExp(`^/${name}/resolve/(?<revision>[^/]+)/(?<rest>.+)$`), answerResolve],
+const routes: readonly (readonly [pattern: RegExp, handle: HubHandler])[] = [
+  [new RegExp(`^/api/models/${name}/tree/(?<revision>[^/]+)(/(?<rest>.+))?$`), handleTree],
+  [new RegExp(`^/api/resolve-cache/models/${name}/(?<revision>[0-9a-f]{40})/(?<rest>.+)$`), handleCachedFile],
+  [new RegExp(`^/v2/${name}/manifests/(?<rest>.+)$`), handleManifest],
+  [new RegExp(`^/v2/${name}/blobs/sha256:(?<rest>[0-9a-f]{64})$`), handleBlob],
+  [new RegExp(`^/${name}/resolve/(?<revision>[^/]+)/(?<rest>.+)$`), handleResolve],
 ];
 
-function route({ request, response }: Exchange, parts: HubDependencies): Promise<void> | void {
+function route({ request, response }: Exchange, dependencies: HubDependencies): Promise<void> | void {
   const { pathname } = new URL(request.url ?? "/", "http://127.0.0.1");
   const path = decodeURIComponent(pathname);
   const isRead = request.method === "GET" || request.method === "HEAD";
-  for (const [pattern, answer] of isRead ? routes : []) {
+  for (const [pattern, handle] of isRead ? routes : []) {
     const found = pattern.exec(path)?.groups;
     if (found === undefined) continue;
-    const words = { name: found["name"] ?? "", revision: found["revision"] ?? "", rest: found["rest"] ?? "" };
-    return answer({ request, response }, words, parts);
+    const parameters = {
+      name: found["name"] ?? "",
+      revision: found["revision"] ?? "",
+      rest: found["rest"] ?? "",
+    };
+    return handle({ request, response }, parameters, dependencies);
   }
   response.writeHead(isRead ? 404 : 405).end();
 }

@@ -11,11 +11,11 @@ export type TreeEntry = {
 
 type TreePage = {
   readonly entries: readonly TreeEntry[];
-  /** The query of the next page, when there is one. */
+  /** The query of the next page, if there is one. */
   readonly next?: URLSearchParams;
 };
 
-/** One page of the files and folders under a folder; "recursive", "limit" and "cursor" come in the query. */
+/** One page of the files and folders under a folder; the query has "recursive", "limit" and "cursor". */
 export function listTree(
   repository: StoredRepository,
   query: URLSearchParams,
@@ -44,8 +44,8 @@ function listEntries(files: readonly StoredFile[]): TreeEntry[] {
 }
 
 function foldersOf(path: string): string[] {
-  const parts = path.split("/").slice(0, -1);
-  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+  const segments = path.split("/").slice(0, -1);
+  return segments.map((_, index) => segments.slice(0, index + 1).join("/"));
 }
 
 function describeFolder(path: string): TreeEntry {
