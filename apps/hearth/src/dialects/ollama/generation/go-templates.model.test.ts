@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createFromFile } from "../../../models/create-from-file.ts";
 import { openModelStore } from "../../../models/store/model-store.ts";
 import { copyWithoutChatTemplate } from "../../../models/test/strip-chat-template.ts";
@@ -17,9 +17,18 @@ const calling = `{{ range .Tools }}{{ json . }}\n{{ end }}{{ range .Messages }}{
 const exact = { options: { temperature: 0, seed: 1, num_predict: 8, repeat_penalty: 1 }, stream: false };
 const conversation = { messages: [{ role: "user", content: "What is 2+2?" }] };
 
+const undo = new AsyncDisposableStack();
+let server: TestServer;
+
+/** One server for all tests: every import copies and hashes the weights. */
+beforeAll(async () => {
+  const folder = undo.use(await makeTemporaryFolder("go-templates"));
+  const templates = { plain: chatml, coder: filling, caller: calling, broken: "{{ .Messages | shout }}" };
+  server = undo.use(await startWithTemplates(folder.path, templates));
+});
+afterAll(() => undo.disposeAsync());
+
 test("a model file without a Jinja template uses its Go template, with the same result as a real Ollama", async () => {
-  await using folder = await makeTemporaryFolder("go-templates");
-  await using server = await startWithTemplates(folder.path, { plain: chatml });
   const chat = await sendRequest(server, "/api/chat", { model: "plain", ...exact, ...conversation });
   expect(chat.status).toBe(200);
   // Sixteen tokens and this output were recorded with the same weights and template.
@@ -34,8 +43,6 @@ test("a model file without a Jinja template uses its Go template, with the same 
 });
 
 test("a suffix is inserted by the template, and rejected by a template without one", async () => {
-  await using folder = await makeTemporaryFolder("go-templates");
-  await using server = await startWithTemplates(folder.path, { coder: filling, plain: chatml });
   const body = { prompt: "One two", suffix: "four", ...exact };
   const inserted = await sendRequest(server, "/api/generate", { model: "coder", ...body });
   expect(inserted.status).toBe(200);
@@ -49,11 +56,6 @@ test("a suffix is inserted by the template, and rejected by a template without o
 });
 
 test("tools are rendered by a Go template that supports them, and a broken template is reported", async () => {
-  await using folder = await makeTemporaryFolder("go-templates");
-  await using server = await startWithTemplates(folder.path, {
-    caller: calling,
-    broken: "{{ .Messages | shout }}",
-  });
   const tools = [
     {
       type: "function",
@@ -84,14 +86,9 @@ test("tools are rendered by a Go template that supports them, and a broken templ
 });
 
 test("a template in a request takes precedence over the model's, for that request only, as in Ollama", async () => {
-  await using folder = await makeTemporaryFolder("go-templates");
-  await using server = await startWithTemplates(folder.path, {
-    plain: calling,
-    broken: "{{ .Messages | shout }}",
-  });
   const generate = (more: Readonly<Record<string, unknown>>) =>
     sendRequest(server, "/api/generate", { prompt: "What is 2+2?", ...exact, ...more });
-  for (const model of ["plain", "broken", "jinja"]) {
+  for (const model of ["caller", "broken", "jinja"]) {
     const replaced = await generate({ model, template: chatml });
     // The token count and output of a real Ollama with this template and the same weights.
     expect([model, replaced.status, replaced.last]).toEqual([
@@ -113,8 +110,6 @@ test("a template in a request takes precedence over the model's, for that reques
 });
 
 test("a template in a request has the same limits as the model's, and its errors are client errors", async () => {
-  await using folder = await makeTemporaryFolder("go-templates");
-  await using server = await startWithTemplates(folder.path, { plain: chatml });
   const generate = (template: string) =>
     sendRequest(server, "/api/generate", { model: "plain", prompt: "One", template, ...exact });
   const round = "{{ range $.Messages }}";
