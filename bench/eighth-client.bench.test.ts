@@ -2,7 +2,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { defaultLimits } from "../apps/hearth/src/scheduling/limits.ts";
 import { smol, startTestServer, type TestServer } from "../apps/hearth/src/test/start-test-server.ts";
-import { chatStreams } from "./family-streams.ts";
+import { chatStreams } from "./chat-streams.ts";
 import { compare, sized, upperBound } from "./rounds.ts";
 import { timeStream } from "./served.ts";
 

@@ -2,8 +2,8 @@ import { createFakeEngine, type FakeEngineScript, greedySampling } from "@hearth
 import { hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { startTestServer, tiny } from "../apps/hearth/src/test/start-test-server.ts";
+import { chatStreams } from "./chat-streams.ts";
 import { type Timed, time } from "./engine-under-test.ts";
-import { chatStreams } from "./family-streams.ts";
 import { median, percentile, sized } from "./rounds.ts";
 import { timeStream } from "./served.ts";
 

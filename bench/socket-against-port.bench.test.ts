@@ -4,8 +4,8 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
+import { chatStreams } from "./chat-streams.ts";
 import { never, throughput } from "./engine-under-test.ts";
-import { chatStreams } from "./family-streams.ts";
 import { compare, lowerBound, sized } from "./rounds.ts";
 import { startHearth, timeStream } from "./served.ts";
 

@@ -36,7 +36,7 @@ const claims: readonly Claim[] = [
   },
   {
     title: "A client disconnect frees its sequence quickly, and no sequence is ever leaked",
-    paths: ["bench/hang-up.bench.test.ts"],
+    paths: ["bench/cancelled-requests.bench.test.ts"],
   },
   {
     title: "Killing a worker fails each of its requests once and does not affect other models",
@@ -80,7 +80,7 @@ const claims: readonly Claim[] = [
   },
   {
     title: "The same request and seed give the same text, alone and alongside seven others",
-    paths: ["bench/same-answers.bench.test.ts"],
+    paths: ["bench/same-output.bench.test.ts"],
   },
   {
     title: "MiniLM embeddings match those of llama.cpp's own server",

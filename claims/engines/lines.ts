@@ -32,7 +32,7 @@ const claims: readonly Claim[] = [
   },
   {
     title: "Killing the spawned engine, or disconnecting from it, costs no more than with the binding",
-    paths: ["bench/llama-server-kills.bench.test.ts", "bench/llama-server-hang-up.bench.test.ts"],
+    paths: ["bench/llama-server-kills.bench.test.ts", "bench/llama-server-cancelled-requests.bench.test.ts"],
   },
   {
     title:

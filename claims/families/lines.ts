@@ -76,7 +76,7 @@ const claims: readonly Claim[] = [
   },
   {
     title: "Each of 32 clients on mixed APIs receives its own response and never another client's",
-    paths: [`${robustness}/own-answers.model.test.ts`],
+    paths: [`${robustness}/separate-clients.model.test.ts`],
   },
   {
     title: "At default settings, the eighth of eight clients does not wait for the other seven",
@@ -90,7 +90,7 @@ const claims: readonly Claim[] = [
   {
     title: "Models load and unload as keep-alive, memory, contexts and deletion require, without leaks",
     paths: [
-      `${robustness}/coming-and-going.model.test.ts`,
+      `${robustness}/loading-and-unloading.model.test.ts`,
       `${source}/scheduling/several-models.test.ts`,
       `${source}/scheduling/context.test.ts`,
     ],
@@ -101,7 +101,7 @@ const claims: readonly Claim[] = [
   },
   {
     title: "A slow reader causes back-pressure, and on SIGTERM every stream finishes or receives an error",
-    paths: [`${robustness}/slow-reader.model.test.ts`, `${robustness}/ending.model.test.ts`],
+    paths: [`${robustness}/slow-reader.model.test.ts`, `${robustness}/shutdown.model.test.ts`],
   },
   {
     title:

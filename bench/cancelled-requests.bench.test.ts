@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { cancelRepeatedly } from "./cancel-repeatedly.ts";
 import { loadSmolLm } from "./engine-under-test.ts";
-import { cancelRepeatedly } from "./hang-up-often.ts";
 
 test("a cancelled request frees its sequence quickly, during generation and prompt evaluation, and no sequence is lost", {
   timeout: 480_000,

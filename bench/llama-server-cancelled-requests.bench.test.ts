@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { cancelRepeatedly } from "./cancel-repeatedly.ts";
 import { loadInLlamaServer } from "./engine-under-test.ts";
-import { cancelRepeatedly } from "./hang-up-often.ts";
 
 test("a cancelled request frees its slot of the spawned llama-server quickly, during generation and prompt evaluation, and no slot is lost", {
   timeout: 480_000,
