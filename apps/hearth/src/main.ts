@@ -25,7 +25,7 @@ const program = new Command("hearth")
   .description("Run language models locally and serve them over the Ollama, OpenAI and Anthropic APIs")
   .version(manifest.version, "-v, --version", "show the version")
   .helpOption("-h, --help", "show this help")
-  .helpCommand("help [command]", "show the help of a command")
+  .helpCommand("help [command]", "Show the help of a command")
   // `hearth -v` prints the version; `hearth show -v` is verbose.
   .enablePositionalOptions()
   .exitOverride()

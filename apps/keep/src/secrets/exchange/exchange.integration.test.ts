@@ -172,8 +172,8 @@ describe("reading many values", () => {
     const fixture = await createFixture();
     for (const name of ["%00", "A,%00B", "%1F"]) {
       expect(await fixture.problem(`values?names=${name}`)).toMatchObject({
-        status: 400,
-        code: "request_invalid",
+        status: 422,
+        code: "validation_failed",
       });
     }
     expect((await fixture.request("values?names=caf%C3%A9")).status).toBe(200);
