@@ -17,7 +17,9 @@ export const valuesQuery = Type.Object(
   {
     ...selection,
     /** Comma-separated secret names. */
-    names: Type.Optional(Type.String({ pattern: "^[^\\p{Cc}\\p{Cs}]+$", minLength: 1, maxLength: 8192 })),
+    names: Type.Optional(
+      Type.String({ pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", minLength: 1, maxLength: 8192 }),
+    ),
     expand,
   },
   closed,

@@ -92,7 +92,7 @@ test("a port in use is named in the message, with exit code 3 and no stack trace
   await using hearth = await startHearth(["--port", "0"]);
   const port = new URL(addressOf(hearth)).port;
   const error = await startError(["--port", port]);
-  expect(error).toContain(`it ended with 3`);
+  expect(error).toContain(`it exited with 3`);
   expect(error).toContain(`Cannot listen on 127.0.0.1 port ${port}: another process is using it`);
   expect(error).not.toContain("    at ");
 });
@@ -100,7 +100,7 @@ test("a port in use is named in the message, with exit code 3 and no stack trace
 test("a non-loopback address is rejected unless it is explicitly allowed", async () => {
   const error = await startError(["--host", "0.0.0.0", "--port", "0"]);
   expect(error).toContain("Cannot listen on 0.0.0.0: other machines");
-  expect(error).toMatch(/it ended with [1-9]/);
+  expect(error).toMatch(/it exited with [1-9]/);
   // 127.0.0.2 is loopback too, so that the flag can be tested without exposing a port.
   await using hearth = await startHearth(["--host", "127.0.0.2", "--port", "0", "--allow-insecure-bind"]);
   expect((await fetch(addressOf(hearth))).status).toBe(200);

@@ -41,7 +41,7 @@ async function startFailure(environment: Record<string, string>): Promise<{ code
     (error: Error) => error.message,
   );
   const [first = "", ...lines] = message.split("\n");
-  return { code: /it ended with (\d+)/.exec(first)?.[1] ?? first, output: lines.join("\n").trim() };
+  return { code: /it exited with (\d+)/.exec(first)?.[1] ?? first, output: lines.join("\n").trim() };
 }
 
 async function queryDatabase<Row extends object>(url: string, sql: string): Promise<readonly Row[]> {
