@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { recordFigure } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { appear, type Watched, watchPage } from "@hearth-and-keep/test-servers";
 import type { Problem } from "@hearth-and-keep/vault-contract";
 import type { Page } from "playwright-core";
@@ -9,9 +9,11 @@ import { createVault } from "./every-screen/screen-fixture.ts";
 import { signInWithoutBrowser } from "./sign-in-without-browser.ts";
 
 // The fixture is an array of 200 strings.
-const strings = JSON.parse(
+const allStrings = JSON.parse(
   readFileSync(new URL("./fixtures/hostile-strings.json", import.meta.url), "utf8"),
 ) as readonly string[];
+const stride = chooseSize({ ci: 5, show: 1, nightly: 1 });
+const strings = allStrings.filter((_, index) => index % stride === 0);
 const longTimeout = { timeout: 900_000 };
 
 let fixture: ConsoleFixture;
@@ -74,7 +76,7 @@ function put(vault: string, path: string, rest: object): Promise<Attempt> {
 }
 
 test("there are 200 distinct strings", () => {
-  expect(new Set(strings).size).toBe(200);
+  expect(new Set(allStrings).size).toBe(200);
 });
 
 test("names, folders, tags, notes and values of secrets are shown as typed", longTimeout, async () => {
@@ -168,6 +170,7 @@ test(
   longTimeout,
   async () => {
     for (const half of [strings.slice(0, 95), strings.slice(95, 190), strings.slice(190)]) {
+      if (half.length === 0) break;
       const tokens = await createAll("token", half, { scopes: ["vaults:read"] });
       const vaults = await createAll("vault", half, {});
       await page.goto(`${fixture.url}/secrets/tokens`);
@@ -180,7 +183,7 @@ test(
       for (const id of vaults.values()) await attempt(`/api/secrets/vaults/${id}?purge=true`, "DELETE");
     }
     await page.goto(`${fixture.url}/audit?vault=account`);
-    for (let pages = 0; pages < 8; pages += 1) {
+    for (let pages = 0; pages < Math.floor(8 / stride); pages += 1) {
       await page.getByRole("button", { name: "Load more" }).click();
       await page.getByRole("button", { name: "Load more", exact: true }).waitFor();
     }
@@ -259,6 +262,6 @@ test("every string was checked in every field", () => {
   recordFigure({
     claim: "console 4",
     text: `${needed} hostile strings shown as typed and inert, ${checks} checks (${fields}); rejected or reduced to one line by Keep: ${denied}; no dialog, no policy violation, no request to another origin`,
-    counted: { reached: needed, needed: 200 },
+    counted: { reached: needed, needed: 200 / stride },
   });
 });
