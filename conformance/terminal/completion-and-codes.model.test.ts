@@ -61,9 +61,11 @@ afterAll(async () => {
   }
 });
 
-/** Returns the completions that a shell offers for a line. */
-const shells = {
-  bash: (line: string) =>
+/** Returns the completions that a shell offers for a line; zsh is read as soon as the expected one is there. */
+const shells: Readonly<
+  Record<"bash" | "fish" | "zsh", (line: string, offered: string) => Promise<readonly string[]>>
+> = {
+  bash: (line) =>
     shell(
       "bash",
       `source script.bash
@@ -71,7 +73,7 @@ line=${quote(line)}; read -ra COMP_WORDS <<< "$line"; [[ "$line" == *" " ]] && C
 COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); COMP_LINE="$line"; COMP_POINT=\${#line}
 _hearth; printf '%s\\n' "\${COMPREPLY[@]}"`,
     ),
-  fish: (line: string) => shell("fish", `source script.fish; complete -C ${quote(line)}`),
+  fish: (line) => shell("fish", `source script.fish; complete -C ${quote(line)}`),
   zsh: completeInZsh,
 };
 
@@ -81,7 +83,7 @@ async function shell(name: string, script: string): Promise<readonly string[]> {
 }
 
 /** zsh completes only in an interactive terminal. */
-async function completeInZsh(line: string): Promise<readonly string[]> {
+async function completeInZsh(line: string, offered: string): Promise<readonly string[]> {
   await using window = await openTerminal({ environment: environment, columns: 120, rows: 40 });
   window.type("PS1='%# ' zsh -f");
   window.press("Enter");
@@ -93,7 +95,8 @@ async function completeInZsh(line: string): Promise<readonly string[]> {
   // The first Tab inserts the common prefix, the second lists the matches.
   window.press("Tab");
   window.press("Tab");
-  await new Promise((settle) => setTimeout(settle, 1500));
+  const isOffered = (): boolean => window.read().split(/\s+/u).includes(offered);
+  await expect.poll(isOffered, { timeout: 20_000 }).toBe(true);
   return window.read().split(/\s+/u);
 }
 
@@ -113,16 +116,16 @@ test.for(["bash", "fish", "zsh"] as const)(
       ["hearth completion f", "fish"],
     ];
     for (const [line, offered] of expected) {
-      const offers = await shells[name](line);
+      const offers = await shells[name](line, offered);
       expect(offers, line).toContain(offered);
       counted.completions += 1;
     }
-    expect(await shells[name]("hearth list --j")).not.toContain("--verbose");
+    expect(await shells[name]("hearth list --j", "--json")).not.toContain("--verbose");
   },
 );
 
 test("bash completes the tag after a colon", async () => {
-  expect(await shells.bash("hearth run tiny:se")).toEqual(["second"]);
+  expect(await shells.bash("hearth run tiny:se", "second")).toEqual(["second"]);
 });
 
 test("without a server, completion offers no names and prints no error", async () => {
