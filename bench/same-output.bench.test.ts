@@ -2,6 +2,7 @@ import type { Engine, EngineRequest } from "@hearth-and-keep/engine";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { greedy, loadSmolLm, never, storyPrompts } from "./engine-under-test.ts";
+import { sized } from "./rounds.ts";
 
 async function textOf(engine: Engine, request: EngineRequest): Promise<string> {
   let text = "";
@@ -20,7 +21,7 @@ test("the same request and seed give the same text, alone and among seven others
     partition += 1;
     const { sampling } = greedy(prompt);
     return greedy(prompt, {
-      maxTokens: 32,
+      maxTokens: sized(32, 12),
       cachePartition: `${partition}`,
       sampling: { ...sampling, temperature: 0.7, topP: 0.9, seed: 42 },
     });

@@ -64,8 +64,8 @@ test("a client that stops reading pauses the engine without growing memory, and 
     growth = Math.max(growth, (process.memoryUsage().rss - bytesBefore) / 1024 ** 2);
     // Once the stream is read, the engine continues.
     let read = 0;
-    stream.on("data", (chunk: Buffer) => {
-      read += chunk.length;
+    stream.on("data", (received: Buffer) => {
+      read += received.length;
     });
     await expect.poll(() => read > 50_000_000 && written > before, { timeout: 20_000 }).toBe(true);
     stream.destroy();

@@ -86,8 +86,9 @@ test("tools are rendered by a Go template that supports them, and a broken templ
 });
 
 test("a template in a request takes precedence over the model's, for that request only, as in Ollama", async () => {
+  const prompt = "What is 2+2?";
   const generate = (more: Readonly<Record<string, unknown>>) =>
-    sendRequest(server, "/api/generate", { prompt: "What is 2+2?", ...exact, ...more });
+    sendRequest(server, "/api/generate", { prompt, ...exact, ...more });
   for (const model of ["caller", "broken", "jinja"]) {
     const replaced = await generate({ model, template: chatml });
     // The token count and output of a real Ollama with this template and the same weights.
@@ -110,8 +111,9 @@ test("a template in a request takes precedence over the model's, for that reques
 });
 
 test("a template in a request has the same limits as the model's, and its errors are client errors", async () => {
+  const model = "plain";
   const generate = (template: string) =>
-    sendRequest(server, "/api/generate", { model: "plain", prompt: "One", template, ...exact });
+    sendRequest(server, "/api/generate", { model, prompt: "One", template, ...exact });
   const round = "{{ range $.Messages }}";
   for (const [template, reason] of [
     ["{{ .Prompt | shout }}", 'unknown function "shout"'],
