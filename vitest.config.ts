@@ -17,6 +17,8 @@ export default defineConfig({
         include: [`${everywhere}/**/*.test.ts`],
         exclude: [...excluded, ...lanes.map((lane) => `**/*.${lane}.test.ts`)],
         setupFiles: ["scripts/vitest/unit-setup.ts"],
+        // Files of one worker share loaded modules; loading them again for each file took half of the time.
+        isolate: false,
       }),
       project("integration", { include: [`${everywhere}/**/*.integration.test.ts`], globalSetup }),
       project("browser", { include: [`${everywhere}/**/*.browser.test.ts`], globalSetup }),
@@ -26,7 +28,6 @@ export default defineConfig({
         include: ["{bench,apps}/**/*.bench.test.ts"],
         globalSetup,
         fileParallelism: false,
-        isolate: true,
       }),
     ],
   },
@@ -37,8 +38,6 @@ function project(name: string, test: object) {
     test: {
       name,
       exclude: excluded,
-      // Files of one worker share loaded modules; loading them again for each file took a third of the time.
-      isolate: false,
       testTimeout: 60_000,
       hookTimeout: 120_000,
       // A condition that is polled usually holds within milliseconds; a loaded machine may need longer.
