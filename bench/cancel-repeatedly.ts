@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "@hearth-and-keep/engine";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { expect } from "vitest";
 import { freshPartition, greedy, type LoadSmolLm, sentence, time, turn } from "./engine-under-test.ts";
-import { percentile, sized, upperBound } from "./rounds.ts";
+import { percentile, upperBound } from "./rounds.ts";
 
 export type CancellationPlan = { readonly load: LoadSmolLm; readonly claim: string };
 
@@ -27,7 +27,7 @@ async function freedAfter(engine: Engine, prompt: string, cancelAfterMillisecond
 /** Repeatedly cancels requests on an engine with one sequence, and checks how soon the next request has it. */
 export async function cancelRepeatedly({ load, claim }: CancellationPlan): Promise<void> {
   await using engine = await load({ contextTokens: 8192, sequences: 1 });
-  const rounds = scale === "nightly" ? 5000 : sized(100, 3);
+  const rounds = chooseSize({ ci: 3, show: 100, nightly: 5000 });
   const generating: number[] = [];
   const evaluating: number[] = [];
   for (let round = 0; round < rounds; round += 1) {

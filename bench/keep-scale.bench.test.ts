@@ -1,4 +1,4 @@
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import {
   addOtherAccounts,
@@ -11,7 +11,7 @@ import {
 import { median, sized, upperBound } from "./rounds.ts";
 
 /** The number of secrets and of tokens. */
-const many = scale === "nightly" ? 1_000_000 : sized(100_000, 10_000);
+const many = chooseSize({ ci: 10_000, show: 100_000, nightly: 1_000_000 });
 /** At least a thousand, because the planner rightly scans a table of a few pages sequentially. */
 const accounts = Math.max(many / 100, 1000);
 const real = 1000;

@@ -1,9 +1,9 @@
 import type { Engine } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { expect } from "vitest";
 import { greedy, type LoadSmolLm, never, storyPrompts, time } from "./engine-under-test.ts";
-import { percentile, sized, upperBound } from "./rounds.ts";
+import { percentile, upperBound } from "./rounds.ts";
 
 export type KillPlan = {
   readonly load: LoadSmolLm;
@@ -13,7 +13,7 @@ export type KillPlan = {
 };
 
 /** CI only checks that restarts work; `show` and the nightly run repeat them more often. */
-const kills = scale === "nightly" ? 500 : sized(50, 4);
+const kills = chooseSize({ ci: 4, show: 50, nightly: 500 });
 const [story = ""] = storyPrompts(1);
 
 /** Each SIGSTOP takes ten seconds until the engine counts as hung, so it is used less often than the others. */

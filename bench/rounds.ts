@@ -6,7 +6,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { hasLooseTimingBounds } from "@hearth-and-keep/figures";
+import { chooseSize, hasLooseTimingBounds } from "@hearth-and-keep/figures";
 import { drawBars } from "./draw-bars.ts";
 
 export type Side = { readonly name: string; readonly measure: () => Promise<number> };
@@ -22,7 +22,7 @@ export type Comparison = {
  * plausible; `npm run show` runs the real size and checks the result.
  */
 export function sized(real: number, smoke: number): number {
-  return hasLooseTimingBounds ? smoke : real;
+  return chooseSize({ ci: smoke, show: real, nightly: real });
 }
 
 const roundCount = sized(5, 1);

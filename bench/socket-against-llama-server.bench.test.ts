@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { type Pair, startPair } from "./beside-llama-server.ts";
-import { compare, lowerBound, sized } from "./rounds.ts";
+import { compare, lowerBound } from "./rounds.ts";
 
 /** All cores, because that is how such a server is run; Hearth has to share them with it. */
 const threads = availableParallelism();
@@ -18,9 +18,9 @@ async function throughput(send: Pair["directly"], streams: number, maxTokens: nu
 }
 
 test.for([
-  { streams: 1, tokens: scale === "nightly" ? 128 : sized(48, 16), bound: 0.97 },
-  { streams: 8, tokens: scale === "nightly" ? 64 : sized(16, 8), bound: 0.95 },
-  { streams: 32, tokens: scale === "nightly" ? 48 : sized(8, 4), bound: 0.92 },
+  { streams: 1, tokens: chooseSize({ ci: 16, show: 48, nightly: 128 }), bound: 0.97 },
+  { streams: 8, tokens: chooseSize({ ci: 8, show: 16, nightly: 64 }), bound: 0.95 },
+  { streams: 32, tokens: chooseSize({ ci: 4, show: 8, nightly: 48 }), bound: 0.92 },
 ])(
   "$streams streams through Hearth are nearly as fast as from llama.cpp's own server",
   { timeout: 900_000 },

@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
-import { recordFigure, scale } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { startBrowser, startProcess } from "@hearth-and-keep/test-servers";
 import type { Browser, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { lowerBound, sized, upperBound, worstOf } from "../../../bench/rounds.ts";
+import { lowerBound, upperBound, worstOf } from "../../../bench/rounds.ts";
 import { sendPrompt } from "./mock-chat-response.ts";
 import { startWebUi } from "./web-ui-fixture.ts";
 
@@ -11,7 +11,7 @@ import { startWebUi } from "./web-ui-fixture.ts";
 const maxBytes = 200_000;
 const maxFrameMilliseconds = 50;
 const chunksPerSecond = 100;
-const measuredSeconds = scale === "nightly" ? 30 : sized(10, 3);
+const measuredSeconds = chooseSize({ ci: 3, show: 10, nightly: 30 });
 const steadyServer = fileURLToPath(
   new URL("../../../conformance/robustness/steady-server.ts", import.meta.url),
 );
