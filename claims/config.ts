@@ -1,7 +1,9 @@
+import { seededEnvironment } from "@hearth-and-keep/test-servers";
+
 export const searchPath: string = process.env["PATH"] ?? "";
 
 /** The inherited environment, for the programs that a claim runs. */
-export function childEnvironment(): NodeJS.ProcessEnv {
+export function inheritedEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, FORCE_COLOR: "0" };
 }
 
@@ -13,5 +15,5 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
   const isAdded =
     /^(npm_(?!config_cache$)|NODE$|NODE_(ENV|OPTIONS|PATH)$|VITEST|FIGURES_FILE$|TEST$|DEV$|PROD$|MODE$|SSR$|BASE_URL$|INIT_CWD$)/i;
   const kept = Object.entries(process.env).filter(([name]) => !isAdded.test(name));
-  return { ...Object.fromEntries(kept), HEARTH_SEED: "1", FORCE_COLOR: "0" };
+  return { ...Object.fromEntries(kept), ...seededEnvironment, FORCE_COLOR: "0" };
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
-import { childEnvironment } from "./config.ts";
+import { inheritedEnvironment } from "./config.ts";
 
 export const root: string = resolve(import.meta.dirname, "..");
 
@@ -14,7 +14,7 @@ export function runToEnd(
     const child = spawn(command, [...args], {
       cwd: root,
       stdio: ["ignore", 2, 2],
-      env: { ...childEnvironment(), ...environment },
+      env: { ...inheritedEnvironment(), ...environment },
     });
     child.once("error", fail);
     child.once("close", (code) => done(code ?? 1));

@@ -1,82 +1,9 @@
 import type { CheckCase } from "./check-case.ts";
+import { workspaceTree } from "./workspace-tree.ts";
 
 export const unusedExports: CheckCase = {
-  shared: {
-    "apps/hearth/bin/hearth.js": 'await import("../src/main.ts");',
-    "apps/hearth/package.json": `
-{
-  "name": "@hearth-and-keep/hearth",
-  "type": "module",
-  "bin": {
-    "hearth": "bin/hearth.js"
-  },
-  "dependencies": {
-    "driver": "1.0.0"
-  },
-  "devDependencies": {
-    "@hearth-and-keep/logging": "0.0.0"
-  }
-}
-`,
-    "apps/hearth/src/main.ts": `
-import { line } from "@hearth-and-keep/logging";
-import { start } from "./server.ts";
-
-start(line);
-`,
-    "installed/driver/index.js": "export const value = 1;",
-    "installed/driver/package.json": `
-{
-  "name": "driver",
-  "version": "1.0.0",
-  "type": "module",
-  "exports": "./index.js"
-}
-`,
-    "package.json": `
-{
-  "name": "hearth-and-keep",
-  "private": true,
-  "type": "module",
-  "workspaces": [
-    "apps/*",
-    "packages/*"
-  ]
-}
-`,
-    "packages/logging/package.json": `
-{
-  "name": "@hearth-and-keep/logging",
-  "type": "module",
-  "exports": {
-    ".": "./src/index.ts"
-  },
-  "dependencies": {
-    "driver": "1.0.0"
-  }
-}
-`,
-    "packages/logging/src/index.ts": `
-import { value } from "driver";
-
-export const line = value;
-`,
-    "scripts/check.ts": `
-import { line } from "@hearth-and-keep/logging";
-
-export const checked = line;
-`,
-    "tsconfig.json": `
-{
-  "compilerOptions": {
-    "module": "nodenext",
-    "noEmit": true,
-    "allowImportingTsExtensions": true
-  }
-}
-`,
-  },
   broken: {
+    ...workspaceTree,
     "apps/hearth/src/server.ts": `
 export function start(line: number): number {
   return line;
@@ -86,12 +13,6 @@ export const unused = 1;
 export type Unused = number;
 `,
   },
-  valid: {
-    "apps/hearth/src/server.ts": `
-export function start(line: number): number {
-  return line;
-}
-`,
-  },
+  valid: workspaceTree,
   expected: ["apps/hearth/src/server.ts:5", "apps/hearth/src/server.ts:6"],
 };

@@ -23,7 +23,7 @@ export function findSplit(metadata: Metadata, path: string): Split | null {
   const part = (findInteger(metadata, "split.no", { min: 0, max: maxParts }) ?? 0) + 1;
   const name = partFileName.exec(basename(path))?.groups;
   if (partCount <= 1 && part === 1) return null;
-  if (part > partCount) throw splitError(`The metadata declare part ${part} of ${partCount}`);
+  if (part > partCount) throw splitError(`The metadata declares part ${part} of ${partCount}`);
   if (name === undefined || Number(name["part"]) !== part || Number(name["count"]) !== partCount) {
     const expected = `-${digits(part)}-of-${digits(partCount)}.gguf`;
     throw splitError(`The file is part ${part} of ${partCount}, so its name must end in "${expected}"`);
