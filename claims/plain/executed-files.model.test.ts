@@ -27,7 +27,7 @@ async function openCoverage() {
     const scripts = result.filter(({ url, functions }) => isPartOf(program, url) && functions.some(hasRun));
     return new Set(scripts.map(({ url }) => url));
   };
-  return async (program: Program, journey: () => Promise<unknown>, runs = 3): Promise<number> => {
+  return async (program: Program, journey: () => Promise<unknown>, runs = 20): Promise<number> => {
     const sets: ReadonlySet<string>[] = [];
     for (let run = 0; run < runs; run += 1) {
       await executed(program);
