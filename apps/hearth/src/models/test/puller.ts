@@ -1,7 +1,7 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import { createOutbound } from "@hearth-and-keep/outbound-http";
 import { type ModelStores, openModelStore } from "../store/model-store.ts";
-import { createTransfers } from "../transfers/create-transfers.ts";
+import { createTransfers, type TransferLimits } from "../transfers/create-transfers.ts";
 import type { TransferProgress } from "../transfers/transfer.ts";
 
 export type Puller = AsyncDisposable & {
@@ -17,18 +17,22 @@ export type PullListener = {
 /** Long enough that a busy machine does not look like a registry that has stopped sending. */
 const defaultIdleSeconds = 20;
 
+export type PullerLimits = Partial<Pick<TransferLimits, "idleSeconds" | "blocksPerRange">>;
+
 /** Pulls into a folder like a freshly started server, only from this machine and with short retries. */
-export async function openPuller(folder: string, idleSeconds = defaultIdleSeconds): Promise<Puller> {
-  return createPuller([await openModelStore(folder, "own")], idleSeconds);
+export async function openPuller(folder: string, limits: PullerLimits = {}): Promise<Puller> {
+  return createPuller([await openModelStore(folder, "own")], limits);
 }
 
-export function createPuller(stores: ModelStores, idleSeconds = defaultIdleSeconds): Puller {
+export function createPuller(stores: ModelStores, limits: PullerLimits = {}): Puller {
+  const { idleSeconds = defaultIdleSeconds } = limits;
   const outbound = createOutbound({ privateHosts: ["127.0.0.1"] });
   const transfers = createTransfers({
     stores,
     outbound: { request: (url, options) => outbound.request(url, { idleSeconds, ...options }) },
     credentials: { forHost: () => undefined },
     limits: {
+      ...limits,
       idleSeconds,
       retryPolicy: {
         maxAttempts: 3,

@@ -14,6 +14,8 @@ export type TransferLimits = {
   /** Concurrent downloads of ranges, in total and from one host. */
   readonly maxConnections: number;
   readonly maxConnectionsPerHost: number;
+  /** Blocks of 1 MiB that one request asks for. */
+  readonly blocksPerRange: number;
   readonly idleSeconds: number;
   readonly minBytesPerSecond: number;
   readonly retryPolicy: RetryPolicy;
@@ -29,6 +31,7 @@ export type TransfersDependencies = RegistryDependencies & {
 const defaultLimits: TransferLimits = {
   maxConnections: 8,
   maxConnectionsPerHost: 4,
+  blocksPerRange: 16,
   idleSeconds: 30,
   minBytesPerSecond: 512,
   retryPolicy: { maxAttempts: 6, initialDelayMilliseconds: 500, maxDelayMilliseconds: 15_000 },

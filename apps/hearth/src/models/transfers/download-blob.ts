@@ -12,6 +12,7 @@ export type DownloadDependencies = FetchDependencies & {
   readonly retryPolicy: RetryPolicy;
   /** Ranges of one blob that are fetched concurrently. */
   readonly maxConcurrentRanges: number;
+  readonly blocksPerRange: number;
 };
 
 export type Download = {
@@ -21,7 +22,6 @@ export type Download = {
   readonly onProgress: (completedBytes: number) => void;
 };
 
-const blocksPerRange = 16;
 /** How often blocks that were corrupted on our own disk are fetched again before the download fails. */
 const maxRounds = 5;
 
@@ -66,7 +66,7 @@ async function fetchMissing(
   const failed = new AbortController();
   const signal = AbortSignal.any([download.signal, failed.signal]);
   const { promise: firstResponse, resolve: onFirstResponse } = Promise.withResolvers<void>();
-  const queue = createRangeQueue(file);
+  const queue = createRangeQueue(file, dependencies.blocksPerRange);
   const job: FetchJob = { queue, onFirstResponse, file, download: { ...download, signal } };
   const workers = Array.from({ length: dependencies.maxConcurrentRanges }, async (_none, index) => {
     try {
@@ -140,7 +140,7 @@ type RangeQueue = {
   setRangesUnsupported(): void;
 };
 
-function createRangeQueue(file: PartialFile): RangeQueue {
+function createRangeQueue(file: PartialFile, blocksPerRange: number): RangeQueue {
   const claimed = new Set<number>();
   let firstMissing = 0;
   let supportsRanges = true;
