@@ -1,4 +1,4 @@
-import { recordFigure } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { loadSmolLm, storyPrompts, storyRequests, throughput } from "./engine-under-test.ts";
@@ -30,13 +30,14 @@ async function serverThroughput(server: LlamaServer, streams: number): Promise<n
 }
 
 const cores = 2;
-
-test.each([
+const cases = [
   { streams: 1, threads: 1 },
   { streams: 8, threads: 1 },
   { streams: 1, threads: cores },
   { streams: 8, threads: cores },
-])(
+];
+
+test.each(chooseSize({ ci: cases.slice(-1), show: cases, nightly: cases }))(
   "$streams streams on $threads threads are nearly as fast as llama.cpp's own server",
   { timeout: 300_000 },
   async ({ streams, threads }) => {
