@@ -1,6 +1,7 @@
 import type { Explanation } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
 import {
+  BodyBudgetError,
   BodyError,
   InvalidRequestError,
   MethodNotAllowedError,
@@ -36,6 +37,8 @@ export type RequestFailure =
   | { readonly kind: "keys-conflict" }
   | { readonly kind: "site-forbidden"; readonly header: "host" | "origin" }
   | { readonly kind: "capability-missing"; readonly model: string; readonly capability: string }
+  /** The bodies of other requests take up the server's memory for bodies. */
+  | { readonly kind: "server-busy"; readonly retryAfterSeconds: number }
   | ModelFailure
   | SamplingFailure
   | SchedulingFailure
@@ -47,6 +50,7 @@ export function toRequestFailure(error: unknown): RequestFailure {
   if (error instanceof RouteNotFoundError) return { kind: "route-not-found" };
   if (error instanceof MethodNotAllowedError) return { kind: "method-not-allowed", allowed: error.allowed };
   if (error instanceof BodyError) return { kind: "body-invalid", reason: error.reason };
+  if (error instanceof BodyBudgetError) return { kind: "server-busy", retryAfterSeconds: 1 };
   if (error instanceof InvalidRequestError) {
     const [first] = error.errors;
     return { kind: "request-invalid", field: first?.field ?? "", reason: first?.reason ?? "is not valid" };

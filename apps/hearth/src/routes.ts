@@ -51,6 +51,9 @@ const either: Protocol = {
   errorResponse: (error, head) => (isAnthropicClient(head) ? anthropic : openai).errorResponse(error, head),
 };
 
+/** For requests whose messages can contain images; the limit of the others is in `server.ts`. */
+export const maxBodyBytesWithImages: number = 32 * 1024 * 1024;
+
 /** Every URL of Hearth; a GET row also handles HEAD. */
 // biome-ignore format: a table is read down its columns
 export const routes: readonly HearthRoute[] = [
@@ -61,8 +64,8 @@ export const routes: readonly HearthRoute[] = [
   { method: "GET",    path: "/api/tags",                     protocol: ollama,    handle: handleTags },
   { method: "GET",    path: "/api/ps",                       protocol: ollama,    handle: handlePs },
   { method: "POST",   path: "/api/show",                     protocol: ollama,    ...accepts({ body: showRequest }, handleShow) },
-  { method: "POST",   path: "/api/generate",                 protocol: ollama,    ...accepts({ body: generateRequest }, handleGenerate) },
-  { method: "POST",   path: "/api/chat",                     protocol: ollama,    ...accepts({ body: chatRequest }, handleChat) },
+  { method: "POST",   path: "/api/generate",                 protocol: ollama,    ...accepts({ body: generateRequest, maxBodyBytes: maxBodyBytesWithImages }, handleGenerate) },
+  { method: "POST",   path: "/api/chat",                     protocol: ollama,    ...accepts({ body: chatRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChat) },
   { method: "POST",   path: "/api/embed",                    protocol: ollama,    ...accepts({ body: embedRequest }, handleEmbed) },
   { method: "POST",   path: "/api/embeddings",               protocol: ollama,    ...accepts({ body: embeddingsRequest }, handleEmbeddings) },
   { method: "POST",   path: "/api/copy",                     protocol: ollama,    ...accepts({ body: copyRequest }, handleCopy) },
@@ -79,23 +82,23 @@ export const routes: readonly HearthRoute[] = [
   { method: "GET",    path: "/ui",                           protocol: ollama,    handle: handleWebUi },
   { method: "GET",    path: "/ui/",                          protocol: ollama,    handle: handleWebUi },
   { method: "GET",    path: "/ui/:path",                     protocol: ollama,    handle: handleWebUiFile },
-  { method: "POST",   path: "/v1/chat/completions",          protocol: openai,    ...accepts({ body: chatCompletionsRequest }, handleChatCompletions) },
+  { method: "POST",   path: "/v1/chat/completions",          protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },
   { method: "POST",   path: "/v1/completions",               protocol: openai,    ...accepts({ body: completionsRequest }, handleCompletions) },
   { method: "POST",   path: "/v1/embeddings",                protocol: openai,    ...accepts({ body: createEmbeddingsRequest }, handleCreateEmbeddings) },
-  { method: "POST",   path: "/v1/responses",                 protocol: openai,    contentEncoding: "zstd", ...accepts({ body: responsesRequest }, handleResponses) },
+  { method: "POST",   path: "/v1/responses",                 protocol: openai,    contentEncoding: "zstd", ...accepts({ body: responsesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleResponses) },
   { method: "GET",    path: "/v1/models",                    protocol: either,    handle: byClient(handleOpenAIModelList, handleAnthropicModelList) },
   { method: "GET",    path: "/v1/models/*",                  protocol: either,    handle: byClient(handleOpenAIModel, handleAnthropicModel) },
-  { method: "POST",   path: "/chat/completions",             protocol: openai,    ...accepts({ body: chatCompletionsRequest }, handleChatCompletions) },
+  { method: "POST",   path: "/chat/completions",             protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },
   { method: "POST",   path: "/completions",                  protocol: openai,    ...accepts({ body: completionsRequest }, handleCompletions) },
   { method: "POST",   path: "/embeddings",                   protocol: openai,    ...accepts({ body: createEmbeddingsRequest }, handleCreateEmbeddings) },
   { method: "GET",    path: "/models",                       protocol: openai,    handle: handleOpenAIModelList },
-  { method: "POST",   path: "/v1/v1/chat/completions",       protocol: openai,    ...accepts({ body: chatCompletionsRequest }, handleChatCompletions) },
-  { method: "POST",   path: "/v1/v1/messages",               protocol: anthropic, ...accepts({ body: messagesRequest }, handleMessages) },
-  { method: "POST",   path: "/v1/v1/messages/count_tokens",  protocol: anthropic, ...accepts({ body: countTokensRequest }, handleCountTokens) },
-  { method: "POST",   path: "/v1/messages",                  protocol: anthropic, ...accepts({ body: messagesRequest }, handleMessages) },
-  { method: "POST",   path: "/v1/messages/count_tokens",     protocol: anthropic, ...accepts({ body: countTokensRequest }, handleCountTokens) },
-  { method: "POST",   path: "/alt/v1/messages",              protocol: anthropic, ...accepts({ body: messagesRequest }, handleMessages) },
-  { method: "POST",   path: "/alt/v1/messages/count_tokens", protocol: anthropic, ...accepts({ body: countTokensRequest }, handleCountTokens) },
+  { method: "POST",   path: "/v1/v1/chat/completions",       protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },
+  { method: "POST",   path: "/v1/v1/messages",               protocol: anthropic, ...accepts({ body: messagesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleMessages) },
+  { method: "POST",   path: "/v1/v1/messages/count_tokens",  protocol: anthropic, ...accepts({ body: countTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCountTokens) },
+  { method: "POST",   path: "/v1/messages",                  protocol: anthropic, ...accepts({ body: messagesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleMessages) },
+  { method: "POST",   path: "/v1/messages/count_tokens",     protocol: anthropic, ...accepts({ body: countTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCountTokens) },
+  { method: "POST",   path: "/alt/v1/messages",              protocol: anthropic, ...accepts({ body: messagesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleMessages) },
+  { method: "POST",   path: "/alt/v1/messages/count_tokens", protocol: anthropic, ...accepts({ body: countTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCountTokens) },
   { method: "GET",    path: "/alt/v1/models",                protocol: anthropic, handle: handleAnthropicModelList },
   { method: "GET",    path: "/alt/v1/models/*",              protocol: anthropic, handle: handleAnthropicModel },
 ];

@@ -17,7 +17,7 @@ import { openaiProtocol } from "./dialects/openai/errors.ts";
 import { isClientDisconnect, toRequestFailure } from "./failures.ts";
 import { createOpenApiDocument, type OpenApiDocuments } from "./openapi/create-document.ts";
 import type { Protocol } from "./protocol.ts";
-import { type HearthRoute, routes } from "./routes.ts";
+import { type HearthRoute, maxBodyBytesWithImages, routes } from "./routes.ts";
 
 /** Fields that Hearth may log. */
 export const logFields = [
@@ -42,7 +42,9 @@ export const logFields = [
 
 export type HearthLogger = Logger<(typeof logFields)[number]>;
 
-const maxBodyBytes = 64 * 1024 * 1024;
+const maxBodyBytes = 4 * 1024 * 1024;
+/** Eight of the largest bodies. */
+const maxBytesInFlight = 8 * maxBodyBytesWithImages;
 
 export type ServerDependencies = Omit<HearthDependencies, "documents"> & {
   readonly logger: HearthLogger;
@@ -58,6 +60,7 @@ export function createModelServer({ transport, ...dependencies }: ServerDependen
     routes,
     dependencies: { ...dependencies, documents: createDocuments() },
     maxBodyBytes,
+    maxBytesInFlight,
     authenticate: (head) => authenticate(head, access),
     handlePreflight: (head) => handlePreflight(head, access),
     addHeaders: (head) => crossOriginHeaders(head, access),

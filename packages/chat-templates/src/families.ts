@@ -1,3 +1,4 @@
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { JsonObject, JsonValue } from "@hearth-and-keep/engine";
 
 // Some model families read reasoning or tool results from different fields. llama.cpp recognizes them by markers in the
@@ -149,10 +150,7 @@ function writeToolResult(message: JsonObject, call: JsonObject | undefined): Jso
 
 function parseJsonOr(content: JsonValue): JsonValue {
   if (typeof content !== "string") return content;
-  try {
-    // Any JSON is a JsonValue.
-    return JSON.parse(content) as JsonValue;
-  } catch {
-    return content;
-  }
+  const parsed = parseBoundedJson(content);
+  // Any JSON is a JsonValue.
+  return parsed === undefined ? content : (parsed as JsonValue);
 }

@@ -25,6 +25,8 @@ const reasons = [
   "missing",
   "malformed",
   "too-large",
+  "too-deep",
+  "too-complex",
   "missing-length",
   "cut-off",
 ] as const;

@@ -46,6 +46,7 @@ export const failureCodes = [
   "remote-model-not-found",
   "transfer-corrupted",
   // Engines and the queue.
+  "server-busy",
   "queue-full",
   "server-stopping",
   "model-invalid",

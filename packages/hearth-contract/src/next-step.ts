@@ -70,7 +70,8 @@ const useCapableModel: StepOf = ({ model, capability }) => ({
 const steps: Readonly<Record<FailureCode, StepOf>> = {
   "route-not-found": () => ({ action: "check-server-version" }),
   "method-not-allowed": () => ({ action: "check-server-version" }),
-  "body-invalid": ({ reason }) => (reason === "too-large" ? { action: "send-less" } : undefined),
+  "body-invalid": ({ reason }) =>
+    reason === "too-large" || reason === "too-complex" ? { action: "send-less" } : undefined,
   "request-invalid": none,
   "parameter-invalid": none,
   "parameter-out-of-range": none,
@@ -109,6 +110,7 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "remote-model-not-found": checkName,
   "transfer-corrupted": retry,
   "queue-full": retry,
+  "server-busy": retry,
   "server-stopping": retry,
   "model-invalid": replaceModel,
   "model-quarantined": retry,

@@ -5,6 +5,7 @@
  * request, and shuts down gracefully. It is independent of the programs: they pass in authentication and error mapping.
  * Imported by each program's `server.ts`, `routes.ts` and handlers, never by use cases.
  */
+export { BodyBudgetError } from "./body-budget.ts";
 export { type CertificateFiles, readCertificate, watchCertificate } from "./certificate-files.ts";
 export type { Certificate, Transport } from "./create-server.ts";
 export { AddressError } from "./listen.ts";

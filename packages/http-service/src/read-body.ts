@@ -1,11 +1,19 @@
 import { promisify } from "node:util";
 import { constants, zstdDecompress } from "node:zlib";
+import { findExceededLimit } from "@hearth-and-keep/bounded-json";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 /** Passed to `toErrorResponse` when a body cannot be read. */
 export class BodyError extends Error {
   override readonly name = "BodyError";
-  readonly reason: "missing" | "malformed" | "too-large" | "missing-length" | "cut-off";
+  readonly reason:
+    | "missing"
+    | "malformed"
+    | "too-large"
+    | "too-deep"
+    | "too-complex"
+    | "missing-length"
+    | "cut-off";
 
   constructor(reason: BodyError["reason"], options?: ErrorOptions) {
     super(`body ${reason}`, options);
@@ -19,29 +27,42 @@ export class BodyError extends Error {
  * object's prototype are rejected by the parser.
  */
 export function parseJsonBodies(server: FastifyInstance): void {
-  server.removeAllContentTypeParsers();
-  const parse = server.getDefaultJsonParser("error", "error");
-  server.addContentTypeParser("*", { parseAs: "string" }, (request, text, done) => {
-    // `parseAs` above makes it a string.
-    const body = text as string;
-    if (body.trim() === "") done(null, undefined);
-    else void parse(request, body, done);
+  const parse = replaceParsers(server);
+  server.addContentTypeParser("*", { parseAs: "buffer" }, (request, bytes, done) => {
+    // `parseAs` above makes it a buffer.
+    parse(request, bytes as Buffer, done);
   });
 }
 
 /** For rows that accept zstd: decompresses bodies with that content encoding, and parses all as JSON. */
 export function parseCompressedBodies(server: FastifyInstance, maxBytes: number): void {
-  server.removeAllContentTypeParsers();
-  const parse = server.getDefaultJsonParser("error", "error");
+  const parse = replaceParsers(server);
   server.addContentTypeParser("*", { parseAs: "buffer" }, (request, bytes, done) => {
     const isCompressed = request.headers["content-encoding"]?.toLowerCase() === "zstd";
     // `parseAs` above makes it a buffer.
     const received = bytes as Buffer;
-    const parseJson = (body: string): void =>
-      body.trim() === "" ? done(null, undefined) : void parse(request, body, done);
-    if (isCompressed) decompress(received, maxBytes).then((body) => parseJson(body.toString("utf8")), done);
-    else parseJson(received.toString("utf8"));
+    if (isCompressed) decompress(received, maxBytes).then((body) => parse(request, body, done), done);
+    else parse(request, received, done);
   });
+}
+
+type ParseBody = (request: FastifyRequest, bytes: Buffer, done: BodyDone) => void;
+type BodyDone = (error: Error | null, body?: unknown) => void;
+
+/** Checks the shape of a text before it is parsed: the parser itself accepts any depth. */
+function replaceParsers(server: FastifyInstance): ParseBody {
+  server.removeAllContentTypeParsers();
+  const parse = server.getDefaultJsonParser("error", "error");
+  return (request, bytes, done) => {
+    const exceeded = findExceededLimit(bytes);
+    if (exceeded !== undefined) {
+      done(new BodyError(exceeded));
+      return;
+    }
+    const text = bytes.toString("utf8");
+    if (text.trim() === "") done(null, undefined);
+    else void parse(request, text, done);
+  };
 }
 
 const zstd = promisify(zstdDecompress);

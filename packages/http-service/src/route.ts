@@ -48,7 +48,9 @@ export type Route<Actor = unknown, Dependencies = unknown> = {
   readonly path: string;
   /** JSON by default. A stream is read with `streamBody`, within limits that its handler sets. */
   readonly body?: "json" | "stream";
-  /** Content encoding that a JSON body may have; `maxBodyBytes` applies to the decompressed body too. */
+  /** Replaces the service's limit. */
+  readonly maxBodyBytes?: number;
+  /** Content encoding that a JSON body may have; the limit applies to the decompressed body too. */
   readonly contentEncoding?: "zstd";
   /** Set by `accepts`, together with the handler. */
   readonly bodySchema?: TSchema;

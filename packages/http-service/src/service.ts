@@ -1,5 +1,6 @@
 import type { Server as HttpsServer } from "node:https";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type BodyBudget, createBodyBudget } from "./body-budget.ts";
 import { enforceBodyDeadline } from "./client-errors.ts";
 import { type Certificate, createServer, type Transport } from "./create-server.ts";
 import { close, type ListenAddress, listen } from "./listen.ts";
@@ -40,7 +41,10 @@ export type HttpServiceOptions<Row extends Route<Actor, Dependencies>, Actor, De
   /** Headers of every response, errors included. */
   readonly addHeaders?: (head: RequestHead) => Readonly<Record<string, string>>;
   readonly recordRequest: (record: RequestRecord) => void;
+  /** For rows without a limit of their own. */
   readonly maxBodyBytes: number;
+  /** For all bodies at once; no limit by default. */
+  readonly maxBytesInFlight?: number;
 } & Transport;
 
 export type HttpService = {
@@ -113,7 +117,8 @@ export function createHttpService<Row extends Route<Actor, Dependencies>, Actor,
       sendBuffered(reply, handlePreflight(contextOf(request, reply).head)),
     );
   }
-  addRoutes(server, { options, contextOf, fail });
+  const bodyBudget = createBodyBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
+  addRoutes(server, { options, contextOf, bodyBudget, fail });
   server.setErrorHandler((error, _request, reply) => fail(error, undefined, reply));
   return {
     listen: (address) => listen(server, address, options.certificate === undefined ? "http" : "https"),
@@ -145,6 +150,7 @@ function isUnknownPath({ is404, raw }: FastifyRequest): boolean {
 type RouteContext<Row extends Route<Actor, Dependencies>, Actor, Dependencies> = {
   readonly options: HttpServiceOptions<Row, Actor, Dependencies>;
   readonly contextOf: (request: FastifyRequest, reply: FastifyReply) => RequestContext;
+  readonly bodyBudget: BodyBudget;
   readonly fail: (error: unknown, row: Row | undefined, reply: FastifyReply) => void;
 };
 
@@ -162,17 +168,21 @@ function addRoutes<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
 function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
   server: FastifyInstance,
   row: Row,
-  { options, contextOf, fail }: RouteContext<Row, Actor, Dependencies>,
+  { options, contextOf, bodyBudget, fail }: RouteContext<Row, Actor, Dependencies>,
 ): void {
   const validate = createRequestValidator(row);
+  const { maxBodyBytes = options.maxBodyBytes } = row;
   const register = (scope: FastifyInstance): void => {
     scope.route({
       method: row.method,
       url: row.path,
+      bodyLimit: maxBodyBytes,
       onRequest: async (request, reply) => {
         const context = contextOf(request, reply);
         context.actor = await options.authenticate(context.head, row);
-        if (row.body !== "stream") ignoreContentType(request);
+        if (row.body === "stream") return;
+        bodyBudget.reserve(request, reply, maxBodyBytes);
+        ignoreContentType(request);
       },
       errorHandler: (error, _request, reply) => fail(error, row, reply),
       handler: async (request, reply) => {
@@ -181,7 +191,9 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
         validate(request.body, head.query);
         // `authenticate` set the actor in the hook above.
         const typed = createRequest(context, reply) as HttpRequest<Actor>;
-        const response = Promise.resolve(row.handle(typed, options.dependencies));
+        const response = Promise.resolve(row.handle(typed, options.dependencies)).finally(() =>
+          bodyBudget.release(request),
+        );
         const { earlyHeadMilliseconds } = options;
         const onError = (error: unknown): void => options.onError?.(error, head);
         if (earlyHeadMilliseconds !== undefined && (await isLate(response, earlyHeadMilliseconds))) {
@@ -200,7 +212,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
   }
   void server.register(async (scope) => {
     if (row.body === "stream") passBodyStreams(scope);
-    else parseCompressedBodies(scope, options.maxBodyBytes);
+    else parseCompressedBodies(scope, maxBodyBytes);
     register(scope);
   });
 }

@@ -24,10 +24,11 @@ export function accepts<
   Body extends TSchema = TSchema,
   Query extends TSchema | undefined = undefined,
 >(
-  schemas: { readonly body?: Body; readonly query?: Query },
+  schemas: { readonly body?: Body; readonly query?: Query; readonly maxBodyBytes?: number },
   handle: Handler<HttpRequest<Actor, Static<Body>, QueryOf<Query>>, Dependencies>,
-): Pick<Route<Actor, Dependencies>, "bodySchema" | "querySchema" | "handle"> {
+): Pick<Route<Actor, Dependencies>, "bodySchema" | "querySchema" | "maxBodyBytes" | "handle"> {
   return {
+    ...(schemas.maxBodyBytes === undefined ? {} : { maxBodyBytes: schemas.maxBodyBytes }),
     ...(schemas.body === undefined ? {} : { bodySchema: schemas.body }),
     ...(schemas.query === undefined ? {} : { querySchema: schemas.query }),
     // The service validates body and query against these schemas before it calls the handler.

@@ -1,8 +1,9 @@
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { EngineEvent, GenerationEnd, Timings, Usage } from "@hearth-and-keep/engine";
 import { estimateTokens } from "./estimate-tokens.ts";
 import type { OutputEvent } from "./events.ts";
 import type { SplitEvent } from "./stream-parser/split-events.ts";
-import { isJsonObject, parseJson } from "./tool-calls/call-writer.ts";
+import { isJsonObject } from "./tool-calls/call-writer.ts";
 
 export type OutputMeterOptions = {
   readonly signal: AbortSignal;
@@ -120,7 +121,7 @@ export class OutputMeter {
   }
 
   #closeCall({ index, text }: { index: number; text: string }, next: SplitEvent): SplitEvent {
-    const parsed = text === "" ? {} : parseJson(text);
+    const parsed = text === "" ? {} : parseBoundedJson(text);
     if (isJsonObject(parsed)) {
       this.#completeCalls += 1;
       return { type: "tool-call-end", index, arguments: parsed };

@@ -82,6 +82,8 @@ const mappers: Mappers = {
   "transfer-corrupted": (failure) => wire("api_error", formatTransferFailure(failure)),
   "parameter-out-of-range": ({ parameter, min, max }) =>
     wire("invalid_request_error", `${wireNames[parameter] ?? parameter}: must be between ${min} and ${max}`),
+  "server-busy": ({ retryAfterSeconds }) =>
+    retryLater("Overloaded: too many large requests at once", retryAfterSeconds),
   "queue-full": ({ retryAfterSeconds }) =>
     retryLater("Overloaded: too many requests are waiting", retryAfterSeconds),
   "server-stopping": () => retryLater("Overloaded: the server is shutting down", 5),
@@ -123,6 +125,8 @@ const bodyErrors: Readonly<
   malformed: wire("invalid_request_error", "The request body is not valid JSON"),
   missing: wire("invalid_request_error", "The request body is empty"),
   "too-large": wire("request_too_large", "Request exceeds the maximum size"),
+  "too-deep": wire("invalid_request_error", "The request body nests objects and arrays too deeply"),
+  "too-complex": wire("request_too_large", "The request body has too many values"),
   "missing-length": wire("invalid_request_error", "The request body does not match its Content-Length"),
   "cut-off": wire("invalid_request_error", "The request body ended unexpectedly"),
 };

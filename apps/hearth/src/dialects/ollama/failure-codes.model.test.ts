@@ -90,6 +90,7 @@ const cases: {
   ],
   "remote-model-not-found": [{ kind: "remote-model-not-found", model: "qwen9" }, "check the name"],
   "transfer-corrupted": [{ kind: "transfer-corrupted", digest: "sha256:ab" }, "try again in a moment"],
+  "server-busy": [{ kind: "server-busy", retryAfterSeconds: 1 }, "try again in 1 s"],
   "queue-full": [{ kind: "queue-full", waiting: 64, retryAfterSeconds: 3 }, "try again in 3 s"],
   "server-stopping": [{ kind: "server-stopping" }, "try again in 5 s"],
   "model-invalid": [

@@ -95,6 +95,8 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
   "transfer-corrupted": () => ({ status: 502, message: "digest mismatch, file must be downloaded again" }),
   "parameter-out-of-range": ({ parameter, min, max }) =>
     badRequest(`option "${optionNameOf(parameter)}" must be between ${min} and ${max}`),
+  "server-busy": ({ retryAfterSeconds }) =>
+    unavailable("server busy: too many large requests at once", retryAfterSeconds),
   "queue-full": ({ retryAfterSeconds }) => unavailable(busyMessage, retryAfterSeconds),
   "server-stopping": () => unavailable("server is stopping, please try again", 5),
   "model-invalid": ({ reason }) => serverError(`unable to load model: ${reason}`),
@@ -129,6 +131,8 @@ const bodyErrors = {
   missing: badRequest("missing request body"),
   malformed: badRequest("the request body is not valid JSON"),
   "too-large": { status: 413, message: "the request body is too large" },
+  "too-deep": badRequest("the request body nests objects and arrays too deeply"),
+  "too-complex": { status: 413, message: "the request body has too many values" },
   "missing-length": badRequest("invalid Content-Length"),
   "cut-off": badRequest("unexpected EOF"),
 } as const;

@@ -85,6 +85,8 @@ const mappers: Mappers = {
   "remote-model-not-found": ({ model }) => modelNotFound(model),
   "registry-response-invalid": registryError,
   "transfer-corrupted": registryError,
+  "server-busy": ({ retryAfterSeconds }) =>
+    retryLater("overloaded", "The server is receiving too many large requests at once", retryAfterSeconds),
   "queue-full": ({ waiting, retryAfterSeconds }) =>
     retryLater("overloaded", `The queue is full: ${waiting} requests are waiting`, retryAfterSeconds),
   "server-stopping": () => retryLater("overloaded", "The server is shutting down", 5),
@@ -148,7 +150,13 @@ const doNotRetry = { "x-should-retry": "false" };
 const bodyErrors = {
   missing: { status: 400, message: "The request body is empty; send a JSON object" },
   malformed: { status: 400, message: "The request body is not valid JSON" },
-  "too-large": { status: 413, code: "request_too_large", message: "The request body exceeds 64 MB" },
+  "too-large": { status: 413, code: "request_too_large", message: "The request body is too large" },
+  "too-deep": { status: 400, message: "The request body nests objects and arrays too deeply" },
+  "too-complex": {
+    status: 413,
+    code: "request_too_large",
+    message: "The request body has too many values",
+  },
   "missing-length": {
     status: 400,
     message: "The request body does not match its Content-Length",

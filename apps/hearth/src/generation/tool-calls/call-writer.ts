@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { JsonObject, Tool } from "@hearth-and-keep/engine";
 import type { ToolCallFailure } from "../events.ts";
 import type { Emit } from "../stream-parser/split-events.ts";
@@ -48,7 +49,7 @@ export class CallWriter {
   }
 
   end(): void {
-    const parsed = parseJson(this.#argumentsText);
+    const parsed = parseBoundedJson(this.#argumentsText);
     if (!isJsonObject(parsed)) return this.fail("malformed", this.#argumentsText);
     this.#isOpen = false;
     this.#emit({ type: "tool-call-end", index: this.#index, arguments: parsed });
@@ -58,15 +59,6 @@ export class CallWriter {
     if (!this.#isOpen) this.#index += 1;
     this.#isOpen = false;
     this.#emit({ type: "tool-call-fail", index: this.#index, reason, text });
-  }
-}
-
-/** Undefined for invalid JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

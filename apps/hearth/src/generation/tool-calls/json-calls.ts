@@ -1,6 +1,7 @@
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import { peek, peekAfterWhitespace, skipWhitespace } from "../stream-parser/read-text.ts";
 import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
-import { type CallWriter, parseJson } from "./call-writer.ts";
+import type { CallWriter } from "./call-writer.ts";
 import { collectJson, readJsonText, takeCharacter } from "./json-text.ts";
 
 /** The form of a call that is written as a JSON object. */
@@ -88,7 +89,7 @@ function* readFields(scanner: Scanner, context: JsonCallContext, call: PartialCa
     if (!key.isComplete) return "unfinished";
     if ((yield* takeCharacter(scanner, ":")) === undefined) return unexpectedInput(scanner);
     yield* skipWhitespace(scanner);
-    const outcome = yield* readField(scanner, context, { key: String(parseJson(key.text)), call });
+    const outcome = yield* readField(scanner, context, { key: String(parseBoundedJson(key.text)), call });
     if (outcome !== "complete") return outcome;
     const character = yield* takeCharacter(scanner, ",}");
     if (character === "}") return "complete";
@@ -114,7 +115,7 @@ function* readField(scanner: Scanner, context: JsonCallContext, { key, call }: F
   if (shape.argumentKeys.includes(key)) return yield* readArguments(scanner, context, call);
   const value = yield* collectJson(scanner);
   if (!value.isComplete) return "unfinished";
-  const parsed = parseJson(value.text);
+  const parsed = parseBoundedJson(value.text);
   if (shape.nameKeys.includes(key) && typeof parsed === "string") call.name = parsed;
   if (shape.idKeys.includes(key) && typeof parsed === "string") call.id = parsed;
   const isUnknown =
@@ -134,7 +135,7 @@ function* readArguments(scanner: Scanner, context: JsonCallContext, call: Partia
   const { text, isComplete } = yield* collectJson(scanner);
   if (!isComplete) return "unfinished";
   // Some models write the arguments as a string of JSON.
-  const parsed = parseJson(text);
+  const parsed = parseBoundedJson(text);
   call.argumentsText = typeof parsed === "string" ? parsed : text;
   return "complete";
 }

@@ -1,6 +1,6 @@
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import { collectUntil, peek } from "../stream-parser/read-text.ts";
 import { type ParserSteps, Scanner } from "../stream-parser/scanner.ts";
-import { parseJson } from "./call-writer.ts";
 import { takeCharacter } from "./json-text.ts";
 
 /** Some models write booleans and null as in Python. */
@@ -10,7 +10,7 @@ const pythonConstants: Readonly<Record<string, string>> = { True: "true", False:
 export function toJsonText(text: string): string {
   const bare = text.trim();
   if (bare in pythonConstants) return pythonConstants[bare] ?? bare;
-  if (parseJson(bare) !== undefined) return bare;
+  if (parseBoundedJson(bare) !== undefined) return bare;
   return (/^[[{]/u.test(bare) ? convertPythonValue(bare) : undefined) ?? JSON.stringify(text);
 }
 

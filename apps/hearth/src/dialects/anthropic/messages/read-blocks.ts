@@ -1,3 +1,4 @@
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { Image, JsonObject, ToolCall } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
 import { type ImagesByField, imageAt } from "../../../images/read-images.ts";
@@ -91,17 +92,9 @@ export function joinTexts(texts: readonly string[]): string {
 /** Some clients send the input as JSON text, or omit it when it is empty. */
 function readInput(input: unknown, field: string): JsonObject {
   if (input === undefined || input === null || input === "") return {};
-  const value = typeof input === "string" ? parse(input) : input;
+  const value = typeof input === "string" ? parseBoundedJson(input) : input;
   if (isObject(value)) return value;
   throw invalidField(`${field}.input`, "must be an object");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isObject(value: unknown): value is JsonObject {

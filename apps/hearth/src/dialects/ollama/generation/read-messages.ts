@@ -1,3 +1,4 @@
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { JsonObject, Message, Tool, ToolCall } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
 import { type ImagesByField, imageAt } from "../../../images/read-images.ts";
@@ -62,17 +63,9 @@ function readCall({ id, function: called }: WireToolCall, field: string): ToolCa
 /** Agents also send JSON text, as in other APIs, or nothing at all. */
 function readArguments(value: unknown, field: string): JsonObject {
   if (value === undefined || value === null || value === "") return {};
-  const parsed = typeof value === "string" ? parse(value) : value;
+  const parsed = typeof value === "string" ? parseBoundedJson(value) : value;
   if (isObject(parsed)) return parsed;
   throw invalidField(field, "must be an object or its JSON text");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The JSON Schema of the arguments is passed on unchanged. */

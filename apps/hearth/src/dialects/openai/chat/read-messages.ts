@@ -1,3 +1,4 @@
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
 import {
@@ -118,18 +119,10 @@ function readArguments(written: string | Readonly<Record<string, unknown>> | nul
   if (written === undefined || written === null || written === "") return {};
   // Part of the parsed JSON body.
   if (typeof written !== "string") return written as JsonObject;
-  const parsed = parse(written);
+  const parsed = parseBoundedJson(written);
   const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
-  // JSON.parse yields nothing but JSON values.
+  // The parser yields nothing but JSON values.
   return isObject ? (parsed as JsonObject) : { malformed: written };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function readToolResult(message: WireMessage, text: string, toolNames: ReadonlyMap<string, string>): Message {

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { JsonObject, Message } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
 import type { ImageSource, ImagesByField } from "../../../images/read-images.ts";
@@ -106,14 +107,10 @@ function readCall(item: InputItem, field: string): Message {
 /** A malformed call is passed on verbatim, so that the model can correct it. */
 function readArguments(text: string): JsonObject {
   if (text.trim() === "") return {};
-  try {
-    const parsed: unknown = JSON.parse(text);
-    // JSON.parse yields nothing but JSON values.
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as JsonObject;
-  } catch {
-    // Handled below, together with JSON that is not an object.
-  }
-  return { malformed: text };
+  const parsed = parseBoundedJson(text);
+  const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
+  // The parser yields nothing but JSON values.
+  return isObject ? (parsed as JsonObject) : { malformed: text };
 }
 
 function required(value: string | null | undefined, field: string): string {
