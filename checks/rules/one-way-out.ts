@@ -10,10 +10,10 @@ const shipped = /^(?:apps|packages)\//u;
 /**
  * The outbound client itself, code that is never shipped, and browser code, whose requests the browser restricts. Also
  * the connections to engines: their addresses are our own sockets or come from the operator's settings, and are often
- * on private networks.
+ * on private networks. And the pipe that a worker inherits.
  */
 const exempt =
-  /^packages\/(?:outbound-http|test-servers|figures|upstream-engine\/src\/wire)\/|^apps\/(?:hearth-web|keep-console)\/|\/test\/|^packages\/upstream-engine\/src\/pool\/discovery\.ts$/u;
+  /^packages\/(?:outbound-http|test-servers|figures|upstream-engine\/src\/wire)\/|^apps\/(?:hearth-web|keep-console)\/|\/test\/|^packages\/(?:upstream-engine\/src\/pool\/discovery|llama-engine\/src\/channel\/open-channel)\.ts$/u;
 const modules =
   /^(?:node:)?(?:http|https|http2|net|tls|dgram|dns|dns\/promises)$|^(?:undici|axios|got|node-fetch|ws)$/u;
 /** Exports of these modules that open no outbound connection. */

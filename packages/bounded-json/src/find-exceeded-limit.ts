@@ -32,7 +32,7 @@ export function findExceededLimit(
   let nodes = 0;
   let values = 0;
   for (let index = 0; index < text.length; index += 1) {
-    switch (text[index]) {
+    switch (text[index] ?? 0) {
       case quote:
         values += 1;
         index = endOfString(text, index);
@@ -52,6 +52,8 @@ export function findExceededLimit(
         break;
       case comma:
         values += 1;
+        break;
+      default:
         break;
     }
     if (nodes > maxNodes || values > maxValues) return "too-complex";

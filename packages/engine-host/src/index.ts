@@ -10,6 +10,7 @@ export { FreeCores } from "./free-cores.ts";
 export { listModelFiles, memoryLimitForPlan } from "./memory/estimate-memory.ts";
 export { createMemoryCgroup, type MemoryCgroup, removeStaleCgroups } from "./memory/memory-cgroup.ts";
 export { exitFailure, type ProcessExit, waitForExit } from "./process-exit.ts";
+export { type RunningClock, startRunningClock } from "./running-clock.ts";
 export { inspectMachine, type Machine, nobodyUserId } from "./sandbox/machine.ts";
 export { missingProtections } from "./sandbox/missing-protections.ts";
 export { findProgramFolders, planLaunch, planWorkerLaunch, runsAsNobody } from "./sandbox/plan-launch.ts";

@@ -13,7 +13,7 @@ export type BodyBudget = {
   release(request: FastifyRequest): void;
 };
 
-export function createBodyBudget(maxBytes: number): BodyBudget {
+export function createBodyBudget(maxBytes: number = Number.POSITIVE_INFINITY): BodyBudget {
   const reserved = new Map<FastifyRequest, number>();
   let usedBytes = 0;
   const release = (request: FastifyRequest): void => {

@@ -117,8 +117,7 @@ export function createHttpService<Row extends Route<Actor, Dependencies>, Actor,
       sendBuffered(reply, handlePreflight(contextOf(request, reply).head)),
     );
   }
-  const bodyBudget = createBodyBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
-  addRoutes(server, { options, contextOf, bodyBudget, fail });
+  addRoutes(server, { options, contextOf, bodyBudget: createBodyBudget(options.maxBytesInFlight), fail });
   server.setErrorHandler((error, _request, reply) => fail(error, undefined, reply));
   return {
     listen: (address) => listen(server, address, options.certificate === undefined ? "http" : "https"),

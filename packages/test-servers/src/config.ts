@@ -9,6 +9,9 @@ export const cacheFolder: string =
 /** When set, screenshots of tests are saved here; otherwise none are written. */
 export const screenshotFolder: string | undefined = process.env["SCREENSHOTS"];
 
+/** The variables by which a Node child finds its IPC channel, for a sandbox that clears the environment. */
+export const ipcEnvironment = { NODE_CHANNEL_FD: "3", NODE_CHANNEL_SERIALIZATION_MODE: "advanced" } as const;
+
 /** Hearth's default seed under test, so that real weights give the same output for the same prompt. */
 export const seededEnvironment = { HEARTH_SEED: "1" } as const;
 

@@ -14,7 +14,13 @@ export { takeScreenshot } from "./browser/take-screenshot.ts";
 export { type ScreenState, type Variant, type WalkResult, walkScreens } from "./browser/walk-screens.ts";
 export { type Watched, type WatchRules, watchPage } from "./browser/watch-page.ts";
 export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
-export { cacheFolder, downloadEnvironment, screenshotFolder, seededEnvironment } from "./config.ts";
+export {
+  cacheFolder,
+  downloadEnvironment,
+  ipcEnvironment,
+  screenshotFolder,
+  seededEnvironment,
+} from "./config.ts";
 export type { Fault } from "./fault-proxy/fault.ts";
 export { type FaultProxy, type FaultProxyPlan, startFaultProxy } from "./fault-proxy/start-fault-proxy.ts";
 export { prepareGitleaks } from "./gitleaks/prepare-gitleaks.ts";

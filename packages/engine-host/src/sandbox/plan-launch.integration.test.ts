@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { ipcEnvironment, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { inspectMachine, type Machine } from "./machine.ts";
 import { missingProtections } from "./missing-protections.ts";
@@ -48,6 +48,7 @@ async function runHostileWorker(on: Machine): Promise<Report> {
       workerProgram: hostile,
       modelFiles: [],
       programFolders: [dirname(hostile)],
+      sandboxEnvironment: ipcEnvironment,
     },
     on,
   );

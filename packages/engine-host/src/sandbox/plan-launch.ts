@@ -29,8 +29,11 @@ export type LaunchOptions = {
   readonly reservedBytes?: number;
 };
 
-/** Our own worker: a Node program that communicates over the IPC channel. */
-export type WorkerLaunchOptions = Pick<LaunchOptions, "modelFiles" | "usesGpu" | "memory"> & {
+/** Our own worker: a Node program that communicates over an inherited pipe. */
+export type WorkerLaunchOptions = Pick<
+  LaunchOptions,
+  "modelFiles" | "usesGpu" | "memory" | "sandboxEnvironment"
+> & {
   readonly nodeProgram: string;
   readonly workerProgram: string;
   /** Folders that the program imports from. */
@@ -51,8 +54,6 @@ export type LaunchPlan = {
 
 /** One pool thread, so that decoding always runs on the same thread and its compute threads are reused. */
 const workerEnvironment = { UV_THREADPOOL_SIZE: "1" };
-/** The variables by which a Node child finds its IPC channel; bubblewrap clears them. */
-const channelEnvironment = { NODE_CHANNEL_FD: "3", NODE_CHANNEL_SERIALIZATION_MODE: "advanced" };
 const nodeReservedBytes = 640 * 1024 ** 2;
 /** Where GPU drivers look for devices and for the libraries to load. */
 const gpuInfoPaths = [
@@ -72,7 +73,6 @@ export function planWorkerLaunch(options: WorkerLaunchOptions, machine: Machine)
       program: nodeProgram,
       args: [workerProgram],
       environment: workerEnvironment,
-      sandboxEnvironment: channelEnvironment,
       programPaths: [realpathSync(nodeProgram), ...programFolders],
       reservedBytes: nodeReservedBytes,
     },

@@ -5,16 +5,10 @@
  * affect the server. Exported through the package's index.
  */
 import { basename } from "node:path";
-import type {
-  Conversation,
-  Embeddings,
-  Engine,
-  EngineDriver,
-  EngineFailure,
-  LoadPlan,
-} from "@hearth-and-keep/engine";
+import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import { CrashBreaker, inspectMachine, type Machine, removeStaleCgroups } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
+import { decodeVector } from "../channel/vectors.ts";
 import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
 
 export type LlamaDriverOptions = {
@@ -67,15 +61,15 @@ function createEngine(worker: SupervisedWorker): Engine {
   return {
     describe: () => worker.describe(),
     generate: (request, signal) => calls.generate(request, signal),
-    // The type of each result is fixed by the worker's `handleCall`.
-    embed: async (request, signal) => (await calls.call({ type: "embed", request }, signal)) as Embeddings,
-    rank: async (query, documents, signal) =>
-      (await calls.call({ type: "rank", query, documents }, signal)) as number[], // as above
-    tokenize: async (text) => (await calls.call({ type: "tokenize", text }, never)) as number[], // as above
-    render: async (conversation: Conversation) =>
-      (await calls.call({ type: "render", conversation }, never)) as string, // as above
-    count: async (conversation: Conversation) =>
-      (await calls.call({ type: "count", conversation }, never)) as number, // as above
+    async embed(request, signal) {
+      const { vectors, tokens } = await calls.call("embed", (id) => ({ type: "embed", id, request }), signal);
+      return { vectors: vectors.map(decodeVector), tokens };
+    },
+    rank: (query, documents, signal) =>
+      calls.call("rank", (id) => ({ type: "rank", id, query, documents }), signal),
+    tokenize: (text) => calls.call("tokenize", (id) => ({ type: "tokenize", id, text }), never),
+    render: (conversation) => calls.call("render", (id) => ({ type: "render", id, conversation }), never),
+    count: (conversation) => calls.call("count", (id) => ({ type: "count", id, conversation }), never),
     unload: () => worker.stop(),
     closed: worker.exited,
     [Symbol.asyncDispose]: () => worker.stop(),

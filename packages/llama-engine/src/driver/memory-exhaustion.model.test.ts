@@ -6,7 +6,7 @@ import type { LoadPlan } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { inspectMachine, memoryLimitForPlan, planWorkerLaunch } from "@hearth-and-keep/engine-host";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { testModel } from "@hearth-and-keep/test-servers";
+import { ipcEnvironment, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { superviseWorker } from "./supervise-worker.ts";
 
@@ -22,7 +22,13 @@ type Result = { readonly heldBytes: number; readonly end: "crashed" | "killed by
 /** Runs the worker until it crashes, or until it holds more than any limit here allows. */
 async function exhaustMemory(memory: { readonly limitBytes: number } | undefined): Promise<Result> {
   const programFolders = [dirname(hungry)];
-  const options = { nodeProgram: process.execPath, workerProgram: hungry, modelFiles: [], programFolders };
+  const options = {
+    nodeProgram: process.execPath,
+    workerProgram: hungry,
+    modelFiles: [],
+    programFolders,
+    sandboxEnvironment: ipcEnvironment,
+  };
   const launch = planWorkerLaunch(memory === undefined ? options : { ...options, memory }, machine);
   const child = spawn(launch.command, [...launch.args], {
     stdio: ["ignore", "ignore", "ignore", "ipc"],

@@ -8,7 +8,7 @@ import {
   memoryLimitForPlan,
 } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { FromWorker, ToWorker } from "../worker/messages.ts";
+import type { FromWorker, ToWorker } from "../channel/messages.ts";
 import { loadStallSeconds, watchLoadProgress, watchWorker } from "./watch-worker.ts";
 import { WorkerCalls } from "./worker-calls.ts";
 import { startWorker, type WorkerPlan } from "./worker-process.ts";
@@ -28,6 +28,9 @@ type SuperviseOptions = LoadOptions & {
   /** A build of the binding made on this machine. */
   readonly buildFolder?: string | undefined;
 };
+
+/** Why it is killed when its messages are invalid: it no longer runs our program as it should. */
+const invalidOutput: EngineFailure = { kind: "engine-crashed", exitCode: null, signal: null };
 
 /**
  * Starts a worker, makes it load a model, and supervises it:
@@ -60,7 +63,7 @@ export async function superviseWorker(
     else if (message.type === "load-failed") fail(message.failure);
     else calls.handleMessage(message);
   };
-  const worker = startWorker(workerPlan, receive);
+  const worker = startWorker(workerPlan, { onMessage: receive, onInvalid: () => fail(invalidOutput) });
   const send = (message: ToWorker): void => {
     watch.sent(message);
     worker.send(message);

@@ -1,7 +1,7 @@
 import type { EngineRequest } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { ToWorker } from "../worker/messages.ts";
+import type { ToWorker } from "../channel/messages.ts";
 import { type WorkerWatch, watchWorker } from "./watch-worker.ts";
 
 let watch: WorkerWatch;
@@ -47,8 +47,16 @@ test("a token that never finishes sampling is detected despite heartbeats and at
   watch.sent(generate(1, { type: "json" }));
   sendHeartbeats(10, (second) => second);
   expect(hung).toEqual([]);
-  sendHeartbeats(1, () => 11);
+  sendHeartbeats(2, (second) => 10 + second);
   expect(hung).toEqual(["grammar-too-slow"]);
+});
+
+test("a worker that was stopped while it sampled is not killed", () => {
+  watch.sent(generate(1, { type: "json" }));
+  sendHeartbeats(10, () => 0);
+  sendHeartbeats(1, () => 15);
+  sendHeartbeats(10, () => 0);
+  expect(hung).toEqual([]);
 });
 
 test("a long prompt or a queue under a grammar does not count as a hang", () => {

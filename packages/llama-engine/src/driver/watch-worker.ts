@@ -1,10 +1,13 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
-import type { FromWorker, ToWorker } from "../worker/messages.ts";
+import { startRunningClock } from "@hearth-and-keep/engine-host";
+import type { FromWorker, ToWorker } from "../channel/messages.ts";
 
 /** A worker that sends nothing for this long counts as hung and is killed. */
 const maxSilenceSeconds = 10;
 /** So does a worker that samples a single token for this long. */
 const maxSamplingSeconds = 10;
+/** One heartbeat proves nothing: the worker may have been stopped while it sampled. */
+const maxSlowHeartbeats = 2;
 const checkIntervalMilliseconds = 500;
 
 export type WorkerWatch = {
@@ -19,24 +22,26 @@ export type WorkerWatch = {
  */
 export function watchWorker(onHung: (failure: EngineFailure) => void): WorkerWatch {
   const constrained = new Set<number>();
-  let lastMessageAt = performance.now();
-  const timer = setInterval(() => {
-    if (performance.now() - lastMessageAt <= maxSilenceSeconds * 1000) return;
+  let lastMessageAt = 0;
+  let slowHeartbeats = 0;
+  const clock = startRunningClock(checkIntervalMilliseconds, () => {
+    if (clock.now() - lastMessageAt <= maxSilenceSeconds * 1000) return;
     onHung({ kind: constrained.size > 0 ? "grammar-too-slow" : "engine-hung", seconds: maxSilenceSeconds });
-  }, checkIntervalMilliseconds);
-  timer.unref();
+  });
   return {
     sent(message) {
       if (message.type === "generate" && message.request.constraint !== undefined)
         constrained.add(message.id);
     },
     received(message) {
-      lastMessageAt = performance.now();
-      if (message.type === "heartbeat" && message.samplingSeconds > maxSamplingSeconds) {
-        onHung({ kind: "grammar-too-slow", seconds: maxSamplingSeconds });
+      lastMessageAt = clock.now();
+      if (message.type === "heartbeat") {
+        slowHeartbeats = message.samplingSeconds > maxSamplingSeconds ? slowHeartbeats + 1 : 0;
+        if (slowHeartbeats >= maxSlowHeartbeats)
+          onHung({ kind: "grammar-too-slow", seconds: maxSamplingSeconds });
       } else if ("id" in message && message.type !== "events") constrained.delete(message.id);
     },
-    stop: () => clearInterval(timer),
+    stop: () => clock.stop(),
   };
 }
 

@@ -1,15 +1,13 @@
 import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import type { FromWorker, ToWorker } from "../worker/messages.ts";
+import type { FromWorker, ToWorker } from "../channel/messages.ts";
+import { type CallResults, isResultOf } from "../channel/schema.ts";
 
 type CallListener = {
   readonly onEvents: (events: readonly EngineEvent[]) => void;
   readonly onResult: (value: unknown) => void;
   readonly onError: (error: Error) => void;
 };
-
-type CallMessage = DistributiveOmit<Extract<ToWorker, { id: number }>, "id">;
-type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
 /** The pending calls of one worker. Every call ends exactly once, with a result or an error. */
 export class WorkerCalls {
@@ -30,16 +28,27 @@ export class WorkerCalls {
     return id;
   }
 
-  call(message: CallMessage, signal: AbortSignal): Promise<unknown> {
+  call<Type extends keyof CallResults>(
+    type: Type,
+    createMessage: (id: number) => Extract<ToWorker, { type: Type }>,
+    signal: AbortSignal,
+  ): Promise<CallResults[Type]> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const id = this.add({ onEvents: () => undefined, onResult: resolve, onError: reject });
+    const { promise, resolve, reject } = Promise.withResolvers<CallResults[Type]>();
+    const id = this.add({
+      onEvents: () => undefined,
+      onResult: (value) => {
+        if (isResultOf(type, value)) resolve(value);
+        else reject(new Error(`The worker's result of "${type}" is invalid`));
+      },
+      onError: reject,
+    });
     const abort = (): void => {
       this.#send({ type: "abort", id });
       reject(signal.reason);
     };
     signal.addEventListener("abort", abort, { once: true });
-    this.#send({ ...message, id });
+    this.#send(createMessage(id));
     return promise.finally(() => signal.removeEventListener("abort", abort));
   }
 

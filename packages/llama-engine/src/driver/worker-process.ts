@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
+import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { serialize } from "node:v8";
 import type { Machine, MemoryCgroup } from "@hearth-and-keep/engine-host";
 import {
   findProgramFolders,
@@ -7,7 +9,9 @@ import {
   planWorkerLaunch,
   waitForExit,
 } from "@hearth-and-keep/engine-host";
-import type { FromWorker, ToWorker } from "../worker/messages.ts";
+import { channelDescriptor, writeFrame } from "../channel/frames.ts";
+import type { ToWorker } from "../channel/messages.ts";
+import { type MessageHandlers, receiveMessages } from "../channel/receive-messages.ts";
 
 export type WorkerProcess = {
   readonly pid: number;
@@ -35,7 +39,7 @@ export type WorkerPlan = {
 };
 
 /** Starts a worker, sandboxed as far as the machine allows, without the server's environment. */
-export function startWorker(plan: WorkerPlan, onMessage: (message: FromWorker) => void): WorkerProcess {
+export function startWorker(plan: WorkerPlan, handlers: MessageHandlers): WorkerProcess {
   const { modelFiles, buildFolders, usesGpu, limitBytes, cgroup, machine } = plan;
   const launch = planWorkerLaunch(
     {
@@ -49,15 +53,18 @@ export function startWorker(plan: WorkerPlan, onMessage: (message: FromWorker) =
     machine,
   );
   const child = spawn(launch.command, [...launch.args], {
-    serialization: "advanced",
-    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    stdio: ["ignore", "ignore", "ignore", "pipe"],
     env: launch.environment,
   });
-  child.on("message", onMessage);
+  // "pipe" makes it a socket that both sides read and write.
+  const channel = child.stdio[channelDescriptor] as Duplex;
+  receiveMessages(channel, handlers);
   return {
     pid: child.pid ?? -1,
     // A message to a worker that has just exited is lost; `exited` reports the exit.
-    send: (message) => void (child.connected && child.send(message)),
+    send: (message) => {
+      if (channel.writable) writeFrame(channel, serialize(message));
+    },
     kill: () => void child.kill("SIGKILL"),
     exited: waitForExit(child, cgroup),
   };

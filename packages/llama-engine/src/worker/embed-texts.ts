@@ -1,6 +1,8 @@
 import { fitText } from "@hearth-and-keep/chat-templates";
-import type { Embeddings, EmbedRequest } from "@hearth-and-keep/engine";
+import type { EmbedRequest } from "@hearth-and-keep/engine";
 import type { LlamaEmbeddingContext, LlamaModel } from "node-llama-cpp";
+import type { CallResults } from "../channel/schema.ts";
+import { encodeVector } from "../channel/vectors.ts";
 
 export type EmbedContext = {
   readonly model: LlamaModel;
@@ -14,13 +16,14 @@ export type EmbedContext = {
 export async function embedTexts(
   { texts, truncates }: EmbedRequest,
   { model, context, signal, contextTokens }: EmbedContext,
-): Promise<Embeddings> {
-  const vectors: Float32Array[] = [];
+): Promise<CallResults["embed"]> {
+  const vectors: string[] = [];
   let tokens = 0;
   for (const text of texts) {
     signal.throwIfAborted();
     const input = fitText(model.tokenize(text), { truncates, contextTokens });
-    vectors.push(Float32Array.from((await context.getEmbeddingFor(input)).vector));
+    const { vector } = await context.getEmbeddingFor(input);
+    vectors.push(encodeVector(Float32Array.from(vector)));
     tokens += input.length;
   }
   return { vectors, tokens };

@@ -61,6 +61,9 @@ export async function generateTokens(plan: GenerationPlan): Promise<GeneratedTok
   return { reason, outputTokens, firstTokenAt: firstTokenAt ?? performance.now() };
 }
 
+/** JSON has no infinity, and clients are sent this number in its place. */
+const impossible = -9999;
+
 type ProbabilityReport = {
   /** The binding's name for log-probabilities: see native-context.ts. */
   readonly probabilities: ReadonlyMap<Token, number> | undefined;
@@ -75,7 +78,7 @@ function reportProbability(
   const describe = (each: Token, logProbability: number) => ({
     token: each,
     text: plan.model.detokenize([each], true),
-    logProbability,
+    logProbability: Math.max(logProbability, impossible),
   });
   const alternatives = [...probabilities.entries()]
     .slice(0, Math.min(plan.logProbabilities, maxAlternatives))

@@ -1,18 +1,21 @@
 /**
  * @module
- * The program of a model's child process: loads one model file, handles calls over the IPC channel, and exits when the
- * channel closes. Everything derived from a model file or a client's grammar runs here, outside the server.
+ * The program of a model's child process: loads one model file, handles calls over a pipe, and exits when the pipe
+ * closes. Everything derived from a model file or a client's grammar runs here, outside the server.
  * Sends a heartbeat while its event loop runs, and batches events.
  * Nothing imports it: the driver starts it by its path.
  */
 
+import { deserialize } from "node:v8";
 import type { EngineFailure, EngineRequest, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
+import { FrameReader, writeFrame } from "../channel/frames.ts";
+import { type FromWorker, heartbeatSeconds, type ToWorker } from "../channel/messages.ts";
+import { openChannel } from "../channel/open-channel.ts";
 import { embedTexts } from "./embed-texts.ts";
 import { createEventBatcher } from "./event-batcher.ts";
 import { createGenerator, type Generator } from "./generate.ts";
 import { type LoadedModel, loadModel } from "./load-model.ts";
-import { type FromWorker, heartbeatSeconds, type ToWorker } from "./messages.ts";
 import { useLocalBuild } from "./own-build.ts";
 import { createPromptTokenizer, type PromptTokenizer } from "./prompt-tokenizer.ts";
 
@@ -28,8 +31,10 @@ type WorkerState = {
 let state: WorkerState | undefined;
 const activeCalls = new Map<number, AbortController>();
 
+const channel = openChannel();
+
 function send(message: FromWorker): void {
-  process.send?.(message);
+  writeFrame(channel, Buffer.from(JSON.stringify(message)));
 }
 
 async function load(plan: LoadPlan, buildFolder: string | undefined): Promise<void> {
@@ -123,12 +128,19 @@ function toFailure(error: unknown): EngineFailure | undefined {
   return error instanceof FailureError ? (error.failure as EngineFailure) : undefined;
 }
 
-process.on("message", (message: ToWorker) => {
+function receive(message: ToWorker): void {
   if (message.type === "load") void load(message.plan, message.buildFolder);
   else if (message.type === "abort") activeCalls.get(message.id)?.abort();
   else void handleCall(message);
+}
+
+const reader = new FrameReader();
+channel.on("data", (chunk: Buffer) => {
+  // The server serialized them.
+  for (const frame of reader.push(chunk)) receive(deserialize(frame) as ToWorker);
 });
-process.on("disconnect", () => process.exit(0));
+channel.on("error", () => process.exit(0));
+channel.on("close", () => process.exit(0));
 setInterval(() => {
   const loaded = state?.loaded;
   const samplingSeconds = loaded?.context.purpose === "generate" ? loaded.context.samplingSeconds() : 0;

@@ -1,4 +1,5 @@
 import type { EngineFailure } from "@hearth-and-keep/engine";
+import { type RunningClock, startRunningClock } from "@hearth-and-keep/engine-host";
 import type { EngineClient } from "../wire/engine-client.ts";
 import type { PrefillSpeed } from "./prefill-speed.ts";
 import type { StartPlan } from "./start-plan.ts";
@@ -48,7 +49,6 @@ const quietMilliseconds = 1000;
  * ambiguous that sampling a token never finishes; that does not count against the model.
  */
 export function watchEngine({ client, start, speed, onHung }: WatchOptions): EngineWatch {
-  const requests = new ActiveRequests();
   const abortController = new AbortController();
   let isPolling = false;
   const poll = async (): Promise<void> => {
@@ -62,20 +62,20 @@ export function watchEngine({ client, start, speed, onHung }: WatchOptions): Eng
       isPolling = false;
     }
   };
-  const timer = setInterval(() => {
+  const clock = startRunningClock(checkMilliseconds, () => {
     if (!requests.hasPending) return;
-    const silence = performance.now() - requests.lastProgressAt;
+    const silence = clock.now() - requests.lastProgressAt;
     if (silence > quietMilliseconds && !isPolling) void poll();
     const seconds = allowedSeconds(requests.all, { start, speed });
     if (silence <= seconds * 1000) return;
     const isConstrained = requests.all.some((request) => request.isConstrained);
     onHung({ kind: isConstrained ? "grammar-too-slow" : "engine-hung", seconds });
-  }, checkMilliseconds);
-  timer.unref();
+  });
+  const requests = new ActiveRequests(clock);
   return {
     track: (request) => requests.add(request),
     stop() {
-      clearInterval(timer);
+      clock.stop();
       abortController.abort();
     },
   };
@@ -83,10 +83,15 @@ export function watchEngine({ client, start, speed, onHung }: WatchOptions): Eng
 
 /** The requests the engine is working on, as far as known, and the time of its last progress. */
 class ActiveRequests {
-  lastProgressAt: number = performance.now();
+  lastProgressAt = 0;
+  readonly #clock: RunningClock;
   readonly #pending = new Set<ActiveRequest>();
   /** Aborted requests: the engine continues the step it has started. */
   readonly #abandoned = new Set<ActiveRequest>();
+
+  constructor(clock: RunningClock) {
+    this.#clock = clock;
+  }
 
   get hasPending(): boolean {
     return this.#pending.size > 0;
@@ -97,12 +102,13 @@ class ActiveRequests {
   }
 
   progressed(): void {
-    this.lastProgressAt = performance.now();
-    for (const request of this.#abandoned) if (!mayStillRun(request)) this.#abandoned.delete(request);
+    const now = this.#clock.now();
+    this.lastProgressAt = now;
+    for (const request of this.#abandoned) if (!mayStillRun(request, now)) this.#abandoned.delete(request);
   }
 
   add(watched: WatchedRequest): TrackedRequest {
-    if (!this.hasPending) this.lastProgressAt = performance.now();
+    if (!this.hasPending) this.lastProgressAt = this.#clock.now();
     const request: ActiveRequest = { ...watched, isEvaluated: false, abandonedAt: 0 };
     this.#pending.add(request);
     return {
@@ -112,7 +118,7 @@ class ActiveRequests {
       },
       finish: (isCompleted) => {
         if (!this.#pending.delete(request) || isCompleted) return;
-        request.abandonedAt = performance.now();
+        request.abandonedAt = this.#clock.now();
         this.#abandoned.add(request);
       },
     };
@@ -135,6 +141,6 @@ function allowedSeconds(
 }
 
 /** The engine can report progress between two images of one request. */
-function mayStillRun({ hasImages, abandonedAt }: ActiveRequest): boolean {
-  return hasImages === true && performance.now() - abandonedAt < silenceWithImagesSeconds * 1000;
+function mayStillRun({ hasImages, abandonedAt }: ActiveRequest, now: number): boolean {
+  return hasImages === true && now - abandonedAt < silenceWithImagesSeconds * 1000;
 }

@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { on, once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { findProgramFolders, inspectMachine, planWorkerLaunch } from "@hearth-and-keep/engine-host";
+import { ipcEnvironment } from "@hearth-and-keep/test-servers";
 
 /** Directly in native code, or through the binding, which parses the file itself first. */
 type Method = "native" | "binding";
@@ -69,6 +70,7 @@ function start(folder: string, { maxBytes }: Limits): Running {
       modelFiles: [folder],
       programFolders: findProgramFolders(program),
       memory: { limitBytes: maxBytes },
+      sandboxEnvironment: ipcEnvironment,
     },
     machine,
   );
