@@ -35,6 +35,24 @@ test("only as many of the oldest messages as needed are dropped; the system mess
   expect(fitted.droppedMessages).toBe(3);
 });
 
+test("messages are dropped although the engine refuses to count a conversation that is far too long", async () => {
+  const busy: Engine = {
+    ...engine,
+    count: async (conversation) => {
+      const promptTokens = await engine.count(conversation);
+      if (promptTokens > 30)
+        throw new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens: 19 });
+      return promptTokens;
+    },
+  };
+  const fitted = await fitConversation({ engine: busy, contextTokens: 19 }, { messages: turns(20) }, never);
+  expect(contentsOf(fitted.conversation.messages)).toEqual([
+    "turn 17 ends here",
+    "turn 18 ends here",
+    "turn 19 ends here",
+  ]);
+});
+
 test("a last message that is too long is kept, for the engine to reject", async () => {
   const fitted = await fitConversation({ engine, contextTokens: 2 }, { messages: turns(5) }, never);
   expect(contentsOf(fitted.conversation.messages)).toEqual(["turn 4 ends here"]);

@@ -21,7 +21,8 @@ export async function fitConversation(
   if (droppable.length === 0 || engine.describe().isContextEstimated === true) return unchanged;
   const fits = async (dropped: number): Promise<boolean> => {
     signal.throwIfAborted();
-    return (await engine.count(without(conversation, droppable.slice(0, dropped)), signal)) < contextTokens;
+    const rest = without(conversation, droppable.slice(0, dropped));
+    return (await countOrTooMany(engine, rest, signal)) < contextTokens;
   };
   try {
     const dropped = await findMinimum(fits, droppable.length);
@@ -34,6 +35,21 @@ export async function fitConversation(
 
 /** The engine cannot count or does not respond to the count; it may still generate. */
 const uncountable: ReadonlySet<string> = new Set(["not-supported", "engines-unavailable"]);
+
+/** An engine need not count a conversation that is far too long. */
+async function countOrTooMany(
+  engine: Engine,
+  conversation: Conversation,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    return await engine.count(conversation, signal);
+  } catch (error) {
+    if (error instanceof FailureError && error.failure.kind === "prompt-too-long")
+      return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}
 
 async function findMinimum(fits: (dropped: number) => Promise<boolean>, max: number): Promise<number> {
   if (await fits(0)) return 0;

@@ -23,6 +23,8 @@ export type LoadedModel = {
   readonly description: EngineDescription;
   /** Parsed on first use; throws `template-failed` if the model has no valid template. */
   readonly chatTemplate: () => ModelTemplate;
+  /** No token of the vocabulary has more; undefined if the tokenizer can shorten a text in other ways. */
+  readonly maxTokenBytes: number | undefined;
   /** Measured while prompts are evaluated, used to share batches. */
   readonly speed: PrefillSpeed;
   /** The current number of threads, which depends on the load of the machine. */
@@ -72,12 +74,22 @@ export async function loadModel(
       context,
       speed,
       chatTemplate,
+      maxTokenBytes: findMaxTokenBytes(file),
       threads,
       description: describe(model, { plan, file, chatTemplate, context, threads: threads() }),
     };
   } catch (error) {
     throw toLoadFailure(error);
   }
+}
+
+/** WordPiece and Unigram tokenizers drop white space, so that a text of any length can have few tokens. */
+function findMaxTokenBytes({ metadata }: ModelFile): number | undefined {
+  const keepsText = ["gpt2", "llama"].includes(String(metadata.get("tokenizer.ggml.model")?.value));
+  const tokens = metadata.get("tokenizer.ggml.tokens")?.value;
+  return keepsText && typeof tokens === "object" && tokens.kind === "strings"
+    ? tokens.maxStringBytes
+    : undefined;
 }
 
 type ContextPlan = LoadPlan & { readonly sharing: BatchSharingOptions };

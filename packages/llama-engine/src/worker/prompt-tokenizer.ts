@@ -14,15 +14,19 @@ export type PromptTokenizer = {
 export function createPromptTokenizer({
   model,
   chatTemplate,
-}: Pick<LoadedModel, "model" | "chatTemplate">): PromptTokenizer {
+  maxTokenBytes,
+  description: { contextTokens },
+}: Pick<LoadedModel, "model" | "chatTemplate" | "maxTokenBytes" | "description">): PromptTokenizer {
   const specialTokens = readSpecialTokens(model);
   const render = (conversation: Conversation): string => {
     rejectImages(conversation);
     return renderConversation(chatTemplate, conversation, specialTokens);
   };
   const renderInsert = tryChatTemplate(chatTemplate)?.renderInsert;
-  const tokenizePrompt = (prompt: string): readonly Token[] =>
-    prependBos(model, model.tokenize(prompt, true));
+  const tokenizePrompt = (prompt: string): readonly Token[] => {
+    rejectLongText(prompt, { maxTokenBytes, contextTokens });
+    return prependBos(model, model.tokenize(prompt, true));
+  };
   return {
     render,
     tokenizeInput(input) {
@@ -38,6 +42,17 @@ export function createPromptTokenizer({
       }
     },
   };
+}
+
+/** Tokenizing megabytes takes seconds; a text that cannot fit into the context is rejected by its length. */
+function rejectLongText(
+  text: string,
+  { maxTokenBytes, contextTokens }: { maxTokenBytes: number | undefined; contextTokens: number },
+): void {
+  if (maxTokenBytes === undefined) return;
+  const promptTokens = Math.floor(Buffer.byteLength(text) / maxTokenBytes);
+  if (promptTokens < contextTokens) return;
+  throw new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });
 }
 
 function rejectImages({ messages }: Conversation): void {

@@ -2,10 +2,11 @@ import type { ModelFile } from "@hearth-and-keep/gguf";
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import type { ModelDescription } from "../../models/metadata/describe-model.ts";
-import { type FlatValue, flattenMetadata } from "../../models/metadata/flatten-metadata.ts";
+import { type FlatValue, flattenMetadata, type LazyList } from "../../models/metadata/flatten-metadata.ts";
 import { writeModelfile, writeParameters } from "./modelfile.ts";
 import { requireName } from "./resolve-model.ts";
 import type { ShowBody } from "./schema.ts";
+import { streamJson } from "./write-json-pieces.ts";
 import { writeDetails } from "./write-model.ts";
 
 /** Available elsewhere in the same response. */
@@ -21,17 +22,16 @@ export async function handleShow(
   const projector = await models.inspectProjector(name);
   const isVerbose = request.body.verbose === true;
   const metadata = flattenMetadata(file.metadata, isVerbose);
-  return jsonResponse({
+  const body = {
     ...writeModel(model, file, writeModelInfo(metadata, { request, name, file })),
     ...(projector === undefined ? {} : { projector_info: writeProjector(projector, isVerbose) }),
-  });
+  };
+  return isVerbose ? streamJson(body) : jsonResponse(body);
 }
 
-function writeModel(
-  model: ModelDescription,
-  file: ModelFile,
-  modelInfo: Readonly<Record<string, FlatValue>>,
-) {
+type WrittenInfo = Readonly<Record<string, FlatValue | LazyList>>;
+
+function writeModel(model: ModelDescription, file: ModelFile, modelInfo: WrittenInfo) {
   const { licenses, parameters, template, chatTemplate, system, messages } = model;
   return {
     ...(licenses.length === 0 ? {} : { license: licenses.join("\n") }),
@@ -55,18 +55,18 @@ type ModelInfoContext = {
   readonly file: ModelFile;
 };
 
-function writeProjector(file: ModelFile, isVerbose: boolean): Readonly<Record<string, FlatValue>> {
+function writeProjector(file: ModelFile, isVerbose: boolean): WrittenInfo {
   const metadata = flattenMetadata(file.metadata, isVerbose);
   return { ...Object.fromEntries(metadata), "general.parameter_count": file.parameterCount };
 }
 
 /** Sorted by key. VS Code's chat shows `general.basename` as the model's name, so it gets the requested name. */
 function writeModelInfo(
-  metadata: ReadonlyMap<string, FlatValue>,
+  metadata: ReadonlyMap<string, FlatValue | LazyList>,
   { request, name, file }: ModelInfoContext,
-): Readonly<Record<string, FlatValue>> {
+): WrittenInfo {
   const isCopilot = String(request.headers["user-agent"] ?? "").startsWith("GitHubCopilotChat/");
-  const all = new Map<string, FlatValue>([
+  const all = new Map<string, FlatValue | LazyList>([
     ...metadata,
     ["general.parameter_count", file.parameterCount],
     ...(isCopilot ? [["general.basename", name] as const] : []),

@@ -2,30 +2,46 @@ import type { Metadata, MetadataList, MetadataValue } from "@hearth-and-keep/ggu
 
 export type FlatValue = string | number | boolean | null | readonly FlatValue[];
 
+/** A list that is converted while it is written: a vocabulary has megabytes. */
+export class LazyList {
+  readonly items: Iterable<FlatValue>;
+
+  constructor(items: Iterable<FlatValue>) {
+    this.items = items;
+  }
+}
+
 /**
- * A header's keys and values as plain JSON values. Lists are null unless requested, because a vocabulary has megabytes.
- * 64-bit integers above 2^53 become strings, so that they are not rounded.
+ * A header's keys and values as plain JSON values. Lists are null unless requested. 64-bit integers above 2^53 become
+ * strings, so that they are not rounded.
  */
-export function flattenMetadata(metadata: Metadata, withLists: boolean): ReadonlyMap<string, FlatValue> {
+export function flattenMetadata(
+  metadata: Metadata,
+  withLists: boolean,
+): ReadonlyMap<string, FlatValue | LazyList> {
   return new Map([...metadata].map(([key, value]) => [key, flatten(value, withLists)]));
 }
 
-function flatten({ type, value }: MetadataValue, withLists: boolean): FlatValue {
-  if (typeof value === "object") return withLists ? flattenList(value) : null;
+function flatten({ type, value }: MetadataValue, withLists: boolean): FlatValue | LazyList {
+  if (typeof value === "object") return withLists ? new LazyList(flattenList(value)) : null;
   if (typeof value === "bigint") return flattenInteger(value);
   return type === "float32" && typeof value === "number" ? shortestFloat32(value) : value;
 }
 
-function flattenList(list: MetadataList): readonly FlatValue[] {
+function* flattenList(list: MetadataList): Generator<FlatValue> {
   switch (list.kind) {
     case "strings":
-      return [...list];
+      yield* list;
+      break;
     case "booleans":
-      return Array.from(list.values, (value) => value !== 0);
+      for (const value of list.values) yield value !== 0;
+      break;
     case "lists":
-      return list.values.map(flattenList);
+      for (const inner of list.values) yield [...flattenList(inner)];
+      break;
     case "numbers":
-      return Array.from(list.values as Iterable<number | bigint>, (value) => flattenNumber(list.type, value)); // A union of lists is a list of the union.
+      for (const value of list.values) yield flattenNumber(list.type, value);
+      break;
   }
 }
 

@@ -1,0 +1,57 @@
+import type { Engine, EngineRequest } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
+import { hasLooseTimingBounds } from "@hearth-and-keep/figures";
+import { testModel } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { createLlamaDriver } from "./llama-driver.ts";
+
+const never = new AbortController().signal;
+const maxGapMilliseconds = hasLooseTimingBounds ? 2000 : 250;
+/** More than the context can hold, whatever its tokens are. */
+const longText = "Once upon a time there was a prompt that did not end. ".repeat(240_000);
+
+function request(prompt: string, maxTokens: number): EngineRequest {
+  return {
+    input: { type: "raw", prompt },
+    sampling: greedySampling,
+    maxTokens,
+    cachePartition: "one",
+  };
+}
+
+/** Returns the longest time between two events. */
+async function run(engine: Engine, sent: EngineRequest, onText = (): void => undefined): Promise<number> {
+  let longestGap = 0;
+  let lastAt = performance.now();
+  for await (const event of engine.generate(sent, never)) {
+    longestGap = Math.max(longestGap, performance.now() - lastAt);
+    lastAt = performance.now();
+    if (event.type === "text-delta") onText();
+  }
+  return longestGap;
+}
+
+test("a prompt of 12 MB is rejected without tokenizing it, so that other streams do not stall", async () => {
+  await using engine = await createLlamaDriver().load(
+    {
+      modelPath: await testModel("smollm2-135m-instruct-q4_1.gguf"),
+      contextTokens: 2048,
+      sequences: 2,
+      threads: 1,
+      gpuLayers: 0,
+      purpose: "generate",
+    },
+    { signal: never, onProgress: () => undefined },
+  );
+  expect(longText.length).toBeGreaterThan(12_000_000);
+  const started = Promise.withResolvers<void>();
+  const neighbour = run(engine, request("Once upon a time", 60), started.resolve);
+  await started.promise;
+  await expect(run(engine, request(longText, 1))).rejects.toMatchObject({
+    failure: { kind: "prompt-too-long", contextTokens: 2048 },
+  });
+  const conversation = { messages: [{ role: "user", content: longText }] } as const;
+  await expect(engine.count(conversation)).rejects.toMatchObject({ failure: { kind: "prompt-too-long" } });
+  expect(await neighbour).toBeLessThan(maxGapMilliseconds);
+  expect(await run(engine, request(longText.slice(0, 2000), 1))).toBeGreaterThan(0);
+});
