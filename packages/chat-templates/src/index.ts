@@ -10,6 +10,6 @@
 export type { ModelTemplate } from "./model-template.ts";
 export { fitText } from "./prompt-preparation/fit-text.ts";
 export { plainMetadata } from "./prompt-preparation/plain-metadata.ts";
-export { PreparationThread } from "./prompt-preparation/preparation-thread.ts";
+export { type PreparationOptions, PreparationThread } from "./prompt-preparation/preparation-thread.ts";
 export { templateTextsOf } from "./prompt-preparation/template-texts.ts";
 export type { SpecialTokens } from "./render-chat-template.ts";

@@ -18,18 +18,20 @@ export type PreparationOptions = {
   readonly maxSeconds?: number;
 };
 
-/** In a clone the thread runs TypeScript; in an installed package it is bundled next to the server. */
-const program = fileURLToPath(
-  import.meta.url.endsWith(".ts")
-    ? new URL("./thread-main.ts", import.meta.url)
-    : new URL("./engine/worker/preparation-thread.js", import.meta.url),
-);
+/** In a clone the thread runs TypeScript; in an installed package it is bundled next to the engine's worker. */
+const program = fileURLToPath(new URL(findProgram(import.meta.url), import.meta.url));
 const defaultSeconds = 5;
 const startSeconds = 60;
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
 
+function findProgram(importer: string): string {
+  if (importer.endsWith(".ts")) return "./thread-main.ts";
+  const isInWorker = importer.includes("/engine/worker/");
+  return isInWorker ? "./preparation-thread.js" : "./engine/worker/preparation-thread.js";
+}
+
 /**
- * Renders templates and builds grammars of one model outside the server's event loop. The thread starts with the first
+ * Renders templates and builds grammars of one model outside the importer's event loop. The thread starts with the first
  * call and handles one at a time. A call that exceeds the time or memory limit terminates the thread and fails; the next
  * call starts a new thread.
  */
@@ -40,6 +42,11 @@ export class PreparationThread implements AsyncDisposable {
 
   constructor(options: PreparationOptions) {
     this.#options = options;
+  }
+
+  /** Starts the thread, so that the first call does not wait for it. */
+  start(): void {
+    void this.#enqueue({ type: "start" }).catch(() => undefined);
   }
 
   /** Undefined if the model has no valid template. */

@@ -1,9 +1,9 @@
 /**
  * @module
  * Prepares the input of a request: renders a conversation with the model's template, and builds the grammar for the
- * output constraint. Templates and constraints are untrusted, so neither runs on the server's event loop: the binding's
- * worker does it in its own process, every other driver in a thread. Both get the same prompts, grammars and errors.
- * Imported by the worker and, through the index, by drivers.
+ * output constraint. Templates and constraints are untrusted, so neither runs on an event loop that others wait for:
+ * the binding's worker does it in a thread of its own process, every other driver in a thread of the server.
+ * Imported by that thread, and by the worker, which describes the model's template.
  */
 
 import type { Conversation, OutputConstraint } from "@hearth-and-keep/engine";

@@ -1,4 +1,3 @@
-import { grammarFor } from "@hearth-and-keep/chat-templates/rendering";
 import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaContextSequence, Token } from "node-llama-cpp";
@@ -29,8 +28,11 @@ export function createGenerator(
   const pendingAdmissions = (): Promise<unknown> | undefined => pool.pendingAdmissions();
   return {
     async generate(request, { signal, emit }) {
-      const prompt = tokenizeInput(request.input);
-      const grammar = grammarFor(request.constraint);
+      const { input, constraint } = request;
+      const prompt = await tokenizeInput(input);
+      const { forClients } = loaded.preparation;
+      const grammar = constraint === undefined ? undefined : await forClients.grammar(constraint);
+      signal.throwIfAborted();
       checkPromptLength(prompt.length, sequences[0]?.contextSize ?? 0);
       using leased = await pool.acquire({ prompt, partition: request.cachePartition, signal });
       running += 1;

@@ -1,4 +1,11 @@
-import { type ModelTemplate, plainMetadata, templateTextsOf } from "@hearth-and-keep/chat-templates";
+import {
+  type ModelTemplate,
+  type PreparationOptions,
+  PreparationThread,
+  plainMetadata,
+  type SpecialTokens,
+  templateTextsOf,
+} from "@hearth-and-keep/chat-templates";
 import { createTemplateParser, tryChatTemplate } from "@hearth-and-keep/chat-templates/rendering";
 import type { EngineDescription, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
@@ -16,13 +23,19 @@ import { PrefillSpeed } from "./prefill-prompt.ts";
 import { type BatchSharingOptions, shareBatch } from "./share-batch.ts";
 import { tuneThreads } from "./tune-threads.ts";
 
+/** Two threads: what a client sends may take long, and must not delay prompts that need the model's template only. */
+export type Preparation = {
+  readonly forModel: PreparationThread;
+  readonly forClients: PreparationThread;
+};
+
 /** A model in memory, with the kind of context that its purpose needs. */
 export type LoadedModel = {
   readonly llama: Llama;
   readonly model: LlamaModel;
   readonly description: EngineDescription;
-  /** Parsed on first use; throws `template-failed` if the model has no valid template. */
-  readonly chatTemplate: () => ModelTemplate;
+  /** Render templates and build grammars, so that decoding does not wait for them. */
+  readonly preparation: Preparation;
   /** No token of the vocabulary has more; undefined if the tokenizer can shorten a text in other ways. */
   readonly maxTokenBytes: number | undefined;
   /** Measured while prompts are evaluated, used to share batches. */
@@ -53,7 +66,9 @@ export async function loadModel(
       onLoadProgress: onProgress,
       ...(plan.gpuLayers === undefined ? {} : { gpuLayers: plan.gpuLayers }),
     });
-    const chatTemplate = createTemplateParser(templateTextsOf(file, plan.goTemplate));
+    const templates = templateTextsOf(file, plan.goTemplate);
+    const preparation = startPreparation({ templates, specialTokens: readSpecialTokens(model) });
+    const chatTemplate = createTemplateParser(templates);
     const speed = new PrefillSpeed();
     let batchTokens = 0;
     const context = await createContext(model, {
@@ -73,7 +88,7 @@ export async function loadModel(
       model,
       context,
       speed,
-      chatTemplate,
+      preparation,
       maxTokenBytes: findMaxTokenBytes(file),
       threads,
       description: describe(model, { plan, file, chatTemplate, context, threads: threads() }),
@@ -81,6 +96,22 @@ export async function loadModel(
   } catch (error) {
     throw toLoadFailure(error);
   }
+}
+
+/** The thread for clients starts with their first grammar or template. */
+function startPreparation(options: PreparationOptions): Preparation {
+  const forModel = new PreparationThread(options);
+  forModel.start();
+  return { forModel, forClients: new PreparationThread(options) };
+}
+
+function readSpecialTokens({ tokens, fileInfo }: LlamaModel): SpecialTokens {
+  return {
+    beginning: tokens.bosString ?? "",
+    end: tokens.eosString ?? "",
+    addsBeginning: tokens.shouldPrependBosToken,
+    addsEnd: fileInfo.metadata.tokenizer?.ggml?.add_eos_token === true,
+  };
 }
 
 /** WordPiece and Unigram tokenizers drop white space, so that a text of any length can have few tokens. */

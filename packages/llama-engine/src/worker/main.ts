@@ -90,7 +90,7 @@ async function dispatch(call: Call, callContext: CallContext): Promise<unknown> 
     case "render":
       return render(call.conversation);
     case "count":
-      return tokenizeInput({ type: "conversation", conversation: call.conversation }).length;
+      return (await tokenizeInput({ type: "conversation", conversation: call.conversation })).length;
     case "generate":
       return generate(call.id, call.request, callContext);
     case "embed": {

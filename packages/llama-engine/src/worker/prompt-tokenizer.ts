@@ -1,44 +1,40 @@
-import type { SpecialTokens } from "@hearth-and-keep/chat-templates";
-import { renderConversation, tryChatTemplate } from "@hearth-and-keep/chat-templates/rendering";
 import type { Conversation, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
 import type { LoadedModel } from "./load-model.ts";
 
 export type PromptTokenizer = {
-  readonly render: (conversation: Conversation) => string;
+  readonly render: (conversation: Conversation) => Promise<string>;
   /** The prompt of a request as tokens, for any kind of input. */
-  readonly tokenizeInput: (input: EngineRequest["input"]) => readonly Token[];
+  readonly tokenizeInput: (input: EngineRequest["input"]) => Promise<readonly Token[]>;
 };
 
 export function createPromptTokenizer({
   model,
-  chatTemplate,
+  preparation: { forModel, forClients },
   maxTokenBytes,
   description: { contextTokens },
-}: Pick<LoadedModel, "model" | "chatTemplate" | "maxTokenBytes" | "description">): PromptTokenizer {
-  const specialTokens = readSpecialTokens(model);
-  const render = (conversation: Conversation): string => {
+}: Pick<LoadedModel, "model" | "preparation" | "maxTokenBytes" | "description">): PromptTokenizer {
+  const render = async (conversation: Conversation): Promise<string> => {
     rejectImages(conversation);
-    return renderConversation(chatTemplate, conversation, specialTokens);
+    return (conversation.goTemplate === undefined ? forModel : forClients).render(conversation);
   };
-  const renderInsert = tryChatTemplate(chatTemplate)?.renderInsert;
   const tokenizePrompt = (prompt: string): readonly Token[] => {
     rejectLongText(prompt, { maxTokenBytes, contextTokens });
     return prependBos(model, model.tokenize(prompt, true));
   };
   return {
     render,
-    tokenizeInput(input) {
+    async tokenizeInput(input) {
       switch (input.type) {
         case "raw":
           return tokenizePrompt(input.prompt);
         case "conversation":
-          return tokenizePrompt(render(input.conversation));
-        case "fill-in-the-middle":
-          return renderInsert === undefined
-            ? tokenizeInfill(model, input)
-            : tokenizePrompt(renderInsert(input, new Date()));
+          return tokenizePrompt(await render(input.conversation));
+        case "fill-in-the-middle": {
+          const rendered = await forModel.renderInsert(input);
+          return rendered === undefined ? tokenizeInfill(model, input) : tokenizePrompt(rendered);
+        }
       }
     },
   };
@@ -58,15 +54,6 @@ function rejectLongText(
 function rejectImages({ messages }: Conversation): void {
   const hasImages = messages.some((message) => message.role === "user" && (message.images ?? []).length > 0);
   if (hasImages) throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "images" });
-}
-
-function readSpecialTokens({ tokens, fileInfo }: LlamaModel): SpecialTokens {
-  return {
-    beginning: tokens.bosString ?? "",
-    end: tokens.eosString ?? "",
-    addsBeginning: tokens.shouldPrependBosToken,
-    addsEnd: fileInfo.metadata.tokenizer?.ggml?.add_eos_token === true,
-  };
 }
 
 /** Some models need a BOS token, which a template may or may not have rendered. */
