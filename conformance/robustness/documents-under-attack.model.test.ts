@@ -10,8 +10,8 @@ import { type FakeEngineServer, startFakeEngineServer } from "./start-fake-engin
 import { rowsWithBody } from "./valid-bodies.ts";
 
 const program = fileURLToPath(new URL("fixtures/fuzz-documents.py", import.meta.url));
-const examples = chooseSize({ ci: 10, show: 30, nightly: 1000 });
-const needed = chooseSize({ ci: 200, show: 600, nightly: 20_000 });
+const examples = chooseSize({ ci: 5, show: 30, nightly: 1000 });
+const needed = chooseSize({ ci: 100, show: 600, nightly: 20_000 });
 
 type Attack = {
   readonly answers: Readonly<Record<string, number>>;
