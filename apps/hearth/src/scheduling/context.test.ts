@@ -1,5 +1,5 @@
 import { recordFigure } from "@hearth-and-keep/figures";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { crashEngine } from "./test/fake-driver.ts";
 import { createFixture, isSettled, release } from "./test/fixture.ts";
 
@@ -31,17 +31,34 @@ test("requests that fit into the loaded context never cause a reload", async () 
   });
 });
 
-test("a request for more context waits until the model is idle, and later requests wait behind it", async () => {
+test("a request for more context waits until the model is idle, and smaller requests are served meanwhile", async () => {
   const fixture = createFixture();
   const running = await fixture.acquire("a");
   const larger = fixture.acquire("a", { contextTokens: 400 });
-  const behind = fixture.acquire("a");
+  const smaller = await fixture.acquire("a");
+  expect(smaller.engine).toBe(running.engine);
   expect(await isSettled(larger)).toBe(false);
+  release(running);
+  expect(await isSettled(larger)).toBe(false);
+  release(smaller);
+  expect((await larger).contextTokens).toBe(400);
+  expect(fixture.unloads()).toEqual(["a outgrown"]);
+});
+
+test("smaller requests overtake one that needs more context for half a minute, then they wait behind it", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const fixture = createFixture();
+  const running = await fixture.acquire("a");
+  const larger = fixture.acquire("a", { contextTokens: 400 });
+  vi.advanceTimersByTime(29_000);
+  release(await fixture.acquire("a"));
+  vi.advanceTimersByTime(2000);
+  const behind = fixture.acquire("a");
   expect(await isSettled(behind)).toBe(false);
   release(running);
-  expect((await larger).contextTokens).toBe(400);
   expect((await behind).engine).toBe((await larger).engine);
-  expect(fixture.unloads()).toEqual(["a outgrown"]);
+  expect(fixture.loads).toHaveLength(2);
 });
 
 test("one load serves the largest context in the queue", async () => {

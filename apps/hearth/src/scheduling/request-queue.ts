@@ -33,6 +33,13 @@ export class RequestQueue<Request, Result> {
     return [...this.#queued].map(({ request }) => request);
   }
 
+  /** The first request in the queue for which this holds. */
+  find(
+    matches: (queued: QueuedRequest<Request, Result>) => boolean,
+  ): QueuedRequest<Request, Result> | undefined {
+    return this.#queued.values().find(matches);
+  }
+
   has(ticket: number): boolean {
     return [...this.#queued].some((queued) => queued.ticket === ticket);
   }

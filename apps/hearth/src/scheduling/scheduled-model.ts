@@ -4,7 +4,10 @@ import { computeExpiry, ExpiryTimer, isForever, type KeepAlive } from "./keep-al
 import { type Lease, type LoadRequest, minContextTokens } from "./load-request.ts";
 import type { LoadShape, Resident } from "./memory-budget.ts";
 import { type InstanceEnd, ModelInstance } from "./model-instance.ts";
-import { RequestQueue } from "./request-queue.ts";
+import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
+
+/** How long requests that fit into the loaded context may overtake one that needs a larger one. */
+const maxOvertakenSeconds = 30;
 
 export type LoadSettings = Pick<
   LoadPlan,
@@ -105,22 +108,30 @@ export class ScheduledModel {
     if (instance.state.type === "loading" && this.queue.length === 0) instance.unload("expired");
     if (instance.state.type !== "serving") return;
     const { engine } = instance.state;
-    let { head } = this.queue;
-    while (head !== undefined && instance.freeSlots > 0 && this.#canGrant(head.ticket, head.request)) {
-      this.#keepAlive = head.request.keepAlive ?? this.#keepAlive;
-      head.resolve(instance.grantLease(head, engine));
-      head = this.queue.head;
+    for (let next = this.#findNext(); next !== undefined && instance.freeSlots > 0; next = this.#findNext()) {
+      this.#keepAlive = next.request.keepAlive ?? this.#keepAlive;
+      next.resolve(instance.grantLease(next, engine));
     }
     this.#timer.stop();
     if (instance.leases > 0) return;
     if (instance.drain !== undefined) instance.unload(instance.drain.reason);
-    else if (head !== undefined) instance.unload("outgrown");
+    else if (this.queue.length > 0) instance.unload("outgrown");
     else if (this.expiresAt <= performance.now()) instance.unload("expired");
     else this.#timer.start(this.expiresAt, this.#options.onChange);
   }
 
-  #canGrant(ticket: number, request: LoadRequest): boolean {
-    return this.#instance?.accepts(ticket) === true && this.canServe(request);
+  /**
+   * The next request to be served. One that needs a larger context waits until the model is idle; others overtake it
+   * while there are running requests to wait for, but not for ever.
+   */
+  #findNext(): QueuedRequest<LoadRequest, Lease> | undefined {
+    const { head } = this.queue;
+    const instance = this.#instance;
+    if (head === undefined || instance === undefined) return undefined;
+    if (this.canServe(head.request)) return instance.accepts(head.ticket) ? head : undefined;
+    const isOverdue = performance.now() - head.enqueuedAt > maxOvertakenSeconds * 1000;
+    if (isOverdue || instance.leases === 0) return undefined;
+    return this.queue.find(({ ticket, request }) => instance.accepts(ticket) && this.canServe(request));
   }
 
   #reportLoaded({ plan, memoryBytes, loadMilliseconds }: ModelInstance): void {
