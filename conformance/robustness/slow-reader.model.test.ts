@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { recordFigure } from "@hearth-and-keep/figures";
+import { hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 
@@ -78,4 +78,42 @@ test("a client that stops reading pauses the engine without growing memory, and 
     text: `${paused.length} of ${endpoints.length} kinds of streams pause the engine while nothing is read and continue afterwards, memory grew ${growth.toFixed(1)} MB (at most ${maxGrowthMegabytes})`,
     counted: { reached: paused.length, needed: endpoints.length },
   });
+});
+
+test("readers that stop reading hold their slots only until somebody else waits for one", {
+  timeout: 120_000,
+}, async () => {
+  let written = 0;
+  await using server = await startTestServer({
+    models: { tiny },
+    script: function* ({ input }) {
+      const chunks = input.type === "raw" && input.prompt.includes("short") ? 0 : endless;
+      for (let index = 0; index < chunks; index += 1) {
+        written += 1;
+        yield { do: "write", text: chunk };
+        if (written % 64 === 0) yield { do: "wait", milliseconds: 1 };
+      }
+      yield { do: "write", text: "done" };
+      yield { do: "end", reason: "stop" };
+    },
+    limits: { sequences: 8 },
+  });
+  const stalled = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      openUnread(`${server.url}/api/generate`, {
+        prompt: "Talk for ever",
+        raw: true,
+        options: { num_predict: endless },
+      }),
+    ),
+  );
+  await untilPaused(() => written);
+  expect(server.scheduler.queueLengths()[0]?.leases).toBe(8);
+  const startedAt = performance.now();
+  const body = JSON.stringify({ model: "tiny", prompt: "short", raw: true, stream: false });
+  const response = await fetch(`${server.url}/api/generate`, { method: "POST", body });
+  expect(await response.json()).toMatchObject({ response: "done", done: true });
+  expect(performance.now() - startedAt).toBeLessThan(hasLooseTimingBounds ? 15_000 : 2000);
+  for (const stream of stalled) stream.destroy();
+  await expect.poll(() => server.scheduler.queueLengths()[0]?.leases ?? 0).toBe(0);
 });

@@ -1,12 +1,14 @@
 import type { Conversation, Message } from "@hearth-and-keep/engine";
+import { requestFailure } from "../failures.ts";
 import type { ModelDescription } from "../models/metadata/describe-model.ts";
 import { createLoadRequest, type Lease } from "../scheduling/load-request.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
 import type { GenerationEvent, OutputEvent } from "./events.ts";
 import { fitConversation } from "./fit-conversation.ts";
 import { generate } from "./generate.ts";
+import { readAhead } from "./read-ahead.ts";
 import type { GenerationRequest } from "./request.ts";
-import { resolveSampling } from "./sampling.ts";
+import { type ResolvedSampling, resolveSampling } from "./sampling.ts";
 
 type GenerationDependencies = {
   readonly scheduler: Pick<Scheduler, "acquire">;
@@ -23,18 +25,49 @@ type ClientRequest = {
   readonly addLogFields: (fields: LogFields) => void;
 };
 
+/** Far more than a turn of a chat. */
+const maxUnreadCharacters = 256 * 1024;
+
 /**
  * Handles a generation request of any API: acquires a lease on the model, fits the conversation into its context,
- * generates, and releases the lease. Logs durations and token counts, never the text.
+ * generates, and releases the lease, even if the client reads slowly. Logs durations and token counts, never the text.
  */
 export async function* runGeneration(
   request: GenerationRequest,
   { scheduler, metrics }: GenerationDependencies,
-  { signal, addLogFields }: ClientRequest,
+  client: ClientRequest,
 ): AsyncGenerator<GenerationEvent> {
   const startedAt = performance.now();
   const resolved = resolveSampling(request.sampling, request.model.parameters.values);
-  using lease = await scheduler.acquire(createLoadRequest(request, "generate"), signal);
+  const lease = await scheduler.acquire(createLoadRequest(request, "generate"), client.signal);
+  const events = generateOnLease(request, { lease, resolved, metrics, startedAt }, client);
+  yield* readAhead(events, {
+    sizeOf: countCharacters,
+    maxSize: maxUnreadCharacters,
+    onStall: () => {
+      if (lease.isWanted()) throw requestFailure({ kind: "server-busy", retryAfterSeconds: 1 });
+    },
+  });
+}
+
+/** What a buffered event takes up, roughly. */
+function countCharacters(event: GenerationEvent): number {
+  if (event.type === "text-delta") return event.text.length + 1000 * (event.tokens?.length ?? 0);
+  return event.type === "reasoning-delta" ? event.text.length : 100;
+}
+
+type LeaseContext = Pick<GenerationDependencies, "metrics"> & {
+  readonly lease: Lease;
+  readonly resolved: ResolvedSampling;
+  readonly startedAt: number;
+};
+
+async function* generateOnLease(
+  request: GenerationRequest,
+  { lease: acquired, resolved, metrics, startedAt }: LeaseContext,
+  { signal, addLogFields }: ClientRequest,
+): AsyncGenerator<GenerationEvent> {
+  using lease = acquired;
   const { input, droppedMessages } = await fitInput(addModelMessages(request), lease, signal);
   const { contextTokens, loadMilliseconds, queueMilliseconds } = lease;
   addLogFields({

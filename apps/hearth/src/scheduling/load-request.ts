@@ -31,6 +31,8 @@ export type Lease = Disposable & {
   readonly queueMilliseconds: number;
   /** How many requests were ahead in the queue on arrival. */
   readonly position: number;
+  /** Whether other requests wait for a slot on this model. */
+  readonly isWanted: () => boolean;
 };
 
 /** The part of a client's request that decides how its model is loaded. */

@@ -95,7 +95,10 @@ export class ModelInstance {
     return this.#state.type === "unloading" ? 0 : Math.max(0, this.slots - this.#leases);
   }
 
-  grantLease({ enqueuedAt, position }: QueuedRequest<LoadRequest, Lease>, engine: Engine): Lease {
+  grantLease(
+    { enqueuedAt, position }: QueuedRequest<LoadRequest, Lease>,
+    { engine, isWanted }: Pick<Lease, "engine" | "isWanted">,
+  ): Lease {
     const grantedAt = performance.now();
     this.#leases += 1;
     this.#usedAt = grantedAt;
@@ -108,6 +111,7 @@ export class ModelInstance {
       loadMilliseconds,
       queueMilliseconds: Math.max(0, grantedAt - enqueuedAt - loadMilliseconds),
       position,
+      isWanted,
       [Symbol.dispose]: () => {
         if (isReleased) return;
         isReleased = true;

@@ -108,9 +108,10 @@ export class ScheduledModel {
     if (instance.state.type === "loading" && this.queue.length === 0) instance.unload("expired");
     if (instance.state.type !== "serving") return;
     const { engine } = instance.state;
+    const isWanted = (): boolean => this.queue.length > 0;
     for (let next = this.#findNext(); next !== undefined && instance.freeSlots > 0; next = this.#findNext()) {
       this.#keepAlive = next.request.keepAlive ?? this.#keepAlive;
-      next.resolve(instance.grantLease(next, engine));
+      next.resolve(instance.grantLease(next, { engine, isWanted }));
     }
     this.#timer.stop();
     if (instance.leases > 0) return;

@@ -19,15 +19,17 @@ export type PreparationOptions = {
 };
 
 /** In a clone the thread runs TypeScript; in an installed package it is bundled next to the engine's worker. */
-const program = fileURLToPath(new URL(findProgram(import.meta.url), import.meta.url));
+const program = fileURLToPath(findProgram());
 const defaultSeconds = 5;
 const startSeconds = 60;
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
 
-function findProgram(importer: string): string {
-  if (importer.endsWith(".ts")) return "./thread-main.ts";
-  const isInWorker = importer.includes("/engine/worker/");
-  return isInWorker ? "./preparation-thread.js" : "./engine/worker/preparation-thread.js";
+function findProgram(): URL {
+  if (import.meta.url.endsWith(".ts")) return new URL("./thread-main.ts", import.meta.url);
+  const isInWorker = import.meta.url.includes("/engine/worker/");
+  return isInWorker
+    ? new URL("./preparation-thread.js", import.meta.url)
+    : new URL("./engine/worker/preparation-thread.js", import.meta.url);
 }
 
 /**

@@ -24,7 +24,7 @@ import { type BatchSharingOptions, shareBatch } from "./share-batch.ts";
 import { tuneThreads } from "./tune-threads.ts";
 
 /** Two threads: what a client sends may take long, and must not delay prompts that need the model's template only. */
-export type Preparation = {
+type Preparation = {
   readonly forModel: PreparationThread;
   readonly forClients: PreparationThread;
 };
@@ -116,7 +116,8 @@ function readSpecialTokens({ tokens, fileInfo }: LlamaModel): SpecialTokens {
 
 /** WordPiece and Unigram tokenizers drop white space, so that a text of any length can have few tokens. */
 function findMaxTokenBytes({ metadata }: ModelFile): number | undefined {
-  const keepsText = ["gpt2", "llama"].includes(String(metadata.get("tokenizer.ggml.model")?.value));
+  const tokenizer = metadata.get("tokenizer.ggml.model")?.value;
+  const keepsText = tokenizer === "gpt2" || tokenizer === "llama";
   const tokens = metadata.get("tokenizer.ggml.tokens")?.value;
   return keepsText && typeof tokens === "object" && tokens.kind === "strings"
     ? tokens.maxStringBytes

@@ -83,7 +83,7 @@ const mappers: Mappers = {
   "parameter-out-of-range": ({ parameter, min, max }) =>
     wire("invalid_request_error", `${wireNames[parameter] ?? parameter}: must be between ${min} and ${max}`),
   "server-busy": ({ retryAfterSeconds }) =>
-    retryLater("Overloaded: too many large requests at once", retryAfterSeconds),
+    retryLater("Overloaded: try again in a moment", retryAfterSeconds),
   "queue-full": ({ retryAfterSeconds }) =>
     retryLater("Overloaded: too many requests are waiting", retryAfterSeconds),
   "server-stopping": () => retryLater("Overloaded: the server is shutting down", 5),

@@ -95,8 +95,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
   "transfer-corrupted": () => ({ status: 502, message: "digest mismatch, file must be downloaded again" }),
   "parameter-out-of-range": ({ parameter, min, max }) =>
     badRequest(`option "${optionNameOf(parameter)}" must be between ${min} and ${max}`),
-  "server-busy": ({ retryAfterSeconds }) =>
-    unavailable("server busy: too many large requests at once", retryAfterSeconds),
+  "server-busy": ({ retryAfterSeconds }) => unavailable("server busy, please try again", retryAfterSeconds),
   "queue-full": ({ retryAfterSeconds }) => unavailable(busyMessage, retryAfterSeconds),
   "server-stopping": () => unavailable("server is stopping, please try again", 5),
   "model-invalid": ({ reason }) => serverError(`unable to load model: ${reason}`),

@@ -6,7 +6,7 @@ import { type FlatValue, flattenMetadata, type LazyList } from "../../models/met
 import { writeModelfile, writeParameters } from "./modelfile.ts";
 import { requireName } from "./resolve-model.ts";
 import type { ShowBody } from "./schema.ts";
-import { streamJson } from "./write-json-pieces.ts";
+import { streamJson } from "./stream-json.ts";
 import { writeDetails } from "./write-model.ts";
 
 /** Available elsewhere in the same response. */

@@ -86,7 +86,7 @@ const mappers: Mappers = {
   "registry-response-invalid": registryError,
   "transfer-corrupted": registryError,
   "server-busy": ({ retryAfterSeconds }) =>
-    retryLater("overloaded", "The server is receiving too many large requests at once", retryAfterSeconds),
+    retryLater("overloaded", "The server is busy; try again in a moment", retryAfterSeconds),
   "queue-full": ({ waiting, retryAfterSeconds }) =>
     retryLater("overloaded", `The queue is full: ${waiting} requests are waiting`, retryAfterSeconds),
   "server-stopping": () => retryLater("overloaded", "The server is shutting down", 5),

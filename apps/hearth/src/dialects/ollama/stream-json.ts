@@ -2,27 +2,27 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StreamedResponse } from "@hearth-and-keep/http-service";
 import { type FlatValue, LazyList } from "../../models/metadata/flatten-metadata.ts";
 
-const maxPieceCharacters = 64 * 1024;
+const maxChunkCharacters = 64 * 1024;
 const maxTurnMilliseconds = 10;
 
-/** A response that is too large to be written at once: other requests take their turns between its pieces. */
+/** A response that is too large to be written at once: other requests take their turns between its chunks. */
 export function streamJson(value: unknown): StreamedResponse {
   return {
     status: 200,
     headers: { "content-type": "application/json; charset=utf-8" },
-    chunks: takeTurns(writePieces(value)),
+    chunks: takeTurns(writeJson(value)),
     keepAliveChunk: " ",
     formatError: () => "",
   };
 }
 
-async function* takeTurns(pieces: Iterable<string>): AsyncGenerator<string> {
+async function* takeTurns(texts: Iterable<string>): AsyncGenerator<string> {
   let text = "";
   let turnStartedAt = performance.now();
-  for (const piece of pieces) {
-    text += piece;
+  for (const part of texts) {
+    text += part;
     const isLong = performance.now() - turnStartedAt > maxTurnMilliseconds;
-    if (text.length < maxPieceCharacters && !isLong) continue;
+    if (text.length < maxChunkCharacters && !isLong) continue;
     yield text;
     text = "";
     if (!isLong) continue;
@@ -33,13 +33,13 @@ async function* takeTurns(pieces: Iterable<string>): AsyncGenerator<string> {
 }
 
 /** The JSON text of a value, with lazy lists as arrays. */
-function* writePieces(value: unknown): Generator<string> {
+function* writeJson(value: unknown): Generator<string> {
   if (value instanceof LazyList) yield* writeItems(value.items);
   else if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     let separator = "{";
     for (const [key, member] of Object.entries(value)) {
       yield `${separator}${JSON.stringify(key)}:`;
-      yield* writePieces(member);
+      yield* writeJson(member);
       separator = ",";
     }
     yield separator === "{" ? "{}" : "}";
