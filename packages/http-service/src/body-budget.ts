@@ -1,3 +1,4 @@
+import { type Readable, Transform } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** Passed to `toErrorResponse` when the bodies of other requests take up the server's memory for bodies. */
@@ -5,38 +6,66 @@ export class BodyBudgetError extends Error {
   override readonly name = "BodyBudgetError";
 }
 
-/** Limits the bytes of all bodies that are being received or wait for their response. */
+/** Bodies up to this size always fit: large ones must not keep others from sending a few lines. */
+const freeBytes = 256 * 1024;
+
+/** Limits the bytes of all large bodies that have been received and wait for their response. */
 export type BodyBudget = {
-  /** Throws when the body may not fit. The bytes are freed by `release` or when the response has ended. */
-  reserve(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: number): void;
+  /** Returns the body with its bytes counted as they arrive: an announced body that never comes takes nothing. */
+  count(request: FastifyRequest, reply: FastifyReply, body: Readable): Readable;
+  /** Counts bytes of a request, e.g. those of its decompressed body. Throws BodyBudgetError when they do not fit. */
+  readonly add: (request: FastifyRequest, bytes: number) => void;
   /** Frees the bytes of a request whose response has started. */
   release(request: FastifyRequest): void;
 };
 
 export function createBodyBudget(maxBytes: number = Number.POSITIVE_INFINITY): BodyBudget {
-  const reserved = new Map<FastifyRequest, number>();
+  const bytesOf = new WeakMap<FastifyRequest, number>();
   let usedBytes = 0;
+  const add = (request: FastifyRequest, bytes: number): void => {
+    const before = bytesOf.get(request) ?? 0;
+    const added = countable(before + bytes) - countable(before);
+    if (usedBytes + added > maxBytes) throw new BodyBudgetError("no memory left for another body");
+    bytesOf.set(request, before + bytes);
+    usedBytes += added;
+  };
   const release = (request: FastifyRequest): void => {
-    usedBytes -= reserved.get(request) ?? 0;
-    reserved.delete(request);
+    usedBytes -= countable(bytesOf.get(request) ?? 0);
+    bytesOf.delete(request);
   };
   return {
-    reserve(request, reply, maxBodyBytes) {
-      const bytes = largestBody(request, maxBodyBytes);
-      if (bytes === 0) return;
-      if (usedBytes + bytes > maxBytes) throw new BodyBudgetError("no memory left for another body");
-      reserved.set(request, bytes);
-      usedBytes += bytes;
+    count(request, reply, body) {
+      if (!mayBeLarge(request)) return body;
       reply.raw.once("close", () => release(request));
+      return countBytes(body, (bytes) => add(request, bytes));
     },
+    add,
     release,
   };
 }
 
-/** A body that is chunked or compressed can be as large as its route allows. */
-function largestBody({ headers }: FastifyRequest, maxBodyBytes: number): number {
-  if (headers["transfer-encoding"] !== undefined || headers["content-encoding"] !== undefined)
-    return maxBodyBytes;
-  const length = Number(headers["content-length"] ?? 0);
-  return Number.isSafeInteger(length) ? Math.min(length, maxBodyBytes) : maxBodyBytes;
+/** A chunked body has no length. */
+function mayBeLarge({ headers }: FastifyRequest): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > freeBytes;
+}
+
+function countable(bytes: number): number {
+  return bytes > freeBytes ? bytes : 0;
+}
+
+/** Not a pipeline, which would close the connection before the error response is sent. */
+function countBytes(body: Readable, add: (bytes: number) => void): Readable {
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      try {
+        add(chunk.length);
+        done(null, chunk);
+      } catch (error) {
+        // `add` throws errors only.
+        done(error as Error);
+      }
+    },
+  });
+  body.once("error", (error) => counted.destroy(error));
+  return body.pipe(counted);
 }

@@ -20,6 +20,7 @@ const rows: readonly Route[] = [
   {
     method: "POST",
     path: "/waiting",
+    maxBodyBytes: maxLargeBytes,
     handle: async () => {
       await gate.promise;
       return jsonResponse({ isAccepted: true });
@@ -76,26 +77,47 @@ test.each([
   );
 });
 
-test("bodies that wait for their response share a budget, and one that does not fit is rejected", async () => {
-  await using server = await startService(1500);
+const megabyte = 1_000_000;
+const largeBody = JSON.stringify("x".repeat(0.7 * megabyte));
+
+test("large bodies that wait for their response share a budget, and small ones always fit", async () => {
+  await using server = await startService(1.5 * megabyte);
   gate = Promise.withResolvers();
-  const body = JSON.stringify("x".repeat(700));
-  const first = post(`${server.url}/waiting`, body);
-  const second = post(`${server.url}/waiting`, body);
-  await expect.poll(() => post(`${server.url}/small`, body)).toEqual({ error: "busy" });
-  expect(await post(`${server.url}/small`, "[1]")).toEqual(accepted);
+  const first = post(`${server.url}/waiting`, largeBody);
+  const second = post(`${server.url}/waiting`, largeBody);
+  await expect.poll(() => post(`${server.url}/large`, largeBody)).toEqual({ error: "busy" });
+  expect(await post(`${server.url}/large`, JSON.stringify("x".repeat(200_000)))).toEqual(accepted);
   gate.resolve();
   expect(await Promise.all([first, second])).toEqual([accepted, accepted]);
-  expect(await post(`${server.url}/small`, body)).toEqual(accepted);
+  expect(await post(`${server.url}/large`, largeBody)).toEqual(accepted);
 });
 
-test("a chunked body is counted with the limit of its row, and freed when its client disconnects", async () => {
-  await using server = await startService(1500);
+test.each([
+  ["with a length", `content-length: ${1.9 * megabyte}`],
+  ["in chunks", "transfer-encoding: chunked"],
+])("clients that announce large bodies %s and send nothing keep nobody out", async (_name, header) => {
+  await using server = await startService(1.5 * megabyte);
+  const sockets = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+      await once(socket, "connect");
+      socket.write(`POST /large HTTP/1.1\r\nhost: localhost\r\n${header}\r\n\r\n`);
+      return socket;
+    }),
+  );
+  for (let sent = 0; sent < 5; sent += 1)
+    expect(await post(`${server.url}/large`, largeBody)).toEqual(accepted);
+  for (const socket of sockets) socket.destroy();
+});
+
+test("the bytes of a body are freed when its client disconnects before the end", async () => {
+  await using server = await startService(1.5 * megabyte);
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
   await once(socket, "connect");
-  socket.write("POST /small HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\n[\r\n");
-  const body = JSON.stringify("x".repeat(700));
-  await expect.poll(() => post(`${server.url}/small`, body)).toEqual({ error: "busy" });
+  const size = megabyte.toString(16);
+  socket.write("POST /large HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n");
+  socket.write(`${size}\r\n${"[".padEnd(megabyte, " ")}\r\n`);
+  await expect.poll(() => post(`${server.url}/large`, largeBody)).toEqual({ error: "busy" });
   socket.destroy();
-  await expect.poll(() => post(`${server.url}/small`, body)).toEqual(accepted);
+  await expect.poll(() => post(`${server.url}/large`, largeBody)).toEqual(accepted);
 });

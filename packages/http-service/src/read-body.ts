@@ -35,16 +35,30 @@ export function parseJsonBodies(server: FastifyInstance): void {
 }
 
 /** For rows that accept zstd: decompresses bodies with that content encoding, and parses all as JSON. */
-export function parseCompressedBodies(server: FastifyInstance, maxBytes: number): void {
+export function parseCompressedBodies(
+  server: FastifyInstance,
+  { maxBytes, onDecompressed }: DecompressionOptions,
+): void {
   const parse = replaceParsers(server);
   server.addContentTypeParser("*", { parseAs: "buffer" }, (request, bytes, done) => {
     const isCompressed = request.headers["content-encoding"]?.toLowerCase() === "zstd";
     // `parseAs` above makes it a buffer.
     const received = bytes as Buffer;
-    if (isCompressed) decompress(received, maxBytes).then((body) => parse(request, body, done), done);
+    const decompressed = async (): Promise<Buffer> => {
+      const body = await decompress(received, maxBytes);
+      onDecompressed(request, body.length);
+      return body;
+    };
+    if (isCompressed) decompressed().then((body) => parse(request, body, done), done);
     else parse(request, received, done);
   });
 }
+
+type DecompressionOptions = {
+  readonly maxBytes: number;
+  /** Called with the size of a decompressed body; throws to reject it. */
+  readonly onDecompressed: (request: FastifyRequest, bytes: number) => void;
+};
 
 type ParseBody = (request: FastifyRequest, bytes: Buffer, done: BodyDone) => void;
 type BodyDone = (error: Error | null, body?: unknown) => void;

@@ -43,7 +43,7 @@ export type HttpServiceOptions<Row extends Route<Actor, Dependencies>, Actor, De
   readonly recordRequest: (record: RequestRecord) => void;
   /** For rows without a limit of their own. */
   readonly maxBodyBytes: number;
-  /** For all bodies at once; no limit by default. */
+  /** For all large bodies at once; no limit by default. */
   readonly maxBytesInFlight?: number;
 } & Transport;
 
@@ -179,10 +179,10 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
       onRequest: async (request, reply) => {
         const context = contextOf(request, reply);
         context.actor = await options.authenticate(context.head, row);
-        if (row.body === "stream") return;
-        bodyBudget.reserve(request, reply, maxBodyBytes);
-        ignoreContentType(request);
+        if (row.body !== "stream") ignoreContentType(request);
       },
+      preParsing: async (request, reply, body) =>
+        row.body === "stream" ? body : bodyBudget.count(request, reply, body),
       errorHandler: (error, _request, reply) => fail(error, row, reply),
       handler: async (request, reply) => {
         const context = contextOf(request, reply);
@@ -211,7 +211,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
   }
   void server.register(async (scope) => {
     if (row.body === "stream") passBodyStreams(scope);
-    else parseCompressedBodies(scope, maxBodyBytes);
+    else parseCompressedBodies(scope, { maxBytes: maxBodyBytes, onDecompressed: bodyBudget.add });
     register(scope);
   });
 }
