@@ -57,7 +57,12 @@ export class WorkerCalls {
     signal.throwIfAborted();
     const queue = new EventQueue();
     const id = this.add({
-      onEvents: (events) => queue.push(events),
+      onEvents: (events) => {
+        if (queue.push(events)) return;
+        this.#pending.delete(id);
+        this.#send({ type: "abort", id });
+        queue.close(new Error("More output is waiting to be read than fits into memory"));
+      },
       onResult: () => queue.close(),
       onError: (error) => queue.close(error),
     });
@@ -98,15 +103,25 @@ export class WorkerCalls {
   }
 }
 
+/** The output of the longest contexts fits several times. */
+const maxPendingCharacters = 32 * 1024 * 1024;
+/** What the log-probabilities of one token take up, roughly. */
+const charactersPerToken = 2000;
+
 /** Buffers events between the worker's messages and the loop that consumes them. */
 class EventQueue {
   #events: EngineEvent[] = [];
+  #pendingCharacters = 0;
   #closed: { readonly error: Error | undefined } | undefined;
   #wake: (() => void) | undefined;
 
-  push(events: readonly EngineEvent[]): void {
+  /** Returns false if the events are too many to keep. */
+  push(events: readonly EngineEvent[]): boolean {
+    for (const event of events) this.#pendingCharacters += countCharacters(event);
+    if (this.#pendingCharacters > maxPendingCharacters) return false;
     this.#events.push(...events);
     this.#wake?.();
+    return true;
   }
 
   /** The loop ends, or throws the error, after it has consumed all events. */
@@ -119,6 +134,7 @@ class EventQueue {
     while (true) {
       const events = this.#events;
       this.#events = [];
+      this.#pendingCharacters = 0;
       yield* events;
       if (this.#events.length > 0) continue;
       if (this.#closed !== undefined) {
@@ -130,6 +146,11 @@ class EventQueue {
       });
     }
   }
+}
+
+function countCharacters(event: EngineEvent): number {
+  const tokens = event.type === "text-delta" ? (event.tokens?.length ?? 0) : 0;
+  return 100 + ("text" in event ? event.text.length : 0) + tokens * charactersPerToken;
 }
 
 /** The reason of a signal can be any value. */

@@ -1,0 +1,59 @@
+import type { EngineEvent } from "@hearth-and-keep/engine";
+import { greedySampling } from "@hearth-and-keep/engine/testing";
+import { expect, test } from "vitest";
+import type { ToWorker } from "../channel/messages.ts";
+import { WorkerCalls } from "./worker-calls.ts";
+
+const never = new AbortController().signal;
+const request = {
+  input: { type: "raw", prompt: "a" },
+  sampling: greedySampling,
+  maxTokens: 1,
+  cachePartition: "one",
+} as const;
+
+function open() {
+  const sent: ToWorker[] = [];
+  const calls = new WorkerCalls((message) => sent.push(message));
+  const events = calls.generate(request, never);
+  const first = events.next();
+  const write = (text: string): void =>
+    calls.handleMessage({ type: "events", id: 1, events: [{ type: "text-delta", text }] });
+  return { calls, sent, events, first, write };
+}
+
+test("events arrive in order, and a result ends them", async () => {
+  const { calls, events, first, write } = open();
+  write("a");
+  write("b");
+  calls.handleMessage({ type: "result", id: 1, value: null });
+  const received: EngineEvent[] = [];
+  const { value } = await first;
+  for await (const event of events) received.push(event);
+  expect([value, ...received]).toMatchObject([{ text: "a" }, { text: "b" }]);
+});
+
+test("a worker that never stops writing ends its call, not the server", async () => {
+  const { events, first, sent, write } = open();
+  const text = "x".repeat(1024 * 1024);
+  write(text);
+  expect((await first).value).toMatchObject({ text });
+  for (let written = 0; written < 1000; written += 1) write(text);
+  expect(sent.at(-1)).toEqual({ type: "abort", id: 1 });
+  let received = 0;
+  const readAll = async (): Promise<void> => {
+    while ((await events.next()).done !== true) received += 1;
+  };
+  await expect(readAll()).rejects.toThrow("More output is waiting to be read than fits into memory");
+  expect(received).toBeLessThanOrEqual(32);
+});
+
+test("a result of the wrong type fails its call", async () => {
+  const { calls } = open();
+  const counted = calls.call("count", (id) => ({ type: "count", id, conversation: { messages: [] } }), never);
+  calls.handleMessage({ type: "result", id: 2, value: "three" });
+  await expect(counted).rejects.toThrow('The worker\'s result of "count" is invalid');
+  const again = calls.call("count", (id) => ({ type: "count", id, conversation: { messages: [] } }), never);
+  calls.handleMessage({ type: "result", id: 3, value: 3 });
+  expect(await again).toBe(3);
+});
