@@ -32,6 +32,18 @@ test("brackets in strings do not count, whatever is escaped in them", () => {
   }
 });
 
+test("strings end at the same quote as for the parser, however many escapes they contain", () => {
+  const parts = fc.array(fc.constantFrom('"', "\\", "[", "a", "a".repeat(5000)), { maxLength: 3000 });
+  fc.assert(
+    fc.property(parts, (texts) => {
+      const text = JSON.stringify(texts.join(""));
+      expect(find(`${text}${"[".repeat(maxDepth)}`)).toBeUndefined();
+      expect(find(`${text}${"[".repeat(maxDepth + 1)}`)).toBe("too-deep");
+    }),
+    { seed: 4 },
+  );
+});
+
 test("a string that does not end hides nothing from the parser", () => {
   expect(find(`"${"[".repeat(1000)}`)).toBeUndefined();
   expect(() => JSON.parse(`"${"[".repeat(1000)}`)).toThrow(SyntaxError);

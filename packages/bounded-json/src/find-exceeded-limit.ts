@@ -61,11 +61,20 @@ export function findExceededLimit(
   return undefined;
 }
 
+/** How far to read byte by byte after an escaped quote: there may be millions of them, and a search for each is slow. */
+const bytesAfterEscape = 4096;
+
 /** The index of the closing quote, or of the end of the text. */
 function endOfString(text: Buffer, start: number): number {
-  let end = text.indexOf(quote, start + 1);
-  while (end !== -1 && isEscaped(text, start, end)) end = text.indexOf(quote, end + 1);
-  return end === -1 ? text.length : end;
+  for (let index = start + 1; ; ) {
+    const next = text.indexOf(quote, index);
+    if (next === -1) return text.length;
+    if (!isEscaped(text, start, next)) return next;
+    const end = Math.min(text.length, next + bytesAfterEscape);
+    for (index = next + 1; index < end; index += text[index] === backslash ? 2 : 1) {
+      if (text[index] === quote) return index;
+    }
+  }
 }
 
 function isEscaped(text: Buffer, start: number, end: number): boolean {
