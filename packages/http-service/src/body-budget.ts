@@ -19,7 +19,9 @@ export type BodyBudget = {
   release(request: FastifyRequest): void;
 };
 
-export function createBodyBudget(maxBytes: number = Number.POSITIVE_INFINITY): BodyBudget {
+/** Undefined without a limit. */
+export function createBodyBudget(maxBytes: number | undefined): BodyBudget | undefined {
+  if (maxBytes === undefined) return undefined;
   const bytesOf = new WeakMap<FastifyRequest, number>();
   let usedBytes = 0;
   const add = (request: FastifyRequest, bytes: number): void => {

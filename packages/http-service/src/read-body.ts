@@ -46,7 +46,7 @@ export function parseCompressedBodies(
     const received = bytes as Buffer;
     const decompressed = async (): Promise<Buffer> => {
       const body = await decompress(received, maxBytes);
-      onDecompressed(request, body.length);
+      onDecompressed?.(request, body.length);
       return body;
     };
     if (isCompressed) decompressed().then((body) => parse(request, body, done), done);
@@ -57,7 +57,7 @@ export function parseCompressedBodies(
 type DecompressionOptions = {
   readonly maxBytes: number;
   /** Called with the size of a decompressed body; throws to reject it. */
-  readonly onDecompressed: (request: FastifyRequest, bytes: number) => void;
+  readonly onDecompressed: ((request: FastifyRequest, bytes: number) => void) | undefined;
 };
 
 type ParseBody = (request: FastifyRequest, bytes: Buffer, done: BodyDone) => void;

@@ -149,7 +149,7 @@ function isUnknownPath({ is404, raw }: FastifyRequest): boolean {
 type RouteContext<Row extends Route<Actor, Dependencies>, Actor, Dependencies> = {
   readonly options: HttpServiceOptions<Row, Actor, Dependencies>;
   readonly contextOf: (request: FastifyRequest, reply: FastifyReply) => RequestContext;
-  readonly bodyBudget: BodyBudget;
+  readonly bodyBudget: BodyBudget | undefined;
   readonly fail: (error: unknown, row: Row | undefined, reply: FastifyReply) => void;
 };
 
@@ -182,7 +182,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
         if (row.body !== "stream") ignoreContentType(request);
       },
       preParsing: async (request, reply, body) =>
-        row.body === "stream" ? body : bodyBudget.count(request, reply, body),
+        row.body === "stream" ? body : (bodyBudget?.count(request, reply, body) ?? body),
       errorHandler: (error, _request, reply) => fail(error, row, reply),
       handler: async (request, reply) => {
         const context = contextOf(request, reply);
@@ -191,7 +191,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
         // `authenticate` set the actor in the hook above.
         const typed = createRequest(context, reply) as HttpRequest<Actor>;
         const response = Promise.resolve(row.handle(typed, options.dependencies)).finally(() =>
-          bodyBudget.release(request),
+          bodyBudget?.release(request),
         );
         const { earlyHeadMilliseconds } = options;
         const onError = (error: unknown): void => options.onError?.(error, head);
@@ -211,7 +211,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
   }
   void server.register(async (scope) => {
     if (row.body === "stream") passBodyStreams(scope);
-    else parseCompressedBodies(scope, { maxBytes: maxBodyBytes, onDecompressed: bodyBudget.add });
+    else parseCompressedBodies(scope, { maxBytes: maxBodyBytes, onDecompressed: bodyBudget?.add });
     register(scope);
   });
 }
