@@ -70,14 +70,11 @@ test("a chat, a pull, a secret write and a value read execute fewer files than b
   const chat = () => post("/v1/chat/completions", { model: "smol", stream: true, max_tokens: 8, messages });
   const pull = () => post("/api/pull", { model: `${new URL(registry.url).host}/team/tiny`, insecure: true });
   const read = () => vault.json("GET", "/values/by-path/A");
+  const counts: Record<Journey, number> = { chat: 0, pull: 0, write: 0, read: 0 };
+  // Before a model is loaded, because its worker sends a message every second; a second pull would find its files.
+  counts.pull = await measure("hearth", pull, 1);
   await chat();
-  const counts: Record<Journey, number> = {
-    chat: await measure("hearth", chat),
-    // A second pull would find its files in the store.
-    pull: await measure("hearth", pull, 1),
-    write: 0,
-    read: 0,
-  };
+  counts.chat = await measure("hearth", chat);
   await vault.write("/A", "1");
   counts.write = await measure("keep", () => vault.write("/A", "2"));
   await read();
