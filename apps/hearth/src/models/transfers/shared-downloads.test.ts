@@ -51,21 +51,24 @@ test("subscribers share one download and all receive its progress", async () => 
 test("the first progress is what earlier attempts left, and nothing is sent before that is known", async () => {
   const downloads = createSharedDownloads();
   const { promise, resolve } = Promise.withResolvers<void>();
-  const seen = collect(
-    downloads.join(
-      blob,
-      async ({ onProgress }) => {
-        await sleep(150);
-        onProgress(40);
-        onProgress(45);
-        await promise;
-      },
-      neverAborted,
-    ),
+  const progress = downloads.join(
+    blob,
+    async ({ onProgress }) => {
+      await sleep(150);
+      onProgress(40);
+      onProgress(45);
+      await promise;
+    },
+    neverAborted,
   );
-  await sleep(400);
+  const seen: number[] = [];
+  const reading = (async () => {
+    for await (const completedBytes of progress) seen.push(completedBytes);
+  })();
+  await expect.poll(() => seen).toEqual([40, 45]);
   resolve();
-  expect(await seen).toEqual([40, 45]);
+  await reading;
+  expect(seen).toEqual([40, 45]);
 });
 
 test("only the last subscriber to leave aborts the download", async () => {
