@@ -37,7 +37,7 @@ export type RequestFailure =
   | { readonly kind: "keys-conflict" }
   | { readonly kind: "site-forbidden"; readonly header: "host" | "origin" }
   | { readonly kind: "capability-missing"; readonly model: string; readonly capability: string }
-  /** Other requests need what this one holds or asks for: memory for bodies, or a slot whose output nobody reads. */
+  /** There is no memory for another large body, or the client stopped reading while others wait for its slot. */
   | { readonly kind: "server-busy"; readonly retryAfterSeconds: number }
   | ModelFailure
   | SamplingFailure

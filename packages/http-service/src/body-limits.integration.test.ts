@@ -95,7 +95,7 @@ test("large bodies that wait for their response share a budget, and small ones a
 test.each([
   ["with a length", `content-length: ${1.9 * megabyte}`],
   ["in chunks", "transfer-encoding: chunked"],
-])("clients that announce large bodies %s and send nothing keep nobody out", async (_name, header) => {
+])("clients that announce large bodies %s and send nothing do not block others", async (_name, header) => {
   await using server = await startService(1.5 * megabyte);
   const sockets = await Promise.all(
     Array.from({ length: 10 }, async () => {

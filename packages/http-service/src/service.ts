@@ -181,8 +181,9 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
         context.actor = await options.authenticate(context.head, row);
         if (row.body !== "stream") ignoreContentType(request);
       },
-      preParsing: async (request, reply, body) =>
-        row.body === "stream" ? body : (bodyBudget?.count(request, reply, body) ?? body),
+      ...(bodyBudget === undefined || row.body === "stream"
+        ? {}
+        : { preParsing: async (request, reply, body) => bodyBudget.count(request, reply, body) }),
       errorHandler: (error, _request, reply) => fail(error, row, reply),
       handler: async (request, reply) => {
         const context = contextOf(request, reply);

@@ -1,4 +1,3 @@
-import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
 import {
@@ -8,6 +7,7 @@ import {
   parseImageSource,
 } from "../../../images/read-images.ts";
 import type { ModelDescription } from "../../../models/metadata/describe-model.ts";
+import { parseArguments } from "../parse-arguments.ts";
 import { requireCapability } from "../resolve-model.ts";
 import type { WireMessage, WirePart } from "../schema.ts";
 
@@ -114,15 +114,11 @@ function readAssistant(message: WireMessage, text: string): Message {
   };
 }
 
-/** The API allows any text here: agents send malformed calls back so that the model can correct them. */
 function readArguments(written: string | Readonly<Record<string, unknown>> | null | undefined): JsonObject {
   if (written === undefined || written === null || written === "") return {};
   // Part of the parsed JSON body.
   if (typeof written !== "string") return written as JsonObject;
-  const parsed = parseBoundedJson(written);
-  const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
-  // The parser yields nothing but JSON values.
-  return isObject ? (parsed as JsonObject) : { malformed: written };
+  return parseArguments(written);
 }
 
 function readToolResult(message: WireMessage, text: string, toolNames: ReadonlyMap<string, string>): Message {

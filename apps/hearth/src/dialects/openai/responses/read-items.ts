@@ -1,7 +1,7 @@
-import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { JsonObject, Message } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
 import type { ImageSource, ImagesByField } from "../../../images/read-images.ts";
+import { parseArguments } from "../parse-arguments.ts";
 import { contentImageSources, readContent, readText } from "./read-content.ts";
 import type { InputItem } from "./schema.ts";
 import { modelToolName } from "./tool-names.ts";
@@ -104,13 +104,8 @@ function readCall(item: InputItem, field: string): Message {
   return { role: "assistant", content: null, toolCalls: [call] };
 }
 
-/** A malformed call is passed on verbatim, so that the model can correct it. */
 function readArguments(text: string): JsonObject {
-  if (text.trim() === "") return {};
-  const parsed = parseBoundedJson(text);
-  const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
-  // The parser yields nothing but JSON values.
-  return isObject ? (parsed as JsonObject) : { malformed: text };
+  return text.trim() === "" ? {} : parseArguments(text);
 }
 
 function required(value: string | null | undefined, field: string): string {
