@@ -6,8 +6,12 @@ const excluded = ["**/node_modules/**", "**/fixtures/**", "**/dist/**"];
 /** What the name of a test file says it needs. */
 const lanes = ["integration", "browser", "model", "bench"] as const;
 
-/** PostgreSQL is shared by all files of a project, and the pages of both programs are built once. */
-const globalSetup = ["packages/test-servers/src/postgres/global-setup.ts", "scripts/build-pages.ts"];
+/** PostgreSQL and prepared models are shared by all files of a project, and the pages of both programs are built once. */
+const globalSetup = [
+  "packages/test-servers/src/run-cache.ts",
+  "packages/test-servers/src/postgres/global-setup.ts",
+  "scripts/build-pages.ts",
+];
 
 export default defineConfig({
   test: {

@@ -8,7 +8,7 @@ import { timeStream } from "./served.ts";
 
 const clients = 8;
 /** Short, because with one sequence the eighth client waits for seven responses. */
-const tokens = sized(48, 16);
+const tokens = sized(48, 8);
 const bound = 0.2;
 
 /** The Ollama API, whose first byte belongs to the first token; the other APIs start their streams before it. */

@@ -13,7 +13,7 @@ export type KillPlan = {
 };
 
 /** CI only checks that restarts work; `show` and the nightly run repeat them more often. */
-const kills = chooseSize({ ci: 4, show: 50, nightly: 500 });
+const kills = chooseSize({ ci: 3, show: 50, nightly: 500 });
 const [story = ""] = storyPrompts(1);
 
 /** Each SIGSTOP takes ten seconds until the engine counts as hung, so it is used less often than the others. */

@@ -4,7 +4,7 @@ import { loadSmolLm, storyPrompts, storyRequests, throughput } from "./engine-un
 import { compare, sized } from "./rounds.ts";
 
 /** Long enough that brief noise does not decide a round. */
-const tokens = sized(96, 24);
+const tokens = sized(96, 12);
 
 /** The engine port's throughput divided by the bare binding's, with the same number of concurrent streams. */
 export async function compareWithBinding(streams: number, claim: string): Promise<number> {

@@ -38,8 +38,8 @@ async function loadTiny(): Promise<Engine> {
 
 test.for([
   // Long enough that neither brief noise nor the start of a stream decides a round.
-  { streams: 1, tokens: sized(256, 64), bound: 0.95 },
-  { streams: 32, tokens: sized(96, 24), bound: 0.9 },
+  { streams: 1, tokens: sized(256, 32), bound: 0.95 },
+  { streams: 32, tokens: sized(96, 8), bound: 0.9 },
 ])(
   "$streams streams over HTTP are nearly as fast as at the engine port, with the Ollama, OpenAI and Anthropic APIs",
   { timeout: 600_000 },

@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import type { Engine } from "@hearth-and-keep/engine";
-import { recordFigure } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { greedy, loadSmolLm, never, storyRequests, time } from "./engine-under-test.ts";
 import { lowerBound, median, sized } from "./rounds.ts";
 
 const cores = availableParallelism();
 const rounds = sized(5, 1);
-const maxMilliseconds = 3000;
+const maxMilliseconds = sized(3000, 1000);
 
 /** Tokens per second, measured for a few seconds at most: next to a busy core, too many threads barely progress. */
 async function speed(engine: Engine): Promise<number> {
@@ -40,10 +40,12 @@ async function occupyCores(count: number): Promise<AsyncDisposable> {
   };
 }
 
-test.each([
-  { state: "idle", busy: 0 },
+const cases = [
   { state: "all cores but one busy", busy: cores - 1 },
-])(
+  { state: "idle", busy: 0 },
+];
+
+test.each(chooseSize({ ci: cases.slice(0, 1), show: cases, nightly: cases }))(
   "the chosen thread count is nearly the fastest one: $state",
   { timeout: 300_000 },
   async ({ state, busy }) => {

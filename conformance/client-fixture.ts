@@ -12,11 +12,11 @@ import type { FakeEngineScript, FakeEngineStep } from "@hearth-and-keep/engine/t
 import { recordFigure } from "@hearth-and-keep/figures";
 import { preparePython } from "@hearth-and-keep/test-servers";
 import { accessKey } from "../apps/hearth/src/access/keys.ts";
+import type { TestModelOptions } from "../apps/hearth/src/test/prepared-models.ts";
 import {
   minilm,
   smol,
   startTestServer,
-  type TestModelOptions,
   type TestServer,
   tiny,
 } from "../apps/hearth/src/test/start-test-server.ts";

@@ -1,12 +1,8 @@
 import type { FakeEngineScript } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import {
-  smol,
-  startTestServer,
-  type TestModelOptions,
-  tiny,
-} from "../../apps/hearth/src/test/start-test-server.ts";
+import type { TestModelOptions } from "../../apps/hearth/src/test/prepared-models.ts";
+import { smol, startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 import { type ClientCall, clientCalls, collect } from "./clients.ts";
 
 const clientCount = 32;

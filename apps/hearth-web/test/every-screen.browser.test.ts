@@ -1,7 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { recordFigure } from "@hearth-and-keep/figures";
-import { findViolations, screenshotFolder, startBrowser, walkScreens } from "@hearth-and-keep/test-servers";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
+import {
+  everyVariant,
+  findViolations,
+  screenshotFolder,
+  startBrowser,
+  twoVariants,
+  walkScreens,
+} from "@hearth-and-keep/test-servers";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -10,7 +17,8 @@ import { sectionStates } from "./every-screen/section-states.ts";
 import { startWebUi } from "./web-ui-fixture.ts";
 
 const states = [...chatStates, ...sectionStates];
-const needed = { screenshots: 120, audits: 60 };
+const variants = chooseSize({ ci: twoVariants, show: everyVariant, nightly: everyVariant });
+const needed = { screenshots: 30 * variants.length, audits: 60 };
 
 test("every state of every screen renders in both themes and widths, without errors, overflow or axe violations", {
   timeout: 600_000,
@@ -19,6 +27,7 @@ test("every state of every screen renders in both themes and widths, without err
   const page = await fixture.open();
   const { problems, screenshots, audits } = await walkScreens({
     states,
+    variants,
     scene: fixture.url,
     origin: fixture.url,
     axeSource: axe.source,
@@ -28,7 +37,10 @@ test("every state of every screen renders in both themes and widths, without err
       saveScreenshot(`${state.name}-${width}-${colorScheme}`, png),
   });
   expect(problems).toEqual([]);
-  expect({ screenshots, audits }).toEqual({ screenshots: states.length * 4, audits: states.length * 2 });
+  expect({ screenshots, audits }).toEqual({
+    screenshots: states.length * variants.length,
+    audits: states.length * 2,
+  });
   recordFigure({
     claim: "people 5",
     text: `${screenshots} screenshots of ${states.length} screens and states: none blank, none wider than its window, no console error, no CSP violation`,

@@ -82,6 +82,7 @@ export async function startConsoleFixture(options: BrowserOptions = {}): Promise
         KEEP_CODE_HOSTING_CLIENT_SECRET: client.secret,
         KEEP_READS_PER_MINUTE: "1000000",
         KEEP_WRITES_PER_MINUTE: "1000000",
+        KEEP_AUDIT_CHECKPOINT_SECONDS: "5",
       },
       isReady: (output) => output.includes("Keep is listening on"),
     }),

@@ -6,6 +6,18 @@ export const cacheFolder: string =
   process.env["HEARTH_AND_KEEP_CACHE"] ??
   join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "hearth-and-keep");
 
+const runCacheVariable = "TEST_RUN_CACHE";
+
+/** A folder that lasts for one run of the test runner; undefined outside of one. */
+export function runCacheFolder(): string | undefined {
+  return process.env[runCacheVariable];
+}
+
+/** For this process and those that the test runner starts later. */
+export function setRunCacheFolder(path: string): void {
+  process.env[runCacheVariable] = path;
+}
+
 /** When set, screenshots of tests are saved here; otherwise none are written. */
 export const screenshotFolder: string | undefined = process.env["SCREENSHOTS"];
 
@@ -25,6 +37,7 @@ export function childEnvironment(): Record<string, string> {
     "HEARTH_AND_KEEP_CACHE",
     "HEARTH_AND_KEEP_RUN",
     "NODE_COMPILE_CACHE",
+    runCacheVariable,
   ];
   const found = passed.flatMap((name) => {
     const value = process.env[name];

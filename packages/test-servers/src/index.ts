@@ -11,16 +11,25 @@ export { captureScreen, findViolations } from "./browser/check-screen.ts";
 export { KeyboardWalk, type KeyboardWalkPlan } from "./browser/keyboard-walk.ts";
 export { type BrowserOptions, startBrowser, type TestBrowser } from "./browser/start-browser.ts";
 export { takeScreenshot } from "./browser/take-screenshot.ts";
-export { type ScreenState, type Variant, type WalkResult, walkScreens } from "./browser/walk-screens.ts";
+export {
+  everyVariant,
+  type ScreenState,
+  twoVariants,
+  type Variant,
+  type WalkResult,
+  walkScreens,
+} from "./browser/walk-screens.ts";
 export { type Watched, type WatchRules, watchPage } from "./browser/watch-page.ts";
 export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
 export {
   cacheFolder,
   downloadEnvironment,
   ipcEnvironment,
+  runCacheFolder,
   screenshotFolder,
   seededEnvironment,
 } from "./config.ts";
+export { createOnce } from "./create-once.ts";
 export type { Fault } from "./fault-proxy/fault.ts";
 export { type FaultProxy, type FaultProxyPlan, startFaultProxy } from "./fault-proxy/start-fault-proxy.ts";
 export { prepareGitleaks } from "./gitleaks/prepare-gitleaks.ts";

@@ -10,16 +10,14 @@ import { createFakeEngine, type FakeEngine, type FakeEngineScript } from "@heart
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { createLogger } from "@hearth-and-keep/logging";
 import { createOutbound, type Outbound, OutboundError } from "@hearth-and-keep/outbound-http";
-import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import type { Choose } from "@hearth-and-keep/upstream-engine";
 import type { Access } from "../access/authenticate.ts";
 import type { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import type { FetchImage } from "../images/fetch-image.ts";
 import { createMetrics } from "../metrics.ts";
 import { createCatalog } from "../models/catalog.ts";
-import { createFromFile } from "../models/create-from-file.ts";
 import { withDefaultSeed } from "../models/default-seed.ts";
-import type { ModelExtras } from "../models/model-extras.ts";
 import type { Credentials } from "../models/registry/credentials.ts";
 import type { RemoteModel } from "../models/remote/engines-file.ts";
 import { guardRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
@@ -31,12 +29,18 @@ import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
 import { createModelServer, logFields } from "../server.ts";
 import { readWebUiFiles } from "../web-ui/handlers.ts";
+import {
+  addPreparedModels,
+  createModels,
+  type TestModelOptions,
+  type TestModels,
+} from "./prepared-models.ts";
 
 export type TestServerOptions = {
   /** For requests that set none; -1 draws one at random. */
   readonly seed?: number;
   /** Models to create, by name. */
-  readonly models: Readonly<Record<string, TestModelOptions>>;
+  readonly models: TestModels;
   /** An existing store, which the caller removes; otherwise a new, empty one. */
   readonly storeFolder?: string;
   /** The output of the fake engine; without a script, models run in llama.cpp with one thread. */
@@ -64,12 +68,6 @@ export type TestServerOptions = {
   readonly discardsLog?: boolean;
 };
 
-export type TestModelOptions = {
-  readonly file: Parameters<typeof testModel>[0];
-  readonly projector?: Parameters<typeof testModel>[0];
-  readonly extras?: ModelExtras;
-};
-
 export type TestServer = AsyncDisposable & {
   readonly url: string;
   readonly scheduler: Scheduler;
@@ -91,8 +89,9 @@ export const minilm: TestModelOptions = { file: "all-minilm-l6-v2-f32.gguf" };
 export async function startTestServer(options: TestServerOptions): Promise<TestServer> {
   await using stack = new AsyncDisposableStack();
   const storeFolder = options.storeFolder ?? stack.use(await makeTemporaryFolder("hearth-models")).path;
+  if (options.storeFolder === undefined) await addPreparedModels(storeFolder, options.models);
+  else await createModels(storeFolder, options.models);
   const store = await openModelStore(storeFolder, "own");
-  await createModels(store, options.models);
   const engines: FakeEngine[] = [];
   const lines: string[] = [];
   const remote = stack.use(
@@ -156,17 +155,6 @@ function openTransfers(
     credentials: credentials ?? { forHost: () => undefined },
     ...(transferLimits === undefined ? {} : { limits: transferLimits }),
   });
-}
-
-async function createModels(store: ModelStore, models: TestServerOptions["models"]): Promise<void> {
-  for (const [name, { file, projector, extras }] of Object.entries(models)) {
-    await createFromFile([store], {
-      name,
-      file: await testModel(file),
-      ...(projector === undefined ? {} : { projector: await testModel(projector) }),
-      ...(extras === undefined ? {} : { extras }),
-    });
-  }
 }
 
 const offline: Outbound = {

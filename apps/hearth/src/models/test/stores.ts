@@ -2,7 +2,7 @@
  * @module
  * Stores for tests: empty ones, and one recorded from a real Ollama with its modification times.
  * The recording does not include the weights; SmolLM2's original file, with the same size and header, replaces them.
- * Imported by the tests of `models/` only.
+ * Imported by the tests of this program.
  */
 import { execFile } from "node:child_process";
 import { copyFile, link, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
