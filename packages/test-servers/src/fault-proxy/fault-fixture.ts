@@ -15,7 +15,11 @@ export function createFaultStep({ fault, strike }: ArmedFault): FaultStep {
     case "stall":
       return atStreamByte(fault.afterBytes, strike, (before, after) => [before, { type: "hold" }, after]);
     case "cut":
-      return atStreamByte(fault.afterBytes, strike, (before) => [before, end(fault.how)]);
+      return atStreamByte(fault.afterBytes, strike, (before) => [
+        before,
+        ...(fault.how === "reset" && fault.afterBytes > 0 ? [timeToRead] : []),
+        end(fault.how),
+      ]);
     case "truncate":
       return inBody(fault.bodyBytes, (chunk, offset) =>
         strike() ? [upTo(chunk, offset), end("close")] : [chunk],
@@ -28,6 +32,9 @@ export function createFaultStep({ fault, strike }: ArmedFault): FaultStep {
       return (chunk) => falsifyLength(chunk, fault, strike);
   }
 }
+
+/** A reset discards what a busy client has not read yet, so that it would receive less than the fault says. */
+const timeToRead: Step = { type: "wait", milliseconds: 500 };
 
 const throttleSliceMilliseconds = 50;
 
