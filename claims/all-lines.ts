@@ -3,6 +3,7 @@ import { engineLines } from "./engine/lines.ts";
 import { enginesLines } from "./engines/lines.ts";
 import { familiesLines } from "./families/lines.ts";
 import { groundLines } from "./ground/lines.ts";
+import { guardLines } from "./guard/lines.ts";
 import { keepLines } from "./keep/lines.ts";
 import type { ShowLine } from "./line.ts";
 import { peopleLines } from "./people/lines.ts";
@@ -20,4 +21,5 @@ export const allLines: readonly ShowLine[] = [
   ...enginesLines,
   ...peopleLines,
   ...plainLines,
+  ...guardLines,
 ];

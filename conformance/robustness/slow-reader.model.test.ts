@@ -1,9 +1,12 @@
+import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:http";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
+import { chooseSize, hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
+import { preparePython, startProcess } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
+import { smol, startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 
 const chunk = "All work and no play makes a dull reader. ".repeat(25);
 const endless = 100_000_000;
@@ -116,4 +119,72 @@ test("readers that stop reading hold their slots only until somebody else waits 
   expect(performance.now() - startedAt).toBeLessThan(hasLooseTimingBounds ? 15_000 : 2000);
   for (const stream of stalled) stream.destroy();
   await expect.poll(() => server.scheduler.queueLengths()[0]?.leases ?? 0).toBe(0);
+});
+
+/** Bytes that the kernel holds for connections to a port, sent but not read. */
+function unreadBytes(url: string): number {
+  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, "0");
+  const sockets = readFileSync("/proc/net/tcp", "utf8").split("\n").slice(1);
+  return sockets
+    .map((line) => line.trim().split(/\s+/u))
+    .filter(([, local = "", remote = ""]) => local.endsWith(`:${port}`) || remote.endsWith(`:${port}`))
+    .flatMap(([, , , , queues = ""]) => queues.split(":"))
+    .reduce((sum, bytes) => sum + Number.parseInt(bytes, 16), 0);
+}
+
+async function isStalled(url: string): Promise<boolean> {
+  const before = unreadBytes(url);
+  await sleep(1500);
+  return before > 0 && unreadBytes(url) === before;
+}
+
+test("eight readers of a real engine that stop reading delay a newcomer by no more than two seconds", {
+  timeout: 600_000,
+}, async () => {
+  const readers = 8;
+  await using server = await startTestServer({
+    models: { model: chooseSize({ ci: tiny, show: smol, nightly: smol }) },
+    limits: { sequences: readers, contextTokens: 4096 },
+  });
+  const request = (tokens: number, extra: object): string =>
+    JSON.stringify({
+      model: "model",
+      prompt: "Count to a thousand: 1, 2, 3",
+      raw: true,
+      options: { num_predict: tokens, temperature: 0 },
+      ...extra,
+    });
+  const generate = async (tokens: number): Promise<unknown> => {
+    const body = request(tokens, { stream: false });
+    return (await fetch(`${server.url}/api/generate`, { method: "POST", body })).json();
+  };
+  expect(await generate(1)).toMatchObject({ done: true });
+  const memoryBefore = process.memoryUsage().rss;
+  const { interpreter } = await preparePython();
+  await using stalled = await startProcess({
+    command: interpreter,
+    // Alternatives make each token longer, so that the buffers are full sooner.
+    arguments: [
+      join(import.meta.dirname, "stop-reading.py"),
+      new URL(server.url).port,
+      String(readers),
+      request(4000, { logprobs: true, top_logprobs: 5 }),
+    ],
+    isReady: (output) => output.includes("open"),
+  });
+  await expect.poll(() => server.scheduler.queueLengths()[0]?.leases).toBe(readers);
+  await expect.poll(() => isStalled(server.url), { timeout: 300_000 }).toBe(true);
+  const leases = server.scheduler.queueLengths()[0]?.leases ?? 0;
+  const growth = (process.memoryUsage().rss - memoryBefore) / 1024 ** 2;
+  const startedAt = performance.now();
+  expect(await generate(4)).toMatchObject({ done: true, eval_count: 4 });
+  const seconds = (performance.now() - startedAt) / 1000;
+  await stalled.stop();
+  recordFigure({
+    claim: "guard 4",
+    text: `a newcomer had its response after ${seconds.toFixed(2)} s (at most 2) beside ${leases} of ${readers} readers that stopped reading; memory grew ${growth.toFixed(0)} MB (at most ${maxGrowthMegabytes})`,
+    counted: { reached: leases, needed: readers },
+  });
+  expect(seconds).toBeLessThan(hasLooseTimingBounds ? 15 : 2);
+  expect(growth).toBeLessThan(maxGrowthMegabytes);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { chooseSize } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import {
   descendantsOf,
   makeTemporaryFolder,
@@ -49,6 +49,11 @@ test.each(["the server", "the server and its workers, as Ctrl-Z does,"])(
       expect(await stream).toMatchObject({ done: true });
     }
     expect(workers()).toEqual(before);
+    recordFigure({
+      claim: "guard 3",
+      text: `${stops} of ${stops} times stopping ${stopped.replace(/,$/u, "")} for ${stopSeconds} s killed no worker`,
+      counted: { reached: stops, needed: stops },
+    });
   },
 );
 

@@ -11,6 +11,7 @@ import {
   testModel,
 } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { accessKey } from "../../apps/hearth/src/access/keys.ts";
 import { exitCodes } from "../../apps/hearth/src/terminal/exit-codes.ts";
 import { startTestServer, type TestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 import { runHearth } from "./run-hearth.ts";
@@ -154,7 +155,7 @@ test("every exit code occurs as documented", async () => {
     resolve(import.meta.dirname, "../../docs/hearth/command-line.md"),
     "utf8",
   );
-  const key = { name: "one", sha256: Buffer.alloc(32) };
+  const key = accessKey("one", "another key");
   await using locked = await startTestServer({ models: {}, access: { keys: [key] } });
   const failure = { kind: "engine-crashed", exitCode: null, signal: "SIGSEGV" } as const;
   await using crashing = await startTestServer({

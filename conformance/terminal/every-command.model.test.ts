@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { findFreePort, makeTemporaryFolder, startProcess } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
+import { accessKey } from "../../apps/hearth/src/access/keys.ts";
 import { commandTable } from "../../apps/hearth/src/commands/command-table.ts";
 import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 import { type CommandResult, runHearth } from "./run-hearth.ts";
@@ -119,7 +120,7 @@ async function captureWithServers(capture: Capture): Promise<void> {
   await capture.run(["pull", "bad name!"], crashingServer);
   await using narrow = await startTestServer({ models: { tiny }, limits: { memoryBudgetBytes: 1 } });
   await capture.run(["run", "tiny", "hello"], { HEARTH_HOST: narrow.url });
-  const key = { name: "one", sha256: Buffer.alloc(32) };
+  const key = accessKey("one", "another key");
   await using locked = await startTestServer({ models: {}, access: { keys: [key] } });
   await capture.run(["list"], { HEARTH_HOST: locked.url });
   await capture.run(["list"], { HEARTH_HOST: locked.url, HEARTH_API_KEY: "wrong" });

@@ -38,7 +38,8 @@ const accessSettings = {
     placeholder: "file",
     defaultValue: undefined,
     maxLength: 4096,
-    description: "require one of several keys, one name:key per line; names appear in the log",
+    description:
+      "require one of several keys, one name:key per line, or name:key admin for a key that may also change models; names appear in the log",
   }),
   sharePromptCache: booleanSetting({
     description:

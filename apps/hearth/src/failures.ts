@@ -35,6 +35,8 @@ export type RequestFailure =
   | { readonly kind: "key-invalid" }
   /** One request carries two different credentials. */
   | { readonly kind: "keys-conflict" }
+  /** The key is for inference only. */
+  | { readonly kind: "admin-key-required" }
   | { readonly kind: "site-forbidden"; readonly header: "host" | "origin" }
   | { readonly kind: "capability-missing"; readonly model: string; readonly capability: string }
   /** There is no memory for another large body, or the client stopped reading while others wait for its slot. */

@@ -43,7 +43,11 @@ import type { Protocol } from "./protocol.ts";
 import { handleWebUi, handleWebUiFile, redirectBrowsers } from "./web-ui/handlers.ts";
 
 /** One row of the route table. Every route requires an API key when the server has any. */
-export type HearthRoute = Route<Actor, HearthDependencies> & { readonly protocol: Protocol };
+export type HearthRoute = Route<Actor, HearthDependencies> & {
+  readonly protocol: Protocol;
+  /** Keys for inference may not call it. */
+  readonly role?: "admin";
+};
 
 /** The OpenAI and Anthropic APIs share some paths; errors there follow the client's API. */
 const either: Protocol = {
@@ -68,15 +72,15 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/api/chat",                     protocol: ollama,    ...accepts({ body: chatRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChat) },
   { method: "POST",   path: "/api/embed",                    protocol: ollama,    ...accepts({ body: embedRequest }, handleEmbed) },
   { method: "POST",   path: "/api/embeddings",               protocol: ollama,    ...accepts({ body: embeddingsRequest }, handleEmbeddings) },
-  { method: "POST",   path: "/api/copy",                     protocol: ollama,    ...accepts({ body: copyRequest }, handleCopy) },
-  { method: "DELETE", path: "/api/delete",                   protocol: ollama,    ...accepts({ body: deleteRequest }, handleDelete) },
-  { method: "POST",   path: "/api/delete",                   protocol: ollama,    ...accepts({ body: deleteRequest }, handleDelete) },
-  { method: "POST",   path: "/api/pull",                     protocol: ollama,    ...accepts({ body: transferRequest }, handlePull) },
-  { method: "POST",   path: "/api/push",                     protocol: ollama,    ...accepts({ body: transferRequest }, handlePush) },
-  { method: "POST",   path: "/api/create",                   protocol: ollama,    ...accepts({ body: createRequest }, handleCreate) },
-  { method: "HEAD",   path: "/api/blobs/:digest",            protocol: ollama,    handle: handleHeadBlob },
-  { method: "POST",   path: "/api/blobs/:digest",            protocol: ollama,    body: "stream", handle: handleUploadBlob },
-  { method: "GET",    path: "/metrics",                      protocol: ollama,    handle: handleMetrics },
+  { method: "POST",   path: "/api/copy",                     protocol: ollama,    role: "admin", ...accepts({ body: copyRequest }, handleCopy) },
+  { method: "DELETE", path: "/api/delete",                   protocol: ollama,    role: "admin", ...accepts({ body: deleteRequest }, handleDelete) },
+  { method: "POST",   path: "/api/delete",                   protocol: ollama,    role: "admin", ...accepts({ body: deleteRequest }, handleDelete) },
+  { method: "POST",   path: "/api/pull",                     protocol: ollama,    role: "admin", ...accepts({ body: transferRequest }, handlePull) },
+  { method: "POST",   path: "/api/push",                     protocol: ollama,    role: "admin", ...accepts({ body: transferRequest }, handlePush) },
+  { method: "POST",   path: "/api/create",                   protocol: ollama,    role: "admin", ...accepts({ body: createRequest }, handleCreate) },
+  { method: "HEAD",   path: "/api/blobs/:digest",            protocol: ollama,    role: "admin", handle: handleHeadBlob },
+  { method: "POST",   path: "/api/blobs/:digest",            protocol: ollama,    role: "admin", body: "stream", handle: handleUploadBlob },
+  { method: "GET",    path: "/metrics",                      protocol: ollama,    role: "admin", handle: handleMetrics },
   { method: "GET",    path: "/openapi",                      protocol: ollama,    handle: handleOpenApiPage },
   { method: "GET",    path: "/openapi/:document",            protocol: ollama,    handle: handleOpenApiDocument },
   { method: "GET",    path: "/ui",                           protocol: ollama,    handle: handleWebUi },

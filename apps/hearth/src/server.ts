@@ -61,7 +61,7 @@ export function createModelServer({ transport, ...dependencies }: ServerDependen
     dependencies: { ...dependencies, documents: createDocuments() },
     maxBodyBytes,
     maxBytesInFlight,
-    authenticate: (head) => authenticate(head, access),
+    authenticate: (head, row) => authenticate(head, access, row?.role),
     handlePreflight: (head) => handlePreflight(head, access),
     addHeaders: (head) => crossOriginHeaders(head, access),
     ...transport,

@@ -22,6 +22,7 @@ export const failureCodes = [
   "key-missing",
   "key-invalid",
   "keys-conflict",
+  "admin-key-required",
   "site-forbidden",
   // Stored models.
   "name-invalid",

@@ -8,6 +8,7 @@ export type NextStep =
   | { readonly action: "retry"; readonly afterSeconds: number | undefined }
   | { readonly action: "provide-key" }
   | { readonly action: "correct-key" }
+  | { readonly action: "use-admin-key" }
   | { readonly action: "use-allowed-address" }
   | { readonly action: "use-smaller-model" }
   | {
@@ -86,6 +87,7 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "key-missing": () => ({ action: "provide-key" }),
   "key-invalid": () => ({ action: "correct-key" }),
   "keys-conflict": () => ({ action: "correct-key" }),
+  "admin-key-required": () => ({ action: "use-admin-key" }),
   "site-forbidden": () => ({ action: "use-allowed-address" }),
   "name-invalid": checkName,
   "digest-invalid": none,

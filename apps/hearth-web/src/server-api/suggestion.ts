@@ -21,6 +21,7 @@ const formats: {
     afterSeconds === undefined ? "Try again in a moment." : `Try again in ${afterSeconds} s.`,
   "provide-key": () => "Reload this page and enter the API key as the password.",
   "correct-key": () => "Reload this page and enter the API key as the password.",
+  "use-admin-key": () => "Your API key is for inference only. Ask whoever runs this server for an admin key.",
   "use-allowed-address": () => "Open this page by a host name that the server allows.",
   "use-smaller-model": () => "Choose a smaller model, or a smaller context length under Parameters.",
   "use-capable-model": ({ capability }) => `Choose a model that supports ${capability ?? "it"}.`,

@@ -1,14 +1,14 @@
 /**
  * @module
  * Access control by API key, Host and Origin. One function checks the head of every request before its body is read,
- * for all protocols alike; it never looks at the path.
+ * for all protocols alike; it never looks at the path, but at the role that the matched route requires.
  * Imported by `server.ts` and by `commands/serve.ts`, which reads the settings.
  */
 import type { RequestHead } from "@hearth-and-keep/http-service";
 import { requestFailure } from "../failures.ts";
 import { type AllowedSites, loopbackSites } from "./allowed-sites.ts";
 import { readCredentials } from "./credentials.ts";
-import { type AccessKey, findKey } from "./keys.ts";
+import { type AccessKey, findKey, type KeyRole } from "./keys.ts";
 import { rejectAmbientCredentials } from "./reject-ambient-credentials.ts";
 import { rejectCrossSite } from "./reject-cross-site.ts";
 
@@ -24,25 +24,38 @@ export type Access = {
 /** The API key that sent a request; named "none" on a server without keys. */
 export type Actor = {
   readonly keyName: string;
+  /** On a server without keys, everyone is an admin. */
+  readonly role: KeyRole;
   /** Prompts cached for one partition are never used for another. */
   readonly cachePartition: string;
 };
 
-/** Throws a RequestFailure unless the request may proceed. */
-export function authenticate(head: RequestHead, access: Access): Actor {
+/** Throws a RequestFailure unless the request may proceed. Without `requiredRole`, every key may. */
+export function authenticate(head: RequestHead, access: Access, requiredRole?: "admin"): Actor {
   rejectCrossSite(head, access.sites ?? loopbackSites);
   if (access.keys.length > 0) rejectAmbientCredentials(head);
   const actor = identify(head, access);
   head.addLogFields({ keyName: actor.keyName });
+  if (requiredRole === "admin") requireAdmin(actor);
   return actor;
 }
 
+/** For what only an admin may do on a route that is open to all keys. */
+export function requireAdmin({ role }: Actor): void {
+  if (role !== "admin") throw requestFailure({ kind: "admin-key-required" });
+}
+
+/** Undefined for other roles: a field that affects everyone is ignored rather than rejected, as many clients send it. */
+export function onlyFromAdmin<Value>({ role }: Actor, value: Value): Value | undefined {
+  return role === "admin" ? value : undefined;
+}
+
 function identify({ headers }: RequestHead, { keys, isCacheShared = false }: Access): Actor {
-  if (keys.length === 0) return { keyName: "none", cachePartition: "" };
+  if (keys.length === 0) return { keyName: "none", role: "admin", cachePartition: "" };
   const [credential, ...others] = new Set(readCredentials(headers));
   if (credential === undefined) throw requestFailure({ kind: "key-missing" });
   if (others.length > 0) throw requestFailure({ kind: "keys-conflict" });
   const key = findKey(keys, credential);
   if (key === undefined) throw requestFailure({ kind: "key-invalid" });
-  return { keyName: key.name, cachePartition: isCacheShared ? "" : key.name };
+  return { keyName: key.name, role: key.role, cachePartition: isCacheShared ? "" : key.name };
 }

@@ -6,9 +6,10 @@ export type ParsedKeysFile = {
   readonly errors: readonly string[];
 };
 
-const line = /^(?<name>[A-Za-z0-9][A-Za-z0-9._-]{0,63}):(?<key>[\x21-\x7e]{1,1024})$/u;
+const line =
+  /^(?<name>[A-Za-z0-9][A-Za-z0-9._-]{0,63}):(?<key>[\x21-\x7e]{1,1024})(?:[ \t]+(?<role>admin|inference))?$/u;
 
-/** One `name:key` per line. Empty lines and lines that start with `#` are skipped. */
+/** One `name:key`, or `name:key admin`, per line. Empty lines and lines that start with `#` are skipped. */
 export function parseKeysFile(text: string): ParsedKeysFile {
   const names = new Set<string>();
   const hashes = new Set<string>();
@@ -17,14 +18,14 @@ export function parseKeysFile(text: string): ParsedKeysFile {
   for (const [index, content] of text.split("\n").entries()) {
     const trimmed = content.trim();
     if (trimmed === "" || trimmed.startsWith("#")) continue;
-    const { name, key } = line.exec(trimmed)?.groups ?? {};
+    const { name, key, role } = line.exec(trimmed)?.groups ?? {};
     if (name === undefined || key === undefined) {
       errors.push(
-        `line ${index + 1} must have the form name:key; a name consists of letters, digits, dots, dashes and underscores`,
+        `line ${index + 1} must have the form name:key or name:key admin; a name consists of letters, digits, dots, dashes and underscores`,
       );
       continue;
     }
-    const named = accessKey(name, key);
+    const named = accessKey(name, key, role === "admin" ? "admin" : "inference");
     const hash = Buffer.from(named.sha256).toString("hex");
     if (names.has(name)) errors.push(`line ${index + 1} repeats the name "${name}"`);
     if (hashes.has(hash)) errors.push(`line ${index + 1} repeats a key`);

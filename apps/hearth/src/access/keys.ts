@@ -1,10 +1,24 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** An accepted API key. Only its hash is stored. */
-export type AccessKey = { readonly name: string; readonly sha256: Uint8Array };
+/** What a key may do: list, show and run models, or also change and unload them and read the metrics of all keys. */
+export type KeyRole = "inference" | "admin";
 
-export function accessKey(name: string, key: string): AccessKey {
-  return { name, sha256: hash(key) };
+/** An accepted API key. Only its hash is stored. */
+export type AccessKey = {
+  readonly name: string;
+  readonly role: KeyRole;
+  readonly sha256: Uint8Array;
+  /** Another machine could guess it. */
+  readonly isWeak: boolean;
+};
+
+const minCharacters = 16;
+const minDifferentCharacters = 8;
+
+/** A server's only key is an admin key. */
+export function accessKey(name: string, key: string, role: KeyRole = "admin"): AccessKey {
+  const isWeak = key.length < minCharacters || new Set(key).size < minDifferentCharacters;
+  return { name, role, sha256: hash(key), isWeak };
 }
 
 /** Constant time, whether or not and which key matches. */

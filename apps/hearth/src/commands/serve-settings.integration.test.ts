@@ -94,7 +94,7 @@ async function statusWith(url: string, headers: Record<string, string>): Promise
 test("named keys from a file work in addition to the single key", async () => {
   await using folder = await makeTemporaryFolder("keys");
   const path = join(folder.path, "keys");
-  await writeFile(path, "# ours\nlaptop:canary-1\nphone:canary-2\n");
+  await writeFile(path, "# ours\nlaptop:canary-1\nphone:canary-2\n", { mode: 0o600 });
   await withServer({ apiKeysFile: path, apiKey: "canary-3" }, async (url) => {
     const statuses = ["canary-1", "canary-2", "canary-3", "canary-4"].map((key) =>
       statusWith(url, { "x-api-key": key }),
@@ -111,7 +111,7 @@ test.each([
 ])("%s prevents the server from starting", async (_case, text, message) => {
   await using folder = await makeTemporaryFolder("keys");
   const path = join(folder.path, "keys");
-  if (text !== undefined) await writeFile(path, text);
+  if (text !== undefined) await writeFile(path, text, { mode: 0o600 });
   const start = withServer({ apiKeysFile: path, apiKey: "canary-3" }, async () => undefined);
   const error = await start.then(
     () => "it started",

@@ -108,11 +108,11 @@ test("a non-loopback address is rejected unless it is explicitly allowed", async
 
 test("a non-loopback address is bound when a key is set, and every request needs the key", async () => {
   await using hearth = await startHearth(["--host", "0.0.0.0", "--port", "0"], {
-    HEARTH_API_KEY: "canary-key",
+    HEARTH_API_KEY: "canary-key-7f3a9b2e",
   });
   const url = addressOf(hearth).replace("0.0.0.0", "127.0.0.1");
   expect((await fetch(url)).status).toBe(401);
-  expect((await fetch(url, { headers: { "x-api-key": "canary-key" } })).status).toBe(200);
+  expect((await fetch(url, { headers: { "x-api-key": "canary-key-7f3a9b2e" } })).status).toBe(200);
 });
 
 test("a key given by a flag appears neither in process listings nor in the log", async () => {

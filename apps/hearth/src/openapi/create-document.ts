@@ -36,7 +36,7 @@ const titles: Readonly<Record<Protocol["name"], string>> = {
 const errorResponses = {
   "400": { description: "The request is invalid, or the prompt exceeds the context" },
   "401": { description: "The API key is missing or incorrect" },
-  "403": { description: "The Host or Origin header is not allowed" },
+  "403": { description: "The Host or Origin header is not allowed, or an admin key is required" },
   "404": { description: "Model not found" },
   "413": { description: "The request body is too large" },
   "503": { description: "The queue is full; retry after the time in Retry-After" },

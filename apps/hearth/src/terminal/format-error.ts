@@ -114,6 +114,9 @@ function describeError(failure: Failure<"error-response">): readonly [exitCode: 
   if (code === "key-invalid" || code === "keys-conflict") {
     return [exitCodes.unauthorized, `The server at ${url} rejected the API key`];
   }
+  if (code === "admin-key-required") {
+    return [exitCodes.unauthorized, `The server at ${url} allows this with an admin key only`];
+  }
   if (code === "model-not-found") return [exitCodes.modelNotFound, `Model "${model}" not found`];
   if (code === "remote-model-not-found") {
     return [exitCodes.modelNotFound, `The registry has no model "${model}"`];
@@ -139,6 +142,8 @@ const stepFormats: { readonly [Action in NextStep["action"]]: (step: Step<Action
     afterSeconds === undefined ? "try again in a moment" : `try again in ${afterSeconds} s`,
   "provide-key": () => "set HEARTH_API_KEY, or pass a file with --api-key-file",
   "correct-key": () => "correct the key in HEARTH_API_KEY, or in the file of --api-key-file",
+  "use-admin-key": () =>
+    'use an admin key: one from --api-key, or marked "admin" in the keys file of the server',
   "use-allowed-address": () => 'call the server by a name it allows; see --allowed-hosts of "hearth serve"',
   "use-smaller-model": () =>
     'use a smaller model, or unload one with "hearth stop MODEL"; "hearth ps" lists the loaded ones',

@@ -49,6 +49,7 @@ const mappers: Mappers = {
   "key-invalid": () => wire("authentication_error", "invalid x-api-key"),
   "keys-conflict": () =>
     wire("authentication_error", "The request contains two different API keys; send only one"),
+  "admin-key-required": () => wire("permission_error", "An admin API key is required"),
   "site-forbidden": ({ header }) =>
     wire("permission_error", `The value of the "${header}" header is not allowed`),
   "capability-missing": ({ model, capability }) =>

@@ -1,4 +1,5 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import { onlyFromAdmin } from "../../access/authenticate.ts";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { type EmbedResult, embed } from "../../generation/embed.ts";
 import { createLoadRequest, type LoadInput } from "../../scheduling/load-request.ts";
@@ -38,13 +39,13 @@ export async function handleEmbeddings(
 type Texts = { readonly texts: readonly string[]; readonly truncates: boolean };
 
 async function embedTexts(
-  { body, signal, addLogFields }: HearthRequest<EmbedBody | EmbeddingsBody>,
+  { body, actor, signal, addLogFields }: HearthRequest<EmbedBody | EmbeddingsBody>,
   { models, scheduler }: HearthDependencies,
   { texts, truncates }: Texts,
 ): Promise<EmbedResult> {
   const { model } = await resolveModel(models, nameOf(body));
   const { contextTokens } = readOptions(body.options);
-  const keepAlive = readKeepAlive(body.keep_alive);
+  const keepAlive = onlyFromAdmin(actor, readKeepAlive(body.keep_alive));
   const loadInput: LoadInput = {
     model,
     ...(contextTokens === undefined ? {} : { contextTokens }),

@@ -48,6 +48,7 @@ const cases: {
   "key-missing": [{ kind: "key-missing" }, "set HEARTH_API_KEY"],
   "key-invalid": [{ kind: "key-invalid" }, "correct the key in HEARTH_API_KEY"],
   "keys-conflict": [{ kind: "keys-conflict" }, "correct the key in HEARTH_API_KEY"],
+  "admin-key-required": [{ kind: "admin-key-required" }, "use an admin key"],
   "site-forbidden": [{ kind: "site-forbidden", header: "host" }, "--allowed-hosts"],
   "name-invalid": [{ kind: "name-invalid", name: "../x" }, "check the name"],
   "digest-invalid": [{ kind: "digest-invalid", digest: "x" }, ""],

@@ -46,6 +46,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
   "key-missing": unauthorized,
   "key-invalid": unauthorized,
   "keys-conflict": unauthorized,
+  "admin-key-required": () => ({ status: 403, message: "forbidden: an admin key is required" }),
   "site-forbidden": ({ header }) => ({ status: 403, message: `forbidden: this ${header} is not allowed` }),
   "capability-missing": ({ model, capability }) =>
     badRequest(`${nameForCapability(model, capability)} does not support ${capability}`, {

@@ -21,7 +21,7 @@ export async function handleCreateEmbeddings(
       model,
       texts,
       truncates: false,
-      ...readKeepAlive(body.keep_alive),
+      ...readKeepAlive(body.keep_alive, request.actor),
       ...(contextTokens === undefined ? {} : { contextTokens }),
     },
     signal,

@@ -20,6 +20,7 @@ test.for<[RequestFailure, number, string | null]>([
   [{ kind: "key-missing" }, 401, "invalid_api_key"],
   [{ kind: "key-invalid" }, 401, "invalid_api_key"],
   [{ kind: "keys-conflict" }, 401, "invalid_api_key"],
+  [{ kind: "admin-key-required" }, 403, "insufficient_permissions"],
   [{ kind: "site-forbidden", header: "origin" }, 403, "forbidden"],
   [{ kind: "model-not-found", model: "x" }, 404, "model_not_found"],
   [{ kind: "name-invalid", name: "?" }, 404, "model_not_found"],

@@ -39,6 +39,11 @@ const mappers: Mappers = {
   "key-missing": () => unauthorized('Missing API key; send it as "Authorization: Bearer <key>"'),
   "key-invalid": () => unauthorized("Incorrect API key"),
   "keys-conflict": () => unauthorized("The request contains two different API keys; send only one"),
+  "admin-key-required": () => ({
+    status: 403,
+    code: "insufficient_permissions",
+    message: "An admin API key is required",
+  }),
   "site-forbidden": ({ header }) => ({
     status: 403,
     code: "forbidden",

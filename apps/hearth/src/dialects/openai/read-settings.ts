@@ -1,3 +1,4 @@
+import type { Actor } from "../../access/authenticate.ts";
 import { invalidField } from "../../failures.ts";
 import type { GenerationRequest } from "../../generation/request.ts";
 import type { SamplingOptions } from "../../generation/sampling.ts";
@@ -23,6 +24,7 @@ type LimitedSettings = WireSettings & { readonly max_completion_tokens?: number 
 /** Top-level settings take precedence over those in `options`. Absent ones stay absent. */
 export function readSettings(
   body: LimitedSettings,
+  actor: Actor,
 ): Pick<GenerationRequest, "sampling" | "contextTokens" | "keepAlive"> {
   const options = body.options ?? {};
   const maxTokens = readMaxTokens(body);
@@ -38,7 +40,7 @@ export function readSettings(
       ...readBias(body.logit_bias ?? {}),
     },
     ...(contextTokens === undefined ? {} : { contextTokens }),
-    ...readKeepAlive(body.keep_alive),
+    ...readKeepAlive(body.keep_alive, actor),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import { onlyFromAdmin, requireAdmin } from "../../../access/authenticate.ts";
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
 import { createLoadRequest } from "../../../scheduling/load-request.ts";
 import { settlesWithin } from "../../../scheduling/timeout.ts";
@@ -19,12 +20,14 @@ export type LoadOnlyOptions = Pick<HearthDependencies, "scheduler"> & {
 
 /** A request without a prompt loads the model, or unloads it if `keep_alive` is 0. */
 export async function handleLoadOnly(
-  { body, signal, addLogFields }: HearthRequest<GenerateBody | ChatBody>,
+  { body, actor, signal, addLogFields }: HearthRequest<GenerateBody | ChatBody>,
   { model, requestedName }: ResolvedModel,
   { scheduler, emptyOutput, checkCapability }: LoadOnlyOptions,
 ): Promise<HttpResponse> {
-  const keepAlive = readKeepAlive(body.keep_alive);
-  const isUnload = keepAlive === 0;
+  const requested = readKeepAlive(body.keep_alive);
+  const isUnload = requested === 0;
+  if (isUnload) requireAdmin(actor);
+  const keepAlive = onlyFromAdmin(actor, requested);
   const { contextTokens } = readOptions(body.options);
   addLogFields({ model: model.name });
   if (isUnload) await settlesWithin(maxUnloadWaitSeconds, scheduler.unload(model.digest));

@@ -6,6 +6,7 @@
  * Imported by `routes.ts`.
  */
 import type { Message } from "@hearth-and-keep/engine";
+import { onlyFromAdmin } from "../../../access/authenticate.ts";
 import type { HearthRequest } from "../../../dependencies.ts";
 import { invalidField } from "../../../failures.ts";
 import type { GenerationRequest } from "../../../generation/request.ts";
@@ -94,7 +95,7 @@ function readCommonFields(
   input: GenerationRequest["input"],
 ): GenerationRequest {
   const { sampling, contextTokens } = readOptions(body.options);
-  const keepAlive = readKeepAlive(body.keep_alive);
+  const keepAlive = onlyFromAdmin(actor, readKeepAlive(body.keep_alive));
   const constraint = readFormat(body.format);
   return {
     model,

@@ -31,7 +31,7 @@ export async function readRequest(
     model,
     input: { type: "conversation", conversation },
     toolChoice,
-    ...readSettings(body),
+    ...readSettings(body, actor),
     ...(constraint === undefined ? {} : { constraint }),
     ...(logProbabilities === undefined ? {} : { logProbabilities }),
     cachePartition: actor.cachePartition,

@@ -19,7 +19,7 @@ export function readRequest(
     model,
     input: suffix === "" ? { type: "raw", prompt } : { type: "fill-in-the-middle", prefix: prompt, suffix },
     toolChoice: { type: "none" },
-    ...readSettings(body),
+    ...readSettings(body, actor),
     ...(typeof body.logprobs === "number" ? { logProbabilities: body.logprobs } : {}),
     cachePartition: actor.cachePartition,
     overflow: "reject",

@@ -1,4 +1,5 @@
 import type { Conversation, Message, OutputConstraint } from "@hearth-and-keep/engine";
+import type { Actor } from "../../../access/authenticate.ts";
 import { invalidField } from "../../../failures.ts";
 import type { GenerationRequest } from "../../../generation/request.ts";
 import type { ImagesByField } from "../../../images/read-images.ts";
@@ -14,13 +15,13 @@ export type ReadRequestOptions = {
   readonly model: ModelDescription;
   readonly items: Items;
   readonly toolSet: ToolSet;
-  readonly cachePartition: string;
+  readonly actor: Actor;
   readonly images: ImagesByField;
 };
 
 /** Translates the body of a response request. */
 export function readRequest(body: ResponsesRequest, options: ReadRequestOptions): GenerationRequest {
-  const { model, items, toolSet, cachePartition, images } = options;
+  const { model, items, toolSet, actor, images } = options;
   rejectUnsupported(body);
   const { toolChoice, tools } = chooseTools(body, toolSet.tools);
   const messages = withInstructions(readItems(items, images), body.instructions ?? "");
@@ -31,8 +32,8 @@ export function readRequest(body: ResponsesRequest, options: ReadRequestOptions)
     input: { type: "conversation", conversation },
     toolChoice,
     ...(constraint === undefined ? {} : { constraint }),
-    ...readSettings({ ...body, max_completion_tokens: body.max_output_tokens ?? null }),
-    cachePartition,
+    ...readSettings({ ...body, max_completion_tokens: body.max_output_tokens ?? null }, actor),
+    cachePartition: actor.cachePartition,
     overflow: body.truncation === "auto" ? "drop-oldest" : "reject",
   };
 }

@@ -46,12 +46,11 @@ async function startResponse(
   const previous = findPreviousItems(request, dependencies.responses);
   const own = readInput(body);
   const toolSet = readTools(body.tools ?? []);
-  const { cachePartition } = actor;
   const items = { previous, own };
   const sources = imageSources(items);
   if (sources.length > 0) requireCapability(model, body.model, "vision");
   const images = await readImages(sources, { signal, fetchImage });
-  const generation = readRequest(body, { model, items, toolSet, cachePartition, images });
+  const generation = readRequest(body, { model, items, toolSet, actor, images });
   const { sampling } = resolveSampling(generation.sampling, model.parameters.values);
   const store = body.store === false ? undefined : dependencies.responses;
   const writer = new ResponseWriter({

@@ -1,0 +1,37 @@
+/**
+ * @module
+ * The claims about requests that do harm: none can stop, stall or kill another, and none can do more than its key may.
+ * Imported by `claims/all-lines.ts`.
+ */
+import type { Need, ShowLine } from "../line.ts";
+import { provenByTests } from "../prove-by-tests.ts";
+
+const topic = "guard";
+const everything: readonly Need[] = ["debian packages", "python", "test models"];
+
+type Line = Pick<ShowLine, "line" | "title"> & { readonly paths: readonly string[] };
+
+const lines: readonly Line[] = [
+  {
+    line: 3,
+    title: "A server that is stopped for longer than a worker may be silent kills no worker",
+    paths: ["conformance/robustness/stopped-server.model.test.ts"],
+  },
+  {
+    line: 4,
+    title: "Clients that stop reading do not keep others waiting, and memory stays bounded",
+    paths: ["conformance/robustness/slow-reader.model.test.ts"],
+  },
+  {
+    line: 7,
+    title: "Keys for inference can list, show and run models; only admin keys can change them",
+    paths: ["apps/hearth/src/access/roles.model.test.ts"],
+  },
+];
+
+export const guardLines: readonly ShowLine[] = lines.map(({ paths, ...line }) => ({
+  topic,
+  needs: everything,
+  ...line,
+  ...provenByTests(`${topic} ${line.line}`, paths),
+}));
