@@ -27,6 +27,11 @@ const lines: readonly Line[] = [
     title: "Keys for inference can list, show and run models; only admin keys can change them",
     paths: ["apps/hearth/src/access/roles.model.test.ts"],
   },
+  {
+    line: 8,
+    title: "Two servers use one store, and no blob is ever wrong or served before it is verified",
+    paths: ["apps/hearth/src/models/transfers/two-servers.integration.test.ts"],
+  },
 ];
 
 export const guardLines: readonly ShowLine[] = lines.map(({ paths, ...line }) => ({

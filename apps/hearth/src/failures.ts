@@ -137,6 +137,8 @@ function messageOf(failure: CommandFailure): string {
       return "Cannot write to this model store: it is read-only";
     case "store-full":
       return "Cannot write the model: the disk is full";
+    case "store-busy":
+      return "Cannot change the model store: another process has been changing it for a minute";
     case "store-io-error":
       return "Cannot read or write models: the disk reports I/O errors";
     case "model-source-missing":

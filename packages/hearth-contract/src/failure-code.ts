@@ -38,6 +38,7 @@ export const failureCodes = [
   "blob-missing",
   "store-read-only",
   "store-full",
+  "store-busy",
   "store-io-error",
   // Pulls and pushes.
   "address-forbidden",

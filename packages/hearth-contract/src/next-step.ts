@@ -103,6 +103,7 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "blob-missing": replaceModel,
   "store-read-only": () => ({ action: "use-owning-program" }),
   "store-full": () => ({ action: "free-disk-space" }),
+  "store-busy": retry,
   "store-io-error": checkServerLog,
   "address-forbidden": ({ host, reason }) =>
     reason === "private" || reason === "plain" ? { action: "allow-registry", host } : undefined,

@@ -20,6 +20,7 @@ import { createMetrics } from "../metrics.ts";
 import { type Catalog, createCatalog } from "../models/catalog.ts";
 import { withDefaultSeed } from "../models/default-seed.ts";
 import { openStores } from "../models/open-stores.ts";
+import { removeOldUploads } from "../models/prune.ts";
 import { readCredentials } from "../models/registry/credentials.ts";
 import { readEnginesFile } from "../models/remote/engines-file.ts";
 import { guardRemoteModels, shadowedNames, withRemoteModels } from "../models/remote/remote-models.ts";
@@ -34,6 +35,8 @@ import { readWebUiFiles } from "../web-ui/handlers.ts";
 
 /** Node's fetch times out after five minutes without response headers. */
 const earlyHeadMilliseconds = 240_000;
+
+const cleanUpIntervalMilliseconds = 6 * 3_600_000;
 
 export type ServeDependencies = {
   readonly driver: EngineDriver;
@@ -92,6 +95,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     },
   });
   using stack = new DisposableStack();
+  stack.use(cleanUpRepeatedly(stores));
   if (served !== undefined) stack.use(watchServedCertificate(server, served, logger));
   await serveUntil(server, config, {
     signal,
@@ -104,6 +108,14 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
       config.drainSeconds > 0 ? drainScheduler(scheduler, graceSeconds) : scheduler.close(graceSeconds),
   });
   logger.info("Stopped");
+}
+
+/** At the start and then a few times a day. An unreadable store is reported where it is used. */
+function cleanUpRepeatedly(stores: ModelStores): Disposable {
+  const cleanUp = (): void => void removeOldUploads(stores).catch(() => undefined);
+  cleanUp();
+  const timer = setInterval(cleanUp, cleanUpIntervalMilliseconds);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Metrics are labelled with model names rather than digests. */

@@ -7,6 +7,7 @@
  */
 import type { ModelFile } from "@hearth-and-keep/gguf";
 import { LRUCache } from "lru-cache";
+import { addUpload, type Upload } from "./add-upload.ts";
 import { copyModel } from "./copy-model.ts";
 import { type CreateModelRequest, type CreateStep, createModel } from "./create/create-model.ts";
 import { findModel } from "./find-model.ts";
@@ -21,7 +22,7 @@ import { cacheDescriptions } from "./metadata/description-cache.ts";
 import { createHeaderReader, inspectModel } from "./metadata/header-reader.ts";
 import { prune, type UnusedFile } from "./prune.ts";
 import { type RemovedModel, removeModel } from "./remove-model.ts";
-import { addBlob, findBlob } from "./store/blob-store.ts";
+import { findBlob } from "./store/blob-store.ts";
 import { parseDigest } from "./store/digest.ts";
 import { type ModelStores, writableStore } from "./store/model-store.ts";
 
@@ -38,7 +39,7 @@ export type Catalog = {
   create(request: CreateModelRequest): AsyncIterable<CreateStep>;
   hasBlob(digest: string): Promise<boolean>;
   /** Stores content for a model that is created from it later. Throws when the content does not match the digest. */
-  addBlob(digest: string, content: AsyncIterable<Uint8Array>): Promise<void>;
+  addUpload(digest: string, upload: Omit<Upload, "digest">): Promise<void>;
   /** Removes files of our own store that no model uses; with `dryRun` it only lists them. */
   prune(options: { readonly dryRun: boolean }): Promise<readonly UnusedFile[]>;
 };
@@ -66,7 +67,7 @@ export function createCatalog(stores: ModelStores): Catalog {
     prune: (options) => prune(stores, options),
     create: (request) => createModel(stores, request),
     hasBlob: async (digest) => (await findBlob(stores, { digest: parseDigest(digest) })) !== undefined,
-    addBlob: async (digest, content) =>
-      void (await addBlob(writableStore(stores), parseDigest(digest), content)),
+    addUpload: (digest, upload) =>
+      addUpload(writableStore(stores), { ...upload, digest: parseDigest(digest) }),
   };
 }

@@ -16,6 +16,8 @@ export type ModelFailure =
   | { readonly kind: "parameter-invalid"; readonly parameter: string; readonly reason: string }
   | { readonly kind: "store-read-only" }
   | { readonly kind: "store-full" }
+  /** Another process has been changing the store for too long. */
+  | { readonly kind: "store-busy" }
   /** The disk reported an I/O error. */
   | { readonly kind: "store-io-error" }
   /** A create request with neither files nor a base model. */

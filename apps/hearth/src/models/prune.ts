@@ -2,7 +2,7 @@ import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { modelFailure } from "./model-failure.ts";
 import { removeBlob } from "./store/blob-store.ts";
-import { tryParseDigest } from "./store/digest.ts";
+import { type Digest, tryParseDigest } from "./store/digest.ts";
 import { type ModelStore, type ModelStores, partialFolder } from "./store/model-store.ts";
 import { findUsedBlobs } from "./used-blobs.ts";
 
@@ -19,6 +19,19 @@ export type UnusedFile = {
 /** Newer files may belong to an upload, a pull or a create in progress. */
 const minAgeMilliseconds = 3_600_000;
 const diskBlockBytes = 512;
+
+/** A model is created from an upload within seconds, or never. */
+const maxUploadAgeMilliseconds = 24 * 3_600_000;
+
+/** Removes uploads from which no model was created, and what else is left of interrupted changes. */
+export async function removeOldUploads([store]: ModelStores): Promise<readonly UnusedFile[]> {
+  if (store.access !== "own") return [];
+  return store.runExclusive(async () => {
+    const unused = await findUnusedBlobs(store, maxUploadAgeMilliseconds);
+    for (const { name } of unused) await removeBlob(store, name);
+    return unused;
+  });
+}
 
 /** Removes the unused files of our own store and returns them; with `dryRun` it only returns them. */
 export async function prune(
@@ -39,27 +52,35 @@ export async function prune(
 }
 
 async function findUnused(store: ModelStore): Promise<readonly UnusedFile[]> {
+  const blobs = await findUnusedBlobs(store, minAgeMilliseconds);
+  return [...blobs, ...(await listOldFiles(store, "partial", minAgeMilliseconds))];
+}
+
+/** Blobs of at least this age that no manifest references. */
+export async function findUnusedBlobs(
+  store: ModelStore,
+  minAge: number,
+): Promise<readonly (UnusedFile & { readonly name: Digest })[]> {
   const found = await findUsedBlobs(store);
   if ("error" in found) throw found.error;
-  const blobs = await listOldFiles(store, "blobs");
-  const unfinished = await listOldFiles(store, "partial");
-  const orphans = blobs.flatMap((file) => {
+  const blobs = await listOldFiles(store, "blobs", minAge);
+  return blobs.flatMap((file) => {
     const digest = tryParseDigest(file.name.replace("-", ":"));
     return digest === undefined || found.used.has(digest) ? [] : [{ ...file, name: digest }];
   });
-  return [...orphans, ...unfinished];
 }
 
 async function listOldFiles(
   { root }: ModelStore,
   subfolder: "blobs" | "partial",
+  minAge: number,
 ): Promise<readonly UnusedFile[]> {
   const folder = join(root, subfolder);
   const kind = subfolder === "blobs" ? "blob" : "unfinished";
   const files: UnusedFile[] = [];
   for (const name of await readdir(folder).catch(() => [])) {
     const status = await lstat(join(folder, name)).catch(() => undefined);
-    const isOld = status !== undefined && Date.now() - status.mtimeMs > minAgeMilliseconds;
+    const isOld = status !== undefined && Date.now() - status.mtimeMs >= minAge;
     if (!isOld || (kind === "blob" && !status.isFile())) continue;
     files.push({ kind, name, bytes: status.blocks * diskBlockBytes, modifiedAt: status.mtime });
   }

@@ -72,6 +72,7 @@ const mappers: Mappers = {
     wire("invalid_request_error", `The model's parameter "${parameter}" ${reason}`),
   "store-read-only": () => permanent("The model store is read-only"),
   "store-full": () => permanent("The model store's disk is full"),
+  "store-busy": () => retryLater("Overloaded: another process is changing the model store", 5),
   "store-io-error": () => permanent("The model store's disk reports I/O errors"),
   "model-source-missing": () => wire("invalid_request_error", "The request names no source for the model"),
   "file-dialect-unsupported": ({ advice }) => permanent(`Cannot load the model: ${advice}`),

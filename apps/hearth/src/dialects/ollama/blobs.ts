@@ -2,7 +2,7 @@ import { type HttpResponse, type StreamLimits, streamBody } from "@hearth-and-ke
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { modelFailure } from "../../models/model-failure.ts";
 
-/** Larger than any model; the disk is full before. */
+/** Larger than any model; the store checks the space on its disk. */
 const limits: StreamLimits = { maxBytes: 2 ** 42, idleSeconds: 60 };
 
 export async function handleHeadBlob(
@@ -22,7 +22,11 @@ export async function handleUploadBlob(
   const digest = digestOf(request);
   const bytes = streamBody(request, limits);
   if (!(await models.hasBlob(digest))) {
-    await models.addBlob(digest, bytes);
+    const announced = request.headers["content-length"];
+    await models.addUpload(digest, {
+      content: bytes,
+      announcedBytes: announced === undefined ? undefined : Number(announced),
+    });
     return { status: 201 };
   }
   // Read to the end: clients treat a response before the end of their upload as a broken connection.

@@ -72,6 +72,7 @@ const cases: {
   ],
   "store-read-only": [{ kind: "store-read-only" }, "belongs to an Ollama"],
   "store-full": [{ kind: "store-full" }, 'run "hearth prune" to delete unused files'],
+  "store-busy": [{ kind: "store-busy" }, "try again in 5 s"],
   "store-io-error": [{ kind: "store-io-error" }, '"hearth doctor" to check this machine'],
   "address-forbidden": [
     { kind: "address-forbidden", host: "models.local", reason: "private" },

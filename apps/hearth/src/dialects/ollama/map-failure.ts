@@ -81,6 +81,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
     badRequest(`cannot change model '${model}': it runs on a remote engine`, { model }),
   "store-read-only": () => ({ status: 403, message: "this model is in a read-only store" }),
   "store-full": () => ({ status: 507, message: "no space left for the model" }),
+  "store-busy": () => unavailable("another process is changing the model store, please try again", 5),
   "store-io-error": () => serverError("disk error in the model store"),
   "model-source-missing": () => badRequest("neither 'from' or 'files' was specified"),
   "file-dialect-unsupported": ({ advice }) => badRequest(advice),

@@ -77,6 +77,7 @@ const mappers: Mappers = {
     message: "The model store's disk is full",
     headers: doNotRetry,
   }),
+  "store-busy": () => retryLater("overloaded", "Another process is changing the model store", 5),
   "store-io-error": () => ({
     status: 500,
     message: "The model store's disk reports I/O errors",

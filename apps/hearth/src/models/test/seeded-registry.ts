@@ -18,12 +18,8 @@ export function writeRandomModel(bytes: number): Buffer {
 /** Debian's docker-registry with one model, as `team/model:latest`. */
 export async function startSeededRegistry(weights: Buffer): Promise<SeededRegistry> {
   const registry: ModelRegistry = await startModelRegistry();
-  const repository = `${registry.url}/v2/team/model`;
-  const manifest = manifestOf({ weights });
   try {
-    await upload(repository, manifest.layers[0]?.digest ?? "", weights);
-    await upload(repository, manifest.config.digest, defaultConfig);
-    await put(`${repository}/manifests/latest`, Buffer.from(JSON.stringify(manifest)), manifest.mediaType);
+    await addToRegistry(registry.url, "model", weights);
   } catch (error) {
     await registry[Symbol.asyncDispose]();
     throw error;
@@ -33,6 +29,15 @@ export async function startSeededRegistry(weights: Buffer): Promise<SeededRegist
     bytes: weights.length,
     [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
   };
+}
+
+/** Adds `team/<model>:latest`. */
+export async function addToRegistry(url: string, model: string, weights: Buffer): Promise<void> {
+  const repository = `${url}/v2/team/${model}`;
+  const manifest = manifestOf({ weights });
+  await upload(repository, manifest.layers[0]?.digest ?? "", weights);
+  await upload(repository, manifest.config.digest, defaultConfig);
+  await put(`${repository}/manifests/latest`, Buffer.from(JSON.stringify(manifest)), manifest.mediaType);
 }
 
 async function upload(repository: string, digest: string, content: Buffer): Promise<void> {

@@ -53,11 +53,11 @@ export async function readFixture<Content>(name: "ollama-store" | "ollama-respon
   return JSON.parse(await readFile(new URL(`../fixtures/${name}.json`, import.meta.url), "utf8")) as Content;
 }
 
-/** Every file below a folder, sorted. */
+/** Every file of a store but its locks, sorted. */
 export async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
-    .filter((entry) => !entry.isDirectory())
+    .filter((entry) => !entry.isDirectory() && !entry.parentPath.endsWith("/locks"))
     .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
     .toSorted();
 }

@@ -35,12 +35,19 @@ export async function readVerifiedStore(folder: string): Promise<StoreState> {
   );
 }
 
-/** Hashes every blob and returns their number. */
+/** Hashes every blob that a server does not remove meanwhile, and returns the number of files. */
 export async function verifyBlobs(folder: string): Promise<number> {
   const names = await readdir(join(folder, "blobs"));
   for (const name of names) {
     const hash = createHash("sha256");
-    await pipeline(createReadStream(join(folder, "blobs", name)), hash);
+    const isRemoved = await pipeline(createReadStream(join(folder, "blobs", name)), hash).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") throw error;
+        return true;
+      },
+    );
+    if (isRemoved) continue;
     const actual = `sha256-${hash.digest("hex")}`;
     if (actual !== name) throw new Error(`The blob "${name}" has the content of "${actual}"`);
   }

@@ -1,12 +1,13 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash, type Hash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { modelFailure } from "../model-failure.ts";
 import { type BlobReference, digestPath } from "../store/blob-store.ts";
 import { type Digest, digestFromHash } from "../store/digest.ts";
-import type { ModelStore } from "../store/model-store.ts";
+import { type ModelStore, partialFolder } from "../store/model-store.ts";
 import { mapWriteError } from "../store/staged-content.ts";
 import { Journal, openJournal } from "./journal.ts";
 
@@ -16,10 +17,16 @@ const hashSliceBytes = 256 * 1024;
 /** Syncing every so many blocks leaves little to sync at the end. */
 const blocksBetweenSyncs = 32;
 
-/** Opens the unfinished content of a blob, including what earlier attempts downloaded. */
+/**
+ * Opens the unfinished content of a blob, including what earlier attempts downloaded. While another process downloads
+ * into the same store, the file is a new one: two writers of one file could change it after it was verified.
+ */
 export async function openPartialFile(store: ModelStore, blob: BlobReference): Promise<PartialFile> {
-  const path = digestPath(store.root, "partial", blob.digest);
   await using stack = new AsyncDisposableStack();
+  const { isExclusive } = stack.use(store.claimDownloads());
+  const path = isExclusive
+    ? digestPath(store.root, "partial", blob.digest)
+    : join(partialFolder(store.root), randomUUID());
   try {
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const file = stack.use(await open(path, flags, 0o644));
@@ -33,8 +40,9 @@ export async function openPartialFile(store: ModelStore, blob: BlobReference): P
       await file.truncate(0);
       await file.truncate(blob.size);
     }
-    stack.move();
-    return new PartialFile({ path, size: blob.size, file, journal });
+    // Nobody continues a file without its digest as its name.
+    if (!isExclusive) stack.defer(() => removeFiles(path));
+    return new PartialFile({ path, size: blob.size, file, journal, resources: stack.move() });
   } catch (error) {
     throw mapWriteError(error);
   }
@@ -45,7 +53,14 @@ type OpenedFile = {
   readonly size: number;
   readonly file: FileHandle;
   readonly journal: Journal;
+  /** Disposed with the file. */
+  readonly resources: AsyncDisposableStack;
 };
+
+async function removeFiles(path: string): Promise<void> {
+  await rm(`${path}.journal`, { force: true });
+  await rm(path, { force: true });
+}
 
 /**
  * A sparse file of the full size, and a journal of the blocks that it contains. After a power failure the journal may
@@ -57,6 +72,7 @@ export class PartialFile implements AsyncDisposable {
   readonly #size: number;
   readonly #file: FileHandle;
   readonly #journal: Journal;
+  readonly #resources: AsyncDisposableStack;
   readonly #checksums: Map<number, number>;
   #unjournaled: number[] = [];
   #journaling: Promise<void> | undefined;
@@ -69,11 +85,12 @@ export class PartialFile implements AsyncDisposable {
   #hash: Hash = createHash("sha256");
   #error: Error | undefined;
 
-  constructor({ path, size, file, journal }: OpenedFile) {
+  constructor({ path, size, file, journal, resources }: OpenedFile) {
     this.path = path;
     this.#size = size;
     this.#file = file;
     this.#journal = journal;
+    this.#resources = resources;
     this.#checksums = new Map([...journal.checksums].filter(([block]) => block < this.blockCount));
     this.#startVerifying();
   }
@@ -143,15 +160,13 @@ export class PartialFile implements AsyncDisposable {
 
   /** Removes the journal, and the file unless it was already renamed to its final name. */
   async remove(): Promise<void> {
-    await rm(this.#journal.path, { force: true });
-    await rm(this.path, { force: true });
+    await removeFiles(this.path);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     await Promise.all([this.#verifying, this.#journaling, this.#syncing]);
-    await this.#journal[Symbol.asyncDispose]();
-    await this.#file.close();
+    await this.#resources.disposeAsync();
   }
 
   /** Never rejects. */
