@@ -138,6 +138,16 @@ async function isStalled(url: string): Promise<boolean> {
   return before > 0 && unreadBytes(url) === before;
 }
 
+function bodyOf(tokens: number, extra: object): string {
+  return JSON.stringify({
+    model: "model",
+    prompt: "Count to a thousand: 1, 2, 3",
+    raw: true,
+    options: { num_predict: tokens, temperature: 0 },
+    ...extra,
+  });
+}
+
 test("eight readers of a real engine that stop reading delay a newcomer by no more than two seconds", {
   timeout: 600_000,
 }, async () => {
@@ -146,16 +156,8 @@ test("eight readers of a real engine that stop reading delay a newcomer by no mo
     models: { model: chooseSize({ ci: tiny, show: smol, nightly: smol }) },
     limits: { sequences: readers, contextTokens: 4096 },
   });
-  const request = (tokens: number, extra: object): string =>
-    JSON.stringify({
-      model: "model",
-      prompt: "Count to a thousand: 1, 2, 3",
-      raw: true,
-      options: { num_predict: tokens, temperature: 0 },
-      ...extra,
-    });
   const generate = async (tokens: number): Promise<unknown> => {
-    const body = request(tokens, { stream: false });
+    const body = bodyOf(tokens, { stream: false });
     return (await fetch(`${server.url}/api/generate`, { method: "POST", body })).json();
   };
   expect(await generate(1)).toMatchObject({ done: true });
@@ -168,7 +170,7 @@ test("eight readers of a real engine that stop reading delay a newcomer by no mo
       join(import.meta.dirname, "stop-reading.py"),
       new URL(server.url).port,
       String(readers),
-      request(4000, { logprobs: true, top_logprobs: 5 }),
+      bodyOf(4000, { logprobs: true, top_logprobs: 5 }),
     ],
     isReady: (output) => output.includes("open"),
   });

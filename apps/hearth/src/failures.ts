@@ -146,6 +146,19 @@ function messageOf(failure: CommandFailure): string {
     case "file-dialect-unsupported":
       return `Cannot use the model file: ${failure.advice}`;
     case "address-forbidden":
+    case "registry-unreachable":
+    case "registry-refused":
+    case "remote-model-not-found":
+    case "registry-response-invalid":
+    case "transfer-corrupted":
+      return formatTransferFailure(failure);
+  }
+}
+
+/** The message of a transfer failure, shared by the terminal and the API. */
+export function formatTransferFailure(failure: TransferFailure): string {
+  switch (failure.kind) {
+    case "address-forbidden":
       return `Cannot call ${failure.host}: ${forbiddenAddresses[failure.reason]}`;
     case "registry-unreachable":
       return `Cannot reach ${failure.host}: ${unreachable[failure.reason]}`;
@@ -174,8 +187,3 @@ const unreachable = {
   broken: "the connection keeps failing",
   "untrusted-certificate": "its TLS certificate is not trusted",
 } as const;
-
-/** The message of a transfer failure, shared by the terminal and the API. */
-export function formatTransferFailure(failure: TransferFailure): string {
-  return messageOf(failure);
-}

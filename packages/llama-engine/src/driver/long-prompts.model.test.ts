@@ -31,18 +31,16 @@ async function run(engine: Engine, sent: EngineRequest, onText = (): void => und
   return longestGap;
 }
 
-test("a prompt of 12 MB is rejected without tokenizing it, so that other streams do not stall", async () => {
-  await using engine = await createLlamaDriver().load(
-    {
-      modelPath: await testModel("smollm2-135m-instruct-q4_1.gguf"),
-      contextTokens: 2048,
-      sequences: 2,
-      threads: 1,
-      gpuLayers: 0,
-      purpose: "generate",
-    },
+async function loadSmolLm(contextTokens: number): Promise<Engine> {
+  const plan = { contextTokens, sequences: 2, threads: 1, gpuLayers: 0, purpose: "generate" } as const;
+  return createLlamaDriver().load(
+    { ...plan, modelPath: await testModel("smollm2-135m-instruct-q4_1.gguf") },
     { signal: never, onProgress: () => undefined },
   );
+}
+
+test("a prompt of 12 MB is rejected without tokenizing it, so that other streams do not stall", async () => {
+  await using engine = await loadSmolLm(2048);
   expect(longText.length).toBeGreaterThan(12_000_000);
   const started = Promise.withResolvers<void>();
   const neighbour = run(engine, request("Once upon a time", 60), started.resolve);
@@ -55,3 +53,21 @@ test("a prompt of 12 MB is rejected without tokenizing it, so that other streams
   expect(await neighbour).toBeLessThan(maxGapMilliseconds);
   expect(await run(engine, request(longText.slice(0, 2000), 1))).toBeGreaterThan(0);
 });
+
+test.each([
+  ["of many lines", "A line of a long text that has some words.\n"],
+  ["of one line", "words and more words, "],
+  ["of one word", "abcdefgh"],
+])(
+  "a prompt %s that may fit is tokenized in slices, so that other streams do not stall",
+  async (_what, part) => {
+    await using engine = await loadSmolLm(8192);
+    const text = part.repeat(400_000 / part.length);
+    const started = Promise.withResolvers<void>();
+    const neighbour = run(engine, request("Once upon a time", 60), started.resolve);
+    await started.promise;
+    const tokens = await engine.count({ messages: [{ role: "user", content: text }] });
+    expect(tokens).toBeGreaterThan(10_000);
+    expect(await neighbour).toBeLessThan(maxGapMilliseconds);
+  },
+);

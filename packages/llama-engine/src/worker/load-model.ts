@@ -21,6 +21,8 @@ import type { ModelContext } from "./model-context.ts";
 import { hookSampling } from "./native-context.ts";
 import { PrefillSpeed } from "./prefill-prompt.ts";
 import { type BatchSharingOptions, shareBatch } from "./share-batch.ts";
+import type { SpecialTexts } from "./slice-text.ts";
+import { findSpecialTexts } from "./special-texts.ts";
 import { tuneThreads } from "./tune-threads.ts";
 
 /** Two threads: what a client sends may take long, and must not delay prompts that need the model's template only. */
@@ -36,6 +38,8 @@ export type LoadedModel = {
   readonly description: EngineDescription;
   /** Render templates and build grammars, so that decoding does not wait for them. */
   readonly preparation: Preparation;
+  /** Computed once, for the first long text; see `findSpecialTexts`. */
+  readonly specialTexts: () => SpecialTexts | undefined;
   /** No token of the vocabulary has more; undefined if the tokenizer can shorten a text in other ways. */
   readonly maxTokenBytes: number | undefined;
   /** Measured while prompts are evaluated, used to share batches. */
@@ -90,12 +94,18 @@ export async function loadModel(
       speed,
       preparation,
       maxTokenBytes: findMaxTokenBytes(file),
+      specialTexts: once(() => findSpecialTexts(file.metadata)),
       threads,
       description: describe(model, { plan, file, chatTemplate, context, threads: threads() }),
     };
   } catch (error) {
     throw toLoadFailure(error);
   }
+}
+
+function once<Value>(compute: () => Value): () => Value {
+  let computed: { readonly value: Value } | undefined;
+  return () => (computed ??= { value: compute() }).value;
 }
 
 /** The thread for clients starts with their first grammar or template. */

@@ -81,12 +81,12 @@ type CallContext = WorkerState & { readonly signal: AbortSignal };
 async function dispatch(call: Call, callContext: CallContext): Promise<unknown> {
   const {
     loaded: { model, context, description },
-    tokenizer: { render, tokenizeInput },
+    tokenizer: { render, tokenizeInput, tokenizeText },
     signal,
   } = callContext;
   switch (call.type) {
     case "tokenize":
-      return [...model.tokenize(call.text, true)];
+      return tokenizeText(call.text);
     case "render":
       return render(call.conversation);
     case "count":

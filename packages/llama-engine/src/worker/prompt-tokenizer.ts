@@ -1,30 +1,45 @@
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Conversation, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
 import type { LoadedModel } from "./load-model.ts";
+import { sliceLength, sliceText } from "./slice-text.ts";
 
 export type PromptTokenizer = {
   readonly render: (conversation: Conversation) => Promise<string>;
   /** The prompt of a request as tokens, for any kind of input. */
   readonly tokenizeInput: (input: EngineRequest["input"]) => Promise<readonly Token[]>;
+  readonly tokenizeText: (text: string) => Promise<readonly Token[]>;
 };
+
+type TokenizerModel = Pick<
+  LoadedModel,
+  "model" | "preparation" | "maxTokenBytes" | "specialTexts" | "description"
+>;
 
 export function createPromptTokenizer({
   model,
   preparation: { forModel, forClients },
   maxTokenBytes,
+  specialTexts,
   description: { contextTokens },
-}: Pick<LoadedModel, "model" | "preparation" | "maxTokenBytes" | "description">): PromptTokenizer {
+}: TokenizerModel): PromptTokenizer {
   const render = async (conversation: Conversation): Promise<string> => {
     rejectImages(conversation);
     return (conversation.goTemplate === undefined ? forModel : forClients).render(conversation);
   };
-  const tokenizePrompt = (prompt: string): readonly Token[] => {
-    rejectLongText(prompt, { maxTokenBytes, contextTokens });
-    return prependBos(model, model.tokenize(prompt, true));
+  const tokenize = async (text: string, hasSpecials: boolean): Promise<readonly Token[]> => {
+    rejectLongText(text, { maxTokenBytes, contextTokens });
+    const specials = text.length > sliceLength ? specialTexts() : undefined;
+    const slices = specials === undefined ? [text] : sliceText(text, specials);
+    return tokenizeSlices(slices, (slice) => model.tokenize(slice, hasSpecials));
   };
+  const tokenizeText = (text: string): Promise<readonly Token[]> => tokenize(text, true);
+  const tokenizePrompt = async (prompt: string): Promise<readonly Token[]> =>
+    prependBos(model, await tokenizeText(prompt));
   return {
     render,
+    tokenizeText,
     async tokenizeInput(input) {
       switch (input.type) {
         case "raw":
@@ -33,11 +48,28 @@ export function createPromptTokenizer({
           return tokenizePrompt(await render(input.conversation));
         case "fill-in-the-middle": {
           const rendered = await forModel.renderInsert(input);
-          return rendered === undefined ? tokenizeInfill(model, input) : tokenizePrompt(rendered);
+          if (rendered !== undefined) return tokenizePrompt(rendered);
+          const { prefix, suffix, middle } = requireInfillTokens(model);
+          const before = await tokenize(input.prefix, false);
+          const after = await tokenize(input.suffix, false);
+          return prependBos(model, [prefix, ...before, suffix, ...after, middle]);
         }
       }
     },
   };
+}
+
+/** Decoding continues between the slices. */
+async function tokenizeSlices(
+  slices: Iterable<string>,
+  tokenize: (slice: string) => readonly Token[],
+): Promise<readonly Token[]> {
+  const tokens: (readonly Token[])[] = [];
+  for (const slice of slices) {
+    if (tokens.length > 0) await yieldToEventLoop();
+    tokens.push(tokenize(slice));
+  }
+  return tokens.flat();
 }
 
 /** Tokenizing megabytes takes seconds; a text that cannot fit into the context is rejected by its length. */
@@ -62,19 +94,12 @@ function prependBos(model: LlamaModel, tokens: readonly Token[]): readonly Token
   return shouldPrependBosToken && bos !== null && tokens[0] !== bos ? [bos, ...tokens] : tokens;
 }
 
-function tokenizeInfill(
-  model: LlamaModel,
-  input: { readonly prefix: string; readonly suffix: string },
-): readonly Token[] {
+type InfillTokens = { readonly prefix: Token; readonly suffix: Token; readonly middle: Token };
+
+function requireInfillTokens(model: LlamaModel): InfillTokens {
   const { prefix, suffix, middle } = model.tokens.infill;
   if (prefix === null || suffix === null || middle === null) {
     throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "fill-in-the-middle" });
   }
-  return prependBos(model, [
-    prefix,
-    ...model.tokenize(input.prefix, false),
-    suffix,
-    ...model.tokenize(input.suffix, false),
-    middle,
-  ]);
+  return { prefix, suffix, middle };
 }

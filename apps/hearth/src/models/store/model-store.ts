@@ -25,7 +25,7 @@ export type ModelStore = {
 };
 
 /** Held for the time of a download. */
-export type DownloadClaim = Disposable & {
+type DownloadClaim = Disposable & {
   /** No other process is downloading, so that unfinished downloads can be continued. */
   readonly isExclusive: boolean;
 };
