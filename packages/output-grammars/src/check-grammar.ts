@@ -3,6 +3,7 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { Expression, Grammar } from "./grammar.ts";
 import { namesIn } from "./prune-grammar.ts";
 import { readGrammar } from "./read-grammar.ts";
+import { rejectAmbiguity } from "./reject-ambiguity.ts";
 
 const maxGrammarLength = 1_000_000;
 const maxRules = 10_000;
@@ -22,6 +23,7 @@ export function checkGrammar(source: string): Grammar {
   if (elements > maxElements)
     throw invalidGrammar(`its repetitions expand to more than ${maxElements} elements`);
   rejectLeftRecursion(grammar);
+  rejectAmbiguity(grammar);
   return grammar;
 }
 

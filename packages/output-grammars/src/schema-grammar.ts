@@ -2,6 +2,7 @@ import { type Expression, type Grammar, rule } from "./grammar.ts";
 import { jsonRules } from "./json-rules.ts";
 import { printGrammar } from "./print-grammar.ts";
 import { pruneGrammar } from "./prune-grammar.ts";
+import { rejectAmbiguity } from "./reject-ambiguity.ts";
 import { RuleTable } from "./schemas/rule-table.ts";
 import { SchemaDocument } from "./schemas/schema-document.ts";
 import { unsupported } from "./schemas/schema-failure.ts";
@@ -34,5 +35,6 @@ export function finishGrammar(table: RuleTable, root: Expression): string {
   if (grammar === undefined) throw unsupported("schema", "#");
   const printed = printGrammar(grammar);
   if (printed.length > maxGrammarLength) throw unsupported("size", "#");
+  rejectAmbiguity(grammar);
   return printed;
 }

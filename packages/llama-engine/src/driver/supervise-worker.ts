@@ -75,9 +75,9 @@ export async function superviseWorker(
     watch.stop();
     loadProgress.stop();
     const failure = isStopping ? undefined : (cause ?? exitFailure(exit));
-    const error = new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" });
-    calls.failAll(error);
-    loading.reject(signal.aborted ? signal.reason : error);
+    const reported: EngineFailure = failure ?? { kind: "engine-unloaded" };
+    calls.failAll(reported);
+    loading.reject(signal.aborted ? signal.reason : new FailureError(reported));
     return failure;
   });
   worker.send({ type: "load", plan, buildFolder });

@@ -57,3 +57,17 @@ test("a result of the wrong type fails its call", async () => {
   calls.handleMessage({ type: "result", id: 3, value: 3 });
   expect(await again).toBe(3);
 });
+
+test("when a grammar ends a worker, only its own request is blamed; the others can be retried", async () => {
+  const calls = new WorkerCalls(() => undefined);
+  const constraint = { type: "gbnf", grammar: 'root ::= "a"' } as const;
+  const [own, other] = [calls.generate({ ...request, constraint }, never), calls.generate(request, never)];
+  const failures = Promise.allSettled([own.next(), other.next()]);
+  calls.failAll({ kind: "grammar-too-slow", seconds: 10 });
+  const later = calls.generate(request, never).next();
+  expect(await failures).toMatchObject([
+    { reason: { failure: { kind: "grammar-too-slow" } } },
+    { reason: { failure: { kind: "engine-unloaded" } } },
+  ]);
+  await expect(later).rejects.toMatchObject({ failure: { kind: "engine-unloaded" } });
+});

@@ -7,6 +7,8 @@ type CallListener = {
   readonly onEvents: (events: readonly EngineEvent[]) => void;
   readonly onResult: (value: unknown) => void;
   readonly onError: (error: Error) => void;
+  /** Has a grammar, which can be the cause of a failure. */
+  readonly isConstrained?: boolean;
 };
 
 /** The pending calls of one worker. Every call ends exactly once, with a result or an error. */
@@ -65,6 +67,7 @@ export class WorkerCalls {
       },
       onResult: () => queue.close(),
       onError: (error) => queue.close(error),
+      isConstrained: request.constraint !== undefined,
     });
     const abort = (): void => {
       this.#send({ type: "abort", id });
@@ -94,12 +97,15 @@ export class WorkerCalls {
     else listener?.onError(new Error(`Unexpected error in the worker: ${message.reason}`));
   }
 
-  /** Fails all pending calls and all later ones. */
-  failAll(error: Error): void {
-    this.#failure = error;
+  /** Fails all pending calls and all later ones. If a grammar was the cause, calls without one can be retried. */
+  failAll(failure: EngineFailure): void {
+    const error = new FailureError(failure);
+    const isGrammar = failure.kind === "grammar-too-slow";
+    const forOthers = isGrammar ? new FailureError<EngineFailure>({ kind: "engine-unloaded" }) : error;
+    this.#failure = forOthers;
     const listeners = [...this.#pending.values()];
     this.#pending.clear();
-    for (const listener of listeners) listener.onError(error);
+    for (const { isConstrained, onError } of listeners) onError(isConstrained === true ? error : forOthers);
   }
 }
 

@@ -4,98 +4,13 @@
  * valid documents, and a validator. All are independent of how our grammars are built.
  * Imported by the tests of this package only.
  */
-import type { Expression, Grammar } from "../grammar.ts";
+import type { Grammar } from "../grammar.ts";
+import { StackParser } from "../parse-stacks.ts";
 
-/**
- * The expressions still to match, the next one on top. Equal stacks are the same object, so that a set contains each
- * once.
- */
-type Stack = {
-  readonly expression: Expression | undefined;
-  readonly below: Stack | undefined;
-  readonly above: Map<Expression, Stack>;
-};
-
-/** Whether the grammar accepts the complete string. Follows all alternatives in parallel, character by character. */
+/** Whether the grammar accepts the complete string. */
 export function acceptsText(grammar: Grammar, source: string): boolean {
-  const end: Stack = { expression: undefined, below: undefined, above: new Map() };
-  const unfold = createUnfold(grammar);
-  let stacks = unfoldAll([push({ kind: "rule", name: "root" }, end)], unfold);
-  for (const character of source) {
-    const code = character.codePointAt(0) ?? 0;
-    const next = [...stacks].flatMap(({ expression, below }) =>
-      below !== undefined && expression?.kind === "characters" && has(expression, code) ? [below] : [],
-    );
-    stacks = unfoldAll(next, unfold);
-  }
-  return stacks.has(end);
-}
-
-function push(expression: Expression, below: Stack): Stack {
-  const stack = below.above.get(expression) ?? { expression, below, above: new Map() };
-  below.above.set(expression, stack);
-  return stack;
-}
-
-function has({ set }: Expression & { kind: "characters" }, code: number): boolean {
-  return set.some(([first, last]) => first <= code && code <= last);
-}
-
-type Unfold = (expression: Expression, below: Stack) => readonly Stack[];
-
-/** The stacks with a character on top, and the empty stack. */
-function unfoldAll(stacks: readonly Stack[], unfold: Unfold): ReadonlySet<Stack> {
-  const seen = new Set(stacks);
-  const ready = new Set<Stack>();
-  for (const stack of seen) {
-    const { expression, below } = stack;
-    if (expression === undefined || below === undefined || expression.kind === "characters") ready.add(stack);
-    else for (const next of unfold(expression, below)) seen.add(next);
-  }
-  return ready;
-}
-
-function createUnfold(grammar: Grammar): Unfold {
-  const characters = new Map<Expression, readonly Expression[]>();
-  const shorter = new Map<Expression, Expression>();
-  return (expression, below) => {
-    switch (expression.kind) {
-      case "characters":
-        return [];
-      case "text": {
-        const elements = characters.get(expression) ?? Array.from(expression.text, oneCharacter);
-        characters.set(expression, elements);
-        return [pushAll(elements, below)];
-      }
-      case "sequence":
-        return [pushAll(expression.elements, below)];
-      case "choice":
-        return expression.options.map((option) => push(option, below));
-      case "rule": {
-        const named = grammar.get(expression.name);
-        return named === undefined ? [] : [push(named, below)];
-      }
-      case "repeat": {
-        const { element, min, max } = expression;
-        const rest = shorter.get(expression) ?? decrement(expression);
-        shorter.set(expression, rest);
-        return [...(min === 0 ? [below] : []), ...(max === 0 ? [] : [push(element, push(rest, below))])];
-      }
-    }
-  };
-}
-
-function pushAll(elements: readonly Expression[], below: Stack): Stack {
-  return elements.reduceRight((stack, element) => push(element, stack), below);
-}
-
-function oneCharacter(character: string): Expression {
-  const code = character.codePointAt(0) ?? 0;
-  return { kind: "characters", set: [[code, code]] };
-}
-
-function decrement(expression: Expression & { kind: "repeat" }): Expression {
-  const { min, max } = expression;
-  if (min === 0 && max === Number.POSITIVE_INFINITY) return expression;
-  return { ...expression, min: Math.max(min - 1, 0), max: max - 1 };
+  const parser = new StackParser(grammar);
+  let stacks = parser.start();
+  for (const character of source) stacks = parser.advance(stacks, character.codePointAt(0) ?? 0);
+  return stacks.has(parser.end);
 }
