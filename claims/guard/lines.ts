@@ -13,6 +13,11 @@ type Line = Pick<ShowLine, "line" | "title"> & { readonly paths: readonly string
 
 const lines: readonly Line[] = [
   {
+    line: 1,
+    title: "No single harmful request delays, fails or kills another client's stream",
+    paths: ["conformance/robustness/harmful-requests.model.test.ts"],
+  },
+  {
     line: 3,
     title: "A server that is stopped for longer than a worker may be silent kills no worker",
     paths: ["conformance/robustness/stopped-server.model.test.ts"],

@@ -45,8 +45,7 @@ const lockPollMilliseconds = 20;
 export async function openModelStore(folder: string, access: ModelStore["access"]): Promise<ModelStore> {
   const root = resolve(folder);
   if (access !== "read-only") {
-    for (const each of ["blobs", "manifests", "partial", "locks"])
-      await mkdir(join(root, each), { recursive: true });
+    for (const each of ["blobs", "manifests", "partial"]) await mkdir(join(root, each), { recursive: true });
     await removeAbandoned(partialFolder(root));
   }
   const changes = new ProcessLock(join(root, "locks", "changes"));

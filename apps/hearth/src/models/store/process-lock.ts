@@ -1,3 +1,5 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const sqliteBusy = 5;
@@ -14,10 +16,14 @@ export class ProcessLock {
     this.#path = path;
   }
 
-  /** On a file system without locks it always succeeds; then only changes within this process exclude each other. */
+  /**
+   * Always succeeds on a disk that is read-only or has no locks. There, whoever acquired it cannot write, or excludes
+   * only changes of its own process.
+   */
   tryAcquire(): boolean {
     let database: DatabaseSync | undefined;
     try {
+      mkdirSync(dirname(this.#path), { recursive: true });
       database = new DatabaseSync(this.#path);
       database.exec("BEGIN EXCLUSIVE");
     } catch (error) {
