@@ -63,7 +63,7 @@ export function worstOf(times: readonly number[]): number {
 
 /** In CI bounds are looser, so that only a real regression fails; `show` uses the exact bound. */
 export function lowerBound(bound: number): number {
-  return hasLooseTimingBounds ? bound * 0.25 : bound;
+  return hasLooseTimingBounds ? bound * 0.4 : bound;
 }
 
 export function upperBound(bound: number): number {

@@ -12,7 +12,7 @@ import type { Timed } from "./engine-under-test.ts";
 
 const program = fileURLToPath(new URL("../apps/hearth/bin/hearth.js", import.meta.url));
 
-export type Served = AsyncDisposable & { readonly url: string };
+export type Served = AsyncDisposable & { readonly url: string; readonly pid: number };
 
 /** Starts the real program in its own process, with one model named `model`. */
 export async function startHearth(
@@ -34,7 +34,7 @@ export async function startHearth(
   );
   const resources = stack.move();
   const url = /Hearth is listening on (\S+)/.exec(hearth.output())?.[1] ?? "";
-  return { url, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { url, pid: hearth.pid, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 /** Keeps connections open, as client libraries do; there are enough sockets that no request waits for one. */

@@ -5,7 +5,6 @@ export type HarmfulKind = {
   readonly harmful: () => string | Buffer;
   /** Answered with 200. */
   readonly harmless: () => string;
-  readonly headers?: readonly string[];
 };
 
 export const model = "model";

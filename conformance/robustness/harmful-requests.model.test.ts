@@ -2,23 +2,16 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { chooseSize, hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
-import {
-  descendantsOf,
-  makeTemporaryFolder,
-  readProcessFile,
-  startProcess,
-  testModel,
-} from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { createFromFile } from "../../apps/hearth/src/models/create-from-file.ts";
-import { openModelStore } from "../../apps/hearth/src/models/store/model-store.ts";
+import { percentile } from "../../bench/rounds.ts";
+import { startHearth } from "../../bench/served.ts";
 import type { HarmfulKind } from "./harmful-bases.ts";
 import { harmfulKinds } from "./harmful-corpus.ts";
+import { workersOf } from "./workers-of.ts";
 
-const program = fileURLToPath(new URL("../../apps/hearth/bin/hearth.js", import.meta.url));
 const maxGapMilliseconds = hasLooseTimingBounds ? 5000 : 250;
 /** In CI one of so many kinds is sent. */
 const stride = chooseSize({ ci: 8, show: 1, nightly: 1 });
@@ -28,7 +21,7 @@ const maxSeconds = 30;
 /** Streams without a pause, and records the time of every chunk. */
 class Neighbour {
   readonly times: number[] = [];
-  failures: string[] = [];
+  readonly failures: string[] = [];
   readonly #url: string;
   readonly #end = new AbortController();
   readonly #done: Promise<void>;
@@ -78,7 +71,7 @@ class Neighbour {
 }
 
 /** Sent by another process, so that building and sending it does not delay the measurement. */
-async function send(url: string, { path, headers = [] }: HarmfulKind, file: string): Promise<number> {
+async function send(url: string, { path }: HarmfulKind, file: string): Promise<number> {
   const args = [
     "-s",
     "-o",
@@ -90,13 +83,7 @@ async function send(url: string, { path, headers = [] }: HarmfulKind, file: stri
     "-H",
     "expect:",
   ];
-  const all = [
-    ...args,
-    ...headers.flatMap((header) => ["-H", header]),
-    "--data-binary",
-    `@${file}`,
-    `${url}${path}`,
-  ];
+  const all = [...args, "--data-binary", `@${file}`, `${url}${path}`];
   const { stdout } = await promisify(execFile)("curl", all).catch((error: { stdout?: string }) => ({
     stdout: error.stdout ?? "",
   }));
@@ -114,28 +101,15 @@ test("no single harmful request delays, fails or kills another client's stream, 
   timeout: 3_600_000,
 }, async () => {
   await using folder = await makeTemporaryFolder("harmful");
-  await createFromFile([await openModelStore(folder.path, "own")], {
-    name: "model",
-    file: await testModel("smollm2-135m-instruct-q4_1.gguf"),
+  await using hearth = await startHearth("smollm2-135m-instruct-q4_1.gguf", {
+    HEARTH_THREADS: "1",
+    HEARTH_CONTEXT_LENGTH: "4096",
+    HEARTH_PARALLEL_REQUESTS: "4",
   });
-  await using hearth = await startProcess({
-    command: process.execPath,
-    arguments: [program, "serve", "--port", "0"],
-    environment: {
-      HEARTH_MODELS: folder.path,
-      HEARTH_THREADS: "1",
-      HEARTH_CONTEXT_LENGTH: "4096",
-      HEARTH_PARALLEL_REQUESTS: "4",
-    },
-    isReady: (output) => output.includes("Hearth is listening on"),
-    readyWithinSeconds: 60,
-  });
-  const url = /Hearth is listening on (\S+)/u.exec(hearth.output())?.[1] ?? "";
-  const workers = (): readonly number[] =>
-    descendantsOf(hearth.pid).filter((pid) => readProcessFile(pid, "cmdline").includes("worker/main.ts"));
+  const { url } = hearth;
   const neighbour = new Neighbour(url);
   await neighbour.waitForChunks(20);
-  const before = workers();
+  const before = workersOf(hearth.pid);
   const outcomes: Outcome[] = [];
   const file = join(folder.path, "body");
   for (const kind of chosen) {
@@ -148,7 +122,7 @@ test("no single harmful request delays, fails or kills another client's stream, 
     await writeFile(file, kind.harmless());
     outcomes.push({
       name: kind.name,
-      p99: percentile99(gaps),
+      p99: percentile(gaps, 0.99),
       status,
       harmless: await send(url, kind, file),
     });
@@ -165,7 +139,7 @@ test("no single harmful request delays, fails or kills another client's stream, 
     process.stdout.write(`${p99.toFixed(0)} ms, status ${status}: ${name}\n`);
   expect(neighbour.failures).toEqual([]);
   // A request for embeddings starts a worker of its own.
-  expect(workers()).toEqual(expect.arrayContaining([...before]));
+  expect(workersOf(hearth.pid)).toEqual(expect.arrayContaining([...before]));
   expect(outcomes.filter(({ status }) => status >= 500 && ![503, 507, 529].includes(status))).toEqual([]);
   expect(outcomes.filter(({ name, harmless }) => !answered(name).includes(harmless))).toEqual([]);
   expect(slow).toEqual([]);
@@ -179,9 +153,4 @@ test("the corpus has at least sixty kinds with different names", () => {
 /** SmolLM2's template has no tools, which some of the APIs report. */
 function answered(name: string): readonly number[] {
   return /tool|input_schema/u.test(name) ? [200, 400] : [200];
-}
-
-function percentile99(gaps: readonly number[]): number {
-  const sorted = gaps.toSorted((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * 0.99) - 1)] ?? 0;
 }

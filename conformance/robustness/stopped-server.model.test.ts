@@ -1,18 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
-import {
-  descendantsOf,
-  makeTemporaryFolder,
-  readProcessFile,
-  startProcess,
-  testModel,
-} from "@hearth-and-keep/test-servers";
+import { descendantsOf } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { createFromFile } from "../../apps/hearth/src/models/create-from-file.ts";
-import { openModelStore } from "../../apps/hearth/src/models/store/model-store.ts";
+import { startHearth } from "../../bench/served.ts";
+import { workersOf } from "./workers-of.ts";
 
-const program = fileURLToPath(new URL("../../apps/hearth/bin/hearth.js", import.meta.url));
 const stops = chooseSize({ ci: 1, show: 10, nightly: 10 });
 /** Longer than a worker may be silent. */
 const stopSeconds = chooseSize({ ci: 12, show: 15, nightly: 15 });
@@ -21,23 +13,10 @@ test.each(["the server", "the server and its workers, as Ctrl-Z does,"])(
   "stopping %s for longer than a worker may be silent kills no worker, and a running stream continues",
   { timeout: (stops * (stopSeconds + 20) + 60) * 1000 },
   async (stopped) => {
-    await using folder = await makeTemporaryFolder("stopped");
-    await createFromFile([await openModelStore(folder.path, "own")], {
-      name: "tiny",
-      file: await testModel("tiny-llama.gguf"),
-    });
-    await using hearth = await startProcess({
-      command: process.execPath,
-      arguments: [program, "serve", "--port", "0"],
-      environment: { HEARTH_MODELS: folder.path, HEARTH_THREADS: "1" },
-      isReady: (output) => output.includes("Hearth is listening on"),
-      readyWithinSeconds: 60,
-    });
-    const url = /Hearth is listening on (\S+)/u.exec(hearth.output())?.[1] ?? "";
-    const workers = (): readonly number[] =>
-      descendantsOf(hearth.pid).filter((pid) => readProcessFile(pid, "cmdline").includes("worker/main.ts"));
+    await using hearth = await startHearth("tiny-llama.gguf", { HEARTH_THREADS: "1" });
+    const { url } = hearth;
     await generate(url, 1);
-    const before = workers();
+    const before = workersOf(hearth.pid);
     expect(before).not.toEqual([]);
     const pids = stopped === "the server" ? [hearth.pid] : [hearth.pid, ...descendantsOf(hearth.pid)];
     for (let stop = 0; stop < stops; stop += 1) {
@@ -48,7 +27,7 @@ test.each(["the server", "the server and its workers, as Ctrl-Z does,"])(
       for (const pid of pids) process.kill(pid, "SIGCONT");
       expect(await stream).toMatchObject({ done: true });
     }
-    expect(workers()).toEqual(before);
+    expect(workersOf(hearth.pid)).toEqual(before);
     recordFigure({
       claim: "guard 3",
       text: `${stops} of ${stops} times stopping ${stopped.replace(/,$/u, "")} for ${stopSeconds} s killed no worker`,
@@ -60,7 +39,7 @@ test.each(["the server", "the server and its workers, as Ctrl-Z does,"])(
 /** Returns the last line of the stream. */
 async function generate(url: string, tokens: number): Promise<unknown> {
   const options = { num_predict: tokens, num_ctx: 4096, temperature: 0 };
-  const body = JSON.stringify({ model: "tiny", prompt: "Once upon a time", raw: true, options });
+  const body = JSON.stringify({ model: "model", prompt: "Once upon a time", raw: true, options });
   const response = await fetch(`${url}/api/generate`, { method: "POST", body });
   return JSON.parse((await response.text()).trim().split("\n").at(-1) ?? "");
 }

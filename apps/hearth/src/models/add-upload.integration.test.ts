@@ -3,11 +3,12 @@ import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { addUpload, type Disk } from "./add-upload.ts";
+import { addUpload } from "./add-upload.ts";
 import { createFromFile } from "./create-from-file.ts";
 import { removeOldUploads } from "./prune.ts";
 import { digestPath, findBlob } from "./store/blob-store.ts";
 import { digestFromHash } from "./store/digest.ts";
+import type { Disk } from "./store/read-disk.ts";
 import { createTestStore, listFiles } from "./test/stores.ts";
 
 const megabyte = 1024 * 1024;

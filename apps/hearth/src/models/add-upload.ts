@@ -1,9 +1,9 @@
-import { statfs } from "node:fs/promises";
 import { modelFailure } from "./model-failure.ts";
 import { findUnusedBlobs } from "./prune.ts";
 import { addBlob } from "./store/blob-store.ts";
 import type { Digest } from "./store/digest.ts";
 import type { ModelStore } from "./store/model-store.ts";
+import { readDisk } from "./store/read-disk.ts";
 
 export type Upload = {
   readonly digest: Digest;
@@ -12,8 +12,6 @@ export type Upload = {
   readonly announcedBytes?: number | undefined;
 };
 
-export type Disk = { readonly totalBytes: number; readonly freeBytes: number };
-
 /** Stays free for other programs: this share of the disk, but at most so many bytes. */
 const reserve = { share: 0.05, maxBytes: 1024 ** 3 };
 /** Of the disk, for uploads that no model has been created from yet. */
@@ -21,13 +19,13 @@ const maxUnusedShare = 0.5;
 const bytesBetweenChecks = 64 * 1024 * 1024;
 
 /** Stores content for a model that is created from it later, unless it would fill the disk. */
-export async function addUpload(store: ModelStore, upload: Upload, readDisk = readDiskOf): Promise<void> {
+export async function addUpload(store: ModelStore, upload: Upload, getDisk = readDisk): Promise<void> {
   // While a manifest cannot be read, any blob may be in use.
   const unused = await findUnusedBlobs(store, 0).catch(() => []);
   const unusedBytes = unused.reduce((sum, { bytes }) => sum + bytes, 0);
   /** `uploadedBytes` no longer count as free. */
   const requireSpace = async (bytes: number, uploadedBytes: number): Promise<void> => {
-    const { totalBytes, freeBytes } = await readDisk(store.root);
+    const { totalBytes, freeBytes } = await getDisk(store.root);
     const reservedBytes = Math.min(reserve.maxBytes, totalBytes * reserve.share);
     const isWithinQuota = unusedBytes + bytes <= totalBytes * maxUnusedShare;
     if (bytes - uploadedBytes > freeBytes - reservedBytes || !isWithinQuota) {
@@ -52,9 +50,4 @@ async function* checkRepeatedly(
     }
     yield chunk;
   }
-}
-
-async function readDiskOf(folder: string): Promise<Disk> {
-  const { blocks, bavail, bsize } = await statfs(folder);
-  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
 }

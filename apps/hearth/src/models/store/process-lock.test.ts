@@ -19,7 +19,7 @@ test("a lock is held by one holder at a time, and can be acquired again after it
   }
 });
 
-test("where nothing can be written, a lock excludes nobody", () => {
+test("a lock that cannot be written is always acquired", () => {
   const lock = new ProcessLock("/proc/locks/changes");
   expect([lock.tryAcquire(), lock.tryAcquire()]).toEqual([true, true]);
   lock.release();

@@ -1,18 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { chooseSize, recordFigure, scale } from "@hearth-and-keep/figures";
 import {
   type FaultProxy,
   makeTemporaryFolder,
   type OwnedProcess,
   startFaultProxy,
-  startProcess,
 } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
+import { startServer, urlOf } from "../test/pulling-server.ts";
 import { startSeededRegistry, writeRandomModel } from "../test/seeded-registry.ts";
 import { readVerifiedStore } from "../test/verify-store.ts";
 
-const program = fileURLToPath(new URL("../../../bin/hearth.js", import.meta.url));
 const kills = chooseSize({ ci: 8, show: 30, nightly: 1000 });
 const seed = scale === "nightly" ? Date.now() : 20_261_115;
 const modelBytes = 200_000_000;
@@ -95,7 +93,7 @@ type PullRound = {
 /** Starts the server, deletes the model if it is complete, and pulls until the process is killed or the pull succeeds. */
 async function pullOnce({ folder, proxy, ledger, lifeMilliseconds }: PullRound): Promise<boolean> {
   await using server = await startServer(folder, proxy.port);
-  const url = /Hearth is listening on (\S+)/u.exec(server.output())?.[1] ?? "";
+  const url = urlOf(server);
   const name = `127.0.0.1:${proxy.port}/team/model`;
   const { models } = Object(await (await fetch(`${url}/api/tags`)).json());
   if (models.length > 0) await send(`${url}/api/delete`, { method: "DELETE", name });
@@ -109,18 +107,6 @@ async function pullOnce({ folder, proxy, ledger, lifeMilliseconds }: PullRound):
   expect(wasKilled || isComplete, server.output()).toBe(true);
   ledger.addSent(proxy.counts().bytesToClient - sentBefore);
   return isComplete;
-}
-
-function startServer(folder: string, registryPort: number): Promise<OwnedProcess> {
-  return startProcess({
-    command: process.execPath,
-    arguments: [program, "serve", "--port", "0", "--models", folder].concat([
-      "--private-registries",
-      `127.0.0.1:${registryPort}`,
-    ]),
-    isReady: (output) => output.includes("Hearth is listening on"),
-    readyWithinSeconds: 60,
-  });
 }
 
 async function killLater(

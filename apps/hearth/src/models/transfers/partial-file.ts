@@ -40,7 +40,7 @@ export async function openPartialFile(store: ModelStore, blob: BlobReference): P
       await file.truncate(0);
       await file.truncate(blob.size);
     }
-    // Nobody continues a file without its digest as its name.
+    // Only files that are named by their digest are ever resumed.
     if (!isExclusive) stack.defer(() => removeFiles(path));
     return new PartialFile({ path, size: blob.size, file, journal, resources: stack.move() });
   } catch (error) {

@@ -1,4 +1,4 @@
-import { stat, statfs } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { ModelFile } from "@hearth-and-keep/gguf";
 import { encodeConfig } from "../metadata/config-blob.ts";
@@ -17,6 +17,7 @@ import { commitBlob, digestPath, findBlob } from "../store/blob-store.ts";
 import { digestOf } from "../store/digest.ts";
 import { createConfigLayer, encodeManifest } from "../store/manifest.ts";
 import { type ModelStores, writableStore } from "../store/model-store.ts";
+import { readDisk } from "../store/read-disk.ts";
 import { writeStagedContent } from "../store/staged-content.ts";
 import type { VerifiedBlobs } from "../store/verified-blobs.ts";
 import { type DownloadDependencies, downloadBlob } from "./download-blob.ts";
@@ -118,8 +119,8 @@ async function requireDiskSpace(
     const status = await stat(digestPath(store.root, "partial", blob.digest)).catch(() => undefined);
     neededBytes += Math.max(0, blob.size - (status?.blocks ?? 0) * diskBlockBytes);
   }
-  const { bavail, bsize } = await statfs(store.root);
-  if (neededBytes > bavail * bsize) throw modelFailure({ kind: "store-full" });
+  const { freeBytes } = await readDisk(store.root);
+  if (neededBytes > freeBytes) throw modelFailure({ kind: "store-full" });
 }
 
 /** Removes downloaded blobs that fail validation, unless another model uses them. */

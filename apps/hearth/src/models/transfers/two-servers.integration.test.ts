@@ -1,17 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
-import {
-  makeTemporaryFolder,
-  type OwnedProcess,
-  startFaultProxy,
-  startProcess,
-} from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder, type OwnedProcess, startFaultProxy } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
+import { startServer, urlOf } from "../test/pulling-server.ts";
 import { addToRegistry, startSeededRegistry, writeRandomModel } from "../test/seeded-registry.ts";
 import { readVerifiedStore, verifyBlobs } from "../test/verify-store.ts";
 
-const program = fileURLToPath(new URL("../../../bin/hearth.js", import.meta.url));
 const pullsPerServer = chooseSize({ ci: 3, show: 50, nightly: 500 });
 const models = ["model", "second", "third"];
 const modelBytes = 6_000_000;
@@ -31,7 +25,7 @@ class Server implements AsyncDisposable {
   }
 
   get url(): string {
-    return /Hearth is listening on (\S+)/u.exec(this.#process.output())?.[1] ?? "";
+    return urlOf(this.#process);
   }
 
   async kill(): Promise<void> {
@@ -46,17 +40,8 @@ class Server implements AsyncDisposable {
   }
 }
 
-async function startServer(folder: string, registryPort: number): Promise<Server> {
-  const start = (): Promise<OwnedProcess> =>
-    startProcess({
-      command: process.execPath,
-      arguments: [program, "serve", "--port", "0", "--models", folder].concat([
-        "--private-registries",
-        `127.0.0.1:${registryPort}`,
-      ]),
-      isReady: (output) => output.includes("Hearth is listening on"),
-      readyWithinSeconds: 60,
-    });
+async function startRestartable(folder: string, registryPort: number): Promise<Server> {
+  const start = (): Promise<OwnedProcess> => startServer(folder, registryPort);
   return new Server(start, await start());
 }
 
@@ -99,8 +84,8 @@ test("two servers pull the same and different models into one store while they a
     faults: [{ kind: "throttle", bytesPerSecond: connectionBytesPerSecond }],
   });
   await using folder = await makeTemporaryFolder("two-servers");
-  await using first = await startServer(folder.path, proxy.port);
-  await using second = await startServer(folder.path, proxy.port);
+  await using first = await startRestartable(folder.path, proxy.port);
+  await using second = await startRestartable(folder.path, proxy.port);
   const host = `127.0.0.1:${proxy.port}`;
   const finished = new AbortController();
   let verified = 0;
