@@ -1,7 +1,7 @@
 import type { Engine, EngineDriver, EngineRequest, LoadPlan } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { preparePython, testModel } from "@hearth-and-keep/test-servers";
+import { preparedWorker, preparePython, testModel } from "@hearth-and-keep/test-servers";
 import { createLlamaServerDriver } from "@hearth-and-keep/upstream-engine";
 
 export const never: AbortSignal = new AbortController().signal;
@@ -24,7 +24,10 @@ export async function loadSmolLm(
   changes: Partial<LoadPlan> = {},
   threads: "one thread" | "threads by measurement" = "one thread",
 ): Promise<Engine> {
-  return loadBy(createLlamaDriver(), { ...(threads === "one thread" ? { threads: 1 } : {}), ...changes });
+  return loadBy(createLlamaDriver(await preparedWorker()), {
+    ...(threads === "one thread" ? { threads: 1 } : {}),
+    ...changes,
+  });
 }
 
 async function loadBy(driver: EngineDriver, changes: Partial<LoadPlan>): Promise<Engine> {

@@ -2,7 +2,7 @@ import type { Engine, EngineRequest } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { testModel } from "@hearth-and-keep/test-servers";
+import { preparedWorker, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { chatStreams } from "./chat-streams.ts";
 import { never, throughput } from "./engine-under-test.ts";
@@ -33,7 +33,10 @@ function prompts(streams: number): readonly string[] {
 async function loadTiny(): Promise<Engine> {
   const plan = { contextTokens, sequences, gpuLayers: 0, threads: 1, purpose: "generate" } as const;
   const modelPath = await testModel(tinyModel);
-  return createLlamaDriver().load({ ...plan, modelPath }, { signal: never, onProgress: () => undefined });
+  return createLlamaDriver(await preparedWorker()).load(
+    { ...plan, modelPath },
+    { signal: never, onProgress: () => undefined },
+  );
 }
 
 test.for([

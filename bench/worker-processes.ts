@@ -1,8 +1,11 @@
 import { descendantsOf, readProcessFile } from "@hearth-and-keep/test-servers";
 
+/** Of a clone, or bundled. */
+const workerProgram = /\/worker\/(?:main\.ts|engine-worker\.js)$/u;
+
 /** The PIDs of this process's binding workers, without the launchers that sandbox them. */
 export function workerProcesses(): readonly number[] {
-  return processesWith((args) => args.length === 2 && args[1]?.endsWith("/worker/main.ts") === true);
+  return processesWith(([, program = "", ...rest]) => rest.length === 0 && workerProgram.test(program));
 }
 
 /** The PIDs of the llama-servers that this process spawned. */

@@ -64,8 +64,11 @@ test("a chat, a pull, a secret write and a value read execute fewer files than b
   await seedRegistry(registry, { repository: "team/tiny", file: await testModel("tiny-llama.gguf") });
   await using server = await startTestServer({ models: { smol }, privateRegistries: ["127.0.0.1"] });
   await using vault = await openVault();
-  const post = async (path: string, body: unknown): Promise<string> =>
-    (await fetch(server.url + path, { method: "POST", body: JSON.stringify(body) })).text();
+  const post = async (path: string, body: unknown): Promise<void> => {
+    const response = await fetch(server.url + path, { method: "POST", body: JSON.stringify(body) });
+    const text = await response.text();
+    expect(response.status, text).toBe(200);
+  };
   const messages = [{ role: "user", content: "Say hello." }];
   const chat = () => post("/v1/chat/completions", { model: "smol", stream: true, max_tokens: 8, messages });
   const pull = () => post("/api/pull", { model: `${new URL(registry.url).host}/team/tiny`, insecure: true });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { EngineDriver, EngineFailure } from "@hearth-and-keep/engine";
 import { createFakeEngine, type FakeEngineScript } from "@hearth-and-keep/engine/testing";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder, preparedWorker } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { runSelfTests } from "./self-test.ts";
 import { createSelfTestModel } from "./self-test-model.ts";
@@ -26,7 +26,8 @@ test("the built-in engine passes with a 50 MB model that takes no disk space", a
   expect(blocks * 512).toBeLessThan(100_000);
   const silent = fakeDriver(() => [{ do: "end", reason: "stop" }]);
   const options = { modelPath, loadSettings, timeoutSeconds: 60 };
-  const results = await runSelfTests([createLlamaDriver(), silent, createLlamaDriver()], options);
+  const driver = createLlamaDriver(await preparedWorker());
+  const results = await runSelfTests([driver, silent, driver], options);
   expect(results.map(({ works }) => works)).toEqual([true, false, true]);
   expect(results[0]).toEqual({ works: true, tokensPerSecond: expect.any(Number) });
 });

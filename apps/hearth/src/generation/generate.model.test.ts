@@ -2,7 +2,7 @@ import type { Engine, Tool } from "@hearth-and-keep/engine";
 import { createFakeEngine, type FakeEngine } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { testModel } from "@hearth-and-keep/test-servers";
+import { preparedWorker, testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OutputEvent } from "./events.ts";
 import { generate } from "./generate.ts";
@@ -181,7 +181,7 @@ beforeAll(async () => {
   const modelPath = await testModel("smollm2-135m-instruct-q4_1.gguf");
   const plan = { modelPath, contextTokens: 1024, sequences: 1, threads: 1, gpuLayers: 0 } as const;
   const options = { signal: never, onProgress: () => undefined };
-  smol = await createLlamaDriver().load({ ...plan, purpose: "generate" }, options);
+  smol = await createLlamaDriver(await preparedWorker()).load({ ...plan, purpose: "generate" }, options);
 }, 300_000);
 afterAll(() => smol.unload());
 

@@ -3,8 +3,7 @@ import type { StoredMessage } from "./metadata/messages.ts";
 import { parseValidParameters } from "./metadata/model-parameters.ts";
 import { maxMessageBytes, maxParameterBytes } from "./metadata/schema.ts";
 import { modelFailure } from "./model-failure.ts";
-import { encodeGoJson } from "./store/go-json.ts";
-import type { LayerKind } from "./store/manifest.ts";
+import { encodeGoJson, type LayerKind } from "./store/manifest.ts";
 import type { JsonObject } from "./store/parse-json.ts";
 
 /** Everything in a model besides its weights. */

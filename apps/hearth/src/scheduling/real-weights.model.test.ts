@@ -1,6 +1,6 @@
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { testModel } from "@hearth-and-keep/test-servers";
+import { preparedWorker, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import type { SchedulingEvent } from "./events.ts";
 import type { Lease, LoadRequest } from "./load-request.ts";
@@ -25,7 +25,7 @@ test("two real models alternate under a budget for one, and each generates the s
     { ...base, key: "tiny", modelPath: await testModel("tiny-llama.gguf") },
   ];
   const scheduler = createScheduler({
-    driver: createLlamaDriver(),
+    driver: createLlamaDriver(await preparedWorker()),
     limits: { memoryBudgetBytes: 150_000_000, sequences: 2 },
     loadSettings: { threads: 1, gpuLayers: 0 },
     onEvent: (event) => events.push(event),

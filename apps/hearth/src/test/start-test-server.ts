@@ -10,7 +10,7 @@ import { createFakeEngine, type FakeEngine, type FakeEngineScript } from "@heart
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { createLogger } from "@hearth-and-keep/logging";
 import { createOutbound, type Outbound, OutboundError } from "@hearth-and-keep/outbound-http";
-import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder, preparedWorker } from "@hearth-and-keep/test-servers";
 import type { Choose } from "@hearth-and-keep/upstream-engine";
 import type { Access } from "../access/authenticate.ts";
 import type { ResponseStore } from "../dialects/openai/responses/response-store.ts";
@@ -100,7 +100,9 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
   const scheduler = createScheduler({
     driver: remote.extendDriver(
       options.driver ??
-        (options.script === undefined ? createLlamaDriver() : createFakeDriver(options, engines)),
+        (options.script === undefined
+          ? createLlamaDriver(await preparedWorker())
+          : createFakeDriver(options, engines)),
     ),
     loadSettings: { threads: 1, gpuLayers: 0 },
     limits: { contextTokens: 1024, sequences: 2, ...options.limits },

@@ -1,6 +1,6 @@
 import type { Engine, EngineRequest } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
-import { testModel } from "@hearth-and-keep/test-servers";
+import { preparedWorker, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { createLlamaDriver } from "./llama-driver.ts";
 
@@ -32,7 +32,7 @@ test.for([
       gpuLayers: 0,
       purpose: "generate",
     } as const;
-    await using engine = await createLlamaDriver().load(
+    await using engine = await createLlamaDriver(await preparedWorker()).load(
       { modelPath: await testModel("tiny-llama.gguf"), ...plan },
       { signal: never, onProgress: () => undefined },
     );

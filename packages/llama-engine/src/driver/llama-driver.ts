@@ -18,25 +18,30 @@ export type LlamaDriverOptions = {
   readonly machine?: Machine;
   /** A build of the binding made on this machine; absent uses the prebuilt one. */
   readonly buildFolder?: string;
+  /** A bundle of the worker's program, which starts faster than a clone's modules. */
+  readonly workerProgram?: string;
 };
 
 /** Runs llama.cpp through its Node binding, in one child process per loaded model. */
 export function createLlamaDriver(options: LlamaDriverOptions = {}): EngineDriver {
   const { breaker = new CrashBreaker(), onWarning = () => undefined, machine = inspectMachine() } = options;
-  const { buildFolder } = options;
+  const { buildFolder, workerProgram } = options;
   if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
   return {
     async load(plan, loadOptions) {
       breaker.throwIfQuarantined(plan.modelPath);
-      const worker = await superviseWorker(plan, { ...loadOptions, machine, buildFolder }).catch(
-        (error: unknown) => {
-          if (error instanceof FailureError) {
-            // The supervisor throws failures of the engine port only.
-            breaker.recordFailure(plan.modelPath, error.failure as EngineFailure);
-          }
-          throw error;
-        },
-      );
+      const worker = await superviseWorker(plan, {
+        ...loadOptions,
+        machine,
+        buildFolder,
+        workerProgram,
+      }).catch((error: unknown) => {
+        if (error instanceof FailureError) {
+          // The supervisor throws failures of the engine port only.
+          breaker.recordFailure(plan.modelPath, error.failure as EngineFailure);
+        }
+        throw error;
+      });
       const warning = describeIdleGpu(plan, { worker, machine });
       if (warning !== undefined) onWarning(warning);
       void worker.exited.then((failure) => breaker.recordFailure(plan.modelPath, failure));

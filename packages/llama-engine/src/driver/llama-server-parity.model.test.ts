@@ -1,7 +1,7 @@
 import type { EngineEvent, EngineRequest, LoadPlan } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { type LlamaServer, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
+import { type LlamaServer, preparedWorker, startLlamaServer, testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLlamaDriver } from "./llama-driver.ts";
 import { generateWithPlainKernels } from "./test/generate-with-plain-kernels.ts";
@@ -133,7 +133,7 @@ test("fill-in-the-middle matches llama.cpp's own server, if the model has the to
 
 test("a model without these tokens reports it and rejects fill-in-the-middle", async () => {
   const never = new AbortController().signal;
-  await using engine = await createLlamaDriver().load(smol.plan, {
+  await using engine = await createLlamaDriver(await preparedWorker()).load(smol.plan, {
     signal: never,
     onProgress: () => undefined,
   });

@@ -2,12 +2,12 @@ import type { Engine, LoadPlan } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { inspectMachine, memoryLimitForPlan } from "@hearth-and-keep/engine-host";
 import { hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
-import { descendantsOf, readProcessFile, testModel } from "@hearth-and-keep/test-servers";
+import { descendantsOf, preparedWorker, readProcessFile, testModel } from "@hearth-and-keep/test-servers";
 import { beforeAll, expect, test } from "vitest";
 import { createLlamaDriver } from "./llama-driver.ts";
 
 const never = new AbortController().signal;
-const driver = createLlamaDriver();
+const driver = createLlamaDriver(await preparedWorker());
 let plan: LoadPlan;
 
 beforeAll(async () => {

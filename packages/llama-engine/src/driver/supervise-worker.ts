@@ -11,7 +11,7 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { FromWorker, ToWorker } from "../channel/messages.ts";
 import { loadStallSeconds, watchLoadProgress, watchWorker } from "./watch-worker.ts";
 import { WorkerCalls } from "./worker-calls.ts";
-import { startWorker, type WorkerPlan } from "./worker-process.ts";
+import { defaultWorkerProgram, startWorker, type WorkerPlan } from "./worker-process.ts";
 
 export type SupervisedWorker = {
   describe(): EngineDescription;
@@ -27,6 +27,7 @@ type SuperviseOptions = LoadOptions & {
   readonly machine?: Machine;
   /** A build of the binding made on this machine. */
   readonly buildFolder?: string | undefined;
+  readonly workerProgram?: string | undefined;
 };
 
 /** Why it is killed when its messages are invalid: it no longer runs our program as it should. */
@@ -40,9 +41,9 @@ const invalidOutput: EngineFailure = { kind: "engine-crashed", exitCode: null, s
  */
 export async function superviseWorker(
   plan: LoadPlan,
-  { signal, onProgress, machine = inspectMachine(), buildFolder }: SuperviseOptions,
+  { signal, onProgress, machine = inspectMachine(), buildFolder, workerProgram }: SuperviseOptions,
 ): Promise<SupervisedWorker> {
-  const workerPlan = await planWorker(plan, { signal, machine, buildFolder });
+  const workerPlan = await planWorker(plan, { signal, machine, buildFolder, workerProgram });
   const loading = Promise.withResolvers<EngineDescription>();
   let cause: EngineFailure | undefined;
   let isStopping = false;
@@ -102,16 +103,18 @@ type WorkerContext = {
   readonly signal: AbortSignal;
   readonly machine: Machine;
   readonly buildFolder: string | undefined;
+  readonly workerProgram: string | undefined;
 };
 
 async function planWorker(
   plan: LoadPlan,
-  { signal, machine, buildFolder }: WorkerContext,
+  { signal, machine, buildFolder, workerProgram = defaultWorkerProgram }: WorkerContext,
 ): Promise<WorkerPlan> {
   const limitBytes = await memoryLimitForPlan(plan, machine.memoryBytes);
   signal.throwIfAborted();
   const cgroup = machine.cgroup === undefined ? undefined : createMemoryCgroup(machine.cgroup, limitBytes);
   return {
+    program: workerProgram,
     modelFiles: listModelFiles(plan),
     buildFolders: buildFolder === undefined ? [] : [buildFolder],
     usesGpu: plan.gpuLayers !== 0,

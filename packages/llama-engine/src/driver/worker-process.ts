@@ -21,13 +21,14 @@ export type WorkerProcess = {
 };
 
 /** In a clone the worker is TypeScript; in an installed package it is bundled next to the server. */
-const program = fileURLToPath(
+export const defaultWorkerProgram: string = fileURLToPath(
   import.meta.url.endsWith(".ts")
     ? new URL("../worker/main.ts", import.meta.url)
     : new URL("./engine/worker/engine-worker.js", import.meta.url),
 );
 
 export type WorkerPlan = {
+  readonly program: string;
   readonly modelFiles: readonly string[];
   /** Folders to read in addition to the installed program: a local build of the binding. */
   readonly buildFolders: readonly string[];
@@ -40,7 +41,7 @@ export type WorkerPlan = {
 
 /** Starts a worker, sandboxed as far as the machine allows, without the server's environment. */
 export function startWorker(plan: WorkerPlan, handlers: MessageHandlers): WorkerProcess {
-  const { modelFiles, buildFolders, usesGpu, limitBytes, cgroup, machine } = plan;
+  const { program, modelFiles, buildFolders, usesGpu, limitBytes, cgroup, machine } = plan;
   const launch = planWorkerLaunch(
     {
       nodeProgram: process.execPath,

@@ -63,7 +63,8 @@ describe("embed, on real weights", () => {
   test("truncates a text that is too long, or rejects it if truncation is off", async () => {
     await using server = await startTestServer({ models: { minilm } });
     const input = "word ".repeat(2000);
-    expect((await sendRequest(server, "/api/embed", { model: "minilm", input })).status).toBe(200);
+    const truncated = await sendRequest(server, "/api/embed", { model: "minilm", input });
+    expect(truncated.status, JSON.stringify(truncated.last).slice(0, 200)).toBe(200);
     const rejected = await sendRequest(server, "/api/embed", { model: "minilm", input, truncate: false });
     expect(rejected.status).toBe(400);
     expect(rejected.last).toEqual({

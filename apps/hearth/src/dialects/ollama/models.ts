@@ -1,11 +1,12 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import type { ModelSummary } from "../../models/metadata/describe-model.ts";
+import { bareDigest } from "../../models/store/digest.ts";
 import type { RunningModel } from "../../scheduling/running-models.ts";
 import { requireName } from "./resolve-model.ts";
 import type { CopyBody, DeleteBody } from "./schema.ts";
 import { digestOfName, unloadOrphan } from "./unload-orphans.ts";
-import { bareDigest, writeDetails } from "./write-model.ts";
+import { writeDetails } from "./write-model.ts";
 
 export { handleShow } from "./show.ts";
 

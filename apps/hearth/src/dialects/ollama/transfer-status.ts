@@ -1,8 +1,8 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthRequest } from "../../dependencies.ts";
+import { bareDigest } from "../../models/store/digest.ts";
 import type { TransferProgress } from "../../models/transfers/transfer.ts";
 import { streamResponse } from "./stream-response.ts";
-import { bareDigest } from "./write-model.ts";
 
 /** One progress object. Clients show a progress bar for those with a digest. */
 export type ProgressStatus = {

@@ -1,6 +1,6 @@
 import type { ModelFile } from "@hearth-and-keep/gguf";
 import { Compile } from "typebox/compile";
-import { encodeGoJson } from "../store/go-json.ts";
+import { encodeGoJson } from "../store/manifest.ts";
 import { parseJson } from "../store/parse-json.ts";
 import { configSchema } from "./schema.ts";
 

@@ -22,6 +22,11 @@ export function tryParseDigest(text: string): Digest | undefined {
   return pattern.test(text) ? (text as Digest) : undefined;
 }
 
+/** Without the `sha256:` prefix, because clients show the first characters of a digest. */
+export function bareDigest(digest: string): string {
+  return digest.replace(/^sha256:/u, "");
+}
+
 export function digestOf(content: Uint8Array | string): Digest {
   return digestFromHash(createHash("sha256").update(content).digest());
 }

@@ -1,7 +1,6 @@
 import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
 import type { BlobReference } from "./blob-store.ts";
-import { encodeGoJson } from "./go-json.ts";
 import { parseJson } from "./parse-json.ts";
 import { manifestSchema } from "./schema.ts";
 
@@ -53,6 +52,15 @@ function toLayer({ mediaType, digest, size, from, name }: EncodedLayer): Layer {
     ...(typeof from === "string" ? { from } : {}),
     ...(typeof name === "string" ? { name } : {}),
   };
+}
+
+/** Encodes JSON byte for byte as Go's encoder does, so that a layer has the same digest whichever program wrote it. */
+export function encodeGoJson(value: unknown): Buffer {
+  return Buffer.from(`${JSON.stringify(value).replaceAll(/[<>&\u2028\u2029]/gu, escapeCharacter)}\n`, "utf8");
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** Encodes a manifest byte for byte as Ollama does; the SHA-256 of the result is the model's digest. */
