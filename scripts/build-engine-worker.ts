@@ -17,12 +17,14 @@ export async function buildEngineWorker(output: string): Promise<void> {
   const bundle = await rolldown({
     input: {
       "engine-worker": join(root, "packages/llama-engine/src/worker/main.ts"),
+      // Starts engines on machines without bubblewrap.
+      "run-restricted": join(root, "packages/engine-host/src/restriction/run-restricted.ts"),
       // Prepares prompts and grammars for remote engines, in a thread of the server.
       "preparation-thread": join(root, "packages/chat-templates/src/prompt-preparation/thread-main.ts"),
     },
     platform: "node",
     // Builds are resolved where the program is installed; reflink copies files, which a worker never does.
-    external: (name) => name.startsWith("@node-llama-cpp/") || name.startsWith("@reflink/"),
+    external: (name) => /^@(?:node-llama-cpp|reflink|koromix)\//u.test(name),
   });
   const { output: chunks } = await bundle.write({ dir: join(output, "engine/worker"), format: "esm" });
   await bundle.close();

@@ -28,6 +28,11 @@ const lines: readonly Line[] = [
     paths: ["conformance/robustness/slow-reader.model.test.ts"],
   },
   {
+    line: 6,
+    title: "No attack from inside a model's process succeeds, in every form of the sandbox",
+    paths: ["packages/engine-host/src/sandbox/sandbox-forms.integration.test.ts"],
+  },
+  {
     line: 7,
     title: "Keys for inference can list, show and run models; only admin keys can change them",
     paths: ["apps/hearth/src/access/roles.model.test.ts"],

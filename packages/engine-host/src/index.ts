@@ -12,6 +12,8 @@ export { createMemoryCgroup, type MemoryCgroup, removeStaleCgroups } from "./mem
 export { exitFailure, type ProcessExit, waitForExit } from "./process-exit.ts";
 export { type RunningClock, startRunningClock } from "./running-clock.ts";
 export { inspectMachine, type Machine, nobodyUserId } from "./sandbox/machine.ts";
-export { missingProtections } from "./sandbox/missing-protections.ts";
-export { findProgramFolders, planLaunch, planWorkerLaunch, runsAsNobody } from "./sandbox/plan-launch.ts";
+export { describeProtection, missingProtections } from "./sandbox/missing-protections.ts";
+export { findProgramFolders, planLaunch, planWorkerLaunch } from "./sandbox/plan-launch.ts";
+export { runsAsNobody } from "./sandbox/reject-root.ts";
+export { spawnLaunch } from "./sandbox/spawn-launch.ts";
 export { type Slot, SlotPool, type SlotRequest } from "./slot-pool.ts";

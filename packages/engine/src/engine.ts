@@ -92,6 +92,8 @@ export type EngineDescription = {
   readonly splitsEvents: boolean;
   readonly canFillInTheMiddle: boolean;
   readonly canSeeImages: boolean;
+  /** What protects the machine from the engine, in one line; absent if another machine runs it. */
+  readonly protection?: string;
 };
 
 export type TemplateCapabilities = {
@@ -106,6 +108,8 @@ export type EngineFailure =
   | { readonly kind: "model-invalid"; readonly reason: string }
   | { readonly kind: "insufficient-memory"; readonly neededBytes: number | null }
   | { readonly kind: "load-timed-out"; readonly seconds: number }
+  /** This machine cannot run the engine without privileges that no model may have. */
+  | { readonly kind: "sandbox-unavailable"; readonly reason: string }
   | { readonly kind: "engine-crashed"; readonly exitCode: number | null; readonly signal: string | null }
   | { readonly kind: "engine-hung"; readonly seconds: number }
   /** The request's grammar stalled the engine; the model is not at fault. */

@@ -55,6 +55,7 @@ export const failureCodes = [
   "model-quarantined",
   "insufficient-memory",
   "load-timed-out",
+  "sandbox-unavailable",
   "engine-crashed",
   "engine-hung",
   "engine-unloaded",

@@ -119,6 +119,7 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "model-quarantined": retry,
   "insufficient-memory": () => ({ action: "use-smaller-model" }),
   "load-timed-out": retry,
+  "sandbox-unavailable": none,
   "engine-crashed": checkServerLog,
   "engine-hung": checkServerLog,
   "engine-unloaded": retry,

@@ -63,7 +63,7 @@ function checkSandbox(missing: readonly string[]): readonly Finding[] {
       {
         topic: "Sandbox",
         state: "ok",
-        text: "Models run sandboxed (no network, no file access, unprivileged)",
+        text: "Models run sandboxed (no network, no file access, no new processes, unprivileged)",
       },
     ];
   }

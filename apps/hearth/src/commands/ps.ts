@@ -1,6 +1,7 @@
 import { listRunningModels, type RunningModel } from "../server-client/response-types.ts";
 import type { ServerFlags } from "../server-client/server-client.ts";
 import { formatBytes, formatRelativeTime } from "../terminal/format-units.ts";
+import { sanitizeLine } from "../terminal/sanitize-text.ts";
 import { screen } from "../terminal/screen.ts";
 import { renderTable } from "../terminal/table.ts";
 import type { DefineCommand } from "./command-entry.ts";
@@ -20,6 +21,7 @@ export const define: DefineCommand = (command) => {
           const headers = ["NAME", "ID", "SIZE", "PROCESSOR", "CONTEXT", "EXPIRES"];
           const options = { screen, dropOrder: ["ID", "CONTEXT", "PROCESSOR", "EXPIRES", "SIZE"] };
           for (const line of renderTable(headers, models.map(renderRow), options)) screen.writeLine(line);
+          for (const line of describeProtections(models)) screen.writeLine(line);
         }
       }),
   );
@@ -35,6 +37,18 @@ function renderRow(model: RunningModel): readonly string[] {
     String(model.context_length ?? ""),
     expiry.getTime() - Date.now() > neverExpiresMilliseconds ? "never" : formatRelativeTime(expiry),
   ];
+}
+
+/** One line for all models, or one per model if they differ. A real Ollama reports none. */
+function describeProtections(models: readonly RunningModel[]): readonly string[] {
+  const known = models.flatMap(({ name, protection }) =>
+    protection === undefined ? [] : { name, protection },
+  );
+  const [first] = known;
+  if (first === undefined) return [];
+  const isSame = known.every(({ protection }) => protection === first.protection);
+  if (isSame) return [`\nProtection: ${sanitizeLine(first.protection)}`];
+  return ["", ...known.map((each) => sanitizeLine(`Protection of ${each.name}: ${each.protection}`))];
 }
 
 function formatProcessor({ size, size_vram: onGpu }: RunningModel): string {

@@ -16,7 +16,7 @@ import type { ServeConfig } from "../config.ts";
 import { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import type { CommandFailure } from "../failures.ts";
 import { createImageFetcher, type FetchImage } from "../images/fetch-image.ts";
-import { createMetrics } from "../metrics.ts";
+import { createMetrics, type Metrics } from "../metrics.ts";
 import { type Catalog, createCatalog } from "../models/catalog.ts";
 import { withDefaultSeed } from "../models/default-seed.ts";
 import { openStores } from "../models/open-stores.ts";
@@ -28,6 +28,7 @@ import type { ModelStores } from "../models/store/model-store.ts";
 import { createTransfers } from "../models/transfers/create-transfers.ts";
 import type { Transfers } from "../models/transfers/transfer.ts";
 import { drainScheduler } from "../scheduling/drain-scheduler.ts";
+import type { SchedulingEvent } from "../scheduling/events.ts";
 import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type SchedulerOptions } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
@@ -56,20 +57,18 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
   const access = await readAccess({ ...config, machineName: hostname() });
   rejectInsecureBind(config, access);
   const served = await readServedCertificate(config);
-  for (const protection of missingProtections) logger.warn("Sandbox protection missing", { protection });
   const stores = await openStores(config.models);
   const local = createCatalog(stores);
   const remote = await readEnginesFile(config.enginesFile);
   await using engines = openRemoteEngines(remote);
   const models = withDefaultSeed(withRemoteModels(local, remote, engines.getEngineInfo), config.seed);
-  for (const model of await shadowedNames(local, remote))
-    logger.warn("Local model is shadowed by a remote engine", { model });
+  logWarnings(logger, { missingProtections, shadowed: await shadowedNames(local, remote) });
   await using outbound = createOutbound({ privateHosts: config.privateRegistries });
   const transfers = guardRemoteModels(await openTransfers(config, { stores, outbound }), remote);
   const scheduler = createScheduler({
     driver: engines.extendDriver(driver),
     ...schedulerOptions(config),
-    onEvent: (event) => metrics.countScheduling(event),
+    onEvent: (event) => reportEvent(event, { metrics, models, logger, print }),
   });
   const metrics = createMetrics(scheduler, {
     names: () => modelNamesByDigest(models),
@@ -116,6 +115,40 @@ function cleanUpRepeatedly(stores: ModelStores): Disposable {
   cleanUp();
   const timer = setInterval(cleanUp, cleanUpIntervalMilliseconds);
   return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+type Warnings = { readonly missingProtections: readonly string[]; readonly shadowed: readonly string[] };
+
+function logWarnings(logger: HearthLogger, { missingProtections, shadowed }: Warnings): void {
+  for (const protection of missingProtections) logger.warn("Sandbox protection missing", { protection });
+  for (const model of shadowed) logger.warn("Local model is shadowed by a remote engine", { model });
+}
+
+type Reporting = Pick<ServeDependencies, "logger" | "print"> & {
+  readonly models: Catalog;
+  readonly metrics: Metrics;
+};
+
+function reportEvent(event: SchedulingEvent, reporting: Reporting): void {
+  reporting.metrics.countScheduling(event);
+  if (event.type === "model-loaded") void reportLoaded(event, reporting);
+}
+
+/** Tells the person at the terminal what protects the machine from this model. */
+async function reportLoaded(
+  { key, protection, loadMilliseconds }: Extract<SchedulingEvent, { type: "model-loaded" }>,
+  { models, logger, print }: Reporting,
+): Promise<void> {
+  // A model that was deleted while it was loading has no name any more.
+  const names = await modelNamesByDigest(models).catch(() => new Map<string, string>());
+  const model = names.get(key) ?? key;
+  const durationMilliseconds = Math.round(loadMilliseconds);
+  if (protection === undefined) {
+    logger.info("Model loaded", { model, durationMilliseconds });
+    return;
+  }
+  logger.info("Model loaded", { model, durationMilliseconds, protection });
+  print(`Loaded ${model}: ${protection}`);
 }
 
 /** Metrics are labelled with model names rather than digests. */

@@ -130,4 +130,5 @@ const knownReasons: Partial<Record<EngineFailure["kind"], string>> = {
   "engine-hung": "it stopped responding",
   "insufficient-memory": "there is not enough memory",
   "model-invalid": "it cannot load the test model",
+  "sandbox-unavailable": "it cannot be sandboxed",
 };

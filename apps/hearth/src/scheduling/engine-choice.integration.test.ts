@@ -134,6 +134,7 @@ test.each([
 test.each([
   new FailureError<EngineFailure>({ kind: "model-invalid", reason: "not a model" }),
   new FailureError<EngineFailure>({ kind: "insufficient-memory", neededBytes: null }),
+  new FailureError<EngineFailure>({ kind: "sandbox-unavailable", reason: "it would run as root" }),
 ])("a load that fails because of the model (%s) has no fallback", async (error) => {
   const { driver, warnings } = createFailingDriver(error);
   await expect(driver.load(plan, loading)).rejects.toBe(error);

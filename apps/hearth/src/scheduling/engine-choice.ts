@@ -179,6 +179,7 @@ export function withFallback(first: EngineDriver, { binding, name, onWarning }: 
 const modelFailures: ReadonlySet<string> = new Set<EngineFailure["kind"]>([
   "model-invalid",
   "insufficient-memory",
+  "sandbox-unavailable",
   "template-failed",
 ]);
 

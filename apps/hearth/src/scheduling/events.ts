@@ -16,6 +16,8 @@ export type SchedulingEvent =
       readonly sequences: number;
       readonly memoryBytes: number;
       readonly loadMilliseconds: number;
+      /** What protects the machine from the engine; absent if another machine runs it. */
+      readonly protection?: string;
     })
   | (ModelEvent & {
       readonly type: "model-unloaded";

@@ -135,10 +135,19 @@ export class ScheduledModel {
     return this.queue.find(({ ticket, request }) => instance.accepts(ticket) && this.canServe(request));
   }
 
-  #reportLoaded({ plan, memoryBytes, loadMilliseconds }: ModelInstance): void {
+  #reportLoaded({ plan, memoryBytes, loadMilliseconds, state }: ModelInstance): void {
     const { contextTokens, sequences } = plan;
-    const details = { contextTokens, sequences, memoryBytes, loadMilliseconds };
-    this.#options.onEvent({ type: "model-loaded", key: this.key, purpose: this.purpose, ...details });
+    const protection = state.type === "serving" ? state.engine.describe().protection : undefined;
+    this.#options.onEvent({
+      type: "model-loaded",
+      key: this.key,
+      purpose: this.purpose,
+      contextTokens,
+      sequences,
+      memoryBytes,
+      loadMilliseconds,
+      ...(protection === undefined ? {} : { protection }),
+    });
     this.#options.onChange();
   }
 

@@ -16,6 +16,8 @@ export type RunningModel = {
   readonly digest: string;
   readonly expires_at: string;
   readonly context_length?: number;
+  /** What protects the machine from the model; absent in a real Ollama's response. */
+  readonly protection?: string;
 };
 
 export type SavedMessage = { readonly role: "system" | "user" | "assistant"; readonly content: string };

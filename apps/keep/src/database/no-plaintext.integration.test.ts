@@ -152,7 +152,9 @@ async function plantControl(url: string): Promise<void> {
   await client.connect();
   try {
     await client.query("CREATE TABLE planted (content bytea)");
-    for (const pattern of encodingsOf(control).values()) {
+    // Twice, because a record that crosses a page of the WAL is cut by the page's header.
+    const patterns = [...encodingsOf(control).values()];
+    for (const pattern of [...patterns, ...patterns]) {
       await client.query("INSERT INTO planted VALUES ($1)", [pattern]);
     }
     await client.query("CHECKPOINT");

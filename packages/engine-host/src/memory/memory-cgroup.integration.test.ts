@@ -81,7 +81,7 @@ test("cgroups of dead servers are removed, all others stay", async () => {
 
 test("a worker enters its cgroup before it starts, and does not start if it cannot", async () => {
   await using root = await makeTemporaryFolder("cgroup");
-  const bare = { ...inspectMachine(), bubblewrap: undefined, prlimit: undefined };
+  const bare = { ...inspectMachine(), isRoot: false, bubblewrap: undefined, prlimit: undefined };
   const program = join(root.path, "worker.mjs");
   await writeFile(program, "process.exit(7)");
   const run = async (cgroupProcsPath: string) => {

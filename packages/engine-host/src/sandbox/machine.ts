@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { totalmem } from "node:os";
+import { fileURLToPath } from "node:url";
 import { type DelegatedCgroup, findDelegatedCgroup } from "../memory/memory-cgroup.ts";
+import type { RestrictedPlan } from "../restriction/restricted-plan.ts";
 import { findGpuDevices, type GpuDevice } from "./gpu-devices.ts";
 
 /** The sandboxing tools and the devices of this machine. */
@@ -12,6 +14,11 @@ export type Machine = {
   readonly bubblewrap: string | undefined;
   readonly setpriv: string | undefined;
   readonly prlimit: string | undefined;
+  /**
+   * The program that restricts an engine with Landlock and seccomp; undefined if the kernel lacks them, or if bubblewrap
+   * works and it is not needed.
+   */
+  readonly restrictedStart: string | undefined;
   /** Undefined unless a service manager has delegated a cgroup to the server. */
   readonly cgroup: DelegatedCgroup | undefined;
   readonly gpuDevices: readonly GpuDevice[];
@@ -22,11 +29,13 @@ export type Machine = {
 export const nobodyUserId = 65_534;
 
 export function inspectMachine(): Machine {
+  const bubblewrap = findWorkingBubblewrap();
   return {
     isRoot: process.getuid?.() === 0 && ["uid_map", "gid_map"].every((map) => isMapped(nobodyUserId, map)),
-    bubblewrap: findWorkingBubblewrap(),
+    bubblewrap,
     setpriv: findTool("setpriv"),
     prlimit: findTool("prlimit"),
+    restrictedStart: bubblewrap === undefined ? findRestrictedStart() : undefined,
     cgroup: findDelegatedCgroup(),
     gpuDevices: findGpuDevices(),
     memoryBytes: availableMemory(),
@@ -60,9 +69,41 @@ function findWorkingBubblewrap(): string | undefined {
     "/proc",
     "--dev",
     "/dev",
-    "true",
+    "--size",
+    "65536",
+    "--tmpfs",
+    "/tmp",
+    // A program that certainly exists.
+    path,
+    "--version",
   ];
   return spawnSync(path, trial, { stdio: "ignore", timeout: 5000 }).status === 0 ? path : undefined;
+}
+
+/** In a clone it is TypeScript; in an installed package it is bundled next to the worker. */
+const restrictedProgram = fileURLToPath(
+  import.meta.url.endsWith(".ts")
+    ? new URL("../restriction/run-restricted.ts", import.meta.url)
+    : new URL("./engine/worker/run-restricted.js", import.meta.url),
+);
+
+/** Tries it, because a kernel can lack Landlock and a container can forbid the calls. */
+export function findRestrictedStart(): string | undefined {
+  const { arch: architecture } = process;
+  if (process.platform !== "linux" || (architecture !== "x64" && architecture !== "arm64")) return undefined;
+  const plan: RestrictedPlan = {
+    program: process.execPath,
+    args: ["--version"],
+    environment: {},
+    readablePaths: ["/"],
+    executablePaths: ["/"],
+    devices: [],
+    descriptors: [0, 1, 2],
+    filter: { architecture, allowsUnixSockets: false },
+  };
+  const trial = [restrictedProgram, JSON.stringify(plan)];
+  const { status } = spawnSync(process.execPath, trial, { stdio: "ignore", env: {}, timeout: 5000 });
+  return status === 0 ? restrictedProgram : undefined;
 }
 
 /** The machine's memory, or the container's limit if that is lower; `constrainedMemory` is 0 without one. */

@@ -1,16 +1,21 @@
 import { inspectMachine, type Machine } from "./machine.ts";
+import { runsAsNobody } from "./reject-root.ts";
 
 /** One sentence for each protection that is not available on this machine, with the fix. */
 export function missingProtections(machine: Machine = inspectMachine()): readonly string[] {
-  const { isRoot, bubblewrap, setpriv, prlimit, cgroup, gpuDevices } = machine;
+  const { isRoot, bubblewrap, restrictedStart, prlimit, cgroup, gpuDevices } = machine;
   const missing: readonly (readonly [isMissing: boolean, sentence: string])[] = [
     [
-      bubblewrap === undefined,
+      bubblewrap === undefined && restrictedStart === undefined,
       "The worker can read files and use the network: install bubblewrap and allow it to create namespaces",
     ],
     [
-      isRoot && (bubblewrap === undefined || setpriv === undefined),
-      "The worker runs as root: install bubblewrap and setpriv, or start the server as another user",
+      bubblewrap === undefined && restrictedStart !== undefined,
+      "The worker sees which processes and files exist, although it cannot use them: install bubblewrap and allow it to create namespaces",
+    ],
+    [
+      isRoot && !runsAsNobody(machine),
+      "No model can be loaded, because it would run as root: install setpriv, or start the server as another user",
     ],
     [
       !isRoot,
@@ -27,4 +32,13 @@ export function missingProtections(machine: Machine = inspectMachine()): readonl
     ],
   ];
   return missing.filter(([isMissing]) => isMissing).map(([, sentence]) => sentence);
+}
+
+/** What protects the machine from a loaded model, in one line. */
+export function describeProtection(machine: Machine): string {
+  const { isRoot, bubblewrap, restrictedStart } = machine;
+  const user = isRoot ? "as another user" : "as the same user as the server";
+  if (bubblewrap !== undefined) return `sandboxed by bubblewrap and seccomp, ${user}`;
+  if (restrictedStart !== undefined) return `restricted by Landlock and seccomp, ${user}`;
+  return `not sandboxed, ${user}`;
 }

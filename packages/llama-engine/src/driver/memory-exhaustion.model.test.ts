@@ -1,10 +1,14 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LoadPlan } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
-import { inspectMachine, memoryLimitForPlan, planWorkerLaunch } from "@hearth-and-keep/engine-host";
+import {
+  inspectMachine,
+  memoryLimitForPlan,
+  planWorkerLaunch,
+  spawnLaunch,
+} from "@hearth-and-keep/engine-host";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { ipcEnvironment, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
@@ -30,11 +34,7 @@ async function exhaustMemory(memory: { readonly limitBytes: number } | undefined
     sandboxEnvironment: ipcEnvironment,
   };
   const launch = planWorkerLaunch(memory === undefined ? options : { ...options, memory }, machine);
-  const child = spawn(launch.command, [...launch.args], {
-    stdio: ["ignore", "ignore", "ignore", "ipc"],
-    serialization: "advanced",
-    env: launch.environment,
-  });
+  const child = spawnLaunch(launch, ["ignore", "ignore", "ignore", "ipc"], "advanced");
   let heldBytes = 0;
   let end: Result["end"] = "crashed";
   child.on("message", (held) => {

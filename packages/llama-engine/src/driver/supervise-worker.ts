@@ -1,6 +1,7 @@
 import type { EngineDescription, EngineFailure, LoadOptions, LoadPlan } from "@hearth-and-keep/engine";
 import {
   createMemoryCgroup,
+  describeProtection,
   exitFailure,
   inspectMachine,
   listModelFiles,
@@ -83,10 +84,11 @@ export async function superviseWorker(
   });
   worker.send({ type: "load", plan, buildFolder });
   const description = await loading.promise;
+  const protection = describeProtection(machine);
   loadProgress.stop();
   signal.removeEventListener("abort", abort);
   return {
-    describe: () => ({ ...description, threads: threads ?? description.threads }),
+    describe: () => ({ ...description, threads: threads ?? description.threads, protection }),
     calls,
     pid: worker.pid,
     send,

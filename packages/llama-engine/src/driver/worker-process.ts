@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { serialize } from "node:v8";
@@ -7,6 +6,7 @@ import {
   findProgramFolders,
   type ProcessExit,
   planWorkerLaunch,
+  spawnLaunch,
   waitForExit,
 } from "@hearth-and-keep/engine-host";
 import { channelDescriptor, writeFrame } from "../channel/frames.ts";
@@ -53,10 +53,7 @@ export function startWorker(plan: WorkerPlan, handlers: MessageHandlers): Worker
     },
     machine,
   );
-  const child = spawn(launch.command, [...launch.args], {
-    stdio: ["ignore", "ignore", "ignore", "pipe"],
-    env: launch.environment,
-  });
+  const child = spawnLaunch(launch, ["ignore", "ignore", "ignore", "pipe"]);
   // "pipe" makes it a socket that both sides read and write.
   const channel = child.stdio[channelDescriptor] as Duplex;
   receiveMessages(channel, handlers);

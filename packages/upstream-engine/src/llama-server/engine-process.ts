@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,6 +14,7 @@ import {
   nobodyUserId,
   planLaunch,
   runsAsNobody,
+  spawnLaunch,
   waitForExit,
 } from "@hearth-and-keep/engine-host";
 import { createEngineClient, type EngineClient } from "../wire/engine-client.ts";
@@ -59,7 +60,7 @@ export async function startEngineProcess(
     const launch = await planProgram(program, start, folder.keyFile);
     const limitBytes = await memoryLimitForPlan(plan, machine.memoryBytes);
     const cgroup = machine.cgroup === undefined ? undefined : createMemoryCgroup(machine.cgroup, limitBytes);
-    const { command, args, environment } = planLaunch(
+    const sandboxed = planLaunch(
       {
         program: launch.program,
         args: launch.args,
@@ -73,10 +74,10 @@ export async function startEngineProcess(
       },
       machine,
     );
-    const child = spawn(command, [...args], { env: environment, stdio: ["pipe", "ignore", "pipe"] });
+    const child = spawnLaunch(sandboxed, ["pipe", "ignore", "pipe"]);
     // A program that exits before it has read its plan is reported by `exited`.
-    child.stdin.on("error", () => undefined);
-    child.stdin.write(launch.input);
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.write(launch.input);
     const connection = { address: { socketPath: folder.socketPath }, authorization: `Bearer ${key}` };
     const client = createEngineClient({ ...connection, maxConnections: maxConnections(start.slots) });
     const watchClient = createEngineClient({ ...connection, maxConnections: 1 });

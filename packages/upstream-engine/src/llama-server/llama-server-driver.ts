@@ -14,7 +14,13 @@ import type {
   EngineFailure,
   LoadPlan,
 } from "@hearth-and-keep/engine";
-import { CrashBreaker, inspectMachine, type Machine, removeStaleCgroups } from "@hearth-and-keep/engine-host";
+import {
+  CrashBreaker,
+  describeProtection,
+  inspectMachine,
+  type Machine,
+  removeStaleCgroups,
+} from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
@@ -130,6 +136,7 @@ async function setUpEngine(engine: SupervisedEngine, context: SetupContext): Pro
     splitsEvents: false,
     canFillInTheMiddle: facts.infill !== undefined || capabilities?.fillsIn === true,
     canSeeImages: mediaMarker !== undefined,
+    protection: describeProtection(machine),
   };
   const dependencies = { engine, prompts, thread, facts, slots, speed: engine.speed, contextTokens };
   const surrounding = plan.purpose === "embed" ? await readSurroundingTokens(engine, signal) : undefined;

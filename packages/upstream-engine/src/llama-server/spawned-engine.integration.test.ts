@@ -67,7 +67,7 @@ test("the engine gets neither our environment nor the key as an argument, and le
 });
 
 test("the engine also runs without the sandbox", async () => {
-  const machine = { ...inspectMachine(), bubblewrap: undefined, setpriv: undefined, prlimit: undefined };
+  const machine = { ...inspectMachine(), isRoot: false, bubblewrap: undefined, prlimit: undefined };
   await using engine = await load({}, { machine });
   expect(await write(engine)).not.toBe("");
 });

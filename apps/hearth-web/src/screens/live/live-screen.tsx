@@ -88,6 +88,7 @@ function LoadedModels({ loaded }: { readonly loaded: readonly RunningModel[] }) 
                   model.size_vram > 0 ? `${formatBytes(model.size_vram)} on GPU` : "on CPU",
                   `${model.context_length.toLocaleString("en")} tokens of context`,
                   formatExpiry(model.expires_at),
+                  ...(model.protection === undefined ? [] : [model.protection]),
                 ].join(" · ")}
               </span>
             </li>

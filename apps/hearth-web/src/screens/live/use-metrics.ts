@@ -9,6 +9,8 @@ export type RunningModel = {
   readonly size_vram: number;
   readonly context_length: number;
   readonly expires_at: string;
+  /** What protects the server's machine from the model; absent if another machine runs it. */
+  readonly protection?: string;
 };
 
 export type MetricsState = {

@@ -93,6 +93,7 @@ const mappers: Mappers = {
   "insufficient-memory": () => permanent("Cannot load the model: it requires more memory than is available"),
   "load-timed-out": ({ seconds }) =>
     wire("timeout_error", `Loading the model timed out after ${seconds} seconds`),
+  "sandbox-unavailable": ({ reason }) => permanent(`Cannot run the model safely: ${reason}`),
   "engine-crashed": () => wire("api_error", "The engine stopped while generating"),
   "engine-hung": () => wire("api_error", "The engine stopped responding"),
   "grammar-too-slow": () =>

@@ -105,6 +105,7 @@ const cases: {
   ],
   "insufficient-memory": [{ kind: "insufficient-memory", neededBytes: 3e9 }, "use a smaller model"],
   "load-timed-out": [{ kind: "load-timed-out", seconds: 60 }, "try again in a moment"],
+  "sandbox-unavailable": [{ kind: "sandbox-unavailable", reason: "it would run as root" }, ""],
   "engine-crashed": [
     { kind: "engine-crashed", exitCode: 1, signal: null },
     'run "hearth logs" to see the cause',

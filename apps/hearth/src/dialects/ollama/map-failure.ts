@@ -105,6 +105,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
     serverError(memoryMessage(neededBytes), neededBytes === null ? {} : { needed_bytes: neededBytes }),
   "load-timed-out": ({ seconds }) =>
     serverError(`timed out waiting for the model to load after ${seconds} s`),
+  "sandbox-unavailable": ({ reason }) => serverError(`unable to run the model safely: ${reason}`),
   "engine-crashed": () => serverError(crashMessage),
   "engine-hung": () => serverError(crashMessage),
   "grammar-too-slow": ({ seconds }) => badRequest(`applying the format took more than ${seconds} s`),

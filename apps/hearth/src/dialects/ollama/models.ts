@@ -70,6 +70,8 @@ function writeRunning(running: RunningModel, summary: ModelSummary | undefined) 
     expires_at: new Date(expiryOf(running)).toISOString(),
     size_vram: running.gpuBytes,
     context_length: running.contextTokens,
+    // Ollama has no such field; JSON leaves it out for models on other machines.
+    protection: running.description.protection,
   };
 }
 

@@ -116,6 +116,12 @@ const mappers: Mappers = {
     message: `Loading the model timed out after ${seconds} seconds`,
     headers: doNotRetry,
   }),
+  "sandbox-unavailable": ({ reason }) => ({
+    status: 500,
+    code: "sandbox_unavailable",
+    message: `Cannot run the model safely: ${reason}`,
+    headers: doNotRetry,
+  }),
   "engine-crashed": () => ({
     status: 500,
     code: "engine_stopped",

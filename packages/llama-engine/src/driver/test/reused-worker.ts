@@ -4,10 +4,15 @@
  * until it crashes or hangs. A file costs at most its worker and a bounded wait.
  * Imported by tests of the driver only.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { on, once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { findProgramFolders, inspectMachine, planWorkerLaunch } from "@hearth-and-keep/engine-host";
+import {
+  findProgramFolders,
+  inspectMachine,
+  planWorkerLaunch,
+  spawnLaunch,
+} from "@hearth-and-keep/engine-host";
 import { ipcEnvironment } from "@hearth-and-keep/test-servers";
 
 /** Directly in native code, or through the binding, which parses the file itself first. */
@@ -74,11 +79,7 @@ function start(folder: string, { maxBytes }: Limits): Running {
     },
     machine,
   );
-  const child = spawn(launch.command, [...launch.args], {
-    serialization: "advanced",
-    stdio: ["ignore", "ignore", "ignore", "ipc"],
-    env: launch.environment,
-  });
+  const child = spawnLaunch(launch, ["ignore", "ignore", "ignore", "ipc"], "advanced");
   return { child, messages: on(child, "message", { close: ["exit"] }) };
 }
 

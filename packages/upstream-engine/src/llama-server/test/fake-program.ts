@@ -29,7 +29,7 @@ export async function startFakeProgram(faults: Faults): Promise<FakeProgram> {
   await writeFile(path, `#!${process.execPath}\nconst faults = ${JSON.stringify(faults)};\n${script}`);
   await chmod(path, 0o755);
   // The sandbox would hide the interpreter of the script.
-  const machine = { ...inspectMachine(), bubblewrap: undefined, setpriv: undefined, prlimit: undefined };
+  const machine = { ...inspectMachine(), isRoot: false, bubblewrap: undefined, prlimit: undefined };
   const driver = createLlamaServerDriver({ program: { kind: "llama-server", path }, machine });
   const plan = { contextTokens: 128, sequences: 1, threads: 1, gpuLayers: 0, purpose: "generate" } as const;
   return {

@@ -1,0 +1,25 @@
+import { type ChildProcess, type SerializationType, type StdioOptions, spawn } from "node:child_process";
+import { Writable } from "node:stream";
+import { filterDescriptor } from "./bubblewrap-args.ts";
+import type { LaunchPlan } from "./plan-launch.ts";
+
+/** What to connect to standard input, output and error, and optionally to a channel. */
+export type LaunchStdio = readonly ("ignore" | "inherit" | "pipe" | "ipc")[];
+
+/** Starts the process of a plan, and passes bubblewrap its filter. */
+export function spawnLaunch(
+  { command, args, environment, seccompFilter }: LaunchPlan,
+  stdio: LaunchStdio,
+  serialization: SerializationType = "json",
+): ChildProcess {
+  const unused = Array.from({ length: filterDescriptor - stdio.length }, () => "ignore" as const);
+  const descriptors: StdioOptions = seccompFilter === undefined ? [...stdio] : [...stdio, ...unused, "pipe"];
+  const child = spawn(command, [...args], { stdio: descriptors, env: environment, serialization });
+  const filter = child.stdio[filterDescriptor];
+  if (filter instanceof Writable) {
+    // A process that exits before it has read the filter is reported by its exit.
+    filter.on("error", () => undefined);
+    filter.end(seccompFilter);
+  }
+  return child;
+}
