@@ -257,12 +257,9 @@ export const serveSettings = {
 
 export type ServeConfig = ValuesOf<typeof serveSettings>;
 
-export function readServeConfig(
-  flags: Readonly<Record<string, string | boolean | undefined>>,
-  filePath: string | undefined,
-): ServeConfig {
-  const environment = withServerAddress(withHubToken(process.env));
-  return readSettings(serveSettings, { prefix: "HEARTH", flags, environment, filePath });
+export function readServeConfig(flags: Flags, filePath: string | undefined): ServeConfig {
+  const environment = splitVariable(withHubToken(process.env));
+  return readSettings(serveSettings, { prefix: "HEARTH", flags: splitFlag(flags), environment, filePath });
 }
 
 /** `HF_TOKEN` is the variable of Hugging Face's own tools, so it is often set already. */
@@ -272,21 +269,28 @@ function withHubToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /** Client commands accept `host:port` and URLs in HEARTH_HOST; `serve` accepts them too, as both share an environment. */
-function withServerAddress(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const [, host, port] =
-    /^(?:https?:\/\/)?(\[[^\]]+\]|[^:/[\]]*)(?::(\d{1,5}))?\/*$/iu.exec(environment["HEARTH_HOST"] ?? "") ??
-    [];
+function splitVariable(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { host, port } = splitAddress(environment["HEARTH_HOST"] ?? "");
   if (host === undefined) return environment;
-  return {
-    ...environment,
-    HEARTH_HOST: host.replaceAll(/[[\]]/gu, ""),
-    ...(port === undefined ? {} : { HEARTH_PORT: port }),
-  };
+  return { ...environment, HEARTH_HOST: host, ...(port === undefined ? {} : { HEARTH_PORT: port }) };
 }
 
-export function readStoreConfig(
-  flags: Readonly<Record<string, string | boolean | undefined>>,
-): ValuesOf<typeof storeSettings> {
+type Flags = Readonly<Record<string, string | boolean | undefined>>;
+
+/** The same for `--host`; `--port` takes precedence over a port in it. */
+function splitFlag(flags: Flags): Flags {
+  const { host, port } = typeof flags["host"] === "string" ? splitAddress(flags["host"]) : {};
+  if (host === undefined) return flags;
+  return { ...flags, host, ...(port === undefined || flags["port"] !== undefined ? {} : { port }) };
+}
+
+function splitAddress(address: string): { readonly host?: string; readonly port?: string } {
+  const [, host, port] = /^(?:https?:\/\/)?(\[[^\]]+\]|[^:/[\]]*)(?::(\d{1,5}))?\/*$/iu.exec(address) ?? [];
+  if (host === undefined) return {};
+  return { host: host.replaceAll(/[[\]]/gu, ""), ...(port === undefined ? {} : { port }) };
+}
+
+export function readStoreConfig(flags: Flags): ValuesOf<typeof storeSettings> {
   return readSettings(storeSettings, { prefix: "HEARTH", flags, environment: process.env });
 }
 

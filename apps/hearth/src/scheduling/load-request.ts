@@ -62,7 +62,7 @@ export function createLoadRequest(
     modelPath: model.modelPath,
     purpose,
     trainedContextTokens: model.trainedContextTokens ?? defaultTrainedContextTokens,
-    size: toModelSize(header.attention, model.bytes),
+    size: toModelSize(model, purpose),
     ...(adapterPaths.length === 0 ? {} : { adapters: adapterPaths.map((path) => ({ path, scale: 1 })) }),
     ...(projectorPath === undefined ? {} : { projectorPath }),
     ...(model.template === null ? {} : { goTemplate: model.template }),
@@ -92,12 +92,20 @@ function createRemoteLoadRequest(
 }
 
 /** Layers may have different numbers of heads, so the heads of all layers are counted as those of one layer. */
-function toModelSize(
-  { keyValueHeads, keyLength, valueLength }: ModelDescription["header"]["attention"],
-  fileBytes: number,
-): ModelSize {
-  const heads = keyValueHeads.reduce((sum, each) => sum + each, 0);
-  return { fileBytes, layers: 1, keyValueHeads: heads, headSize: (keyLength + valueLength) / 2 };
+function toModelSize({ header, bytes }: ModelDescription, purpose: LoadPlan["purpose"]): ModelSize {
+  const { attention, vocabularySize, isPooled } = header;
+  return {
+    fileBytes: bytes,
+    layers: 1,
+    keyValueHeads: attention.keyValueHeads.reduce((sum, each) => sum + each, 0),
+    headSize: (attention.keyLength + attention.valueLength) / 2,
+    process: { vocabularySize, scoreBuffers: countScoreBuffers(isPooled, purpose) },
+  };
+}
+
+function countScoreBuffers(isPooled: boolean, purpose: LoadPlan["purpose"]): 0 | 1 | 3 {
+  if (isPooled) return 0;
+  return purpose === "embed" ? 3 : 1;
 }
 
 /** The smallest context that serves a request: what it asks for, but at most what the model was trained on. */

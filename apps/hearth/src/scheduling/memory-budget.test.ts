@@ -26,6 +26,19 @@ test("memory is the file plus f16 keys and values for every layer, head, token a
   expect(estimateMemoryBytes({ size, cacheType: "q8_0" }, shape)).toBe(98_362_432 + (caches * 17) / 32);
 });
 
+test("an engine process needs memory beside its model: for itself, the vocabulary, a batch and each sequence", () => {
+  const model = { fileBytes: 1000, layers: 0, keyValueHeads: 0, headSize: 0 };
+  const estimate = (scoreBuffers: 0 | 1 | 3, sequences: number): number => {
+    const size = { ...model, process: { vocabularySize: 50_000, scoreBuffers } };
+    return estimateMemoryBytes({ size, cacheType: undefined }, { contextTokens: 512, sequences });
+  };
+  const [vocabulary, batch, sequence] = [50_000 * 1050, 512 * 50_000 * 4, 1_000_000 + 50_000 * 110];
+  expect(estimate(1, 1)).toBe(1000 + 131_000_000 + vocabulary + batch + sequence);
+  expect(estimate(1, 8)).toBe(1000 + 131_000_000 + vocabulary + batch + 8 * sequence);
+  expect(estimate(3, 1)).toBe(1000 + 131_000_000 + vocabulary + 3 * batch + sequence);
+  expect(estimate(0, 1)).toBe(1000 + 131_000_000 + vocabulary + sequence);
+});
+
 test("the default budget is a share of the machine's memory", () => {
   expect(defaultMemoryBudget(0.8)).toBeGreaterThan(0);
   expect(defaultMemoryBudget(0.4)).toBeCloseTo(defaultMemoryBudget(0.8) / 2, -1);

@@ -8,6 +8,15 @@ export type ModelSize = {
   readonly layers: number;
   readonly keyValueHeads: number;
   readonly headSize: number;
+  /** Undefined for a model that another machine runs. */
+  readonly process?: ProcessSize;
+};
+
+/** What determines the memory of an engine process beside its model and its context. */
+type ProcessSize = {
+  readonly vocabularySize: number;
+  /** How often it keeps the scores of all tokens of a batch: a generative model that embeds has three copies. */
+  readonly scoreBuffers: 0 | 1 | 3;
 };
 
 export type LoadShape = { readonly contextTokens: number; readonly sequences: number };
@@ -43,13 +52,35 @@ export function defaultMemoryBudget(share = 0.8): number {
 /** Bytes per cached value; quantized ones come in blocks of 32 with a two-byte scale. */
 const cacheBytesPerValue = { f16: 2, q8_0: 34 / 32, q4_0: 18 / 32 } as const;
 
-/** The file, and two caches (keys and values) for every layer, head and token of every sequence. */
+/** Node.js, the libraries and a model without vocabulary. All of these were measured; a test compares them to real processes. */
+const processBytes = 131_000_000;
+/** The tokens as llama.cpp and its binding keep them. */
+const bytesPerVocabularyEntry = 1050;
+const batchTokens = 512;
+const bytesPerScore = 4;
+/** What a sampler keeps for its candidates, and everything else of one generation. */
+const samplerBytesPerVocabularyEntry = 110;
+const sequenceBytes = 1_000_000;
+
+/**
+ * The file, two caches (keys and values) for every layer, head and token of every sequence, and the engine process
+ * with the buffers of one batch.
+ */
 export function estimateMemoryBytes(
   { size, cacheType = "f16" }: Pick<MemoryNeed, "size" | "cacheType">,
   { contextTokens, sequences }: LoadShape,
 ): number {
   const values = 2 * size.layers * size.keyValueHeads * size.headSize * contextTokens * sequences;
-  return Math.ceil(size.fileBytes + values * cacheBytesPerValue[cacheType]);
+  const cacheBytes = values * cacheBytesPerValue[cacheType];
+  return Math.ceil(size.fileBytes + cacheBytes + estimateProcessBytes(size.process, sequences));
+}
+
+function estimateProcessBytes(size: ProcessSize | undefined, sequences: number): number {
+  if (size === undefined) return 0;
+  const { vocabularySize, scoreBuffers } = size;
+  const scoreBytes = scoreBuffers * batchTokens * vocabularySize * bytesPerScore;
+  const perSequence = sequenceBytes + vocabularySize * samplerBytesPerVocabularyEntry;
+  return processBytes + vocabularySize * bytesPerVocabularyEntry + scoreBytes + sequences * perSequence;
 }
 
 /** The memory of the smallest possible load, if even that exceeds the budget. */

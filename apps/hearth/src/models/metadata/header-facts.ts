@@ -12,6 +12,7 @@ export type HeaderFacts = {
   /** The model computes embeddings or scores and generates no text. */
   readonly isPooled: boolean;
   readonly attention: AttentionFacts;
+  readonly vocabularySize: number;
   /** Size of the weights: the memory that a load needs before its context. */
   readonly weightBytes: number;
   /** Set on a file that none of our engines can load. */
@@ -41,9 +42,15 @@ export function readHeaderFacts(file: ModelFile): HeaderFacts {
     capabilities: file.capabilities,
     isPooled: file.metadata.has(`${architecture}.pooling_type`),
     attention: readAttention(file.metadata, architecture),
+    vocabularySize: readVocabularySize(file.metadata),
     weightBytes: file.tensorSummary.bytes,
     privateDialect: file.privateDialect,
   };
+}
+
+function readVocabularySize(metadata: Metadata): number {
+  const tokens = metadata.get("tokenizer.ggml.tokens")?.value;
+  return typeof tokens === "object" && tokens.kind === "strings" ? tokens.length : 0;
 }
 
 function readAttention(metadata: Metadata, architecture: string): AttentionFacts {

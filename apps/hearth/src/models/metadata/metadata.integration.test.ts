@@ -38,6 +38,7 @@ const facts: HeaderFacts = {
   capabilities: noCapabilities,
   isPooled: false,
   attention: { layers: 0, keyValueHeads: [], keyLength: 0, valueLength: 0 },
+  vocabularySize: 0,
   weightBytes: 0,
   privateDialect: null,
 };

@@ -177,6 +177,7 @@ const emptyHeader: HeaderFacts = {
   capabilities: noCapabilities,
   isPooled: false,
   attention: { layers: 0, keyValueHeads: [], keyLength: 0, valueLength: 0 },
+  vocabularySize: 0,
   weightBytes: 0,
 };
 
