@@ -5,6 +5,8 @@ import { rolldown } from "rolldown";
 const root = resolve(import.meta.dirname, "..");
 const binding = join(root, "node_modules/node-llama-cpp");
 
+const workerProgram = join(root, "packages/llama-engine/src/worker/main.ts");
+
 /**
  * Bundles the program of a model's child process together with the binding's JavaScript. Without the binding's command
  * line and GPU builds it is two megabytes instead of seven hundred. The CPU build is an optional dependency of the
@@ -13,10 +15,10 @@ const binding = join(root, "node_modules/node-llama-cpp");
  * The binding reads its version two folders above itself and its list of builds one folder above, so the output uses
  * the same depth and both files are copied there.
  */
-export async function buildEngineWorker(output: string): Promise<void> {
+export async function buildEngineWorker(output: string, program: string = workerProgram): Promise<void> {
   const bundle = await rolldown({
     input: {
-      "engine-worker": join(root, "packages/llama-engine/src/worker/main.ts"),
+      "engine-worker": program,
       // Starts engines on machines without bubblewrap.
       "run-restricted": join(root, "packages/engine-host/src/restriction/run-restricted.ts"),
       // Prepares prompts and grammars for remote engines, in a thread of the server.

@@ -18,6 +18,15 @@ const lines: readonly Line[] = [
     paths: ["conformance/robustness/harmful-requests.model.test.ts"],
   },
   {
+    line: 2,
+    title: "Whatever a worker or a spawned engine writes, the server lives and the model restarts",
+    paths: [
+      "packages/llama-engine/src/channel/receive-messages.test.ts",
+      "conformance/robustness/hijacked-worker.model.test.ts",
+      "packages/upstream-engine/src/llama-server/hostile-responses.integration.test.ts",
+    ],
+  },
+  {
     line: 3,
     title: "A server that is stopped for longer than a worker may be silent kills no worker",
     paths: ["conformance/robustness/stopped-server.model.test.ts"],

@@ -4,10 +4,10 @@
  * load, and stays silent or fails on demand. For faults and timing only; output is tested with the real server.
  * Imported by tests of this driver.
  */
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Engine } from "@hearth-and-keep/engine";
-import { inspectMachine } from "@hearth-and-keep/engine-host";
+import { CrashBreaker, inspectMachine } from "@hearth-and-keep/engine-host";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { createLlamaServerDriver } from "../llama-server-driver.ts";
 
@@ -19,18 +19,27 @@ export type Faults = Readonly<
   Record<string, { readonly ok?: number; readonly silent?: number; readonly failing?: number }>
 >;
 
-export type FakeProgram = AsyncDisposable & { load(signal: AbortSignal): Promise<Engine> };
+export type FakeProgram = AsyncDisposable & {
+  load(signal: AbortSignal): Promise<Engine>;
+  /** The bytes of every further response to a completion; undefined for the normal response. */
+  setCompletion(bytes: Uint8Array | undefined): Promise<void>;
+};
 
 export const forever = 1_000_000;
 
 export async function startFakeProgram(faults: Faults): Promise<FakeProgram> {
   const folder = await makeTemporaryFolder("fake");
   const path = join(folder.path, "llama-server");
-  await writeFile(path, `#!${process.execPath}\nconst faults = ${JSON.stringify(faults)};\n${script}`);
+  const completion = join(folder.path, "completion");
+  const settings = `const faults = ${JSON.stringify(faults)};\nconst completion = ${JSON.stringify(completion)};`;
+  await writeFile(path, `#!${process.execPath}\n${settings}\n${script}`);
   await chmod(path, 0o755);
   // The sandbox would hide the interpreter of the script.
   const machine = { ...inspectMachine(), isRoot: false, bubblewrap: undefined, prlimit: undefined };
-  const driver = createLlamaServerDriver({ program: { kind: "llama-server", path }, machine });
+  let now = 0;
+  // Every crash is long ago, so that the model is never quarantined.
+  const breaker = new CrashBreaker(() => (now += 3_600_000));
+  const driver = createLlamaServerDriver({ program: { kind: "llama-server", path }, machine, breaker });
   const plan = { contextTokens: 128, sequences: 1, threads: 1, gpuLayers: 0, purpose: "generate" } as const;
   return {
     load: async (signal) =>
@@ -38,11 +47,14 @@ export async function startFakeProgram(faults: Faults): Promise<FakeProgram> {
         { ...plan, modelPath: await testModel("tiny-llama.gguf") },
         { signal, onProgress: () => undefined },
       ),
+    setCompletion: (bytes) =>
+      bytes === undefined ? rm(completion, { force: true }) : writeFile(completion, bytes),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }
 
 const script = `
+const { existsSync, readFileSync } = require("node:fs");
 const responses = {
   "/health": "{}",
   "/props": "{}",
@@ -57,6 +69,7 @@ const args = process.argv;
 require("node:http").createServer((request, response) => {
   const path = request.url;
   counts[path] = (counts[path] ?? 0) + 1;
+  if (path === "/completion" && existsSync(completion)) return request.socket.end(readFileSync(completion));
   const { ok = 0, silent = 0, failing = 0 } = faults[path] ?? {};
   const faulty = counts[path] - ok;
   if (faulty > 0 && faulty <= silent) return;

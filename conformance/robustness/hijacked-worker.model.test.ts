@@ -1,0 +1,121 @@
+import { rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
+import { makeTemporaryFolder, readProcessFile, startProcess } from "@hearth-and-keep/test-servers";
+import { expect, test } from "vitest";
+import { receiveMessages } from "../../packages/llama-engine/src/channel/receive-messages.ts";
+import { buildEngineWorker } from "../../scripts/build-engine-worker.ts";
+import { createHostileFrames } from "./hijacked-worker/hostile-frames.ts";
+
+function pathOf(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+const framesPerRequest = 10;
+const requests = chooseSize({ ci: 40, show: 1000, nightly: 5000 });
+const maxGrowthMegabytes = 60;
+const maxSeconds = 30;
+
+const bodies: readonly (readonly [path: string, body: object])[] = [
+  ["/api/generate", { prompt: "Once", options: { num_predict: 24, seed: 1 } }],
+  ["/api/chat", { messages: [{ role: "user", content: "Once" }], options: { num_predict: 24, seed: 1 } }],
+  [
+    "/v1/chat/completions",
+    { messages: [{ role: "user", content: "Once" }], max_tokens: 24, seed: 1, stream: true },
+  ],
+  ["/v1/messages", { messages: [{ role: "user", content: "Once" }], max_tokens: 24, stream: true }],
+];
+
+type Response = { readonly status: number; readonly text: string };
+
+async function send(url: string, [path, body]: readonly [string, object]): Promise<Response> {
+  const response = await fetch(url + path, {
+    method: "POST",
+    body: JSON.stringify({ model: "tiny", ...body }),
+    signal: AbortSignal.timeout(maxSeconds * 1000),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** The output of any of the APIs, without times and identifiers. */
+function writtenText(response: Response | undefined): string {
+  const texts = response?.text.matchAll(/"(?:response|content|text)":"((?:[^"\\]|\\.)*)"/gu) ?? [];
+  return [...texts].map(([, text]) => text).join("");
+}
+
+/** How many of the frames the server examines: all of them, or up to the first that ends the channel. */
+async function countExamined(
+  frames: readonly Buffer[],
+): Promise<{ readonly examined: number; readonly isFatal: boolean }> {
+  const stream = new PassThrough({ highWaterMark: 256 * 1024 * 1024 });
+  let [examined, isFatal] = [0, false];
+  receiveMessages(stream, { onMessage: () => (examined += 1), onInvalid: () => (isFatal = true) });
+  for (const frame of frames) stream.write(frame);
+  await nextTurn();
+  return { examined: examined + Number(isFatal), isFatal };
+}
+
+async function prepareWorker(
+  folder: string,
+): Promise<{ readonly program: string; readonly seedFile: string }> {
+  await buildEngineWorker(join(folder, "program"), pathOf("hijacked-worker/worker.ts"));
+  await symlink(pathOf("../../node_modules"), join(folder, "node_modules"));
+  const programs = join(folder, "program/engine/worker");
+  return { program: join(programs, "engine-worker.js"), seedFile: join(programs, "seed") };
+}
+
+function readMegabytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/u.exec(readProcessFile(pid, "status"))?.[1]) / 1024;
+}
+
+/** After a garbage collection. */
+async function measureMegabytes(pid: number): Promise<number> {
+  process.kill(pid, "SIGUSR2");
+  await sleep(1000);
+  return readMegabytes(pid);
+}
+
+test("whatever a worker writes, the server lives, its memory stays bounded, and the model restarts", async () => {
+  await using folder = await makeTemporaryFolder("hijacked");
+  const { program, seedFile } = await prepareWorker(folder.path);
+  await using server = await startProcess({
+    command: process.execPath,
+    arguments: ["--expose-gc", pathOf("hijacked-worker/server.ts"), program],
+    isReady: (output) => output.includes("listening on"),
+    readyWithinSeconds: 60,
+  });
+  const url = /listening on (\S+)/u.exec(server.output())?.[1] ?? "";
+  const expected = await Promise.all(bodies.map((body) => send(url, body)));
+  expect(expected.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+  const before = await measureMegabytes(server.pid);
+  const counts = { frames: 0, ended: 0, answered: 0 };
+  let peak = before;
+  for (let seed = 1; seed <= requests; seed += 1) {
+    await writeFile(seedFile, String(seed));
+    const body = bodies[seed % bodies.length] ?? (["", {}] as const);
+    const { status, text } = await send(url, body);
+    expect(text).not.toBe("");
+    const { examined, isFatal } = await countExamined(createHostileFrames(seed, framesPerRequest));
+    counts.frames += examined;
+    counts.ended += Number(isFatal);
+    counts.answered += Number(status === 200);
+    peak = Math.max(peak, readMegabytes(server.pid));
+  }
+  await rm(seedFile);
+  expect(readProcessFile(server.pid, "cmdline")).toContain("hijacked-worker/server.ts");
+  const after = await measureMegabytes(server.pid);
+  expect(after - before).toBeLessThan(maxGrowthMegabytes);
+  for (const [index, body] of bodies.entries()) {
+    expect(writtenText(await send(url, body))).toBe(writtenText(expected[index]));
+  }
+  expect(counts.ended).toBeGreaterThan(0);
+  expect(counts.answered).toBeGreaterThan(0);
+  recordFigure({
+    claim: "guard 2",
+    text: `${counts.frames} hostile frames of a real worker in ${requests} of ${requests} requests: ${counts.ended} times the worker was ended and the model loaded again, memory ${Math.round(after - before)} MB more (peak ${Math.round(peak - before)})`,
+    counted: { reached: counts.frames, needed: requests * 6 },
+  });
+}, 3_600_000);
