@@ -51,6 +51,18 @@ const lines: readonly Line[] = [
     title: "Two servers use one store, and no blob is ever wrong or served before it is verified",
     paths: ["apps/hearth/src/models/transfers/two-servers.integration.test.ts"],
   },
+  {
+    line: 9,
+    title: "Killed workers, hang-ups, hostile numbers, key timing, counted memory and a soak harm nobody",
+    paths: [
+      "conformance/robustness/worker-kills.model.test.ts",
+      "conformance/robustness/hang-ups.model.test.ts",
+      "conformance/robustness/engine-numbers.model.test.ts",
+      "conformance/robustness/soak.model.test.ts",
+      "apps/hearth/src/access/key-timing.integration.test.ts",
+      "apps/hearth/src/scheduling/measured-memory.model.test.ts",
+    ],
+  },
 ];
 
 export const guardLines: readonly ShowLine[] = lines.map(({ paths, ...line }) => ({

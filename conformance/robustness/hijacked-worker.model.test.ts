@@ -1,20 +1,21 @@
 import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
+import {
+  countExaminedFrames,
+  createHostileFrames,
+  hijackedWorkerProgram,
+} from "@hearth-and-keep/llama-engine/testing";
 import { makeTemporaryFolder, readProcessFile, startProcess } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { receiveMessages } from "../../packages/llama-engine/src/channel/receive-messages.ts";
 import { buildEngineWorker } from "../../scripts/build-engine-worker.ts";
-import { createHostileFrames } from "./hijacked-worker/hostile-frames.ts";
 
 function pathOf(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }
 
-const framesPerRequest = 10;
 const requests = chooseSize({ ci: 40, show: 1000, nightly: 5000 });
 const maxGrowthMegabytes = 60;
 const maxSeconds = 30;
@@ -46,22 +47,10 @@ function writtenText(response: Response | undefined): string {
   return [...texts].map(([, text]) => text).join("");
 }
 
-/** How many of the frames the server examines: all of them, or up to the first that ends the channel. */
-async function countExamined(
-  frames: readonly Buffer[],
-): Promise<{ readonly examined: number; readonly isFatal: boolean }> {
-  const stream = new PassThrough({ highWaterMark: 256 * 1024 * 1024 });
-  let [examined, isFatal] = [0, false];
-  receiveMessages(stream, { onMessage: () => (examined += 1), onInvalid: () => (isFatal = true) });
-  for (const frame of frames) stream.write(frame);
-  await nextTurn();
-  return { examined: examined + Number(isFatal), isFatal };
-}
-
 async function prepareWorker(
   folder: string,
 ): Promise<{ readonly program: string; readonly seedFile: string }> {
-  await buildEngineWorker(join(folder, "program"), pathOf("hijacked-worker/worker.ts"));
+  await buildEngineWorker(join(folder, "program"), hijackedWorkerProgram);
   await symlink(pathOf("../../node_modules"), join(folder, "node_modules"));
   const programs = join(folder, "program/engine/worker");
   return { program: join(programs, "engine-worker.js"), seedFile: join(programs, "seed") };
@@ -83,7 +72,7 @@ test("whatever a worker writes, the server lives, its memory stays bounded, and 
   const { program, seedFile } = await prepareWorker(folder.path);
   await using server = await startProcess({
     command: process.execPath,
-    arguments: ["--expose-gc", pathOf("hijacked-worker/server.ts"), program],
+    arguments: ["--expose-gc", pathOf("hijacked-worker-server.ts"), program],
     isReady: (output) => output.includes("listening on"),
     readyWithinSeconds: 60,
   });
@@ -98,14 +87,14 @@ test("whatever a worker writes, the server lives, its memory stays bounded, and 
     const body = bodies[seed % bodies.length] ?? (["", {}] as const);
     const { status, text } = await send(url, body);
     expect(text).not.toBe("");
-    const { examined, isFatal } = await countExamined(createHostileFrames(seed, framesPerRequest));
+    const { examined, isFatal } = await countExaminedFrames(createHostileFrames(seed));
     counts.frames += examined;
     counts.ended += Number(isFatal);
     counts.answered += Number(status === 200);
     peak = Math.max(peak, readMegabytes(server.pid));
   }
   await rm(seedFile);
-  expect(readProcessFile(server.pid, "cmdline")).toContain("hijacked-worker/server.ts");
+  expect(readProcessFile(server.pid, "cmdline")).toContain("hijacked-worker-server.ts");
   const after = await measureMegabytes(server.pid);
   expect(after - before).toBeLessThan(maxGrowthMegabytes);
   for (const [index, body] of bodies.entries()) {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import {
   type BufferedResponse,
@@ -151,14 +152,17 @@ test("a keep-alive chunk is written while there is no output", async () => {
 
 test("response headers are sent after 30 seconds, and a later error becomes the last chunk", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const gate = Promise.withResolvers<void>();
+  const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using server = await startStream(async function* () {
+    started.resolve();
     await gate.promise;
     yield* [];
     throw new Error("late");
   });
   const pending = fetch(`${server.url}/stream`);
-  await vi.waitUntil(() => vi.getTimerCount() > 0, { interval: 5 });
+  // Other timers exist before, such as the client's own for its connection; the server sets its timer in the same turn.
+  await started.promise;
+  await nextTurn();
   await vi.advanceTimersByTimeAsync(30_000);
   const response = await pending;
   expect(response.status).toBe(200);

@@ -22,6 +22,7 @@ const running = (name: string, size: number) => ({
   size,
   size_vram: size > 1e9 ? size : 0,
   context_length: 8192,
+  protection: "sandboxed by bubblewrap and seccomp, as another user",
   expires_at: new Date(Date.now() + 290_000).toISOString(),
 });
 

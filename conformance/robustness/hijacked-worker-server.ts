@@ -1,6 +1,6 @@
 import { CrashBreaker } from "@hearth-and-keep/engine-host";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { startTestServer, tiny } from "../../../apps/hearth/src/test/start-test-server.ts";
+import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
 
 // Runs the worker whose path is its argument. Started by the test, which observes its memory and its exit.
 

@@ -1,13 +1,30 @@
-/**
- * @module
- * A worker that its model has taken over: the real program with a real model, which also writes hostile frames to the
- * server, and a server in its own process that runs it. Imported by the test beside this folder.
- */
+import { PassThrough } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
+import { receiveMessages } from "../../channel/receive-messages.ts";
+
+/** The real worker, which also writes the hostile frames of the number in the file "seed" beside it. */
+export const hijackedWorkerProgram: string = fileURLToPath(
+  new URL("../fixtures/hijacked-worker.ts", import.meta.url),
+);
+const hostileFramesPerSeed = 10;
 
 /** Most are valid messages at the wrong time or with absurd values, because these get furthest into the server. */
-export function createHostileFrames(seed: number, count: number): readonly Buffer[] {
-  return fc.sample(hostileFrame, { seed, numRuns: count });
+export function createHostileFrames(seed: number): readonly Buffer[] {
+  return fc.sample(hostileFrame, { seed, numRuns: hostileFramesPerSeed });
+}
+
+/** How many of the frames a server examines: all of them, or up to the first that ends the channel. */
+export async function countExaminedFrames(
+  frames: readonly Buffer[],
+): Promise<{ readonly examined: number; readonly isFatal: boolean }> {
+  const stream = new PassThrough({ highWaterMark: 256 * 1024 * 1024 });
+  let [examined, isFatal] = [0, false];
+  receiveMessages(stream, { onMessage: () => (examined += 1), onInvalid: () => (isFatal = true) });
+  for (const frame of frames) stream.write(frame);
+  await nextTurn();
+  return { examined: examined + Number(isFatal), isFatal };
 }
 
 const id = fc.oneof(fc.integer({ min: -2, max: 40 }), fc.constantFrom(2 ** 53, -(2 ** 53), 1e15));

@@ -1,0 +1,5 @@
+export {
+  countExaminedFrames,
+  createHostileFrames,
+  hijackedWorkerProgram,
+} from "./driver/test/hostile-frames.ts";
