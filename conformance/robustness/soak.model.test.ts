@@ -51,6 +51,15 @@ function zombiesBelow(pid: number): readonly number[] {
   return descendantsOf(pid).filter((each) => /^State:\s+Z/mu.test(readProcessFile(each, "status")));
 }
 
+/** Processes of the server's models that are no longer its descendants, so that nobody will end them. */
+function orphansOf(pid: number, modelFolder: string): readonly number[] {
+  const owned = new Set([pid, ...descendantsOf(pid)]);
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((each) => !Number.isNaN(each) && !owned.has(each))
+    .filter((each) => readProcessFile(each, "cmdline").includes(modelFolder));
+}
+
 /** Model loads so far, as the server counts them. */
 async function countLoads(url: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`, { headers: { connection: "close" } })).text();
@@ -176,19 +185,19 @@ test("a server under load with aborted requests, loads and unloads keeps its mem
   await createModels(folder.path, models);
   await using hearth = await startHearth(folder.path);
   const load = new Load(urlOf(hearth));
-  await load.loadAll();
+  const before = await inspectIdle(hearth, load);
   const capacity = await load.measureCapacity(warmUpSeconds / 2);
   await load.run(warmUpSeconds / 2, capacity * targetLoad);
-  const before = await inspectIdle(hearth, load);
   const loadsBefore = await countLoads(urlOf(hearth));
   const { seconds, outcomes, growthMegabytes, firstTokens } = await soak(hearth, load, capacity * targetLoad);
   const after = await inspectIdle(hearth, load);
+  const orphans = orphansOf(hearth.pid, folder.path);
   const loads = (await countLoads(urlOf(hearth))) - loadsBefore;
   await using fresh = await startHearth(folder.path);
   const drift = await measureDrift(urlOf(hearth), urlOf(fresh));
   const count = (ending: Outcome["ending"]): number =>
     outcomes.filter((outcome) => outcome.ending === ending).length;
-  const text = `M20: ${seconds.toFixed(0)} s at ${((outcomes.length / seconds / capacity) * 100).toFixed(0)} % of the capacity of ${capacity.toFixed(0)} requests/s: ${outcomes.length} requests, ${count("complete")} complete, ${count("aborted")} aborted by the client, ${count("busy")} rejected as busy, ${count("failed")} failed; ${loads} loads; memory grew ${growthMegabytes.toFixed(1)} MB (at most ${maxGrowthMegabytes}), descriptors ${before.descriptors} → ${after.descriptors}, sockets ${before.sockets} → ${after.sockets}, processes ${before.processes} → ${after.processes}, ${zombiesBelow(hearth.pid).length} zombies; p99 of the first token ${firstTokens.map((times) => percentile(times, 0.99).toFixed(0)).join(" → ")} ms during the soak, then ${drift.soaked.toFixed(1)} ms beside ${drift.fresh.toFixed(1)} ms of a fresh server, ${drift.slower} of ${pairs} more than 10 % slower (at most ${maxSlower})`;
+  const text = `M20: ${seconds.toFixed(0)} s at ${((outcomes.length / seconds / capacity) * 100).toFixed(0)} % of the capacity of ${capacity.toFixed(0)} requests/s: ${outcomes.length} requests, ${count("complete")} complete, ${count("aborted")} aborted by the client, ${count("busy")} rejected as busy, ${count("failed")} failed; ${loads} loads; memory grew ${growthMegabytes.toFixed(1)} MB (at most ${maxGrowthMegabytes}), descriptors ${before.descriptors} → ${after.descriptors}, sockets ${before.sockets} → ${after.sockets}, processes ${before.processes} → ${after.processes}, ${zombiesBelow(hearth.pid).length} zombies, ${orphans.length} orphans; p99 of the first token ${firstTokens.map((times) => percentile(times, 0.99).toFixed(0)).join(" → ")} ms during the soak, then ${drift.soaked.toFixed(1)} ms beside ${drift.fresh.toFixed(1)} ms of a fresh server, ${drift.slower} of ${pairs} more than 10 % slower (at most ${maxSlower})`;
   process.stdout.write(`${text}\n`);
   expect(outcomes.filter(({ ending }) => ending === "failed")).toEqual([]);
   expect(count("complete")).toBeGreaterThan(minComplete);
@@ -199,6 +208,7 @@ test("a server under load with aborted requests, loads and unloads keeps its mem
   expect(after.sockets).toBeLessThanOrEqual(before.sockets);
   expect(after.processes).toBe(before.processes);
   expect(zombiesBelow(hearth.pid)).toEqual([]);
+  expect(orphans).toEqual([]);
   expect(drift.slower).toBeLessThanOrEqual(hasLooseTimingBounds ? pairs : maxSlower);
   recordFigure({
     claim: "guard 9",

@@ -15,5 +15,5 @@ export { inspectMachine, type Machine, nobodyUserId } from "./sandbox/machine.ts
 export { describeProtection, missingProtections } from "./sandbox/missing-protections.ts";
 export { findProgramFolders, planLaunch, planWorkerLaunch } from "./sandbox/plan-launch.ts";
 export { runsAsNobody } from "./sandbox/reject-root.ts";
-export { spawnLaunch } from "./sandbox/spawn-launch.ts";
+export { killLaunch, spawnLaunch } from "./sandbox/spawn-launch.ts";
 export { type Slot, SlotPool, type SlotRequest } from "./slot-pool.ts";

@@ -25,7 +25,6 @@ export function bubblewrapArgs(
     "--unshare-cgroup-try",
     ...(machine.isRoot ? ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] : ["--unshare-user"]),
     "--die-with-parent",
-    "--new-session",
     "--clearenv",
     ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]),
     "--proc",

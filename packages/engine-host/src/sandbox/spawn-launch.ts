@@ -14,7 +14,13 @@ export function spawnLaunch(
 ): ChildProcess {
   const unused = Array.from({ length: filterDescriptor - stdio.length }, () => "ignore" as const);
   const descriptors: StdioOptions = seccompFilter === undefined ? [...stdio] : [...stdio, ...unused, "pipe"];
-  const child = spawn(command, [...args], { stdio: descriptors, env: environment, serialization });
+  const child = spawn(command, [...args], {
+    stdio: descriptors,
+    env: environment,
+    serialization,
+    // In a session of its own: without a terminal to write to, and with a process group that `killLaunch` kills.
+    detached: true,
+  });
   const filter = child.stdio[filterDescriptor];
   if (filter instanceof Writable) {
     // A process that exits before it has read the filter is reported by its exit.
@@ -22,4 +28,19 @@ export function spawnLaunch(
     filter.end(seccompFilter);
   }
   return child;
+}
+
+/**
+ * Kills the process with everything it has started. Killed alone while it starts, bubblewrap leaves a child behind that
+ * waits for it for ever and keeps the channel open.
+ */
+export function killLaunch(child: ChildProcess): void {
+  const { pid, exitCode, signalCode } = child;
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Between its start and its `setsid` the group does not exist yet.
+    child.kill("SIGKILL");
+  }
 }

@@ -4,6 +4,7 @@ import { serialize } from "node:v8";
 import type { Machine, MemoryCgroup } from "@hearth-and-keep/engine-host";
 import {
   findProgramFolders,
+  killLaunch,
   type ProcessExit,
   planWorkerLaunch,
   spawnLaunch,
@@ -63,7 +64,7 @@ export function startWorker(plan: WorkerPlan, handlers: MessageHandlers): Worker
     send: (message) => {
       if (channel.writable) writeFrame(channel, serialize(message));
     },
-    kill: () => void child.kill("SIGKILL"),
+    kill: () => killLaunch(child),
     exited: waitForExit(child, cgroup),
   };
 }

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadPlan } from "@hearth-and-keep/engine";
 import {
   createMemoryCgroup,
+  killLaunch,
   listModelFiles,
   type Machine,
   memoryLimitForPlan,
@@ -87,7 +88,7 @@ export async function startEngineProcess(
       client,
       watchClient,
       stderrTail: collectStderr(child),
-      kill: () => void child.kill("SIGKILL"),
+      kill: () => killLaunch(child),
       exited: waitForExit(child, cgroup).finally(() => {
         client[Symbol.dispose]();
         watchClient[Symbol.dispose]();
