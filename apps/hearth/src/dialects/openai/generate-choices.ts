@@ -30,5 +30,7 @@ export function* generateChoices(
 function withOwnSeed(generation: GenerationRequest, index: number): GenerationRequest {
   const seed = generation.sampling.seed ?? generation.model.parameters.values.seed ?? -1;
   if (index === 0 || seed < 0) return generation;
-  return { ...generation, sampling: { ...generation.sampling, seed: seed + index } };
+  // The largest seed has no successor.
+  const own = seed <= Number.MAX_SAFE_INTEGER - index ? seed + index : seed - index;
+  return { ...generation, sampling: { ...generation.sampling, seed: own } };
 }

@@ -83,6 +83,12 @@ test("each of several choices has its own seed, so that they differ and are repr
   expect(server.requests.slice(-3).map(({ sampling }) => sampling.seed)).toEqual([42, 43, 44]);
 });
 
+test("the largest seed is accepted with several choices, and each choice has its own", async () => {
+  await received({ n: 3, seed: Number.MAX_SAFE_INTEGER });
+  const seeds = server.requests.slice(-3).map(({ sampling }) => sampling.seed);
+  expect(new Set(seeds).size).toBe(3);
+});
+
 test("a response format becomes a constraint: JSON, a schema, or none for text", async () => {
   const schema = { type: "object", properties: { a: { type: "string" } } };
   expect(await constraintOf({ type: "json_object" })).toEqual({ type: "json" });
