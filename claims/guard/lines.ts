@@ -53,7 +53,7 @@ const lines: readonly Line[] = [
   },
   {
     line: 9,
-    title: "Killed workers, hang-ups, hostile numbers, key timing, counted memory and a soak harm nobody",
+    title: "Kills, hang-ups, hostile numbers, wrong keys and a soak leave all other requests unaffected",
     paths: [
       "conformance/robustness/worker-kills.model.test.ts",
       "conformance/robustness/hang-ups.model.test.ts",

@@ -6,7 +6,8 @@ import type { Protocol } from "../../apps/hearth/src/protocol.ts";
 import { type ErrorResponse, findShapeFault } from "./error-shape.ts";
 import { wrongBodies } from "./malformed-bodies.ts";
 import { sendBody } from "./send-bytes.ts";
-import { type FakeEngineServer, startFakeEngineServer } from "./start-fake-engine-server.ts";
+import { startFakeEngineServer } from "./start-fake-engine-server.ts";
+import type { ObservedServer } from "./start-observed-server.ts";
 import { rowsWithBody } from "./valid-bodies.ts";
 
 const program = fileURLToPath(new URL("fixtures/fuzz-documents.py", import.meta.url));
@@ -54,7 +55,7 @@ test("requests that the served OpenAPI documents forbid are rejected with errors
 });
 
 /** Code that runs for the first time allocates memory once, which must not count as growth. */
-async function warmUp({ url }: FakeEngineServer): Promise<void> {
+async function warmUp({ url }: ObservedServer): Promise<void> {
   for (const row of rowsWithBody) {
     for (const body of wrongBodies(row).take(40)) await sendBody(`${url}${row.path}`, row.method, body);
   }

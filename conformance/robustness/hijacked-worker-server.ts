@@ -1,6 +1,7 @@
 import { CrashBreaker } from "@hearth-and-keep/engine-host";
 import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
 import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
+import { serveUntilStopped } from "./serve-until-stopped.ts";
 
 // Runs the worker whose path is its argument. Started by the test, which observes its memory and its exit.
 
@@ -13,9 +14,4 @@ await using server = await startTestServer({
   isOffline: true,
   discardsLog: true,
 });
-process.stdout.write(`listening on ${server.url}\n`);
-// Garbage must not count as growth.
-process.on("SIGUSR2", () => globalThis.gc?.());
-const { promise, resolve } = Promise.withResolvers<void>();
-process.once("SIGTERM", () => resolve());
-await promise;
+await serveUntilStopped(server);

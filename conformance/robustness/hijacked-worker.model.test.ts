@@ -1,6 +1,5 @@
 import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import {
@@ -8,9 +7,10 @@ import {
   createHostileFrames,
   hijackedWorkerProgram,
 } from "@hearth-and-keep/llama-engine/testing";
-import { makeTemporaryFolder, readProcessFile, startProcess } from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { buildEngineWorker } from "../../scripts/build-engine-worker.ts";
+import { readMegabytes, startObservedServer } from "./start-observed-server.ts";
 
 function pathOf(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
@@ -56,30 +56,14 @@ async function prepareWorker(
   return { program: join(programs, "engine-worker.js"), seedFile: join(programs, "seed") };
 }
 
-function readMegabytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/u.exec(readProcessFile(pid, "status"))?.[1]) / 1024;
-}
-
-/** After a garbage collection. */
-async function measureMegabytes(pid: number): Promise<number> {
-  process.kill(pid, "SIGUSR2");
-  await sleep(1000);
-  return readMegabytes(pid);
-}
-
 test("whatever a worker writes, the server lives, its memory stays bounded, and the model restarts", async () => {
   await using folder = await makeTemporaryFolder("hijacked");
   const { program, seedFile } = await prepareWorker(folder.path);
-  await using server = await startProcess({
-    command: process.execPath,
-    arguments: ["--expose-gc", pathOf("hijacked-worker-server.ts"), program],
-    isReady: (output) => output.includes("listening on"),
-    readyWithinSeconds: 60,
-  });
-  const url = /listening on (\S+)/u.exec(server.output())?.[1] ?? "";
+  await using server = await startObservedServer("hijacked-worker-server.ts", { args: [program] });
+  const { url } = server;
   const expected = await Promise.all(bodies.map((body) => send(url, body)));
   expect(expected.map(({ status }) => status)).toEqual(bodies.map(() => 200));
-  const before = await measureMegabytes(server.pid);
+  const before = await server.measureMegabytes();
   const counts = { frames: 0, ended: 0, answered: 0 };
   let peak = before;
   for (let seed = 1; seed <= requests; seed += 1) {
@@ -94,8 +78,8 @@ test("whatever a worker writes, the server lives, its memory stays bounded, and 
     peak = Math.max(peak, readMegabytes(server.pid));
   }
   await rm(seedFile);
-  expect(readProcessFile(server.pid, "cmdline")).toContain("hijacked-worker-server.ts");
-  const after = await measureMegabytes(server.pid);
+  expect(server.isRunning()).toBe(true);
+  const after = await server.measureMegabytes();
   expect(after - before).toBeLessThan(maxGrowthMegabytes);
   for (const [index, body] of bodies.entries()) {
     expect(writtenText(await send(url, body))).toBe(writtenText(expected[index]));

@@ -5,7 +5,8 @@ import { findShapeFault } from "./error-shape.ts";
 import { brokenBodies, wrongBodies } from "./malformed-bodies.ts";
 import { brokenMessages } from "./malformed-heads.ts";
 import { sendBody, sendBytes } from "./send-bytes.ts";
-import { type FakeEngineServer, startFakeEngineServer } from "./start-fake-engine-server.ts";
+import { startFakeEngineServer } from "./start-fake-engine-server.ts";
+import type { ObservedServer } from "./start-observed-server.ts";
 import { isForMissingModel, type RowWithBody, rowsWithBody, validBodyOf } from "./valid-bodies.ts";
 
 const needed = chooseSize({ ci: 2500, show: 10_000, nightly: 10_000 });
@@ -62,7 +63,7 @@ async function runAll(trials: readonly Trial[]): Promise<readonly string[]> {
   return faults;
 }
 
-function* trialsOf(row: RowWithBody, server: FakeEngineServer): Generator<Trial> {
+function* trialsOf(row: RowWithBody, server: ObservedServer): Generator<Trial> {
   const wrong = [...wrongBodies(row)].filter((_body, index) => index % stride === 0);
   for (const body of wrong) yield trialOf(row, server, body);
   for (const body of brokenBodies(row)) yield trialOf(row, server, body);
@@ -71,7 +72,7 @@ function* trialsOf(row: RowWithBody, server: FakeEngineServer): Generator<Trial>
   }
 }
 
-function trialOf(row: RowWithBody, { url }: FakeEngineServer, body: string | Buffer): Trial {
+function trialOf(row: RowWithBody, { url }: ObservedServer, body: string | Buffer): Trial {
   return {
     name: `${row.method} ${row.path} ${body.toString().slice(0, 200)}`,
     run: async () => {

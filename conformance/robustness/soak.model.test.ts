@@ -14,6 +14,7 @@ import { createModels } from "../../apps/hearth/src/test/prepared-models.ts";
 import { median, percentile } from "../../bench/rounds.ts";
 import { timeStream } from "../../bench/served.ts";
 import { Load, models, type Outcome } from "./soak-load.ts";
+import { readMegabytes, smallHeap } from "./start-observed-server.ts";
 
 const soakSeconds = chooseSize({ ci: 120, show: 120, nightly: 600 });
 /** Code that runs for the first time and the first garbage collections must not count as growth. */
@@ -31,8 +32,6 @@ const minComplete = soakSeconds;
 const sampleMilliseconds = 500;
 
 const program = fileURLToPath(new URL("../../apps/hearth/bin/hearth.js", import.meta.url));
-/** V8 keeps unneeded pages for as long as it can; in a small heap, only live memory grows. */
-const smallHeap = ["--max-old-space-size=160", "--max-semi-space-size=4"];
 async function startHearth(folder: string): Promise<OwnedProcess> {
   return startProcess({
     command: process.execPath,
@@ -43,15 +42,11 @@ async function startHearth(folder: string): Promise<OwnedProcess> {
   });
 }
 
-function megabytesOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/u.exec(readProcessFile(pid, "status"))?.[1]) / 1024;
-}
-
 function zombiesBelow(pid: number): readonly number[] {
   return descendantsOf(pid).filter((each) => /^State:\s+Z/mu.test(readProcessFile(each, "status")));
 }
 
-/** Processes of the server's models that are no longer its descendants, so that nobody will end them. */
+/** Processes of the server's models that are no longer its descendants, so that they would run for ever. */
 function orphansOf(pid: number, modelFolder: string): readonly number[] {
   const owned = new Set([pid, ...descendantsOf(pid)]);
   return readdirSync("/proc")
@@ -73,7 +68,7 @@ async function watchMemory(pid: number, work: Promise<void>): Promise<readonly n
   const working = new Set([work]);
   const finished = work.finally(() => working.clear());
   while (working.size > 0) {
-    samples.push(megabytesOf(pid));
+    samples.push(readMegabytes(pid));
     await Promise.race([finished, sleep(sampleMilliseconds)]);
   }
   await finished;

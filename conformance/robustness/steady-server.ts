@@ -1,5 +1,6 @@
 import type { FakeEngineStep } from "@hearth-and-keep/engine/testing";
 import { startTestServer, tiny } from "../../apps/hearth/src/test/start-test-server.ts";
+import { serveUntilStopped } from "./serve-until-stopped.ts";
 
 const chunksPerSecond = 100;
 const paragraph =
@@ -19,7 +20,4 @@ function* writeSteadily(): Generator<FakeEngineStep> {
 
 // Streams a hundred chunks per second in its own process. Started by the performance test of the web UI.
 await using server = await startTestServer({ models: { tiny }, script: writeSteadily, isOffline: true });
-process.stdout.write(`listening on ${server.url}\n`);
-const { promise, resolve } = Promise.withResolvers<void>();
-process.once("SIGTERM", () => resolve());
-await promise;
+await serveUntilStopped(server);

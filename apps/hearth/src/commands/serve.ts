@@ -143,12 +143,9 @@ async function reportLoaded(
   const names = await modelNamesByDigest(models).catch(() => new Map<string, string>());
   const model = names.get(key) ?? key;
   const durationMilliseconds = Math.round(loadMilliseconds);
-  if (protection === undefined) {
-    logger.info("Model loaded", { model, durationMilliseconds });
-    return;
-  }
-  logger.info("Model loaded", { model, durationMilliseconds, protection });
-  print(`Loaded ${model}: ${protection}`);
+  const known = protection === undefined ? {} : { protection };
+  logger.info("Model loaded", { model, durationMilliseconds, ...known });
+  if (protection !== undefined) print(`Loaded ${model}: ${protection}`);
 }
 
 /** Metrics are labelled with model names rather than digests. */

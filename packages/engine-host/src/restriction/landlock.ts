@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { addPathRule, createRuleset, landlockVersion, restrictSelf } from "./native-calls.ts";
 import type { RestrictedPlan } from "./restricted-plan.ts";
 
-/** Access rights by the version of Landlock that introduced them, as bits. */
+/** Access rights, as bits. */
 const fileRights = {
   execute: 1n << 0n,
   writeFile: 1n << 1n,
@@ -10,17 +10,20 @@ const fileRights = {
   readFolder: 1n << 3n,
   removeFile: 1n << 5n,
   makeSocket: 1n << 9n,
+  truncate: 1n << 14n,
+  controlDevice: 1n << 15n,
 } as const;
+/** Which rights each version of Landlock introduced. */
 const rightsByVersion = [
   { version: 1, rights: 0x1fffn },
   // Moving files between folders.
   { version: 2, rights: 1n << 13n },
-  { version: 3, rights: 1n << 14n },
-  { version: 5, rights: 1n << 15n },
+  { version: 3, rights: fileRights.truncate },
+  { version: 5, rights: fileRights.controlDevice },
 ] as const;
-const truncate = 1n << 14n;
-const controlDevice = 1n << 15n;
-const forFiles = fileRights.execute | fileRights.writeFile | fileRights.readFile | truncate | controlDevice;
+const forDevices =
+  fileRights.readFile | fileRights.writeFile | fileRights.truncate | fileRights.controlDevice;
+const forFiles = fileRights.execute | forDevices;
 /** Binding and connecting TCP sockets, from version 4. */
 const networkRights = 3n;
 /** Abstract Unix sockets and signals to processes outside, from version 6. */
@@ -38,9 +41,7 @@ export function restrictFiles(plan: RestrictedPlan): void {
   const read = fileRights.readFile | fileRights.readFolder;
   for (const path of [...plan.readablePaths, `/proc/${process.pid}`]) allow(path, read);
   for (const path of plan.executablePaths) allow(path, fileRights.execute | fileRights.readFile);
-  for (const path of plan.devices) {
-    allow(path, fileRights.readFile | fileRights.writeFile | truncate | controlDevice);
-  }
+  for (const path of plan.devices) allow(path, forDevices);
   if (plan.socketFolder !== undefined) {
     allow(plan.socketFolder, read | fileRights.makeSocket | fileRights.removeFile);
   }

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type DelegatedCgroup, findDelegatedCgroup } from "../memory/memory-cgroup.ts";
 import type { RestrictedPlan } from "../restriction/restricted-plan.ts";
 import { findGpuDevices, type GpuDevice } from "./gpu-devices.ts";
+import { ownArchitecture } from "./syscall-numbers.ts";
 
 /** The sandboxing tools and the devices of this machine. */
 export type Machine = {
@@ -89,8 +90,8 @@ const restrictedProgram = fileURLToPath(
 
 /** Tries it, because a kernel can lack Landlock and a container can forbid the calls. */
 export function findRestrictedStart(): string | undefined {
-  const { arch: architecture } = process;
-  if (process.platform !== "linux" || (architecture !== "x64" && architecture !== "arm64")) return undefined;
+  const architecture = ownArchitecture();
+  if (process.platform !== "linux" || architecture === undefined) return undefined;
   const plan: RestrictedPlan = {
     program: process.execPath,
     args: ["--version"],

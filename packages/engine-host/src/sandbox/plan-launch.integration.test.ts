@@ -59,7 +59,7 @@ test("a model is never started as root, and the failure says what to do", () => 
   expect(planWorkerLaunch(worker, unsandboxed).args).toEqual([worker.workerProgram]);
 });
 
-test("without bubblewrap, files that nobody else can read are named before anything starts", async () => {
+test("without bubblewrap, files that other users cannot read are reported before anything starts", async () => {
   await using folder = await makeTemporaryFolder("readable");
   await chmod(folder.path, 0o755);
   const model = join(folder.path, "store/model.gguf");

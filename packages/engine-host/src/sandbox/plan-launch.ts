@@ -13,6 +13,7 @@ import type { Machine } from "./machine.ts";
 import { rejectRoot, rejectUnreadable } from "./reject-root.ts";
 import { restrictedArgs } from "./restricted-args.ts";
 import { buildSeccompFilter, type SeccompOptions } from "./seccomp-filter.ts";
+import { ownArchitecture } from "./syscall-numbers.ts";
 import { listAncestors, visibleDevices } from "./visible-files.ts";
 
 /** Our own worker: a Node program that communicates over an inherited pipe. */
@@ -80,10 +81,9 @@ function splitCommand([command = "", ...args]: readonly string[]): Pick<LaunchPl
   return { command, args };
 }
 
-/** Undefined for a processor whose system calls are not listed. */
 function filterOptions({ writableFolder }: LaunchOptions): SeccompOptions | undefined {
-  const { arch: architecture } = process;
-  if (architecture !== "x64" && architecture !== "arm64") return undefined;
+  const architecture = ownArchitecture();
+  if (architecture === undefined) return undefined;
   return { architecture, allowsUnixSockets: writableFolder !== undefined };
 }
 

@@ -6,6 +6,9 @@ import type { LaunchPlan } from "./plan-launch.ts";
 /** What to connect to standard input, output and error, and optionally to a channel. */
 export type LaunchStdio = readonly ("ignore" | "inherit" | "pipe" | "ipc")[];
 
+/** On Windows, a detached process would open a window instead. */
+const hasProcessGroups = process.platform !== "win32";
+
 /** Starts the process of a plan, and passes bubblewrap its filter. */
 export function spawnLaunch(
   { command, args, environment, seccompFilter }: LaunchPlan,
@@ -19,7 +22,7 @@ export function spawnLaunch(
     env: environment,
     serialization,
     // In a session of its own: without a terminal to write to, and with a process group that `killLaunch` kills.
-    detached: true,
+    detached: hasProcessGroups,
   });
   const filter = child.stdio[filterDescriptor];
   if (filter instanceof Writable) {
@@ -37,10 +40,13 @@ export function spawnLaunch(
 export function killLaunch(child: ChildProcess): void {
   const { pid, exitCode, signalCode } = child;
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  if (!hasProcessGroups) {
+    child.kill("SIGKILL");
+    return;
+  }
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Between its start and its `setsid` the group does not exist yet.
-    child.kill("SIGKILL");
+    // It has just exited.
   }
 }

@@ -1,6 +1,12 @@
 /** The processors for which a filter can be built; numbers of system calls differ between them. */
 export type FilteredArchitecture = "x64" | "arm64";
 
+/** Undefined for a processor whose system calls are not listed here. */
+export function ownArchitecture(): FilteredArchitecture | undefined {
+  const { arch } = process;
+  return arch === "x64" || arch === "arm64" ? arch : undefined;
+}
+
 /** The number on x64 and on ARM64; a call that ARM64 does not have is undefined there. */
 type Numbers = readonly [x64: number, arm64: number | undefined];
 
