@@ -122,7 +122,7 @@ async function signIn(url: string, provider: Pick<CodeHostingProvider, "signInAs
   const back = await provider.signInAs(started.headers.get("location") ?? "", { account: "owner" });
   const signedIn = await fetch(back, { redirect: "manual", headers: { cookie: login } });
   const headers = { ...site, cookie: cookiesOf(signedIn) };
-  const scopes = ["vaults:write", "secrets:read", "secrets:write", "audit:read"];
+  const scopes = ["vaults:write", "keys:rotate", "secrets:read", "secrets:write", "audit:read"];
   const { value } = await sendRequest<{ value: string }>(new URL("/api/secrets/tokens", url), headers, {
     method: "POST",
     body: { name: "bench", scopes },
@@ -192,6 +192,10 @@ export async function addOtherAccounts(
   );
   await run(
     "INSERT INTO secret_version (account_id, vault_id, secret_id, version, type, key_version, sealed, size, created_by) SELECT account_id, vault_id, id, 1, 'text', 1, '\\x01'::bytea || sha256(uuid_send(id)) || sha256(uuid_send(vault_id)) || sha256(uuid_send(account_id)), 55, 'server' FROM secret WHERE account_id <> $1",
+    [owner.accountId],
+  );
+  await run(
+    "INSERT INTO audit_event (account_id, chain_id, seq, at, previous, body_hash, hash, subject_id, revision) SELECT account_id, vault_id, row_number() OVER (PARTITION BY vault_id), now(), mark, mark, mark, id, revision FROM secret WHERE account_id <> $1",
     [owner.accountId],
   );
   await run("ANALYZE");

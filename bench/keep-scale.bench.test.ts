@@ -12,8 +12,11 @@ import { median, sized, upperBound } from "./rounds.ts";
 
 /** The number of secrets and of tokens. */
 const many = chooseSize({ ci: 10_000, show: 100_000, nightly: 1_000_000 });
-/** At least a thousand, because the planner rightly scans a table of a few pages sequentially. */
-const accounts = Math.max(many / 100, 1000);
+/**
+ * Each with one secret and one token, as most people have: PostgreSQL then expects a lookup in any vault to find one row
+ * by every index that begins with the vault.
+ */
+const accounts = many;
 const real = 1000;
 const rounds = sized(5, 1);
 /** Far below the thousand secrets of a vault, which a plan that scans the whole vault would read. */
@@ -27,8 +30,8 @@ test("checking a token and reading a value is as fast among very many as among f
   await using large = await startKeepFixture();
   const fewIds = await addSecrets(small, real);
   const manyIds = await addSecrets(large, real);
-  await addOtherAccounts(large, accounts, many / accounts);
-  await addTokens(large, many);
+  await addOtherAccounts(large, accounts, 1);
+  await addTokens(large);
   await measureReads(large, manyIds);
   const before = await countWork(large);
   const ratios: number[] = [];
@@ -40,10 +43,11 @@ test("checking a token and reading a value is as fast among very many as among f
     ratios.push(all.p99 / few.p99);
   }
   const after = await countWork(large);
-  const scans = after.scans - before.scans;
+  await rotateKey(large);
+  const scans = (await countWork(large)).scans - before.scans;
   const entries = (after.entries - before.entries) / responses;
   const ratio = median(ratios);
-  const text = `${many} tokens and ${many} secrets: p99 of a read, including the token check, ${ratio.toFixed(2)} of the small database, needed at most 1.5; ${scans} sequential scans, ${entries.toFixed(1)} index entries per read (at most ${maxEntries})`;
+  const text = `${many} tokens and ${many} secrets: p99 of a read, including the token check, ${ratio.toFixed(2)} of the small database, needed at most 1.5; ${scans} sequential scans, a key rotation included, ${entries.toFixed(1)} index entries per read (at most ${maxEntries})`;
   recordFigure({
     claim: "keep 13",
     text,
@@ -63,10 +67,21 @@ function measureReads({ url, owner }: KeepFixture, ids: readonly string[]): Prom
   return load(url, { paths, token: owner.token, connections: 4, seconds: 2 });
 }
 
-async function addTokens({ run, owner }: KeepFixture, count: number): Promise<void> {
+/** Re-encrypts the thousand secrets of the owner's vault. */
+async function rotateKey({ request, owner }: KeepFixture): Promise<void> {
+  const { operation } = await request<{ operation: { id: string } }>(
+    `/api/secrets/vaults/${owner.vaultId}/rotate-key`,
+    { method: "POST" },
+  );
+  await expect
+    .poll(() => request(`/api/secrets/operations/${operation.id}`), { timeout: 60_000, interval: 200 })
+    .toMatchObject({ state: "done" });
+}
+
+async function addTokens({ run, owner }: KeepFixture): Promise<void> {
   await run(
-    "INSERT INTO api_token (account_id, id, name, token_hash, scopes, created_by) SELECT account_id, gen_random_uuid(), 'token', sha256(convert_to(account_id::text || number, 'UTF8')), '{secrets:read}', 'server' FROM account CROSS JOIN generate_series(1, $2::int) AS number WHERE account_id <> $1",
-    [owner.accountId, Math.ceil(count / accounts)],
+    "INSERT INTO api_token (account_id, id, name, token_hash, scopes, created_by) SELECT account_id, gen_random_uuid(), 'token', sha256(convert_to(account_id::text, 'UTF8')), '{secrets:read}', 'server' FROM account WHERE account_id <> $1",
+    [owner.accountId],
   );
   await run(
     "INSERT INTO token_route (token_hash, account_id, token_id) SELECT token_hash, account_id, id FROM api_token WHERE account_id <> $1",

@@ -172,15 +172,16 @@ export async function lockAccount(transaction: Transaction, accountId: string): 
   return row.display_name;
 }
 
-/** For tables whose primary key starts with the vault. */
-const inAccountVault = "account_id = $1 AND vault_id IN (SELECT id FROM vault WHERE account_id = $1)";
+/** The last condition, true for every row, makes the indexes of whole vaults apply. */
+const inAccountVault =
+  "account_id = $1 AND vault_id IN (SELECT id FROM vault WHERE account_id = $1) AND key_version > 0";
 
 /**
  * In foreign-key order. Without the wrapped data keys, no copy of a value can be decrypted. Token rows stay, revoked
  * and stripped of their details.
  */
 const deletionStatements = [
-  `DELETE FROM secret_version WHERE account_id = $1 AND secret_id IN (SELECT id FROM secret WHERE ${inAccountVault})`,
+  `DELETE FROM secret_version WHERE ${inAccountVault}`,
   `DELETE FROM secret WHERE ${inAccountVault}`,
   "DELETE FROM folder WHERE account_id = $1",
   "DELETE FROM operation WHERE account_id = $1",

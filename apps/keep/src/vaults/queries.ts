@@ -168,14 +168,17 @@ export async function isVaultPurgeDue(
   return rows.length === 1;
 }
 
-/** Deletes the vault with its contents and keys. Its audit chain stays. */
+/**
+ * Deletes the vault with its contents and keys. Its audit chain stays. `key_version > 0`, true for every row, makes the
+ * indexes of whole vaults apply.
+ */
 export async function deleteVaultRows(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
 ): Promise<void> {
   for (const [table, condition] of [
-    ["secret_version", "secret_id IN (SELECT id FROM secret WHERE account_id = $1 AND vault_id = $2)"],
-    ["secret", "vault_id = $2"],
+    ["secret_version", "vault_id = $2 AND key_version > 0"],
+    ["secret", "vault_id = $2 AND key_version > 0"],
     ["folder", "vault_id = $2"],
     ["vault_key", "vault_id = $2"],
     ["vault", "id = $2"],

@@ -107,14 +107,17 @@ export async function finishOperation(
   });
 }
 
-/** Secrets with a note, MAC or version under another data key than the active one, except those that failed. */
+/**
+ * Secrets with a note, MAC or version under another data key than the active one, except those that failed.
+ * `key_version > 0`, true for every row, makes the indexes of whole vaults apply.
+ */
 export async function listSecretsToReencrypt(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
   { active, broken }: { readonly active: number; readonly broken: readonly string[] },
 ): Promise<readonly string[]> {
   const rows = await transaction.query<{ id: string }>({
-    text: "SELECT id FROM (SELECT id FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version <> $3 UNION SELECT secret_id FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version <> $3) AS waiting WHERE id <> ALL ($4::uuid[]) ORDER BY id LIMIT 50",
+    text: "SELECT id FROM (SELECT id FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version > 0 AND key_version <> $3 UNION SELECT secret_id FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version > 0 AND key_version <> $3) AS waiting WHERE id <> ALL ($4::uuid[]) ORDER BY id LIMIT 50",
     values: [accountId, vaultId, active, broken],
   });
   return rows.map(({ id }) => id);
@@ -126,7 +129,7 @@ export async function destroyRetiredKeys(
   { accountId, vaultId }: VaultRef,
 ): Promise<readonly number[]> {
   const rows = await transaction.query<{ version: number }>({
-    text: "DELETE FROM vault_key AS key WHERE account_id = $1 AND vault_id = $2 AND status = 'retired' AND NOT EXISTS (SELECT FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version = key.version) AND NOT EXISTS (SELECT FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version = key.version) RETURNING version",
+    text: "DELETE FROM vault_key AS key WHERE account_id = $1 AND vault_id = $2 AND status = 'retired' AND NOT EXISTS (SELECT FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version > 0 AND key_version = key.version) AND NOT EXISTS (SELECT FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version > 0 AND key_version = key.version) RETURNING version",
     values: [accountId, vaultId],
   });
   return rows.map(({ version }) => version);
