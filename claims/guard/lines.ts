@@ -37,6 +37,11 @@ const lines: readonly Line[] = [
     paths: ["conformance/robustness/slow-reader.model.test.ts"],
   },
   {
+    line: 5,
+    title: "A request for a larger context does not delay the first token of short requests beside it",
+    paths: ["bench/larger-context.bench.test.ts", "apps/hearth/src/scheduling/context.test.ts"],
+  },
+  {
     line: 6,
     title: "No attack from inside a model's process succeeds, in every form of the sandbox",
     paths: ["packages/engine-host/src/sandbox/sandbox-forms.integration.test.ts"],

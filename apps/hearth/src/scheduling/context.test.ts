@@ -1,7 +1,7 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { crashEngine } from "./test/fake-driver.ts";
-import { createFixture, isSettled, release } from "./test/fixture.ts";
+import { createFixture, isSettled, release, settle } from "./test/fixture.ts";
 
 test("a model is loaded with the default context, or its trained context if that is less", async () => {
   const fixture = createFixture();
@@ -31,8 +31,11 @@ test("requests that fit into the loaded context never cause a reload", async () 
   });
 });
 
-test("a request for more context waits until the model is idle, and smaller requests are served meanwhile", async () => {
-  const fixture = createFixture();
+/** Fits 400 tokens of context for two sequences, but not beside another instance. */
+const budgetForOneInstance = { memoryBudgetBytes: 4200 };
+
+test("without memory for two instances, a request for more context waits until the model is idle, and smaller ones are served meanwhile", async () => {
+  const fixture = createFixture(budgetForOneInstance);
   const running = await fixture.acquire("a");
   const larger = fixture.acquire("a", { contextTokens: 400 });
   const smaller = await fixture.acquire("a");
@@ -48,7 +51,7 @@ test("a request for more context waits until the model is idle, and smaller requ
 test("smaller requests overtake one that needs more context for half a minute, then they wait behind it", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
-  const fixture = createFixture();
+  const fixture = createFixture(budgetForOneInstance);
   const running = await fixture.acquire("a");
   const larger = fixture.acquire("a", { contextTokens: 400 });
   vi.advanceTimersByTime(29_000);
@@ -59,6 +62,96 @@ test("smaller requests overtake one that needs more context for half a minute, t
   release(running);
   expect((await behind).engine).toBe((await larger).engine);
   expect(fixture.loads).toHaveLength(2);
+});
+
+test("a larger context is loaded beside the model, whose requests go on until their end", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const pending = fixture.acquire("a");
+  fixture.loads[0]?.finish();
+  const running = await pending;
+  const larger = fixture.acquire("a", { contextTokens: 400 });
+  expect(fixture.loads).toHaveLength(2);
+  const meanwhile = await fixture.acquire("a");
+  expect([meanwhile.engine === running.engine, meanwhile.loadMilliseconds]).toEqual([true, 0]);
+  release(meanwhile);
+  expect(fixture.scheduler.running()).toMatchObject([
+    { contextTokens: 100, memoryBytes: 1800 + 4200, leases: 1, waiting: 1 },
+  ]);
+  fixture.loads[1]?.finish();
+  const lease = await larger;
+  expect([lease.contextTokens, (await fixture.acquire("a")).engine === lease.engine]).toEqual([400, true]);
+  expect(running.isWanted()).toBe(true);
+  expect([fixture.running(), fixture.unloads()]).toEqual([2, []]);
+  release(running);
+  await settle();
+  expect([fixture.running(), fixture.unloads()]).toEqual([1, ["a outgrown"]]);
+  expect(fixture.scheduler.running()).toMatchObject([{ contextTokens: 400, memoryBytes: 4200, leases: 2 }]);
+});
+
+test("if nobody needs the larger context any more, its load is cancelled and the model stays", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const pending = fixture.acquire("a");
+  fixture.loads[0]?.finish();
+  release(await pending);
+  const client = new AbortController();
+  const larger = fixture.acquire("a", { contextTokens: 400 }, client.signal);
+  client.abort(new Error("gone"));
+  await expect(larger).rejects.toThrow("gone");
+  await settle();
+  expect(fixture.events.map(({ type }) => type)).toEqual(["model-loaded", "load-cancelled"]);
+  release(await fixture.acquire("a"));
+  expect([fixture.loads.length, fixture.running()]).toEqual([2, 1]);
+});
+
+test("if a larger context cannot be loaded, only the requests that need it are rejected", async () => {
+  const fixture = createFixture({ sequences: 1 }, { isHeld: true });
+  const pending = fixture.acquire("a");
+  fixture.loads[0]?.finish();
+  const running = await pending;
+  const larger = fixture.acquire("a", { contextTokens: 400 });
+  const smaller = fixture.acquire("a");
+  fixture.loads[1]?.fail({ kind: "load-timed-out", seconds: 60 });
+  await expect(larger).rejects.toMatchObject({ failure: { kind: "load-timed-out" } });
+  release(running);
+  expect((await smaller).engine).toBe(running.engine);
+});
+
+test("if a model crashes while a larger context is loaded, that load serves all its requests", async () => {
+  const fixture = createFixture({}, { isHeld: true });
+  const pending = fixture.acquire("a");
+  fixture.loads[0]?.finish();
+  await pending;
+  const larger = fixture.acquire("a", { contextTokens: 400 });
+  await crashEngine(fixture.loads[0]?.engine);
+  const smaller = fixture.acquire("a");
+  fixture.loads[1]?.finish();
+  expect((await smaller).engine).toBe((await larger).engine);
+  expect([fixture.loads.length, fixture.unloads()]).toEqual([2, ["a crashed"]]);
+});
+
+test("unloading a model also unloads the larger context beside it", async () => {
+  const fixture = createFixture();
+  const running = await fixture.acquire("a");
+  release(await fixture.acquire("a", { contextTokens: 400 }));
+  expect(fixture.running()).toBe(2);
+  const unloaded = fixture.scheduler.unload("a");
+  expect(await isSettled(unloaded)).toBe(false);
+  release(running);
+  await unloaded;
+  expect([fixture.running(), fixture.scheduler.running()]).toEqual([0, []]);
+});
+
+test("a larger context is not loaded into memory that another model waits for", async () => {
+  const fixture = createFixture({ memoryBudgetBytes: 6000 });
+  const [one, other] = await Promise.all([fixture.acquire("a"), fixture.acquire("a")]);
+  const size = { fileBytes: 5000, layers: 1, keyValueHeads: 1, headSize: 1 };
+  const waiting = fixture.acquire("b", { size });
+  const larger = fixture.acquire("a", { contextTokens: 400 });
+  expect([fixture.loads.length, await isSettled(waiting)]).toEqual([1, false]);
+  for (const lease of [one, other]) release(lease);
+  release(await waiting);
+  expect((await larger).contextTokens).toBe(400);
+  expect(fixture.loads.map(({ plan }) => plan.modelPath)).toEqual(["a.gguf", "b.gguf", "a.gguf"]);
 });
 
 test("one load serves the largest context in the queue", async () => {

@@ -76,8 +76,8 @@ export class RequestQueue<Request, Result> {
     return { queued, result: promise };
   }
 
-  rejectAll(error: unknown): void {
-    for (const queued of this.#queued) queued.reject(error);
+  rejectAll(error: unknown, matches: (request: Request) => boolean = () => true): void {
+    for (const queued of this.#queued) if (matches(queued.request)) queued.reject(error);
   }
 }
 

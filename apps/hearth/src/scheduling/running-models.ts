@@ -7,7 +7,7 @@ export type RunningModel = {
   readonly purpose: LoadPlan["purpose"];
   readonly contextTokens: number;
   readonly sequences: number;
-  /** As estimated for the memory budget. */
+  /** As estimated for the memory budget. Includes an instance that replaces this one, or was replaced by it. */
   readonly memoryBytes: number;
   readonly gpuBytes: number;
   /** While the model is in use, as if its last lease were released now. */
@@ -26,19 +26,19 @@ export type QueueLength = {
 
 /** Models that are serving, not those that are loading or unloading. */
 export function listRunningModels(models: Iterable<ScheduledModel>): readonly RunningModel[] {
-  return [...models].flatMap(({ key, purpose, instance, expiresAt, queue }) => {
+  return [...models].flatMap(({ key, purpose, instance, instances, expiresAt, queue }) => {
     if (instance?.state.type !== "serving") return [];
-    const { plan, memoryBytes, leases, slots, state } = instance;
+    const { plan, slots, state } = instance;
     const description = state.engine.describe();
     return {
       key,
       purpose,
       contextTokens: Math.min(plan.contextTokens, description.contextTokens),
       sequences: slots,
-      memoryBytes,
+      memoryBytes: sum(instances.map(({ memoryBytes }) => memoryBytes)),
       gpuBytes: 0,
       expiresAt: toExpiryDate(expiresAt),
-      leases,
+      leases: sum(instances.map(({ leases }) => leases)),
       waiting: queue.length,
       description,
     };
@@ -47,7 +47,11 @@ export function listRunningModels(models: Iterable<ScheduledModel>): readonly Ru
 
 /** All models that are loaded or have queued requests. */
 export function listQueueLengths(models: Iterable<ScheduledModel>): readonly QueueLength[] {
-  return [...models].map(({ key, purpose, instance, queue }) => {
-    return { key, purpose, leases: instance?.leases ?? 0, waiting: queue.length };
+  return [...models].map(({ key, purpose, instances, queue }) => {
+    return { key, purpose, leases: sum(instances.map(({ leases }) => leases)), waiting: queue.length };
   });
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }

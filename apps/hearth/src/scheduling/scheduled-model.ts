@@ -23,7 +23,10 @@ export type ScheduledModelOptions = {
   readonly onChange: () => void;
 };
 
-/** One model for one purpose: its queue, and its instance while it is loaded. There is at most one instance. */
+/**
+ * One model for one purpose: its queue, and its instance while it is loaded. A larger context is loaded beside the
+ * instance if memory allows; it then replaces the instance, which ends with its last lease.
+ */
 export class ScheduledModel {
   readonly key: string;
   readonly purpose: LoadPlan["purpose"];
@@ -31,6 +34,10 @@ export class ScheduledModel {
   readonly #options: ScheduledModelOptions;
   readonly #timer = new ExpiryTimer();
   #instance: ModelInstance | undefined;
+  /** Has a larger context, and is loading. */
+  #replacement: ModelInstance | undefined;
+  /** Was replaced, and finishes its requests. */
+  #replaced: ModelInstance | undefined;
   #keepAlive: KeepAlive;
   #meanLeaseMilliseconds = 0;
 
@@ -43,6 +50,18 @@ export class ScheduledModel {
 
   get instance(): ModelInstance | undefined {
     return this.#instance;
+  }
+
+  /** All that use memory. */
+  get instances(): readonly ModelInstance[] {
+    return [this.#instance, this.#replacement, this.#replaced].filter((each) => each !== undefined);
+  }
+
+  /** The queued requests that need a larger context, if the instance cannot be loaded again for them at once. */
+  get outgrowingRequests(): readonly LoadRequest[] {
+    const isReplaceable = this.#instance?.state.type === "serving" && this.#instance.drain === undefined;
+    if (!isReplaceable || this.#replacement !== undefined || this.#replaced !== undefined) return [];
+    return this.queue.requests.filter((request) => !this.canServe(request));
   }
 
   get meanLeaseMilliseconds(): number {
@@ -63,20 +82,28 @@ export class ScheduledModel {
     return computeExpiry(this.#keepAlive, isIdle ? instance.usedAt : performance.now());
   }
 
-  /** For the memory budget; undefined if it uses no memory. */
-  get resident(): Resident | undefined {
-    if (this.#instance === undefined) return undefined;
-    const { memoryBytes, usedAt, state, leases } = this.#instance;
-    const isIdle = state.type === "serving" && leases === 0 && this.queue.length === 0;
-    const residentState = state.type === "unloading" ? "unloading" : isIdle ? "idle" : "busy";
-    return { memoryBytes, usedAt, state: residentState, isPinned: isForever(this.#keepAlive) };
+  /** For the memory budget. */
+  get residents(): readonly (Resident & { readonly instance: ModelInstance })[] {
+    return this.instances.map((instance) => {
+      const { memoryBytes, usedAt, state, leases } = instance;
+      const isIdle = state.type === "serving" && leases === 0 && this.queue.length === 0;
+      const residentState = state.type === "unloading" ? "unloading" : isIdle ? "idle" : "busy";
+      return { instance, memoryBytes, usedAt, state: residentState, isPinned: isForever(this.#keepAlive) };
+    });
   }
 
   canServe(request: LoadRequest): boolean {
     return this.#instance !== undefined && minContextTokens(request) <= this.#instance.plan.contextTokens;
   }
 
+  /** Loads the model, or its replacement if it is loaded already. */
   load(request: LoadRequest, shape: LoadShape, memoryBytes: number): void {
+    const instance = this.#createInstance(request, shape, memoryBytes);
+    if (this.#instance === undefined) this.#instance = instance;
+    else this.#replacement = instance;
+  }
+
+  #createInstance(request: LoadRequest, shape: LoadShape, memoryBytes: number): ModelInstance {
     const { modelPath, remote, adapters, projectorPath, goTemplate } = request;
     const { driver, loadSettings, onChange } = this.#options;
     const files = {
@@ -86,29 +113,35 @@ export class ScheduledModel {
       ...(projectorPath && { projectorPath }),
       ...(goTemplate && { goTemplate }),
     };
-    this.#instance = new ModelInstance({
+    const instance = new ModelInstance({
       driver,
       plan: { ...loadSettings, ...files, ...shape, purpose: this.purpose },
       memoryBytes,
-      onLoaded: (instance) => this.#reportLoaded(instance),
+      onLoaded: () => this.#handleLoaded(instance),
       onSlotsChange: onChange,
       onReleased: (leaseMilliseconds) => {
         const mean = this.#meanLeaseMilliseconds;
         this.#meanLeaseMilliseconds = mean === 0 ? leaseMilliseconds : 0.8 * mean + 0.2 * leaseMilliseconds;
         onChange();
       },
-      onEnd: (end) => this.#handleEnd(end),
+      onEnd: (end) => this.#handleEnd(instance, end),
     });
+    return instance;
   }
 
   /** Grants all leases that can be granted, and unloads the model when it has expired or must make room. */
   serve(): void {
+    if (this.#replaced?.leases === 0) this.#replaced.unload("outgrown");
+    const isOutgrown = this.queue.find(({ request }) => !this.canServe(request)) !== undefined;
+    if (!isOutgrown) this.#replacement?.unload("expired");
     const instance = this.#instance;
     if (instance === undefined) return;
     if (instance.state.type === "loading" && this.queue.length === 0) instance.unload("expired");
     if (instance.state.type !== "serving") return;
     const { engine } = instance.state;
-    const isWanted = (): boolean => this.queue.length > 0;
+    // Nobody waits for a slot while the replacement loads; after that, the memory of this instance is wanted.
+    const isWanted = (): boolean =>
+      instance !== this.#instance || (this.#replacement === undefined && this.queue.length > 0);
     for (let next = this.#findNext(); next !== undefined && instance.freeSlots > 0; next = this.#findNext()) {
       this.#keepAlive = next.request.keepAlive ?? this.#keepAlive;
       next.resolve(instance.grantLease(next, { engine, isWanted }));
@@ -116,14 +149,16 @@ export class ScheduledModel {
     this.#timer.stop();
     if (instance.leases > 0) return;
     if (instance.drain !== undefined) instance.unload(instance.drain.reason);
+    else if (this.#replacement !== undefined) return;
     else if (this.queue.length > 0) instance.unload("outgrown");
     else if (this.expiresAt <= performance.now()) instance.unload("expired");
     else this.#timer.start(this.expiresAt, this.#options.onChange);
   }
 
   /**
-   * The next request to be served. One that needs a larger context waits until the model is idle; others overtake it
-   * while there are running requests to wait for, but not for ever.
+   * The next request to be served. One that needs a larger context waits for the replacement, or until the model is
+   * idle. Others overtake it until then; without a replacement, only while there are running requests to wait for, and
+   * not for ever.
    */
   #findNext(): QueuedRequest<LoadRequest, Lease> | undefined {
     const { head } = this.queue;
@@ -131,8 +166,18 @@ export class ScheduledModel {
     if (head === undefined || instance === undefined) return undefined;
     if (this.canServe(head.request)) return instance.accepts(head.ticket) ? head : undefined;
     const isOverdue = performance.now() - head.enqueuedAt > maxOvertakenSeconds * 1000;
-    if (isOverdue || instance.leases === 0) return undefined;
+    if (this.#replacement === undefined && (isOverdue || instance.leases === 0)) return undefined;
     return this.queue.find(({ ticket, request }) => instance.accepts(ticket) && this.canServe(request));
+  }
+
+  #handleLoaded(instance: ModelInstance): void {
+    if (instance === this.#replacement) {
+      this.#replaced = this.#instance;
+      this.#instance = instance;
+      this.#replacement = undefined;
+    }
+    this.#reportLoaded(instance);
+    this.#options.onChange();
   }
 
   #reportLoaded({ plan, memoryBytes, loadMilliseconds, state }: ModelInstance): void {
@@ -148,15 +193,21 @@ export class ScheduledModel {
       loadMilliseconds,
       ...(protection === undefined ? {} : { protection }),
     });
-    this.#options.onChange();
   }
 
-  /** A failed load rejects all queued requests; after any other end they wait for the next load. */
-  #handleEnd(end: InstanceEnd): void {
-    this.#timer.stop();
-    this.#instance = undefined;
+  /** A failed load rejects all queued requests that waited for it; after any other end they wait for the next load. */
+  #handleEnd(ended: ModelInstance, end: InstanceEnd): void {
+    if (ended === this.#replaced) this.#replaced = undefined;
+    if (ended === this.#replacement) this.#replacement = undefined;
+    if (ended === this.#instance) {
+      this.#timer.stop();
+      this.#instance = this.#replacement;
+      this.#replacement = undefined;
+    }
     this.#options.onEvent({ key: this.key, purpose: this.purpose, ...end });
-    if (end.type === "load-failed") this.queue.rejectAll(end.error);
+    if (end.type === "load-failed") {
+      this.queue.rejectAll(end.error, (request) => !this.canServe(request));
+    }
     this.#options.onChange();
   }
 }

@@ -3,17 +3,19 @@
  * Scheduling: grants leases on models, loads a model when requests are queued for it, and unloads it when its keep-alive
  * expires or another model needs the memory. Guarantees that the estimated memory of all models stays within the budget,
  * that queues are bounded and first come first served, even across models, that an aborted request leaves its queue at
- * once, and that all queued requests share one load. Knows no dialect and no HTTP.
+ * once, that all queued requests share one load, and that a model loaded again for a larger context keeps serving
+ * meanwhile if memory allows. Knows no dialect and no HTTP.
  * Imported by `generation/`, by the dialects, and by `main.ts`, which creates it.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { EngineDriver } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { SchedulingEvent } from "./events.ts";
 import type { SchedulingFailure } from "./failures.ts";
 import { defaultLimits, type SchedulingLimits } from "./limits.ts";
 import { candidateContexts, type Lease, type LoadRequest } from "./load-request.ts";
-import { bytesOverBudget, type MemoryNeed, planMemory, type Resident } from "./memory-budget.ts";
+import { bytesOverBudget, type MemoryNeed, planMemory } from "./memory-budget.ts";
 import { estimateRetrySeconds } from "./request-queue.ts";
 import {
   listQueueLengths,
@@ -89,7 +91,7 @@ class ModelScheduler implements Scheduler {
 
   async unload(key: string, force?: { readonly graceSeconds: number }): Promise<void> {
     const models = [...this.#models.values()].filter((model) => model.key === key);
-    const instances = models.flatMap(({ instance }) => instance ?? []);
+    const instances = models.flatMap((model) => model.instances);
     const unloaded = Promise.all(instances.map((instance) => instance.unloaded));
     const drain = { afterTicket: this.#lastTicket, reason: "requested" } as const;
     for (const instance of instances) instance.drain = drain;
@@ -114,7 +116,7 @@ class ModelScheduler implements Scheduler {
   async close(graceSeconds: number): Promise<void> {
     this.#isClosing = true;
     const models = [...this.#models.values()];
-    const instances = models.flatMap(({ instance }) => instance ?? []);
+    const instances = models.flatMap((model) => model.instances);
     for (const { queue } of models) {
       queue.rejectAll(new FailureError<SchedulingFailure>({ kind: "server-stopping" }));
     }
@@ -175,20 +177,40 @@ class ModelScheduler implements Scheduler {
   /** Performs every step that is possible now. Called after every change, so no pending work has to be tracked. */
   #advance(): void {
     const models = [...this.#models.values()];
-    for (const model of models) this.#cancelDrain(model);
+    for (const model of models) this.#cancelDrains(model);
+    for (const model of models) this.#replaceOutgrown(model);
     for (const model of models) model.serve();
     this.#loadNext();
-    for (const [key, { instance, queue }] of this.#models) {
-      if (instance === undefined && queue.length === 0) this.#models.delete(key);
+    for (const [key, { instances, queue }] of this.#models) {
+      if (instances.length === 0 && queue.length === 0) this.#models.delete(key);
     }
   }
 
-  /** Cancels the drain of a model if the request that needed its memory has left the queue. */
-  #cancelDrain({ instance }: ScheduledModel): void {
-    const forTicket = instance?.drain?.forTicket;
-    if (instance === undefined || forTicket === undefined) return;
-    const isNeeded = this.#modelsToLoad().some(({ queue }) => queue.head?.ticket === forTicket);
-    if (!isNeeded) instance.drain = undefined;
+  /** Cancels drains of a model if the request that needed its memory has left the queue. */
+  #cancelDrains({ instances }: ScheduledModel): void {
+    for (const instance of instances) {
+      const forTicket = instance.drain?.forTicket;
+      if (forTicket === undefined) continue;
+      const isNeeded = this.#modelsToLoad().some(({ queue }) => queue.head?.ticket === forTicket);
+      if (!isNeeded) instance.drain = undefined;
+    }
+  }
+
+  /**
+   * Loads a model with the larger context that requests need beside the instance it has, so that its other requests do
+   * not wait for the load. Only into memory that nobody waits for, and only as large as it would be without the other;
+   * otherwise the model is unloaded first, once it is idle.
+   */
+  #replaceOutgrown(model: ScheduledModel): void {
+    const [first, ...later] = model.outgrowingRequests;
+    if (first === undefined || this.#isClosing || this.#modelsToLoad().length > 0) return;
+    const need = this.#memoryNeed([first, ...later]);
+    const residents = this.#residents();
+    const others = residents.filter(({ instance }) => instance !== model.instance);
+    const beside = planMemory(need, residents, this.#limits.memoryBudgetBytes);
+    const alone = planMemory(need, others, this.#limits.memoryBudgetBytes);
+    if (beside.type !== "load" || alone.type !== "load") return;
+    if (isDeepStrictEqual(beside.shape, alone.shape)) model.load(first, beside.shape, beside.memoryBytes);
   }
 
   /** Models with queued requests whose load has not started, in order of arrival. */
@@ -229,12 +251,11 @@ class ModelScheduler implements Scheduler {
     }
   }
 
-  #residents(): readonly (Resident & { readonly instance: NonNullable<ScheduledModel["instance"]> })[] {
-    return [...this.#models.values()].flatMap(({ resident, instance }) => {
-      // Unloading a model without memory frees nothing.
-      const usesMemory = resident !== undefined && resident.memoryBytes > 0;
-      return !usesMemory || instance === undefined ? [] : { ...resident, instance };
-    });
+  #residents(): ScheduledModel["residents"] {
+    // Unloading a model without memory frees nothing.
+    return [...this.#models.values()].flatMap(({ residents }) =>
+      residents.filter((each) => each.memoryBytes > 0),
+    );
   }
 }
 
