@@ -15,7 +15,10 @@ const lines: readonly Line[] = [
   {
     line: 1,
     title: "No single harmful request delays, fails or kills another client's stream",
-    paths: ["conformance/robustness/harmful-requests.model.test.ts"],
+    paths: [
+      "conformance/robustness/harmful-requests.model.test.ts",
+      "conformance/robustness/stalled-worker.model.test.ts",
+    ],
   },
   {
     line: 2,

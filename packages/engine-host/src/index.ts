@@ -1,12 +1,14 @@
 /**
  * @module
  * Everything around an engine process that does not depend on the program that runs the model: the sandbox, memory
- * limits, free CPU cores, the circuit breaker for models that keep crashing, and the pool of slots that requests lease.
+ * limits, free CPU cores, the circuit breakers for models that keep crashing and for grammars that stall, and the pool of
+ * slots that requests lease.
  * Imported by the drivers.
  */
 
 export { CrashBreaker } from "./crash-breaker.ts";
 export { FreeCores } from "./free-cores.ts";
+export { GrammarBreaker } from "./grammar-breaker.ts";
 export { listModelFiles, memoryLimitForPlan } from "./memory/estimate-memory.ts";
 export { createMemoryCgroup, type MemoryCgroup, removeStaleCgroups } from "./memory/memory-cgroup.ts";
 export { exitFailure, type ProcessExit, waitForExit } from "./process-exit.ts";

@@ -114,7 +114,15 @@ export type EngineFailure =
   | { readonly kind: "engine-hung"; readonly seconds: number }
   /** The request's grammar stalled the engine; the model is not at fault. */
   | { readonly kind: "grammar-too-slow"; readonly seconds: number }
-  | { readonly kind: "engine-unloaded" }
+  /** The request's grammar has stalled the engine before. */
+  | { readonly kind: "grammar-rejected" }
+  /** Grammars of the same client have stalled the engine repeatedly. */
+  | { readonly kind: "grammars-suspended"; readonly retryAfterSeconds: number }
+  | {
+      readonly kind: "engine-unloaded";
+      /** Another request stalled the engine; this one can run again. */
+      readonly wasInterrupted?: true;
+    }
   | { readonly kind: "model-quarantined"; readonly reason: string; readonly retryAfterSeconds: number }
   /** None of the remote engines of this model responds. */
   | { readonly kind: "engines-unavailable"; readonly retryAfterSeconds: number }

@@ -17,6 +17,8 @@ export const failureCodes = [
   "schema-unsupported",
   "grammar-invalid",
   "grammar-too-slow",
+  "grammar-rejected",
+  "grammars-suspended",
   "template-failed",
   // Access.
   "key-missing",

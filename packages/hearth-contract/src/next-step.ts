@@ -83,6 +83,8 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "schema-unsupported": none,
   "grammar-invalid": none,
   "grammar-too-slow": none,
+  "grammar-rejected": none,
+  "grammars-suspended": retry,
   "template-failed": none,
   "key-missing": () => ({ action: "provide-key" }),
   "key-invalid": () => ({ action: "correct-key" }),

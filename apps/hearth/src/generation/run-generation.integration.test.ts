@@ -1,4 +1,6 @@
-import { createFakeEngine, type FakeEngine } from "@hearth-and-keep/engine/testing";
+import type { EngineFailure } from "@hearth-and-keep/engine";
+import { createFakeEngine, type FakeEngine, type FakeEngineStep } from "@hearth-and-keep/engine/testing";
+import { FailureError } from "@hearth-and-keep/failures";
 import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createCatalog } from "../models/catalog.ts";
@@ -106,4 +108,63 @@ test("a request's system message and parameters override the model's", async () 
   expect(received?.input).toMatchObject({
     conversation: { messages: [{ content: "Be long" }, { content: "example" }, { content: "Hi" }] },
   });
+});
+
+const interrupted: EngineFailure = { kind: "engine-unloaded", wasInterrupted: true };
+const answer = [
+  { do: "write", text: "Hello" },
+  { do: "end", reason: "stop" },
+] as const;
+
+/** Each load runs the next of these scripts. */
+async function runOnEngines(scripts: readonly (readonly FakeEngineStep[])[]) {
+  let loads = 0;
+  const restarting = createScheduler({
+    driver: { load: async () => createFakeEngine(() => scripts[loads++] ?? answer) },
+  });
+  const types: string[] = [];
+  let failure: unknown;
+  try {
+    const events = runGeneration(
+      request(),
+      { scheduler: restarting, metrics: { countOutputChunk: () => undefined } },
+      { signal: never, addLogFields: () => undefined },
+    );
+    for await (const event of events) types.push(event.type);
+  } catch (error) {
+    failure = error instanceof FailureError ? error.failure : error;
+  }
+  await restarting.close(0);
+  return { types, failure, loads };
+}
+
+test("a generation without output is repeated when another request stalled its engine", async () => {
+  expect(await runOnEngines([[{ do: "crash", failure: interrupted }]])).toEqual({
+    types: ["generation-start", "text-delta", "generation-end"],
+    failure: undefined,
+    loads: 2,
+  });
+});
+
+test.each<{ reason: string; scripts: readonly (readonly FakeEngineStep[])[] }>([
+  {
+    reason: "it already has output",
+    scripts: [
+      [
+        { do: "write", text: "Hel" },
+        { do: "crash", failure: interrupted },
+      ],
+    ],
+  },
+  {
+    reason: "the model was unloaded for another reason",
+    scripts: [[{ do: "crash", failure: { kind: "engine-unloaded" } }]],
+  },
+  {
+    reason: "it was repeated already",
+    scripts: [[{ do: "crash", failure: interrupted }], [{ do: "crash", failure: interrupted }]],
+  },
+])("an interrupted generation is not repeated if $reason", async ({ scripts }) => {
+  const { failure, loads } = await runOnEngines(scripts);
+  expect([failure, loads]).toMatchObject([{ kind: "engine-unloaded" }, scripts.length]);
 });

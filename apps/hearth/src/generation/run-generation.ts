@@ -1,5 +1,6 @@
 import type { Conversation, Message } from "@hearth-and-keep/engine";
-import { requestFailure } from "../failures.ts";
+import { FailureError } from "@hearth-and-keep/failures";
+import { type RequestFailure, requestFailure } from "../failures.ts";
 import type { ModelDescription } from "../models/metadata/describe-model.ts";
 import { createLoadRequest, type Lease } from "../scheduling/load-request.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
@@ -39,15 +40,53 @@ export async function* runGeneration(
 ): AsyncGenerator<GenerationEvent> {
   const startedAt = performance.now();
   const resolved = resolveSampling(request.sampling, request.model.parameters.values);
-  const lease = await scheduler.acquire(createLoadRequest(request, "generate"), client.signal);
-  const events = generateOnLease(request, { lease, resolved, metrics, startedAt }, client);
-  yield* readAhead(events, {
+  let lease = await scheduler.acquire(createLoadRequest(request, "generate"), client.signal);
+  const run = (): AsyncGenerator<GenerationEvent> =>
+    generateOnLease(request, { lease, resolved, metrics, startedAt }, client);
+  const runAgain = async (): Promise<AsyncGenerator<GenerationEvent>> => {
+    // Otherwise the scheduler may lease the dead engine again.
+    await lease.engine.closed;
+    lease = await scheduler.acquire(createLoadRequest(request, "generate"), client.signal);
+    return run();
+  };
+  yield* readAhead(repeatIfInterrupted(run(), runAgain), {
     sizeOf: countCharacters,
     maxSize: maxUnreadCharacters,
     onStall: () => {
       if (lease.isWanted()) throw requestFailure({ kind: "server-busy", retryAfterSeconds: 1 });
     },
   });
+}
+
+/**
+ * Runs a generation again if another request stalled the engine before this one had any output. Once: the model may be
+ * stalled again.
+ */
+async function* repeatIfInterrupted(
+  events: AsyncGenerator<GenerationEvent>,
+  runAgain: () => Promise<AsyncGenerator<GenerationEvent>>,
+): AsyncGenerator<GenerationEvent> {
+  let hasStarted = false;
+  let hasOutput = false;
+  try {
+    for await (const event of events) {
+      if (event.type === "generation-start") hasStarted = true;
+      else if (event.type !== "prompt-progress") hasOutput = true;
+      yield event;
+    }
+  } catch (error) {
+    if (hasOutput || !wasInterrupted(error)) throw error;
+    for await (const event of await runAgain()) {
+      if (event.type !== "generation-start" || !hasStarted) yield event;
+    }
+  }
+}
+
+function wasInterrupted(error: unknown): boolean {
+  if (!(error instanceof FailureError)) return false;
+  // A generation throws failures of the union only.
+  const failure = error.failure as RequestFailure;
+  return failure.kind === "engine-unloaded" && failure.wasInterrupted === true;
 }
 
 /** What a buffered event takes up, roughly. */

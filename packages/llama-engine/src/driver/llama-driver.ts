@@ -6,7 +6,13 @@
  */
 import { basename } from "node:path";
 import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
-import { CrashBreaker, inspectMachine, type Machine, removeStaleCgroups } from "@hearth-and-keep/engine-host";
+import {
+  CrashBreaker,
+  GrammarBreaker,
+  inspectMachine,
+  type Machine,
+  removeStaleCgroups,
+} from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import { decodeVector } from "../channel/vectors.ts";
 import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
@@ -26,6 +32,7 @@ export type LlamaDriverOptions = {
 export function createLlamaDriver(options: LlamaDriverOptions = {}): EngineDriver {
   const { breaker = new CrashBreaker(), onWarning = () => undefined, machine = inspectMachine() } = options;
   const { buildFolder, workerProgram } = options;
+  const grammarBreaker = new GrammarBreaker();
   if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
   return {
     async load(plan, loadOptions) {
@@ -35,6 +42,7 @@ export function createLlamaDriver(options: LlamaDriverOptions = {}): EngineDrive
         machine,
         buildFolder,
         workerProgram,
+        onStall: (suspects) => grammarBreaker.recordStall(suspects),
       }).catch((error: unknown) => {
         if (error instanceof FailureError) {
           // The supervisor throws failures of the engine port only.
@@ -45,7 +53,7 @@ export function createLlamaDriver(options: LlamaDriverOptions = {}): EngineDrive
       const warning = describeIdleGpu(plan, { worker, machine });
       if (warning !== undefined) onWarning(warning);
       void worker.exited.then((failure) => breaker.recordFailure(plan.modelPath, failure));
-      return createEngine(worker);
+      return createEngine(worker, grammarBreaker);
     },
   };
 }
@@ -60,12 +68,15 @@ function describeIdleGpu(
   return `The model "${basename(modelPath)}" runs on the CPU although there is a GPU at "${device.path}"`;
 }
 
-function createEngine(worker: SupervisedWorker): Engine {
+function createEngine(worker: SupervisedWorker, grammarBreaker: GrammarBreaker): Engine {
   const never = new AbortController().signal;
   const { calls } = worker;
   return {
     describe: () => worker.describe(),
-    generate: (request, signal) => calls.generate(request, signal),
+    async *generate(request, signal) {
+      grammarBreaker.throwIfRejected(request);
+      yield* calls.generate(request, signal);
+    },
     async embed(request, signal) {
       const { vectors, tokens } = await calls.call("embed", (id) => ({ type: "embed", id, request }), signal);
       return { vectors: vectors.map(decodeVector), tokens };

@@ -1,4 +1,10 @@
-import type { EngineDescription, EngineFailure, LoadOptions, LoadPlan } from "@hearth-and-keep/engine";
+import type {
+  EngineDescription,
+  EngineFailure,
+  EngineRequest,
+  LoadOptions,
+  LoadPlan,
+} from "@hearth-and-keep/engine";
 import {
   createMemoryCgroup,
   describeProtection,
@@ -29,6 +35,8 @@ type SuperviseOptions = LoadOptions & {
   /** A build of the binding made on this machine. */
   readonly buildFolder?: string | undefined;
   readonly workerProgram?: string | undefined;
+  /** Called at the worker's end with the requests whose grammars may have stalled it, if any. */
+  readonly onStall?: (suspects: readonly EngineRequest[]) => void;
 };
 
 /** Why it is killed when its messages are invalid: it no longer runs our program as it should. */
@@ -42,7 +50,7 @@ const invalidOutput: EngineFailure = { kind: "engine-crashed", exitCode: null, s
  */
 export async function superviseWorker(
   plan: LoadPlan,
-  { signal, onProgress, machine = inspectMachine(), buildFolder, workerProgram }: SuperviseOptions,
+  { signal, onProgress, machine = inspectMachine(), buildFolder, workerProgram, onStall }: SuperviseOptions,
 ): Promise<SupervisedWorker> {
   const workerPlan = await planWorker(plan, { signal, machine, buildFolder, workerProgram });
   const loading = Promise.withResolvers<EngineDescription>();
@@ -78,7 +86,7 @@ export async function superviseWorker(
     loadProgress.stop();
     const failure = isStopping ? undefined : (cause ?? exitFailure(exit));
     const reported: EngineFailure = failure ?? { kind: "engine-unloaded" };
-    calls.failAll(reported);
+    onStall?.(calls.failAll(reported));
     loading.reject(signal.aborted ? signal.reason : new FailureError(reported));
     return failure;
   });

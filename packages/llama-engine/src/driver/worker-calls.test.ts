@@ -63,11 +63,22 @@ test("when a grammar ends a worker, only its own request is blamed; the others c
   const constraint = { type: "gbnf", grammar: 'root ::= "a"' } as const;
   const [own, other] = [calls.generate({ ...request, constraint }, never), calls.generate(request, never)];
   const failures = Promise.allSettled([own.next(), other.next()]);
-  calls.failAll({ kind: "grammar-too-slow", seconds: 10 });
+  expect(calls.failAll({ kind: "grammar-too-slow", seconds: 10 })).toEqual([{ ...request, constraint }]);
   const later = calls.generate(request, never).next();
   expect(await failures).toMatchObject([
     { reason: { failure: { kind: "grammar-too-slow" } } },
-    { reason: { failure: { kind: "engine-unloaded" } } },
+    { reason: { failure: { kind: "engine-unloaded", wasInterrupted: true } } },
   ]);
   await expect(later).rejects.toMatchObject({ failure: { kind: "engine-unloaded" } });
+});
+
+test("when one of several grammars ends a worker, none of them is blamed, and none runs again by itself", async () => {
+  const calls = new WorkerCalls(() => undefined);
+  const constraint = { type: "gbnf", grammar: 'root ::= "a"' } as const;
+  const requests = [1, 2].map(() => calls.generate({ ...request, constraint }, never));
+  const failures = Promise.allSettled(requests.map((each) => each.next()));
+  expect(calls.failAll({ kind: "grammar-too-slow", seconds: 10 })).toHaveLength(2);
+  const unloaded = { reason: { failure: { kind: "engine-unloaded" } } };
+  expect(await failures).toMatchObject([unloaded, unloaded]);
+  expect(JSON.stringify(await failures)).not.toContain("wasInterrupted");
 });

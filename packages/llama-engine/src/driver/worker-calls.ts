@@ -7,8 +7,8 @@ type CallListener = {
   readonly onEvents: (events: readonly EngineEvent[]) => void;
   readonly onResult: (value: unknown) => void;
   readonly onError: (error: Error) => void;
-  /** Has a grammar, which can be the cause of a failure. */
-  readonly isConstrained?: boolean;
+  /** Set if it has a grammar, which can be the cause of a stall. */
+  readonly constrained?: EngineRequest;
 };
 
 /** The pending calls of one worker. Every call ends exactly once, with a result or an error. */
@@ -67,7 +67,7 @@ export class WorkerCalls {
       },
       onResult: () => queue.close(),
       onError: (error) => queue.close(error),
-      isConstrained: request.constraint !== undefined,
+      ...(request.constraint === undefined ? {} : { constrained: request }),
     });
     const abort = (): void => {
       this.#send({ type: "abort", id });
@@ -97,15 +97,23 @@ export class WorkerCalls {
     else listener?.onError(new Error(`Unexpected error in the worker: ${message.reason}`));
   }
 
-  /** Fails all pending calls and all later ones. If a grammar was the cause, calls without one can be retried. */
-  failAll(failure: EngineFailure): void {
-    const error = new FailureError(failure);
-    const isGrammar = failure.kind === "grammar-too-slow";
-    const forOthers = isGrammar ? new FailureError<EngineFailure>({ kind: "engine-unloaded" }) : error;
-    this.#failure = forOthers;
+  /**
+   * Fails all pending calls and all later ones. If a grammar was the cause, calls without one can run again, and the
+   * requests with one are returned: any of them may have been the cause. Of several, none is blamed.
+   */
+  failAll(failure: EngineFailure): readonly EngineRequest[] {
     const listeners = [...this.#pending.values()];
     this.#pending.clear();
-    for (const { isConstrained, onError } of listeners) onError(isConstrained === true ? error : forOthers);
+    const isGrammar = failure.kind === "grammar-too-slow";
+    const forOthers: EngineFailure = isGrammar ? { kind: "engine-unloaded", wasInterrupted: true } : failure;
+    this.#failure = new FailureError(forOthers);
+    const suspects = isGrammar ? listeners.flatMap(({ constrained }) => constrained ?? []) : [];
+    const forSuspects: EngineFailure = suspects.length === 1 ? failure : { kind: "engine-unloaded" };
+    for (const { constrained, onError } of listeners) {
+      const isSuspect = constrained !== undefined && suspects.includes(constrained);
+      onError(new FailureError(isSuspect ? forSuspects : forOthers));
+    }
+    return suspects;
   }
 }
 

@@ -18,6 +18,7 @@ const statuses = {
   permission_error: 403,
   not_found_error: 404,
   request_too_large: 413,
+  rate_limit_error: 429,
   api_error: 500,
   timeout_error: 504,
   overloaded_error: 529,
@@ -98,6 +99,12 @@ const mappers: Mappers = {
   "engine-hung": () => wire("api_error", "The engine stopped responding"),
   "grammar-too-slow": () =>
     wire("invalid_request_error", "The JSON Schema took too long to compile; simplify it"),
+  "grammar-rejected": () =>
+    wire("invalid_request_error", "This JSON Schema has stalled the model before; simplify it"),
+  "grammars-suspended": ({ retryAfterSeconds }) => ({
+    ...wire("rate_limit_error", "JSON Schemas of this API key have stalled the model repeatedly"),
+    headers: { "retry-after": String(retryAfterSeconds) },
+  }),
   "engine-unloaded": () => retryLater("Overloaded: the model was unloaded while it was generating", 1),
   "model-quarantined": ({ retryAfterSeconds }) => ({
     ...wire("api_error", "The model crashed its engine repeatedly and is temporarily disabled"),

@@ -44,6 +44,8 @@ const cases: {
   "schema-unsupported": [{ kind: "schema-unsupported", keyword: "not", location: "/a" }, ""],
   "grammar-invalid": [{ kind: "grammar-invalid", reason: "a loop" }, ""],
   "grammar-too-slow": [{ kind: "grammar-too-slow", seconds: 5 }, ""],
+  "grammar-rejected": [{ kind: "grammar-rejected" }, ""],
+  "grammars-suspended": [{ kind: "grammars-suspended", retryAfterSeconds: 90 }, "try again in 90 s"],
   "template-failed": [{ kind: "template-failed", reason: "roles must alternate" }, ""],
   "key-missing": [{ kind: "key-missing" }, "set HEARTH_API_KEY"],
   "key-invalid": [{ kind: "key-invalid" }, "correct the key in HEARTH_API_KEY"],

@@ -109,6 +109,11 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
   "engine-crashed": () => serverError(crashMessage),
   "engine-hung": () => serverError(crashMessage),
   "grammar-too-slow": ({ seconds }) => badRequest(`applying the format took more than ${seconds} s`),
+  "grammar-rejected": () => badRequest("applying this format has stalled the model before"),
+  "grammars-suspended": ({ retryAfterSeconds }) => ({
+    ...unavailable("formats of this key have stalled the model repeatedly", retryAfterSeconds),
+    status: 429,
+  }),
   "engine-unloaded": () => unavailable("model was unloaded during the request, please try again", 1),
   "model-quarantined": ({ reason, retryAfterSeconds }) =>
     unavailable(`model crashed repeatedly: ${reason}`, retryAfterSeconds),

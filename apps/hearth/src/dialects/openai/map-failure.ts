@@ -130,6 +130,15 @@ const mappers: Mappers = {
   "engine-hung": () => ({ status: 500, code: "engine_stopped", message: "The engine stopped responding" }),
   "grammar-too-slow": ({ seconds }) =>
     invalid("response_format", `took more than ${seconds} seconds to compile; simplify the schema`),
+  "grammar-rejected": () => invalid("response_format", "has stalled the model before; simplify the schema"),
+  "grammars-suspended": ({ retryAfterSeconds }) => ({
+    ...retryLater(
+      "rate_limit_exceeded",
+      "Schemas of this API key have stalled the model repeatedly",
+      retryAfterSeconds,
+    ),
+    status: 429,
+  }),
   // Gateways match the code, or the phrase "maximum context length".
   "prompt-too-long": ({ promptTokens, contextTokens }) => ({
     status: 400,
