@@ -29,6 +29,7 @@ const claims: readonly Claim[] = [
     title: "The web UI's flows work in Chromium against the real server and SmolLM2",
     paths: [
       `${webUi}/user-flows.browser.test.ts`,
+      `${webUi}/key-roles.browser.test.ts`,
       `${webUi}/persistence.browser.test.ts`,
       `${webUi}/ui-accuracy.browser.test.ts`,
     ],

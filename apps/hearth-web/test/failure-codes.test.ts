@@ -83,6 +83,15 @@ test("suggestions carry the values of the error", async () => {
   );
 });
 
+test("with a key for inference, a missing or broken model is not to be pulled or deleted", () => {
+  for (const action of ["pull-model", "replace-model", "replace-file"] as const) {
+    const suggestion = { action, model: "qwen9" };
+    expect(formatSuggestion(suggestion, "inference")).toMatch(/^Choose another .* requires an admin key\.$/u);
+    expect(formatSuggestion(suggestion, "admin")).toBe(formatSuggestion(suggestion));
+    expect(formatSuggestion(suggestion)).not.toContain("admin key");
+  }
+});
+
 test("an error without a code shows its text, and only the status decides what to suggest", async () => {
   respondWith({ error: 'model "qwen9" not found, try pulling it first' }, 404);
   const other = await thrownBy(request("/api/tags"));

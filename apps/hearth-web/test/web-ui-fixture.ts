@@ -6,6 +6,8 @@
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   makeTemporaryFolder,
@@ -29,7 +31,10 @@ export type WebUiFixture = AsyncDisposable & {
 export type FixtureOptions = {
   /** Model files by model name. */
   readonly models?: Readonly<Record<string, TestModelName>>;
+  /** An admin key. */
   readonly key?: string;
+  /** A second key, for inference only. */
+  readonly inferenceKey?: string;
   /** An additional host name that the server allows. */
   readonly allowedHost?: string;
   /** A browser to reuse, which the caller closes. */
@@ -44,6 +49,7 @@ const timeoutMilliseconds = 20_000;
 export async function startWebUi({
   models = {},
   key,
+  inferenceKey,
   allowedHost = "",
   ...options
 }: FixtureOptions = {}): Promise<WebUiFixture> {
@@ -61,6 +67,7 @@ export async function startWebUi({
         HEARTH_PRIVATE_REGISTRIES: "127.0.0.1",
         HEARTH_ALLOWED_HOSTS: allowedHost,
         ...(key === undefined ? {} : { HEARTH_API_KEY: key }),
+        ...(inferenceKey === undefined ? {} : await writeKeysFile(home.path, inferenceKey)),
       },
       isReady: (output) => /listening on \S+/u.test(output),
       readyWithinSeconds: 60,
@@ -81,6 +88,12 @@ export async function startWebUi({
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+async function writeKeysFile(folder: string, key: string): Promise<Readonly<Record<string, string>>> {
+  const path = join(folder, "keys");
+  await writeFile(path, `program:${key}\n`, { mode: 0o600 });
+  return { HEARTH_API_KEYS_FILE: path };
 }
 
 type Server = { readonly url: string; readonly key: string | undefined };

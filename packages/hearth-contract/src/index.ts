@@ -1,7 +1,7 @@
 /**
  * @module
  * What Hearth's server and its own clients agree on beyond the three public APIs: the machine-readable code of every
- * error of `/api/*`, the fields beside it, and the next step to suggest for it.
+ * error of `/api/*`, the fields beside it, the next step to suggest for it, and the roles of API keys.
  * Imported by the server, the terminal commands and the web UI, so it also runs in a browser.
  */
 export {
@@ -12,4 +12,5 @@ export {
   readErrorBody,
 } from "./error-body.ts";
 export { type FailureCode, failureCodes, isFailureCode } from "./failure-code.ts";
+export type { CallerStatus, KeyRole } from "./key-role.ts";
 export { type NextStep, nextStepFor, nextStepForStatus } from "./next-step.ts";

@@ -1,7 +1,9 @@
 import { Notice } from "@hearth-and-keep/page-design";
 import { navigate } from "../router/router.tsx";
 import { formatSuggestion, type Suggestion } from "../server-api/suggestion.ts";
+import { keyRole } from "../state/key-role.ts";
 import { startPull } from "../state/pulls.ts";
+import { useStore } from "../state/store.ts";
 
 export type RequestErrorNoticeProps = {
   readonly error: { readonly message: string; readonly suggestion?: Suggestion | undefined };
@@ -10,16 +12,17 @@ export type RequestErrorNoticeProps = {
   readonly scrollsIntoView?: boolean;
 };
 
-/** A failed request: the server's message, the next step, and a button for it where the page can do it itself. */
+/** A failed request: the server's message, the next step, and a button for it where the page and its key can do it. */
 export function RequestErrorNotice({ error, onRetry, scrollsIntoView = true }: RequestErrorNoticeProps) {
   const { suggestion } = error;
+  const role = useStore(keyRole);
   const message = capitalize(error.message);
-  const model = suggestion?.action === "pull-model" ? suggestion.model : undefined;
+  const model = role === "admin" && suggestion?.action === "pull-model" ? suggestion.model : undefined;
   return (
     <Notice kind="error">
       <div className="stack tight" ref={scrollsIntoView ? scrollIntoView : undefined}>
         {suggestion === undefined ? <span>{message}</span> : <strong>{message}</strong>}
-        {suggestion !== undefined && <span>{formatSuggestion(suggestion)}</span>}
+        {suggestion !== undefined && <span>{formatSuggestion(suggestion, role)}</span>}
         {(model !== undefined || onRetry !== undefined) && (
           <div className="row">
             {model !== undefined && (

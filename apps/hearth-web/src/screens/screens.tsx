@@ -7,7 +7,7 @@ import { type ReactNode, useEffect } from "react";
 import { type Section, useRoute } from "../router/router.tsx";
 import { Frame } from "../shell/frame.tsx";
 import { loadChats } from "../state/chats.ts";
-import { loadModels } from "../state/models.ts";
+import { loadServerState } from "../state/load-server-state.ts";
 import { applyTheme } from "../state/theme.ts";
 import { ChatScreen } from "./chat/chat-screen.tsx";
 import { ConnectScreen } from "./connect/connect-screen.tsx";
@@ -21,9 +21,8 @@ export function Screens() {
   useEffect(() => {
     void loadChats();
   }, []);
-  // Other programs add and delete models too, so the list is reloaded on every navigation.
   useEffect(() => {
-    void loadModels();
+    void loadServerState();
   }, [section]);
   const screens: Readonly<Record<Section, () => ReactNode>> = {
     chat: () => <ChatScreen key={conversation ?? "new"} id={conversation} />,

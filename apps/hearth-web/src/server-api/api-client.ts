@@ -72,8 +72,30 @@ function parseLine<Line>(line: string): Line {
   return value as Line;
 }
 
-async function send(path: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
-  const response = await fetch(path, {
+async function send(path: string, options: RequestOptions): Promise<Response> {
+  const first = await sendOnce(path, options);
+  const response = first.status === 401 && (await unlockApi()) ? await sendOnce(path, options) : first;
+  if (!response.ok) throw fromReceived(await readError(response), response.status);
+  return response;
+}
+
+let unlocked: Promise<boolean> | undefined;
+
+/**
+ * Browsers send a password only below the folder of the page that asked for it, which is `/ui/` if another page than
+ * `/ui` was opened first. A page load of `/ui`, whose folder is `/`, makes them send it to the API as well. Once, because
+ * a browser asks for the password again if it is wrong.
+ */
+function unlockApi(): Promise<boolean> {
+  unlocked ??= fetch("/ui", { headers: { accept: "text/html" }, cache: "no-store" }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  return unlocked;
+}
+
+async function sendOnce(path: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
+  return fetch(path, {
     method,
     headers: {
       accept: "application/json",
@@ -86,8 +108,6 @@ async function send(path: string, { method = "GET", body, signal }: RequestOptio
     if (signal?.aborted === true) throw error;
     throw new RequestError("Cannot reach Hearth", { action: "start-server" });
   });
-  if (!response.ok) throw fromReceived(await readError(response), response.status);
-  return response;
 }
 
 const maxMessageCharacters = 500;

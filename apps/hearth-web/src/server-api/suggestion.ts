@@ -1,4 +1,4 @@
-import type { NextStep } from "@hearth-and-keep/hearth-contract";
+import type { KeyRole, NextStep } from "@hearth-and-keep/hearth-contract";
 
 /** The next step for an error of the server, or for one that only the page sees. */
 export type Suggestion = NextStep | { readonly action: "start-server" } | { readonly action: "regenerate" };
@@ -6,7 +6,9 @@ export type Suggestion = NextStep | { readonly action: "start-server" } | { read
 type SuggestionOf<Action> = Extract<Suggestion, { action: Action }>;
 
 /** One sentence for the web UI. Where the page can take the step itself, `screens/error-notice.tsx` adds a button. */
-export function formatSuggestion(suggestion: Suggestion): string {
+export function formatSuggestion(suggestion: Suggestion, role?: KeyRole): string {
+  const forInference = role === "inference" ? formatsForInference[suggestion.action] : undefined;
+  if (forInference !== undefined) return forInference;
   // The formatter is looked up by the action of the suggestion it receives.
   const format = formats[suggestion.action] as (suggestion: Suggestion) => string;
   return format(suggestion);
@@ -43,4 +45,11 @@ const formats: {
     "Try again. If it fails again, see the server's log (hearth logs) or choose another model.",
   "start-server": () => "Start the server with hearth serve, then try again.",
   regenerate: () => "The text received so far is kept. Regenerate for a complete response.",
+};
+
+/** Steps of a chat that a key for inference cannot take. */
+const formatsForInference: { readonly [Action in Suggestion["action"]]?: string } = {
+  "pull-model": "Choose another model above. Pulling this one requires an admin key.",
+  "replace-model": "Choose another model above. Replacing this one requires an admin key.",
+  "replace-file": "Choose another model above. Replacing this one requires an admin key.",
 };

@@ -2,6 +2,7 @@ import { appear, press } from "@hearth-and-keep/test-servers";
 import { sendPrompt } from "../mock-chat-response.ts";
 import {
   abortRequests,
+  mockInferenceKey,
   mockJson,
   mockOpenStream,
   openAnsweredChat,
@@ -42,6 +43,15 @@ See the [documentation](https://docs.python.org/3/library/collections.html).`;
 const thoughts =
   "The user wants to count words. A Counter is the shortest solution. I should mention punctuation.";
 
+const missingModel = {
+  status: 404,
+  body: {
+    error: 'model "gone:1b" not found, try pulling it first',
+    code: "model-not-found",
+    model: "gone:1b",
+  },
+} as const;
+
 export const chatStates: readonly PageState[] = [
   { name: "chat-new", reach: openChat },
   {
@@ -67,6 +77,15 @@ export const chatStates: readonly PageState[] = [
       await mockJson(page, "**/api/tags", { models: [] });
       await page.goto(`${url}/ui`);
       await appear(page.getByText("Hearth is running"));
+    },
+  },
+  {
+    name: "first-visit-inference-key",
+    reach: async (page, url) => {
+      await mockInferenceKey(page);
+      await mockJson(page, "**/api/tags", { models: [] });
+      await page.goto(`${url}/ui`);
+      await appear(page.getByText("It has no chat model yet. Pulling one requires an admin key."));
     },
   },
   {
@@ -108,6 +127,23 @@ export const chatStates: readonly PageState[] = [
       const error = "model requires more system memory (5.6 GiB) than is available";
       const body = { error, code: "insufficient-memory", needed_bytes: 6e9 } as const;
       return openAnsweredChat(page, url, { error: { status: 500, body } });
+    },
+  },
+  {
+    name: "chat-missing-model",
+    isRefused: true,
+    reach: async (page, url) => {
+      await openAnsweredChat(page, url, { error: missingModel });
+      await appear(page.getByRole("button", { name: "Pull gone:1b" }));
+    },
+  },
+  {
+    name: "chat-missing-model-inference-key",
+    isRefused: true,
+    reach: async (page, url) => {
+      await mockInferenceKey(page);
+      await openAnsweredChat(page, url, { error: missingModel });
+      await appear(page.getByText("Pulling this one requires an admin key."));
     },
   },
   {

@@ -4,6 +4,7 @@
  * accessibility; a state that cannot be reached fails.
  * Imported by `every-screen.test.ts`.
  */
+import type { CallerStatus } from "@hearth-and-keep/hearth-contract";
 import { appear, type ScreenState } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
 import { type MockChatResponse, mockChatResponse, sendPrompt } from "../mock-chat-response.ts";
@@ -22,6 +23,12 @@ export async function abortRequests(page: Page, pattern: string): Promise<void> 
 
 export async function mockJson(page: Page, pattern: string, body: unknown): Promise<void> {
   await page.route(pattern, (route) => route.fulfill({ status: 200, body: JSON.stringify(body) }));
+}
+
+/** Like a key for inference, from the page's point of view. */
+export async function mockInferenceKey(page: Page): Promise<void> {
+  const status: CallerStatus = { role: "inference" };
+  await mockJson(page, "**/api/status", status);
 }
 
 /** A stream that sends these lines and stays open. */

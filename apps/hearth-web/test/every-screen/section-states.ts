@@ -1,6 +1,7 @@
 import { appear, press } from "@hearth-and-keep/test-servers";
 import {
   abortRequests,
+  mockInferenceKey,
   mockJson,
   mockOpenStream,
   openSection,
@@ -40,6 +41,24 @@ export const sectionStates: readonly PageState[] = [
       await mockJson(page, "**/api/tags", { models: [] });
       await openSection(page, url, "models");
       await appear(page.getByText("No models yet"));
+    },
+  },
+  {
+    name: "models-inference-key",
+    reach: async (page, url) => {
+      await mockInferenceKey(page);
+      await openSection(page, url, "models");
+      await appear(page.getByText("Pulling and deleting models requires an admin key."));
+      await appear(page.getByRole("button", { name: "Details of tiny:latest" }));
+    },
+  },
+  {
+    name: "models-empty-inference-key",
+    reach: async (page, url) => {
+      await mockInferenceKey(page);
+      await mockJson(page, "**/api/tags", { models: [] });
+      await openSection(page, url, "models");
+      await appear(page.getByText("Ask whoever runs this server to pull one."));
     },
   },
   {
@@ -110,6 +129,18 @@ export const sectionStates: readonly PageState[] = [
     reach: async (page, url) => {
       await openSection(page, url, "live");
       await appear(page.getByRole("img", { name: /^Requests per second/u }));
+    },
+  },
+  {
+    name: "live-inference-key",
+    reach: async (page, url) => {
+      await mockInferenceKey(page);
+      await mockJson(page, "**/api/ps", {
+        models: [running("llama3.1:8b", 5.6e9), running("smollm2:135m", 1e8)],
+      });
+      await openSection(page, url, "live");
+      await appear(page.getByText("Charts and request counts require an admin key."));
+      await appear(page.getByText("llama3.1:8b"));
     },
   },
   {

@@ -4,11 +4,12 @@
  * for all protocols alike; it never looks at the path, but at the role that the matched route requires.
  * Imported by `server.ts` and by `commands/serve.ts`, which reads the settings.
  */
+import type { KeyRole } from "@hearth-and-keep/hearth-contract";
 import type { RequestHead } from "@hearth-and-keep/http-service";
 import { requestFailure } from "../failures.ts";
 import { type AllowedSites, loopbackSites } from "./allowed-sites.ts";
 import { readCredentials } from "./credentials.ts";
-import { type AccessKey, findKey, type KeyRole } from "./keys.ts";
+import { type AccessKey, findKey } from "./keys.ts";
 import { rejectAmbientCredentials } from "./reject-ambient-credentials.ts";
 import { rejectCrossSite } from "./reject-cross-site.ts";
 

@@ -1,7 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-
-/** What a key may do: list, show and run models, or also change and unload them and read the metrics of all keys. */
-export type KeyRole = "inference" | "admin";
+import type { KeyRole } from "@hearth-and-keep/hearth-contract";
 
 /** An accepted API key. Only its hash is stored. */
 export type AccessKey = {

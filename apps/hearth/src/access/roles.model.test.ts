@@ -92,6 +92,23 @@ test("a key for inference can load and use a model, but not unload it or change 
   await expect.poll(loaded).toBe(0);
 });
 
+async function roleOf(server: TestServer, key: string | undefined): Promise<unknown> {
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const response = await fetch(`${server.url}/api/status`, { headers });
+  return response.ok ? response.json() : response.status;
+}
+
+test("GET /api/status reports the role of the caller's key, which is admin on a server without keys", async () => {
+  const cloud = { disabled: true, source: "none" };
+  await using server = await startWithRoles();
+  expect(await roleOf(server, callers.none)).toBe(401);
+  expect(await roleOf(server, callers.inference)).toEqual({ cloud, role: "inference" });
+  expect(await roleOf(server, callers.admin)).toEqual({ cloud, role: "admin" });
+  await using open = await startTestServer({ models: { tiny }, script: () => [] });
+  expect(await roleOf(open, callers.none)).toEqual({ cloud, role: "admin" });
+  expect(await roleOf(open, callers.inference)).toEqual({ cloud, role: "admin" });
+});
+
 test("a key of a keys file is for inference unless it is marked as an admin key", () => {
   const { keys: parsed, errors } = parseKeysFile(
     "laptop:canary-1\nops:canary-2 admin\nci:canary-3\tinference\n",

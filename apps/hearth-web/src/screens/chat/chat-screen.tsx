@@ -12,10 +12,10 @@ import { navigate } from "../../router/router.tsx";
 import { chats, continueChat, type NewPrompt, startChat, updateChat } from "../../state/chats.ts";
 import { type Conversation, defaultSettings, type Settings } from "../../state/conversation.ts";
 import { drafts, emptyDraft, newChatId, updateDraft } from "../../state/drafts.ts";
+import { loadServerState } from "../../state/load-server-state.ts";
 import {
   chatModels,
   defaultModel,
-  loadModels,
   type Model,
   models,
   saveChosenModel,
@@ -39,7 +39,7 @@ export function ChatScreen({ id }: { readonly id: string | undefined }) {
     return (
       <div className="column">
         <h1 className="visually-hidden">Chat</h1>
-        <RequestErrorNotice error={loaded.error} onRetry={() => void loadModels()} />
+        <RequestErrorNotice error={loaded.error} onRetry={() => void loadServerState()} />
       </div>
     );
   }

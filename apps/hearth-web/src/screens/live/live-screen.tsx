@@ -1,13 +1,17 @@
 /**
  * @module
  * Current activity of the server: loaded models, active and queued requests, throughput and memory, as charts and as
- * a table for screen readers. Polls once a second, and not while the tab is hidden.
+ * a table for screen readers; a key for inference sees the loaded models only. Polls once a second, and not while the
+ * tab is hidden.
  * Imported by `screens/screens.tsx`.
  */
 import { Loading } from "@hearth-and-keep/page-design";
 import { lazy, Suspense } from "react";
 import { formatBytes } from "../../design/format-bytes.ts";
 import { ScreenHeader } from "../../design/screen-header.tsx";
+import { keyRole } from "../../state/key-role.ts";
+import { useStore } from "../../state/store.ts";
+import { AdminOnly } from "../admin-only.tsx";
 import { RequestErrorNotice } from "../error-notice.tsx";
 import type { Point } from "./parse-metrics.ts";
 import { type MetricsState, type RunningModel, useMetrics } from "./use-metrics.ts";
@@ -15,15 +19,22 @@ import { type MetricsState, type RunningModel, useMetrics } from "./use-metrics.
 const Chart = lazy(() => import("./chart.tsx"));
 
 export function LiveScreen() {
-  const state = useMetrics();
+  const role = useStore(keyRole);
+  const state = useMetrics(role);
+  const { loaded, error } = state;
   return (
     <div className="column wide stack">
       <ScreenHeader title="Live">
-        <span className="muted small">Last two minutes, updated every second</span>
+        <span className="muted small">
+          {role === "inference" ? "Updated every second" : "Last two minutes, updated every second"}
+        </span>
       </ScreenHeader>
-      {state.error !== undefined && <RequestErrorNotice error={state.error} />}
-      {state.sample === undefined && state.error === undefined && <Loading label="Loading metrics" />}
-      {state.sample !== undefined && <Dashboard state={state} />}
+      {error !== undefined && <RequestErrorNotice error={error} />}
+      {loaded === undefined && error === undefined && <Loading label="Loading metrics" />}
+      <AdminOnly otherwise="Charts and request counts require an admin key.">
+        {state.sample !== undefined && <Dashboard state={state} />}
+      </AdminOnly>
+      {role === "inference" && loaded !== undefined && <LoadedModels loaded={loaded} />}
     </div>
   );
 }
@@ -53,7 +64,7 @@ function Dashboard({ state: { sample, points, loaded } }: { readonly state: Metr
           <Chart title="Requests per second" points={points} series={[{ label: "Requests", of: requests }]} />
         </div>
       </Suspense>
-      <LoadedModels loaded={loaded} />
+      <LoadedModels loaded={loaded ?? []} />
       <RecentValues points={points} />
     </>
   );

@@ -1,3 +1,4 @@
+import type { KeyRole } from "@hearth-and-keep/hearth-contract";
 import { useEffect, useState } from "react";
 import { type RequestError, request, requestText, toRequestError } from "../../server-api/api-client.ts";
 import { computePoint, type Point, parseMetrics, type Sample } from "./parse-metrics.ts";
@@ -14,46 +15,50 @@ export type RunningModel = {
 };
 
 export type MetricsState = {
+  /** Always undefined for a key for inference. */
   readonly sample: Sample | undefined;
   /** The last two minutes, oldest first. */
   readonly points: readonly Point[];
-  readonly loaded: readonly RunningModel[];
+  readonly loaded: readonly RunningModel[] | undefined;
   readonly error: RequestError | undefined;
 };
 
 const intervalMilliseconds = 1000;
 const maxPoints = 120;
-const initialState: MetricsState = { sample: undefined, points: [], loaded: [], error: undefined };
+const initialState: MetricsState = { sample: undefined, points: [], loaded: undefined, error: undefined };
 
-/** Polls the server once a second, except while the tab is hidden. */
-export function useMetrics(): MetricsState {
+/** Polls what the key may read once a second, except while the tab is hidden or the role of the key is unknown. */
+export function useMetrics(role: KeyRole | undefined): MetricsState {
   const [state, setState] = useState<MetricsState>(initialState);
   useEffect(() => {
+    if (role === undefined) return undefined;
     const controller = new AbortController();
-    void poll(controller.signal, setState);
+    setState(initialState);
+    void poll(role, controller.signal, setState);
     return () => controller.abort();
-  }, []);
+  }, [role]);
   return state;
 }
 
 type Update = (state: MetricsState) => MetricsState;
 
-async function poll(signal: AbortSignal, apply: (update: Update) => void): Promise<void> {
+async function poll(role: KeyRole, signal: AbortSignal, apply: (update: Update) => void): Promise<void> {
   while (!signal.aborted) {
     if (!document.hidden) {
-      const update = await fetchMetrics(signal);
+      const update = await fetchMetrics(role, signal);
       if (!signal.aborted) apply(update);
     }
     await new Promise((resolve) => setTimeout(resolve, intervalMilliseconds));
   }
 }
 
-async function fetchMetrics(signal: AbortSignal): Promise<Update> {
+async function fetchMetrics(role: KeyRole, signal: AbortSignal): Promise<Update> {
   try {
     const [text, { models: loaded }] = await Promise.all([
-      requestText("/metrics", { signal }),
+      role === "admin" ? requestText("/metrics", { signal }) : undefined,
       request<{ readonly models: readonly RunningModel[] }>("/api/ps", { signal }),
     ]);
+    if (text === undefined) return (state) => ({ ...state, loaded, error: undefined });
     const sample = parseMetrics(text, Date.now() / 1000);
     return ({ sample: previous, points }) => ({
       sample,

@@ -1,5 +1,6 @@
 import { FlameIcon } from "../../design/icons.tsx";
 import { startPull } from "../../state/pulls.ts";
+import { AdminOnly } from "../admin-only.tsx";
 import { PullForm, PullList } from "./pull-list.tsx";
 
 /** Small enough for every machine. */
@@ -12,11 +13,15 @@ export function FirstModel() {
       <div className="greeting">
         <FlameIcon />
         <h1>Hearth is running</h1>
-        <p className="muted">It has no chat model yet. Start with a small model.</p>
-        <PullSmallModel />
+        <AdminOnly otherwise="It has no chat model yet. Pulling one requires an admin key.">
+          <p className="muted">It has no chat model yet. Start with a small model.</p>
+          <PullSmallModel />
+        </AdminOnly>
       </div>
-      <PullList />
-      <PullForm />
+      <AdminOnly>
+        <PullList />
+        <PullForm />
+      </AdminOnly>
     </div>
   );
 }
@@ -26,8 +31,10 @@ export function NoModels() {
   return (
     <div className="card greeting">
       <h2>No models yet</h2>
-      <p className="muted">Pull one by name, or start with a small model.</p>
-      <PullSmallModel />
+      <AdminOnly otherwise="Ask whoever runs this server to pull one.">
+        <p className="muted">Pull one by name, or start with a small model.</p>
+        <PullSmallModel />
+      </AdminOnly>
     </div>
   );
 }

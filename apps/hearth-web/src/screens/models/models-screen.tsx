@@ -11,15 +11,10 @@ import { ChatIcon } from "../../design/icons.tsx";
 import { ScreenHeader } from "../../design/screen-header.tsx";
 import { navigate } from "../../router/router.tsx";
 import { type RequestError, toRequestError } from "../../server-api/api-client.ts";
-import {
-  deleteModel,
-  isRemote,
-  loadModels,
-  type Model,
-  models,
-  saveChosenModel,
-} from "../../state/models.ts";
+import { loadServerState } from "../../state/load-server-state.ts";
+import { deleteModel, isRemote, type Model, models, saveChosenModel } from "../../state/models.ts";
 import { useStore } from "../../state/store.ts";
+import { AdminOnly } from "../admin-only.tsx";
 import { RequestErrorNotice } from "../error-notice.tsx";
 import { NoModels } from "./first-model.tsx";
 import { ModelDetails } from "./model-details.tsx";
@@ -39,11 +34,13 @@ export function ModelsScreen() {
           </span>
         )}
       </ScreenHeader>
-      <PullForm />
-      <PullList />
+      <AdminOnly otherwise="Pulling and deleting models requires an admin key.">
+        <PullForm />
+        <PullList />
+      </AdminOnly>
       {loaded.state === "loading" && <Loading label="Loading models" />}
       {loaded.state === "failed" && (
-        <RequestErrorNotice error={loaded.error} onRetry={() => void loadModels()} />
+        <RequestErrorNotice error={loaded.error} onRetry={() => void loadServerState()} />
       )}
       {loaded.state === "loaded" && loaded.list.length === 0 && <NoModels />}
       {loaded.state === "loaded" && loaded.list.length > 0 && (
@@ -112,14 +109,16 @@ function ModelRow({ model, onShowDetails, onDelete }: ModelRowProps) {
         </button>
         {/* A model on a remote engine is not stored here. */}
         {!isRemote(model) && (
-          <button
-            type="button"
-            className="button small ghost danger-text"
-            aria-label={`Delete ${name}`}
-            onClick={onDelete}
-          >
-            Delete
-          </button>
+          <AdminOnly>
+            <button
+              type="button"
+              className="button small ghost danger-text"
+              aria-label={`Delete ${name}`}
+              onClick={onDelete}
+            >
+              Delete
+            </button>
+          </AdminOnly>
         )}
       </div>
     </li>

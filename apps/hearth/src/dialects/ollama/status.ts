@@ -4,6 +4,7 @@
  * Ollama's clients parse, byte for byte where clients compare bytes; `fixtures/` holds responses of a real Ollama.
  * Imported by `routes.ts` and `server.ts`.
  */
+import type { CallerStatus } from "@hearth-and-keep/hearth-contract";
 import {
   type BufferedResponse,
   type HttpResponse,
@@ -27,9 +28,10 @@ export function handleVersion(): HttpResponse {
   return jsonResponse({ version: apiVersion });
 }
 
-/** Hearth has no cloud models. */
-export function handleStatus(): HttpResponse {
-  return jsonResponse({ cloud: { disabled: true, source: "none" } });
+/** Hearth has no cloud models. Ollama does not report a role; the web UI shows only what the caller's key may do. */
+export function handleStatus({ actor }: HearthRequest): HttpResponse {
+  const caller: CallerStatus = { role: actor.role };
+  return jsonResponse({ cloud: { disabled: true, source: "none" }, ...caller });
 }
 
 /** For load balancers: 503 once the server has received a stop signal. */
