@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 const everywhere = "{apps,packages,scripts,checks,conformance,claims}";
 const excluded = ["**/node_modules/**", "**/fixtures/**", "**/dist/**"];
 /** What the name of a test file says it needs. */
-const lanes = ["integration", "browser", "model", "bench"] as const;
+const lanes = ["integration", "browser", "model", "bench", "baseline"] as const;
 
 /** PostgreSQL and prepared models are shared by all files of a project, and the pages of both programs are built once. */
 const globalSetup = [
@@ -30,6 +30,12 @@ export default defineConfig({
       // One after another: two benchmarks at once would measure each other.
       project("bench", {
         include: ["{bench,apps}/**/*.bench.test.ts"],
+        globalSetup,
+        fileParallelism: false,
+      }),
+      // Benchmarks against a checkout of an earlier version, which CI does not have.
+      project("baseline", {
+        include: ["bench/**/*.baseline.test.ts"],
         globalSetup,
         fileParallelism: false,
       }),

@@ -30,20 +30,41 @@ const roundCount = sized(5, 1);
 const warmUpRounds = 1;
 const outputFolder = resolve(import.meta.dirname, "../build/bench");
 
-/** Measures both sides alternately; the ratio is ours divided by theirs. */
-export async function compare(name: string, ours: Side, theirs: Side): Promise<Comparison> {
-  const rounds: [number, number][] = [];
+/** Measures both sides alternately, once per round; the ratio is ours divided by theirs. */
+export function compare(name: string, ours: Side, theirs: Side): Promise<Comparison> {
+  return compareInTurns({ name, ours, theirs, turns: 1 });
+}
+
+export type TurnPlan = {
+  readonly name: string;
+  readonly ours: Side;
+  readonly theirs: Side;
+  /** How often a round measures each side; the median counts. */
+  readonly turns: number;
+};
+
+/** Like `compare`, for measurements so short that one of them is mostly noise. */
+export async function compareInTurns({ name, ours, theirs, turns }: TurnPlan): Promise<Comparison> {
+  const rounds: (readonly [number, number])[] = [];
   for (let round = -warmUpRounds; round < roundCount; round += 1) {
-    // The order alternates, so that neither side always runs right after the other.
-    const isOursFirst = round % 2 === 0;
-    const first = await (isOursFirst ? ours : theirs).measure();
-    const second = await (isOursFirst ? theirs : ours).measure();
-    if (round >= 0) rounds.push(isOursFirst ? [first, second] : [second, first]);
+    const measured: [number, number][] = [];
+    for (let turn = 0; turn < turns; turn += 1) {
+      // The order alternates, so that neither side always runs right after the other.
+      const isOursFirst = (round + turn) % 2 === 0;
+      const first = await (isOursFirst ? ours : theirs).measure();
+      const second = await (isOursFirst ? theirs : ours).measure();
+      measured.push(isOursFirst ? [first, second] : [second, first]);
+    }
+    if (round >= 0) rounds.push(mediansOf(measured));
   }
   const ratio = median(rounds.map(([our, their]) => our / their));
-  const medians = [median(rounds.map(([our]) => our)), median(rounds.map(([, their]) => their))] as const;
+  const medians = mediansOf(rounds);
   writeResults(name, { ratio, medians, rounds, sides: [ours.name, theirs.name] });
   return { ratio, medians, rounds };
+}
+
+function mediansOf(pairs: readonly (readonly [number, number])[]): readonly [number, number] {
+  return [median(pairs.map(([our]) => our)), median(pairs.map(([, their]) => their))];
 }
 
 export function median(values: readonly number[]): number {

@@ -10,30 +10,49 @@ import {
 } from "@hearth-and-keep/test-servers";
 import type { Timed } from "./engine-under-test.ts";
 
-const program = fileURLToPath(new URL("../apps/hearth/bin/hearth.js", import.meta.url));
-
 export type Served = AsyncDisposable & { readonly url: string; readonly pid: number };
 
+/** Environment variables of `hearth serve`. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** A version of Hearth. */
+export type HearthProgram = {
+  readonly path: string;
+  /** Matches the line that it prints once it listens; the first group is its URL. */
+  readonly listening: RegExp;
+};
+
+const presentProgram: HearthProgram = {
+  path: fileURLToPath(new URL("../apps/hearth/bin/hearth.js", import.meta.url)),
+  listening: /Hearth is listening on (\S+)/u,
+};
+
 /** Starts the real program in its own process, with one model named `model`. */
-export async function startHearth(
+export function startHearth(file: TestModelName, settings: Settings): Promise<Served> {
+  return startProgram(presentProgram, file, settings);
+}
+
+/** Like `startHearth`, for any version that has the commands `create` and `serve`. */
+export async function startProgram(
+  { path, listening }: HearthProgram,
   file: TestModelName,
-  settings: Readonly<Record<string, string>>,
+  settings: Settings,
 ): Promise<Served> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await makeTemporaryFolder("served"));
   const from = await testModel(file);
-  const args = [program, "create", "model", "--from", from, "--models", folder.path];
+  const args = [path, "create", "model", "--from", from, "--models", folder.path];
   await promisify(execFile)(process.execPath, args);
   const hearth = stack.use(
     await startProcess({
       command: process.execPath,
-      arguments: [program, "serve", "--port", "0", "--log-level", "warn"],
+      arguments: [path, "serve", "--port", "0", "--log-level", "warn"],
       environment: { HEARTH_MODELS: folder.path, ...settings },
-      isReady: (output) => output.includes("Hearth is listening on"),
+      isReady: (output) => listening.test(output),
     }),
   );
   const resources = stack.move();
-  const url = /Hearth is listening on (\S+)/.exec(hearth.output())?.[1] ?? "";
+  const url = listening.exec(hearth.output())?.[1] ?? "";
   return { url, pid: hearth.pid, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
@@ -41,9 +60,20 @@ export async function startHearth(
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 /** Sends one streaming request and measures the time to its first and last byte and its output tokens. */
-export async function timeStream(url: string, body: unknown): Promise<Timed> {
+export function timeStream(url: string, body: unknown): Promise<Timed> {
+  return timeResponse(url, { method: "POST", body: JSON.stringify(body) });
+}
+
+/** Sends one request without a body and measures the time to the first and last byte of its response. */
+export function timeGet(url: string): Promise<Omit<Timed, "outputTokens">> {
+  return timeResponse(url, { method: "GET", body: "" });
+}
+
+type TimedRequest = { readonly method: "GET" | "POST"; readonly body: string };
+
+async function timeResponse(url: string, timed: TimedRequest): Promise<Timed> {
   const startedAt = performance.now();
-  const response = await send(url, JSON.stringify(body));
+  const response = await send(url, timed);
   let firstMilliseconds = Number.NaN;
   let end = "";
   for await (const bytes of response) {
@@ -61,15 +91,13 @@ export async function timeStream(url: string, body: unknown): Promise<Timed> {
   };
 }
 
-function send(url: string, body: string): Promise<IncomingMessage> {
+function send(url: string, { method, body }: TimedRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, {
-      method: "POST",
-      agent,
-      headers: { "content-length": Buffer.byteLength(body) },
-    });
+    const headers = method === "GET" ? {} : { "content-length": Buffer.byteLength(body) };
+    const sent = request(url, { method, agent, headers });
     // A server may close an idle connection while the next request is being sent.
-    const onError = (error: Error): void => (sent.reusedSocket ? resolve(send(url, body)) : reject(error));
+    const onError = (error: Error): void =>
+      sent.reusedSocket ? resolve(send(url, { method, body })) : reject(error);
     sent.on("response", resolve).on("error", onError).end(body);
   });
 }

@@ -61,15 +61,24 @@ const lines: readonly Line[] = [
   },
   {
     line: 9,
-    title: "Kills, hang-ups, hostile numbers, wrong keys and a soak leave all other requests unaffected",
+    title:
+      "Kills, hang-ups, hostile, malformed and slow requests, wrong keys and a soak leave all others unaffected",
     paths: [
       "conformance/robustness/worker-kills.model.test.ts",
       "conformance/robustness/hang-ups.model.test.ts",
       "conformance/robustness/engine-numbers.model.test.ts",
       "conformance/robustness/soak.model.test.ts",
+      "conformance/robustness/malformed-beside-stream.model.test.ts",
+      "conformance/robustness/slow-clients.model.test.ts",
+      "conformance/robustness/memory-limit.model.test.ts",
       "apps/hearth/src/access/key-timing.integration.test.ts",
       "apps/hearth/src/scheduling/measured-memory.model.test.ts",
     ],
+  },
+  {
+    line: 10,
+    title: "All protection together costs at most 2% of throughput and 1 ms to the first byte",
+    paths: ["bench/cost-of-protection.baseline.test.ts"],
   },
 ];
 

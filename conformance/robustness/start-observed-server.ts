@@ -13,18 +13,27 @@ export type ObservedServer = AsyncDisposable & {
   measureMegabytes(): Promise<number>;
 };
 
+export type ObservedServerOptions = {
+  readonly nodeOptions?: readonly string[];
+  readonly args?: readonly string[];
+  /** The `cgroup.procs` file of a cgroup that the process enters before it starts. */
+  readonly cgroupProcsPath?: string;
+};
+
 /** Starts a program of this folder that ends with `serveUntilStopped`, in its own process. */
 export async function startObservedServer(
   name: string,
-  {
-    nodeOptions = [],
-    args = [],
-  }: { readonly nodeOptions?: readonly string[]; readonly args?: readonly string[] },
+  { nodeOptions = [], args = [], cgroupProcsPath }: ObservedServerOptions,
 ): Promise<ObservedServer> {
   const program = fileURLToPath(new URL(name, import.meta.url));
+  const server = [process.execPath, "--expose-gc", ...nodeOptions, program, ...args];
+  const [command = "", ...rest] =
+    cgroupProcsPath === undefined
+      ? server
+      : ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', cgroupProcsPath, ...server];
   const owned = await startProcess({
-    command: process.execPath,
-    arguments: ["--expose-gc", ...nodeOptions, program, ...args],
+    command,
+    arguments: rest,
     isReady: (output) => output.includes("listening on"),
     readyWithinSeconds: 60,
   });

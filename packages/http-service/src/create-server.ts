@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { rejectClientError } from "./client-errors.ts";
+import { queuePerConnection } from "./connection-queue.ts";
 
 export type Transport = {
   /** Proxies whose X-Forwarded-For is believed. */
@@ -37,8 +38,12 @@ export function createServer(
       onUnroutable(request, reply),
     clientErrorHandler: rejectClientError,
   } as const;
-  // Protects against clients that send their headers one byte a minute.
-  const limits = { headersTimeout: 15_000, maxHeaderSize: 16_384 };
-  if (options.certificate === undefined) return fastify({ ...settings, http: limits });
-  return fastify({ ...settings, https: { ...limits, ...options.certificate } });
+  // Protects against clients that send their headers one byte a minute. Node looks for them every half minute by default.
+  const limits = { headersTimeout: 10_000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384 };
+  const server =
+    options.certificate === undefined
+      ? fastify({ ...settings, http: limits })
+      : fastify({ ...settings, https: { ...limits, ...options.certificate } });
+  queuePerConnection(server);
+  return server;
 }

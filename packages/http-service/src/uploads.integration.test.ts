@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
   BodyError,
   createHttpService,
@@ -15,7 +15,7 @@ const maxBytes = 64 * 1024 * 1024;
 const deadlineMilliseconds = 400;
 
 /** `/bytes` counts the bytes, `/slow` reads a chunk and pauses, `/json` is an ordinary row. */
-async function startService() {
+async function startService(bodyMilliseconds = deadlineMilliseconds) {
   const ends: string[] = [];
   const limits = { maxBytes, idleSeconds: 0.3 };
   const count = async (request: HttpRequest) => {
@@ -42,7 +42,7 @@ async function startService() {
     authenticate: () => undefined,
     recordRequest: () => undefined,
     maxBodyBytes: 1000,
-    bodyMilliseconds: deadlineMilliseconds,
+    bodyMilliseconds,
   });
   const { url } = await service.listen({ host: "127.0.0.1", port: 0 });
   return { url, ends, [Symbol.asyncDispose]: () => service.close(0.2) };
@@ -139,4 +139,20 @@ test("a HEAD row does not handle GET", async () => {
   expect((await fetch(`${server.url}/bytes`, { method: "HEAD" })).status).toBe(204);
   expect((await fetch(`${server.url}/bytes`)).status).toBe(400);
   expect(server.ends).toEqual(["other"]);
+});
+
+test("a body of which nothing arrives for fifteen seconds is given up long before its deadline", async () => {
+  await using server = await startService(300_000);
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { socket, received } = begin(server.url, "/json", 6);
+  for (const seconds of [0, 10, 10]) {
+    vi.advanceTimersByTime(seconds * 1000);
+    socket.write("1");
+    await pause(50);
+  }
+  expect(received()).toBe("");
+  vi.advanceTimersByTime(20_000);
+  await once(socket, "close");
+  expect(received()).toContain("408 Request Timeout");
 });

@@ -1,5 +1,6 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../dependencies.ts";
+import type { OpenApiDocuments } from "./create-document.ts";
 import { renderOpenApiPage } from "./render-page.ts";
 
 export function handleOpenApiDocument(
@@ -13,8 +14,13 @@ export function handleOpenApiDocument(
     : jsonResponse(document);
 }
 
+/** Rendering takes many milliseconds, and the documents never change. */
+const renderedPages = new WeakMap<OpenApiDocuments, string>();
+
 /** The documents as one HTML page without scripts or external resources. */
 export function handleOpenApiPage(_request: HearthRequest, { documents }: HearthDependencies): HttpResponse {
+  const page = renderedPages.get(documents) ?? renderOpenApiPage(documents);
+  renderedPages.set(documents, page);
   return {
     status: 200,
     headers: {
@@ -22,7 +28,7 @@ export function handleOpenApiPage(_request: HearthRequest, { documents }: Hearth
       "content-security-policy":
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
     },
-    body: renderOpenApiPage(documents),
+    body: page,
   };
 }
 

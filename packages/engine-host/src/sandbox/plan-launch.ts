@@ -25,6 +25,8 @@ export type WorkerLaunchOptions = Pick<
   readonly workerProgram: string;
   /** Folders that the program imports from. */
   readonly programFolders: readonly string[];
+  /** How many JavaScript threads it starts beside the main one. */
+  readonly threads?: number;
 };
 
 export type LaunchPlan = {
@@ -38,10 +40,11 @@ export type LaunchPlan = {
 /** One pool thread, so that decoding always runs on the same thread and its compute threads are reused. */
 const workerEnvironment = { UV_THREADPOOL_SIZE: "1" };
 const workerChannelDescriptor = 3;
-const nodeReservedBytes = 640 * 1024 ** 2;
+/** Address space that each JavaScript thread reserves and does not use. */
+const reservedBytesPerThread = 640 * 1024 ** 2;
 
 export function planWorkerLaunch(options: WorkerLaunchOptions, machine: Machine): LaunchPlan {
-  const { nodeProgram, workerProgram, programFolders, ...rest } = options;
+  const { nodeProgram, workerProgram, programFolders, threads = 0, ...rest } = options;
   return planLaunch(
     {
       ...rest,
@@ -50,7 +53,7 @@ export function planWorkerLaunch(options: WorkerLaunchOptions, machine: Machine)
       environment: workerEnvironment,
       programPaths: [realpathSync(nodeProgram), ...programFolders],
       channelDescriptor: workerChannelDescriptor,
-      reservedBytes: nodeReservedBytes,
+      reservedBytes: (1 + threads) * reservedBytesPerThread,
     },
     machine,
   );

@@ -21,6 +21,9 @@ export type WorkerProcess = {
   readonly exited: Promise<ProcessExit>;
 };
 
+/** One for the model's own templates, one for templates and grammars of clients. */
+const preparationThreads = 2;
+
 /** In a clone the worker is TypeScript; in an installed package it is bundled next to the server. */
 export const defaultWorkerProgram: string = fileURLToPath(
   import.meta.url.endsWith(".ts")
@@ -50,6 +53,7 @@ export function startWorker(plan: WorkerPlan, handlers: MessageHandlers): Worker
       modelFiles,
       programFolders: [...findProgramFolders(program), ...buildFolders],
       usesGpu,
+      threads: preparationThreads,
       memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupProcsPath: cgroup.procsPath }) },
     },
     machine,

@@ -206,8 +206,12 @@ function describe(
   };
 }
 
+/** The binding's message if llama.cpp creates no context; with the options we use, only memory is a reason. */
+const contextErrorMessage = "Failed to create context";
+
 function toLoadFailure(error: unknown): FailureError<EngineFailure> {
-  if (error instanceof InsufficientMemoryError) {
+  const isContextError = error instanceof Error && error.message === contextErrorMessage;
+  if (isContextError || error instanceof InsufficientMemoryError) {
     return new FailureError<EngineFailure>(
       { kind: "insufficient-memory", neededBytes: null },
       { cause: error },

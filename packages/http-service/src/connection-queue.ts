@@ -1,0 +1,27 @@
+import type { Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+
+/** More than any client sends ahead; a connection with more is closed. */
+const maxWaiting = 100;
+
+/**
+ * Starts the requests of a connection one after the other. A client may send several without reading a response; Node
+ * would start them all at once, and keep all their responses in memory for as long as nothing is read.
+ */
+export function queuePerConnection(server: FastifyInstance): void {
+  const queues = new WeakMap<Socket, (() => void)[]>();
+  server.addHook("onRequest", ({ raw: { socket } }, reply, start) => {
+    const queue = queues.get(socket) ?? [];
+    queues.set(socket, queue);
+    queue.push(start);
+    if (queue.length > maxWaiting) {
+      socket.destroy();
+      return;
+    }
+    reply.raw.once("close", () => {
+      queue.shift();
+      if (!socket.destroyed) queue[0]?.();
+    });
+    if (queue.length === 1) start();
+  });
+}
