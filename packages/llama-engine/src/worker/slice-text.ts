@@ -1,35 +1,45 @@
 /** Characters; a slice of ordinary text takes some ten milliseconds to tokenize. */
 export const sliceLength = 16_384;
 
-/** Texts of special tokens, which must not be cut. */
-export type SpecialTexts = { readonly texts: readonly string[]; readonly maxLength: number };
+/** Where a vocabulary allows to cut a text. */
+export type TextCuts = {
+  /** Texts of special tokens, which must not be cut. */
+  readonly specials: readonly string[];
+  /** Whether the tokens before and after this index never depend on each other. */
+  readonly startsWord: (text: string, index: number) => boolean;
+  /** Must be put before each slice but the first, and its tokens be removed again. */
+  readonly prefix: string;
+};
 
 /**
- * Cuts a text where every tokenizer with merged byte pairs starts a new word, so that the tokens of the slices are the
- * tokens of the text. A word that is longer than a slice is cut anywhere.
+ * Cuts a text so that the tokens of the slices are the tokens of the text. A word that is longer than a slice is cut
+ * anywhere.
  */
-export function* sliceText(
-  text: string,
-  specials: SpecialTexts,
-  length: number = sliceLength,
-): Generator<string> {
+export function* sliceText(text: string, cuts: TextCuts, length: number = sliceLength): Generator<string> {
+  const maxSpecialLength = cuts.specials.reduce((longest, each) => Math.max(longest, each.length), 1);
   let start = 0;
   while (text.length - start > length) {
-    const end = findCut(text, { start, latest: start + length, specials });
+    const end = findCut(text, { start, latest: start + length, cuts, maxSpecialLength });
     yield text.slice(start, end);
     start = end;
   }
   yield text.slice(start);
 }
 
-type CutRange = { readonly start: number; readonly latest: number; readonly specials: SpecialTexts };
+type CutRange = {
+  readonly start: number;
+  readonly latest: number;
+  readonly cuts: TextCuts;
+  readonly maxSpecialLength: number;
+};
 
-function findCut(text: string, { start, latest, specials }: CutRange): number {
+function findCut(text: string, range: CutRange): number {
+  const { start, latest, cuts } = range;
   for (let cut = latest; cut > start; cut -= 1) {
-    if (startsWord(text, cut) && !isInSpecial(text, cut, specials)) return cut;
+    if (cuts.startsWord(text, cut) && !touchesSpecial(text, cut, range)) return cut;
   }
   for (let cut = latest; cut > start; cut -= 1) {
-    if (!isInSurrogatePair(text, cut) && !isInSpecial(text, cut, specials)) return cut;
+    if (!isInSurrogatePair(text, cut) && !touchesSpecial(text, cut, range)) return cut;
   }
   return latest;
 }
@@ -41,10 +51,10 @@ const space = /^\s$/u;
 const other = /^[^\s\p{L}\p{N}\p{M}\p{Cs}'’]$/u;
 
 /**
- * " word" after anything but a space, a line that starts with a letter after one that does not end with a space, and a
- * digit or punctuation after a letter.
+ * Where every tokenizer with merged byte pairs starts a word: " word" after anything but a space, a line that starts
+ * with a letter after one that does not end with a space, and a digit or punctuation after a letter.
  */
-function startsWord(text: string, index: number): boolean {
+export function startsWord(text: string, index: number): boolean {
   const before = text.charAt(index - 1);
   const at = text.charAt(index);
   if (at === " ") return letter.test(text.charAt(index + 1)) && !space.test(before);
@@ -56,13 +66,28 @@ function isInSurrogatePair(text: string, index: number): boolean {
   return /^[\uDC00-\uDFFF]/.test(text[index] ?? "");
 }
 
-function isInSpecial(text: string, index: number, { texts, maxLength }: SpecialTexts): boolean {
-  const window = text.slice(Math.max(0, index - maxLength), index + maxLength);
-  const cut = Math.min(index, maxLength);
-  return texts.some((special) => {
+/** Within a special token, or right after it, where the model may drop a space. */
+function touchesSpecial(text: string, index: number, { cuts, maxSpecialLength }: CutRange): boolean {
+  const window = text.slice(Math.max(0, index - maxSpecialLength), index + maxSpecialLength);
+  const cut = Math.min(index, maxSpecialLength);
+  return cuts.specials.some((special) => {
     for (let found = window.indexOf(special); found !== -1; found = window.indexOf(special, found + 1)) {
-      if (found < cut && cut < found + special.length) return true;
+      if (found < cut && cut <= found + special.length) return true;
     }
     return false;
   });
+}
+
+/** The tokens of each slice, without those of the prefix. */
+export function* tokenizeSlices<Token>(
+  slices: Iterable<string>,
+  { prefix }: TextCuts,
+  tokenize: (slice: string) => readonly Token[],
+): Generator<readonly Token[]> {
+  const prefixTokens = prefix === "" ? 0 : tokenize(prefix).length;
+  let isFirst = true;
+  for (const slice of slices) {
+    yield isFirst ? tokenize(slice) : tokenize(prefix + slice).slice(prefixTokens);
+    isFirst = false;
+  }
 }

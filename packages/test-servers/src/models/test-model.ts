@@ -1,7 +1,7 @@
 /**
  * @module
- * Model files for tests: SmolLM2 and MiniLM with real weights, a tiny llama and an image projector with random
- * weights, and a corpus of small valid GGUF files to mutate. All are built once into the cache by
+ * Model files for tests: SmolLM2 and MiniLM with real weights, the vocabulary of Mistral, a tiny llama and an image
+ * projector with random weights, and a corpus of small valid GGUF files to mutate. All are built once into the cache by
  * `scripts/test-models/make-test-models.py`; `models.json` next to it lists their origin and sha256.
  * Each file is verified against the manifest when it is built and when a run of the test runner first uses it.
  * Imported, through the package's index, by tests, benchmarks and claims.
@@ -18,6 +18,7 @@ import { verifyContent } from "./refuse-other-content.ts";
 export type TestModelName =
   | "smollm2-135m-instruct-q4_1.gguf"
   | "all-minilm-l6-v2-f32.gguf"
+  | "mistral-vocabulary.gguf"
   | "tiny-llama.gguf"
   | "tiny-projector.gguf"
   | "all-minilm-l6-v2/config.json"
@@ -35,7 +36,7 @@ export type ModelEntry = {
 const script = fileURLToPath(new URL("../../../../scripts/test-models/make-test-models.py", import.meta.url));
 const manifest = new URL("../../../../scripts/test-models/models.json", import.meta.url);
 
-/** The path of a test model; the first call builds all models, which takes a few seconds and two downloads. */
+/** The path of a test model; the first call builds all models, which takes a few seconds and three downloads. */
 export async function testModel(name: TestModelName): Promise<string> {
   const [path] = await findModels((entry) => entry.file === name);
   if (path === undefined) throw new Error(`Cannot find the test model "${name}" in models.json`);
