@@ -3,15 +3,21 @@ import { measureInk, type Region } from "./measure-ink.ts";
 
 const minInk = 0.003;
 
-/** The visible region of the main element, and how much wider than the window the page is. */
-const measure = `(() => {
+/**
+ * The visible region of the main element, and how much wider than the window the page is. A menu may stick out until it
+ * has found its place, a few frames after it appears; a page that is too wide stays so.
+ */
+const measure = `(async () => {
+  const tooWide = () => document.documentElement.scrollWidth - innerWidth;
+  const deadline = performance.now() + 1000;
+  while (tooWide() > 0 && performance.now() < deadline) await new Promise(requestAnimationFrame);
   const box = (document.querySelector("main") ?? document.documentElement).getBoundingClientRect();
   const [left, top] = [Math.max(0, box.left), Math.max(0, box.top)];
   const width = Math.min(box.right, innerWidth) - left;
   const height = Math.min(Math.max(box.bottom, top + 100), innerHeight) - top;
   return {
     region: { x: Math.floor(left), y: Math.floor(top), width: Math.floor(width), height: Math.floor(height) },
-    tooWide: document.documentElement.scrollWidth - innerWidth,
+    tooWide: tooWide(),
   };
 })()`;
 
