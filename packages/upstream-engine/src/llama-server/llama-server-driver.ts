@@ -17,6 +17,7 @@ import type {
 import {
   CrashBreaker,
   describeProtection,
+  GrammarBreaker,
   inspectMachine,
   type Machine,
   removeStaleCgroups,
@@ -24,6 +25,7 @@ import {
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
+import { ConstrainedRequests } from "./blame-grammars.ts";
 import { countWithImages } from "./count-with-images.ts";
 import { embedTexts, rankDocuments, readSurroundingTokens, type SurroundingTokens } from "./embed.ts";
 import { type GenerateDependencies, generate } from "./generate.ts";
@@ -48,6 +50,7 @@ const maxSetupSeconds = 60;
 
 export function createLlamaServerDriver(options: LlamaServerDriverOptions): EngineDriver {
   const { program, breaker = new CrashBreaker(), machine = inspectMachine() } = options;
+  const grammarBreaker = new GrammarBreaker();
   if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
   return {
     async load(plan, loadOptions) {
@@ -62,7 +65,8 @@ export function createLlamaServerDriver(options: LlamaServerDriverOptions): Engi
       const timeout = AbortSignal.timeout(maxSetupSeconds * 1000);
       try {
         const signal = AbortSignal.any([loadOptions.signal, timeout]);
-        return await setUpEngine(engine, { plan, file, machine, signal });
+        const constrained = new ConstrainedRequests(grammarBreaker, engine.exited);
+        return await setUpEngine(engine, { plan, file, machine, signal, constrained });
       } catch (error) {
         await engine.stop();
         throw error === timeout.reason ? loadTimedOut() : error;
@@ -96,6 +100,7 @@ async function inspectFiles(plan: LoadPlan): Promise<ModelFile> {
 }
 
 type SetupContext = {
+  readonly constrained: ConstrainedRequests;
   readonly plan: LoadPlan;
   readonly file: ModelFile;
   readonly machine: Machine;
@@ -103,7 +108,7 @@ type SetupContext = {
 };
 
 async function setUpEngine(engine: SupervisedEngine, context: SetupContext): Promise<Engine> {
-  const { plan, file, machine, signal } = context;
+  const { plan, file, machine, signal, constrained } = context;
   const templates = templateTextsOf(file, plan.goTemplate);
   const properties = await readProperties(engine, signal);
   const specialTokens = specialTokensOf(file, properties);
@@ -141,6 +146,7 @@ async function setUpEngine(engine: SupervisedEngine, context: SetupContext): Pro
   const dependencies = { engine, prompts, thread, facts, slots, speed: engine.speed, contextTokens };
   const surrounding = plan.purpose === "embed" ? await readSurroundingTokens(engine, signal) : undefined;
   return createEngine(dependencies, {
+    constrained,
     plan,
     description,
     surrounding,
@@ -149,6 +155,7 @@ async function setUpEngine(engine: SupervisedEngine, context: SetupContext): Pro
 }
 
 type EngineOptions = {
+  readonly constrained: ConstrainedRequests;
   readonly plan: LoadPlan;
   readonly description: EngineDescription;
   /** Undefined unless the purpose is embedding. */
@@ -158,14 +165,14 @@ type EngineOptions = {
 
 function createEngine(
   dependencies: GenerateDependencies,
-  { plan, description, surrounding, addsBeginning }: EngineOptions,
+  { constrained, plan, description, surrounding, addsBeginning }: EngineOptions,
 ): Engine {
   const { engine, prompts, contextTokens } = dependencies;
   return {
     describe: () => description,
     generate(request, signal) {
       if (plan.purpose !== "generate") throw notSupported("generation");
-      return generate(request, signal, dependencies);
+      return constrained.run(request, () => generate(request, signal, dependencies));
     },
     async embed(request, signal) {
       if (surrounding === undefined) throw notSupported("embeddings");

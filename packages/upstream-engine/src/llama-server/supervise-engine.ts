@@ -4,6 +4,7 @@ import { exitFailure } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineHttpRequest } from "../wire/engine-client.ts";
 import { WireError } from "../wire/wire-error.ts";
+import { failureForAll } from "./blame-grammars.ts";
 import { type EngineProcess, type ProcessDependencies, startEngineProcess } from "./engine-process.ts";
 import { mapErrorResponse } from "./map-error.ts";
 import { PrefillSpeed } from "./prefill-speed.ts";
@@ -57,7 +58,7 @@ export async function superviseEngine(
       ? exitFailure(exit)
       : toLoadFailure(exitFailure(exit), await engine.stderrTail());
     const failure = isStopping ? undefined : (cause ?? exitReason);
-    gone.abort(new FailureError<EngineFailure>(failure ?? { kind: "engine-unloaded" }));
+    gone.abort(new FailureError(failureForAll(failure ?? { kind: "engine-unloaded" })));
     return failure;
   });
   try {
