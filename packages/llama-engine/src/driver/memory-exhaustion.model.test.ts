@@ -16,6 +16,7 @@ import { superviseWorker } from "./supervise-worker.ts";
 
 const hungry = fileURLToPath(new URL("fixtures/memory-hungry-worker.ts", import.meta.url));
 const machine = inspectMachine();
+const ignored = { onProgress: () => undefined, onStall: () => undefined };
 const megabyte = 1_000_000;
 const limitBytes = 300 * megabyte;
 /** Node's reservation differs slightly between versions; the worker can use what is left of it. */
@@ -76,7 +77,7 @@ test("a real model loads and generates under the limit computed for it", async (
   };
   expect(await memoryLimitForPlan(plan, 64 * 1024 ** 3)).toBeLessThan(4 * 1024 ** 3);
   const never = new AbortController().signal;
-  const worker = await superviseWorker(plan, { signal: never, onProgress: () => undefined, machine });
+  const worker = await superviseWorker(plan, { ...ignored, signal: never, machine });
   const output = await new Promise((resolve, reject) => {
     let text = "";
     const id = worker.calls.add({

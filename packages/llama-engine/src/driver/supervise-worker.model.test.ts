@@ -9,6 +9,7 @@ import { createLlamaDriver } from "./llama-driver.ts";
 import { type SupervisedWorker, superviseWorker } from "./supervise-worker.ts";
 
 const never = new AbortController().signal;
+const ignored = { onProgress: () => undefined, onStall: () => undefined };
 let plan: LoadPlan;
 
 beforeAll(async () => {
@@ -17,7 +18,7 @@ beforeAll(async () => {
 }, 900_000);
 
 function start(): Promise<SupervisedWorker> {
-  return superviseWorker(plan, { signal: never, onProgress: () => undefined });
+  return superviseWorker(plan, { ...ignored, signal: never });
 }
 
 /** The worker itself: the sandbox launchers are its parents. */
@@ -51,7 +52,7 @@ test("a worker killed by the OOM killer fails with insufficient-memory instead o
   // An ordinary folder stands in for the cgroup file system.
   await using folder = await makeTemporaryFolder("cgroup");
   const machine = { ...inspectMachine(), cgroup: { version: 2, folder: folder.path } as const };
-  const worker = await superviseWorker(plan, { signal: never, onProgress: () => undefined, machine });
+  const worker = await superviseWorker(plan, { ...ignored, signal: never, machine });
   const [name = ""] = readdirSync(folder.path);
   expect(readFileSync(join(folder.path, name, "cgroup.procs"), "utf8")).toBe(`${worker.pid}\n`);
   writeFileSync(join(folder.path, name, "memory.events"), "oom_kill 1\n");
@@ -97,13 +98,13 @@ test("three crashes within a minute quarantine a model until the first is a minu
     breaker.recordFailure(plan.modelPath, { kind: "engine-crashed", exitCode: null, signal });
     now += 1000;
   }
-  const load = () => driver.load(plan, { signal: never, onProgress: () => undefined });
+  const load = () => driver.load(plan, { ...ignored, signal: never });
   await expect(load()).rejects.toMatchObject({
     failure: { kind: "model-quarantined", reason: "it exited with SIGSEGV", retryAfterSeconds: 57 },
   });
   await using other = await driver.load(
     { ...plan, modelPath: await testModel("smollm2-135m-instruct-q4_1.gguf") },
-    { signal: never, onProgress: () => undefined },
+    { ...ignored, signal: never },
   );
   expect(other.describe().contextTokens).toBe(512);
   now += 57_001;

@@ -36,7 +36,7 @@ type SuperviseOptions = LoadOptions & {
   readonly buildFolder?: string | undefined;
   readonly workerProgram?: string | undefined;
   /** Called at the worker's end with the requests whose grammars may have stalled it, if any. */
-  readonly onStall?: (suspects: readonly EngineRequest[]) => void;
+  readonly onStall: (suspects: readonly EngineRequest[]) => void;
 };
 
 /** Why it is killed when its messages are invalid: it no longer runs our program as it should. */
@@ -86,7 +86,7 @@ export async function superviseWorker(
     loadProgress.stop();
     const failure = isStopping ? undefined : (cause ?? exitFailure(exit));
     const reported: EngineFailure = failure ?? { kind: "engine-unloaded" };
-    onStall?.(calls.failAll(reported));
+    onStall(calls.failAll(reported));
     loading.reject(signal.aborted ? signal.reason : new FailureError(reported));
     return failure;
   });
