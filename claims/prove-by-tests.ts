@@ -38,8 +38,8 @@ export function provenByTests(
   paths: readonly string[],
 ): Required<Pick<ShowLine, "tests" | "prove">> {
   const prove = async (): Promise<Outcome> => {
-    // Benchmarks running concurrently would distort each other.
-    const isTimed = paths.some((path) => path.includes(".bench."));
+    // Running concurrently, they would distort each other's timings.
+    const isTimed = paths.some((path) => /\.(?:bench|baseline|model)\./u.test(path));
     const sequential = isTimed ? ["--no-file-parallelism"] : [];
     const run = await runTests([...paths, ...sequential]);
     const missing = paths.filter((path) => !run.files.some((file) => file.includes(path)));

@@ -2,6 +2,7 @@ import type { Static, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { BodyError } from "./read-body.ts";
 import type { Handler, HttpRequest, RequestHead, Route } from "./route.ts";
+import { shortenValue } from "./shorten-value.ts";
 
 /** One field of a body or query that does not match its schema; an empty name means the whole value. */
 export type FieldError = { readonly field: string; readonly reason: string };
@@ -61,9 +62,10 @@ function lazyErrors(schema: TSchema | undefined): (value: unknown) => readonly F
   return (value) => {
     validator ??= Compile(schema);
     if (validator.Check(value)) return [];
-    return validator.Errors(value).map(({ instancePath, message }) => ({
+    const errors = validator.Errors(shortenValue(value)).map(({ instancePath, message }) => ({
       field: instancePath.split("/").slice(1).join("."),
       reason: message,
     }));
+    return errors.length > 0 ? errors : [{ field: "", reason: "is too large or has an invalid value" }];
   };
 }
