@@ -26,7 +26,7 @@ const maxGrowthMegabytes =
 const maxHeaderSeconds = hasLooseTimingBounds ? 20 : 11.5;
 /** A client on a bad line may take so long. */
 const minSeconds = 5;
-/** The server's limit for a body, whether or not something of it arrives. */
+/** The server's limit for a body that arrives slowly. */
 const maxBodySeconds = 300;
 
 function countAllowedFiles(): number {

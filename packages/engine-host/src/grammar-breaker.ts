@@ -26,7 +26,8 @@ export class GrammarBreaker {
   }
 
   throwIfRejected(request: Constrained): void {
-    if (request.constraint === undefined) return;
+    // Without a stall so far, no request pays for a digest.
+    if (request.constraint === undefined || this.#suspicions.size === 0) return;
     if ((this.#suspicions.get(digestOf(request)) ?? 0) >= guilty) {
       throw new FailureError<EngineFailure>({ kind: "grammar-rejected" });
     }
@@ -47,7 +48,7 @@ export class GrammarBreaker {
       if (this.#suspicions.size > maxGrammars && first !== undefined) this.#suspicions.delete(first);
     }
     const [only] = suspects;
-    // Clients that share a partition cannot be told apart.
+    // Clients that share a partition cannot be distinguished.
     if (suspects.length !== 1 || only === undefined || only.cachePartition === "") return;
     this.#stalls.set(only.cachePartition, [...this.#recentStalls(only), this.#now()]);
   }
@@ -56,6 +57,16 @@ export class GrammarBreaker {
     const since = this.#now() - windowSeconds * 1000;
     return (this.#stalls.get(cachePartition) ?? []).filter((at) => at > since);
   }
+}
+
+/** For the requests beside those with grammars: if a grammar was the cause, they can run again. */
+export function failureForOthers(failure: EngineFailure): EngineFailure {
+  return failure.kind === "grammar-too-slow" ? { kind: "engine-unloaded", wasInterrupted: true } : failure;
+}
+
+/** For the requests with grammars: of several, none is blamed, and none runs again by itself. */
+export function failureForSuspects(failure: EngineFailure, suspects: readonly Constrained[]): EngineFailure {
+  return suspects.length === 1 ? failure : { kind: "engine-unloaded" };
 }
 
 function digestOf({ constraint }: Constrained): string {

@@ -8,7 +8,7 @@
 
 export { CrashBreaker } from "./crash-breaker.ts";
 export { FreeCores } from "./free-cores.ts";
-export { GrammarBreaker } from "./grammar-breaker.ts";
+export { failureForOthers, failureForSuspects, GrammarBreaker } from "./grammar-breaker.ts";
 export { listModelFiles, memoryLimitForPlan } from "./memory/estimate-memory.ts";
 export { createMemoryCgroup, type MemoryCgroup, removeStaleCgroups } from "./memory/memory-cgroup.ts";
 export { exitFailure, type ProcessExit, waitForExit } from "./process-exit.ts";

@@ -88,7 +88,7 @@ test("a larger context is loaded beside the model, whose requests go on until th
   expect(fixture.scheduler.running()).toMatchObject([{ contextTokens: 400, memoryBytes: 4200, leases: 2 }]);
 });
 
-test("if nobody needs the larger context any more, its load is cancelled and the model stays", async () => {
+test("if no request needs the larger context any longer, its load is cancelled and the model stays", async () => {
   const fixture = createFixture({}, { isHeld: true });
   const pending = fixture.acquire("a");
   fixture.loads[0]?.finish();

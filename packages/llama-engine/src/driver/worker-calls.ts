@@ -1,4 +1,5 @@
 import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
+import { failureForOthers, failureForSuspects } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { FromWorker, ToWorker } from "../channel/messages.ts";
 import { type CallResults, isResultOf } from "../channel/schema.ts";
@@ -105,10 +106,10 @@ export class WorkerCalls {
     const listeners = [...this.#pending.values()];
     this.#pending.clear();
     const isGrammar = failure.kind === "grammar-too-slow";
-    const forOthers: EngineFailure = isGrammar ? { kind: "engine-unloaded", wasInterrupted: true } : failure;
+    const forOthers = failureForOthers(failure);
     this.#failure = new FailureError(forOthers);
     const suspects = isGrammar ? listeners.flatMap(({ constrained }) => constrained ?? []) : [];
-    const forSuspects: EngineFailure = suspects.length === 1 ? failure : { kind: "engine-unloaded" };
+    const forSuspects = failureForSuspects(failure, suspects);
     for (const { constrained, onError } of listeners) {
       const isSuspect = constrained !== undefined && suspects.includes(constrained);
       onError(new FailureError(isSuspect ? forSuspects : forOthers));

@@ -1,9 +1,9 @@
 import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
-import { GrammarBreaker } from "@hearth-and-keep/engine-host";
+import { failureForOthers, GrammarBreaker } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import { expect, test } from "vitest";
-import { ConstrainedRequests, failureForAll } from "./blame-grammars.ts";
+import { ConstrainedRequests } from "./blame-grammars.ts";
 
 const stall: EngineFailure = { kind: "grammar-too-slow", seconds: 10 };
 
@@ -27,7 +27,7 @@ async function failTogether(requests: readonly EngineRequest[], breaker: Grammar
     yield await promise;
   }
   const results = Promise.allSettled(requests.map((request) => constrained.run(request, fail).next()));
-  reject(new FailureError(failureForAll(failure)));
+  reject(new FailureError(failureForOthers(failure)));
   return (await results).map((result) => (result.status === "rejected" ? result.reason.failure : undefined));
 }
 

@@ -1,11 +1,6 @@
 import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
-import type { GrammarBreaker } from "@hearth-and-keep/engine-host";
+import { failureForSuspects, type GrammarBreaker } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
-
-/** What all requests of an engine get when it fails. If a grammar was the cause, they can run again. */
-export function failureForAll(failure: EngineFailure): EngineFailure {
-  return failure.kind === "grammar-too-slow" ? { kind: "engine-unloaded", wasInterrupted: true } : failure;
-}
 
 /**
  * The requests with grammars that one engine is working on. If the engine stalls because of a grammar, they are reported
@@ -44,9 +39,8 @@ export class ConstrainedRequests {
       this.#suspects = [...this.#active];
       this.#breaker.recordStall(this.#suspects);
     }
-    if (this.#suspects.length > 1) return new FailureError<EngineFailure>({ kind: "engine-unloaded" });
     const failure = await this.#exited;
-    return failure === undefined ? error : new FailureError<EngineFailure>(failure);
+    return failure === undefined ? error : new FailureError(failureForSuspects(failure, this.#suspects));
   }
 }
 

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineFailure, LoadOptions, LoadPlan } from "@hearth-and-keep/engine";
-import { exitFailure } from "@hearth-and-keep/engine-host";
+import { exitFailure, failureForOthers } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { EngineHttpRequest } from "../wire/engine-client.ts";
 import { WireError } from "../wire/wire-error.ts";
-import { failureForAll } from "./blame-grammars.ts";
 import { type EngineProcess, type ProcessDependencies, startEngineProcess } from "./engine-process.ts";
 import { mapErrorResponse } from "./map-error.ts";
 import { PrefillSpeed } from "./prefill-speed.ts";
@@ -58,7 +57,7 @@ export async function superviseEngine(
       ? exitFailure(exit)
       : toLoadFailure(exitFailure(exit), await engine.stderrTail());
     const failure = isStopping ? undefined : (cause ?? exitReason);
-    gone.abort(new FailureError(failureForAll(failure ?? { kind: "engine-unloaded" })));
+    gone.abort(new FailureError(failureForOthers(failure ?? { kind: "engine-unloaded" })));
     return failure;
   });
   try {
