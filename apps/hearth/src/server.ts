@@ -61,6 +61,8 @@ export function createModelServer({ transport, ...dependencies }: ServerDependen
     dependencies: { ...dependencies, documents: createDocuments() },
     maxBodyBytes,
     maxBytesInFlight,
+    // People pause a program that streams, for example in a debugger.
+    unreadMilliseconds: 300_000,
     authenticate: (head, row) => authenticate(head, access, row?.role),
     handlePreflight: (head) => handlePreflight(head, access),
     addHeaders: (head) => crossOriginHeaders(head, access),

@@ -8,6 +8,7 @@ const maxLargeBytes = 2_000_000;
 
 /** Responds when the test lets it. */
 let gate = Promise.withResolvers<void>();
+let waiting = 0;
 
 const rows: readonly Route[] = [
   { method: "POST", path: "/small", handle: () => jsonResponse({ isAccepted: true }) },
@@ -22,6 +23,7 @@ const rows: readonly Route[] = [
     path: "/waiting",
     maxBodyBytes: maxLargeBytes,
     handle: async () => {
+      waiting += 1;
       await gate.promise;
       return jsonResponse({ isAccepted: true });
     },
@@ -85,7 +87,9 @@ test("large bodies that wait for their response share a budget, and small ones a
   gate = Promise.withResolvers();
   const first = post(`${server.url}/waiting`, largeBody);
   const second = post(`${server.url}/waiting`, largeBody);
-  await expect.poll(() => post(`${server.url}/large`, largeBody)).toEqual({ error: "busy" });
+  // A third one sent too early could take the place of the second.
+  await expect.poll(() => waiting).toBe(2);
+  expect(await post(`${server.url}/large`, largeBody)).toEqual({ error: "busy" });
   expect(await post(`${server.url}/large`, JSON.stringify("x".repeat(200_000)))).toEqual(accepted);
   gate.resolve();
   expect(await Promise.all([first, second])).toEqual([accepted, accepted]);

@@ -6,9 +6,11 @@ const maxWaiting = 100;
 
 /**
  * Starts the requests of a connection one after the other. A client may send several without reading a response; Node
- * would start them all at once, and keep all their responses in memory for as long as nothing is read.
+ * would start them all at once, and keep all their responses in memory for as long as nothing is read. A connection on
+ * which nothing was sent or received for `unreadMilliseconds` is closed, unless a handler is still working: a client that
+ * never reads its response would otherwise keep it in memory. Node counts a response that is read slowly as activity.
  */
-export function queuePerConnection(server: FastifyInstance): void {
+export function queuePerConnection(server: FastifyInstance, unreadMilliseconds: number): void {
   const queues = new WeakMap<Socket, (() => void)[]>();
   server.addHook("onRequest", ({ raw: { socket } }, reply, start) => {
     const queue = queues.get(socket) ?? [];
@@ -23,5 +25,10 @@ export function queuePerConnection(server: FastifyInstance): void {
       if (!socket.destroyed) queue[0]?.();
     });
     if (queue.length === 1) start();
+  });
+  server.server.setTimeout(unreadMilliseconds, (socket: Socket) => {
+    const isWaitingForHandler = (queues.get(socket)?.length ?? 0) > 0 && socket.writableLength === 0;
+    if (isWaitingForHandler) socket.setTimeout(unreadMilliseconds);
+    else socket.destroy();
   });
 }

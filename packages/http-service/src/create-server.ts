@@ -10,9 +10,13 @@ export type Transport = {
   readonly earlyHeadMilliseconds?: number;
   /** Time limit for receiving a body, except for uploads; five minutes by default. */
   readonly bodyMilliseconds?: number;
+  /** How long a client may leave its response unread; a minute by default. */
+  readonly unreadMilliseconds?: number;
   /** Enables HTTPS. */
   readonly certificate?: Certificate;
 };
+
+const defaultUnreadMilliseconds = 60_000;
 
 export type Certificate = { readonly cert: string; readonly key: string };
 
@@ -44,6 +48,6 @@ export function createServer(
     options.certificate === undefined
       ? fastify({ ...settings, http: limits })
       : fastify({ ...settings, https: { ...limits, ...options.certificate } });
-  queuePerConnection(server);
+  queuePerConnection(server, options.unreadMilliseconds ?? defaultUnreadMilliseconds);
   return server;
 }

@@ -95,7 +95,8 @@ function writeHead(
   return raw.writeHead(status, {
     ...headers,
     "x-request-id": reply.request.id,
-    "cache-control": "no-cache",
+    // A program may be stricter.
+    ...(reply.hasHeader("cache-control") ? {} : { "cache-control": "no-cache" }),
     // Tells nginx not to buffer the stream.
     "x-accel-buffering": "no",
   });
