@@ -183,7 +183,7 @@ export async function addOtherAccounts(
     [owner.accountId],
   );
   await run(
-    `INSERT INTO vault_key (account_id, vault_id, version, status, kek_fingerprint, wrapped) SELECT account_id, id, 1, 'active', (${key}), sha256(uuid_send(id)) FROM vault WHERE account_id <> $1`,
+    `INSERT INTO vault_key (account_id, vault_id, version, status, kek_fingerprint, wrapped, bound_to_account) SELECT account_id, id, 1, 'active', (${key}), sha256(uuid_send(id)), true FROM vault WHERE account_id <> $1`,
     [owner.accountId],
   );
   await run(

@@ -9,6 +9,9 @@ const pages: readonly { readonly name: string; readonly prefix: string; readonly
   { name: "keep", prefix: "KEEP", settings: keepSettings },
 ];
 
+const secretsNote =
+  "Secrets have no flag, because other users of the machine can see a command line. Put them into a file that only the service can read, and set the variable that ends in `_FILE` to its path.";
+
 /** The current content of the settings pages, by path. */
 export function renderSettingsPages(): ReadonlyMap<string, string> {
   return new Map(
@@ -21,6 +24,7 @@ export function renderSettingsPages(): ReadonlyMap<string, string> {
         "`--config`. Flags override the environment, which overrides the file. This page is generated from `config.ts`",
         "by `npm run settings`.",
         "",
+        ...(Object.values(settings).some(({ hasFlag }) => hasFlag === false) ? [secretsNote, ""] : []),
         renderSettingsTable(settings, prefix),
       ].join("\n"),
     ]),

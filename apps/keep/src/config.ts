@@ -11,17 +11,20 @@ import {
 /** The database and the key that encrypts its contents. */
 export const storageSettings = {
   databaseUrl: secretSetting({
+    hasFlag: false,
     placeholder: "url",
     maxLength: 2048,
     description: "PostgreSQL database, e.g. postgres://user:password@host:5432/name",
   }),
   migrationDatabaseUrl: secretSetting({
+    hasFlag: false,
     placeholder: "url",
     maxLength: 2048,
     description:
       "the same database with its owner's login, used for migrations, so that the login above needs no ownership",
   }),
   encryptionKey: secretSetting({
+    hasFlag: false,
     placeholder: "key",
     maxLength: 1024,
     description:
@@ -63,6 +66,7 @@ const signInSettings = {
     description: "client id of the OAuth application registered there for Keep",
   }),
   codeHostingClientSecret: secretSetting({
+    hasFlag: false,
     placeholder: "secret",
     maxLength: 512,
     description: "client secret of that application",
@@ -86,6 +90,7 @@ const signInSettings = {
     description: "client id registered there for Keep",
   }),
   generalClientSecret: secretSetting({
+    hasFlag: false,
     placeholder: "secret",
     maxLength: 512,
     description: "client secret of that client",
@@ -127,12 +132,19 @@ const incomingSettings = {
 
 /** Metrics and audit checkpoints. */
 const observabilitySettings = {
+  metricsHost: textSetting({
+    placeholder: "host",
+    defaultValue: "127.0.0.1",
+    maxLength: 255,
+    description:
+      "address on which the Prometheus metrics are served, e.g. 0.0.0.0 for all; they need no credential",
+  }),
   metricsPort: integerSetting({
     placeholder: "port",
     defaultValue: 8301,
     min: 0,
     max: 65_535,
-    description: "port of the Prometheus metrics, on the same host; 0 selects a free port",
+    description: "port of the Prometheus metrics; 0 selects a free port",
   }),
   auditCheckpointFile: textSetting({
     placeholder: "file",

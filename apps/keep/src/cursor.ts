@@ -21,16 +21,52 @@ export function decodeCursor(
   return values;
 }
 
+export type Page<Item> = {
+  readonly page: readonly Item[];
+  /** The cursor of the next page, if there is one. */
+  readonly next?: string;
+};
+
 /** Expects up to `limit + 1` items; the extra one shows that there is a next page. */
 export function toPage<Item>(
   items: readonly Item[],
   limit: number,
   cursorOf: (last: Item) => readonly string[],
-): { readonly page: readonly Item[]; readonly next?: string } {
+): Page<Item> {
   const page = items.slice(0, limit);
   const last = page.at(-1);
   if (items.length <= limit || last === undefined) return { page };
   return { page, next: encodeCursor(cursorOf(last)) };
+}
+
+/** Rows read at a time when some may not be allowed. */
+const scannedRows = 500;
+
+export type Scan<Item> = {
+  readonly limit: number;
+  /** Without it, every item is allowed. */
+  readonly isAllowed?: ((item: Item) => boolean) | undefined;
+  readonly after: readonly string[] | null;
+  readonly read: (after: readonly string[] | null, limit: number) => Promise<readonly Item[]>;
+  readonly cursorOf: (item: Item) => readonly string[];
+};
+
+/** A page of the allowed items, read in several parts if need be, so that no query takes long. */
+export async function scanPage<Item>(scan: Scan<Item>): Promise<Page<Item>> {
+  const { limit, isAllowed = () => true, read, cursorOf } = scan;
+  const partRows = scan.isAllowed === undefined ? limit + 1 : scannedRows;
+  const allowed: Item[] = [];
+  let after = scan.after;
+  for (;;) {
+    const part = await read(after, partRows);
+    allowed.push(...part.filter(isAllowed));
+    const last = part.at(-1);
+    // A cursor made from an item that is not allowed would reveal it, so the scan goes on instead.
+    if (allowed.length > limit || part.length < partRows || last === undefined) {
+      return toPage(allowed, limit, cursorOf);
+    }
+    after = cursorOf(last);
+  }
 }
 
 function parse(text: string): unknown {

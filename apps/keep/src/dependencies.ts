@@ -5,7 +5,6 @@ import type { HealthDependencies } from "./health.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
 import type { Metrics } from "./metrics.ts";
-import type { ApiDocument } from "./openapi/describe-api.ts";
 import type { SignIn } from "./sign-in/prepare-sign-in.ts";
 
 /** What handlers depend on, created once at start. */
@@ -22,5 +21,6 @@ export type KeepDependencies = HealthDependencies & {
     /** Content-Security-Policy of its page, with the origins of the sign-in providers once they are discovered. */
     readonly policy: () => string;
   };
-  readonly apiDocument: () => ApiDocument;
+  /** The OpenAPI document as JSON. */
+  readonly apiDocument: () => string;
 };

@@ -17,6 +17,7 @@ export type StartFailure =
   | { readonly kind: "key-not-set" }
   | { readonly kind: "key-malformed" }
   | { readonly kind: "key-mismatch"; readonly given: string; readonly expected: string }
+  | { readonly kind: "rows-not-authenticated" }
   | { readonly kind: "public-url-not-set" }
   | { readonly kind: "public-url-invalid"; readonly given: string }
   | { readonly kind: "public-url-insecure"; readonly given: string }
@@ -40,6 +41,8 @@ export type RequestFailure =
   | { readonly kind: "sign-in-too-old" }
   /** Also for another account's resources, which must be indistinguishable from missing ones. */
   | { readonly kind: "not-found" }
+  /** A vault outside the token's limits; responds like "not-found", so that the token does not reveal what exists. */
+  | { readonly kind: "vault-not-allowed" }
   | { readonly kind: "no-such-method"; readonly allowed: readonly string[] }
   | { readonly kind: "conflict"; readonly reason: string }
   | { readonly kind: "token-already-issued"; readonly id: string }
@@ -56,6 +59,10 @@ export type RequestFailure =
   /** A stored row fails its integrity check. */
   | { readonly kind: "integrity-broken" }
   | { readonly kind: "database-away" }
+  /** Too many requests of this account are running. */
+  | { readonly kind: "account-busy" }
+  /** Another transaction held a lock for too long. */
+  | { readonly kind: "data-locked" }
   /** The token is revoked, but not every node has confirmed it. */
   | { readonly kind: "nodes-behind" }
   | { readonly kind: "outcome-unknown" }
@@ -97,6 +104,8 @@ function messageFor(failure: StartFailure): string {
       return "the encryption key is not 32 bytes in base64; generate one with 'keep generate-key'";
     case "key-mismatch":
       return `the encryption key has fingerprint ${failure.given}, but this database was encrypted with ${failure.expected}; its secrets cannot be read without that key`;
+    case "rows-not-authenticated":
+      return "the key that authenticates rows is missing; if this database is from a version before there was one, review its tokens and run 'keep authenticate-rows' once, otherwise restore the database from a backup";
     case "public-url-not-set":
       return "identity providers are configured, but KEEP_PUBLIC_URL is not set; set it to the URL of Keep in a browser (https://keep.example), which providers redirect back to";
     case "public-url-invalid":

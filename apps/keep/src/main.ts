@@ -8,6 +8,7 @@ import { addSettings, Command, runProgram, shutdownSignal } from "@hearth-and-ke
 import { FailureError } from "@hearth-and-keep/failures";
 import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
+import { authenticateRows } from "./commands/authenticate-rows.ts";
 import { serve } from "./commands/serve.ts";
 import { type VerificationRequest, verifyDatabase, verifyExport } from "./commands/verify-audit.ts";
 import {
@@ -17,10 +18,10 @@ import {
   serveSettings,
   storageSettings,
 } from "./config.ts";
-import { openDatabase } from "./database/open-database.ts";
+import { type Database, openDatabase } from "./database/open-database.ts";
 import { checkDatabaseReadiness } from "./database/queries.ts";
 import { explainFailure, type Failure } from "./failures.ts";
-import { generateKeyText } from "./keys/key-encryption-key.ts";
+import { generateKeyText, readKeys } from "./keys/key-encryption-key.ts";
 import { logFields } from "./server.ts";
 
 const program = new Command("keep")
@@ -41,6 +42,17 @@ program
   .command("generate-key")
   .description("Print a new encryption key; store it separately from the database")
   .action(() => print(generateKeyText()));
+
+addSettings(
+  program
+    .command("authenticate-rows")
+    .description("Authenticate the accounts and tokens of a database from an older version, once"),
+  storageSettings,
+).action(async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
+  const config = readStorageConfig(flags, filePath);
+  await using database = await openStored(config);
+  await authenticateRows({ database, wrapper: readKeys(config.encryptionKey), print });
+});
 
 addSettings(
   program
@@ -68,12 +80,13 @@ addSettings(
 });
 
 async function verifyStored(config: StorageConfig, trusted: VerificationRequest): Promise<number> {
-  if (config.databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
-  await using database = await openDatabase({
-    url: config.databaseUrl.reveal(),
-    migrationUrl: config.migrationDatabaseUrl?.reveal(),
-  });
+  await using database = await openStored(config);
   return await verifyDatabase(trusted, { database, print });
+}
+
+async function openStored({ databaseUrl, migrationDatabaseUrl }: StorageConfig): Promise<Database> {
+  if (databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
+  return openDatabase({ url: databaseUrl.reveal(), migrationUrl: migrationDatabaseUrl?.reveal() });
 }
 
 await runProgram(program, explainFailure);

@@ -73,6 +73,8 @@ function describeFailure(failure: RequestFailure): ProblemText {
 const maxErrors = 64;
 const maxDetailCharacters = 8192;
 
+const notFound: ProblemText = { status: 404, code: "not_found", title: "Not found" };
+
 type Kind = RequestFailure["kind"];
 
 /** The mapped type requires an entry for every kind, so a new failure does not compile without one. */
@@ -122,9 +124,9 @@ const problemTexts: {
   "grant-exceeded": () => ({
     status: 403,
     code: "out_of_reach",
-    title: "A token cannot grant more than it has",
+    title: "A token cannot grant or manage more than it has",
     detail:
-      "Scopes, vaults, paths, addresses and expiry must be within the token's own; a token can rotate only itself and tokens created with it",
+      "Scopes, vaults, paths, addresses and expiry must be within the token's own; a token can rotate only itself and tokens created with it, and revoke or rename only tokens within its vaults and paths",
   }),
   "session-required": () => ({
     status: 403,
@@ -142,7 +144,8 @@ const problemTexts: {
     title: "Sign-in refused",
     detail: reason,
   }),
-  "not-found": () => ({ status: 404, code: "not_found", title: "Not found" }),
+  "not-found": () => notFound,
+  "vault-not-allowed": () => notFound,
   "no-such-method": ({ allowed }) => ({
     status: 405,
     code: "method_not_allowed",
@@ -219,6 +222,18 @@ const problemTexts: {
     status: 503,
     code: "unavailable",
     title: "Database unavailable",
+    headers: { "retry-after": "1" },
+  }),
+  "account-busy": () => ({
+    status: 429,
+    code: "rate_limited",
+    title: "Too many concurrent requests from this account",
+    headers: { "retry-after": "1" },
+  }),
+  "data-locked": () => ({
+    status: 503,
+    code: "unavailable",
+    title: "Another request is changing the same data; try again",
     headers: { "retry-after": "1" },
   }),
   "nodes-behind": () => ({

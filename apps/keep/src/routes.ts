@@ -126,6 +126,9 @@ const signInLimit = { name: "sign-in", perMinute: 600 };
 /** Per client address; one report carries up to 100 tokens. */
 const leakReportLimit = { name: "leaked", perMinute: 20 };
 
+/** Per client address; the document is large and never changes. */
+const documentLimit = { name: "openapi", perMinute: 60 };
+
 /** Every URL of Keep; a GET row also serves HEAD. The OpenAPI document is generated from these rows. */
 // biome-ignore format: a table is read down its columns
 export const routes: readonly KeepRoute[] = [
@@ -144,7 +147,7 @@ export const routes: readonly KeepRoute[] = [
   { method: "DELETE", path: "/api/account/sessions",                                                access: "session",                         handle: handleDeleteOtherSessions,                                     responses: { 204: "empty" }, summary: "Sign out all other sessions" },
   { method: "DELETE", path: "/api/account/sessions/:session",                                       access: "session",                         handle: handleDeleteSession,                                           responses: { 204: "empty" }, summary: "Sign out one session" },
   { method: "DELETE", path: "/api/account/identities/:identity",                                    access: "fresh", scope: "session",         handle: handleUnlinkIdentity,                                          responses: { 204: "empty" }, summary: "Unlink an identity; the last one cannot be unlinked" },
-  { method: "GET",    path: "/openapi.json",                                                        access: "public",                          handle: handleOpenApi,                                                 responses: { 200: { type: "application/json" } }, summary: "This API as an OpenAPI document" },
+  { method: "GET",    path: "/openapi.json",                                                        access: "public", addressLimit: documentLimit, handle: handleOpenApi,                                                 responses: { 200: { type: "application/json" } }, summary: "This API as an OpenAPI document" },
   { method: "GET",    path: "/api/secrets/tokens",                                                  access: "actor", scope: "tokens:read",     ...accepts({ query: tokenQuery }, handleListTokens),                   responses: { 200: { json: tokenPage } }, summary: "List the account's tokens" },
   { method: "POST",   path: "/api/secrets/tokens",                                                  access: "fresh", scope: "tokens:write",    ...accepts({ body: newToken }, handleCreateToken),                     responses: { 201: { json: issuedToken } }, summary: "Create a token; its value is returned only in this response" },
   { method: "GET",    path: "/api/secrets/tokens/self",                                             access: "actor", scope: "any",             handle: handleGetOwnToken,                                             responses: { 200: { json: apiToken } }, summary: "Get the token that authenticates this request" },

@@ -9,10 +9,10 @@ import {
 import type { Logger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { type AccessDependencies, admit } from "./access/authenticate.ts";
-import { createDenialRecorder } from "./access/record-denials.ts";
+import { createDenialRecorder, isDenial } from "./access/record-denials.ts";
 import { type Actor, formatActor } from "./authorization/actor.ts";
 import type { KeepDependencies } from "./dependencies.ts";
-import { type ApiDocument, describeApi } from "./openapi/describe-api.ts";
+import { describeApi } from "./openapi/describe-api.ts";
 import { asRequestFailure, problemResponse } from "./problems.ts";
 import type { KeepRoute } from "./route-row.ts";
 import { routes } from "./routes.ts";
@@ -54,18 +54,26 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
     dependencies: { ...dependencies, apiDocument },
     maxBodyBytes,
     authenticate: async (head, row) => {
-      const actor = await authenticate(head, row, { ...access, onAuthenticated });
+      const actor = await authenticate(head, row, {
+        ...access,
+        onAuthenticated,
+        onMisuse: (by, reason) => {
+          if (row === undefined) return;
+          recordDenial({ actor: by, route: formatRoute(row), target: head.path, reason });
+        },
+      });
       // Handlers of public rows have no actor and never read it.
       return actor as Actor;
     },
     addHeaders: () => headers,
     ...transport,
     toErrorResponse: (error, row, head) => {
-      const { kind } = asRequestFailure(error);
-      head.addLogFields({ failure: kind });
+      const failure = asRequestFailure(error);
+      head.addLogFields({ failure: failure.kind });
       const actor = actors.get(head);
-      if (actor !== undefined && row !== undefined) {
-        recordDenial({ actor, route: `${row.method} ${row.path}`, kind });
+      if (actor !== undefined && row !== undefined && isDenial(failure)) {
+        const target = failure.kind === "out-of-reach" ? failure.path : head.path;
+        recordDenial({ actor, route: formatRoute(row), target, reason: failure.kind });
       }
       return problemResponse(error, head.requestId);
     },
@@ -82,6 +90,10 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
   });
 }
 
+function formatRoute({ method, path }: KeepRoute): string {
+  return `${method} ${path}`;
+}
+
 /** Undefined for unknown paths and public rows. */
 async function authenticate(
   head: RequestHead,
@@ -96,11 +108,11 @@ async function authenticate(
   }
 }
 
-let document: ApiDocument | undefined;
+let document: string | undefined;
 
-/** Created on first use, because few clients read it. */
-function apiDocument(): ApiDocument {
-  document ??= describeApi(routes, manifest.version);
+/** Created and serialized on first use, because few clients read it. */
+function apiDocument(): string {
+  document ??= JSON.stringify(describeApi(routes, manifest.version));
   return document;
 }
 

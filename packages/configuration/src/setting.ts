@@ -12,6 +12,8 @@ export type Setting<Value> = {
   /** The default as the help text and the settings page show it. */
   readonly defaultText: string;
   readonly isSecret: boolean;
+  /** False for a secret that a command line would show to other users of the machine. */
+  readonly hasFlag?: boolean;
   /** Whether the file may hold it as a list. */
   readonly isList?: boolean;
   /** Throws an InvalidValueError whose message completes "--port …". */
@@ -36,7 +38,7 @@ export function textSetting<Fallback extends string | undefined>(
 }
 
 export function secretSetting(
-  described: SettingDescription & { readonly maxLength: number },
+  described: SettingDescription & { readonly maxLength: number; readonly hasFlag?: boolean },
 ): Setting<Hidden<string> | undefined> {
   return {
     ...described,

@@ -10,7 +10,7 @@ import type { Actor } from "../authorization/actor.ts";
 import { allowsVault } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { AccessColumns } from "../route-row.ts";
-import type { CheckToken } from "../tokens/check-token.ts";
+import type { CheckToken, TokenUse } from "../tokens/check-token.ts";
 import { type Credential, readCredential } from "./credentials.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { assertSameOrigin } from "./same-origin.ts";
@@ -20,12 +20,16 @@ export type AccessDependencies = {
   readonly checkToken: CheckToken;
   /** Undefined when the session is not valid; the reason is not exposed. */
   readonly checkSession: (text: string, address: string) => Promise<Actor | undefined>;
+  /** Whether such a credential was ever issued; cheap for many at once. */
+  readonly isStored: (credential: Credential) => Promise<boolean>;
   /** Keep's URL in a browser, the only origin whose pages may use a session. */
   readonly publicUrl: URL;
   readonly sessionCookie: string;
   readonly limits: RateLimits;
   /** Called once the credential is verified, before the access check. */
   readonly onAuthenticated?: (head: RequestHead, actor: Actor) => void;
+  /** Called when a token that exists is rejected. */
+  readonly onMisuse?: TokenUse["onMisuse"];
 };
 
 const freshSignInMilliseconds = 15 * 60 * 1000;
@@ -46,8 +50,9 @@ export async function admit(
   dependencies.limits.consume(head, actor);
   assertAccess(actor, row);
   const { vault } = head.parameters;
-  // Reported as missing, so that the token does not reveal which vaults exist.
-  if (vault !== undefined && !allowsVault(actor.grant, vault)) throw requestFailure({ kind: "not-found" });
+  if (vault !== undefined && !allowsVault(actor.grant, vault)) {
+    throw requestFailure({ kind: "vault-not-allowed" });
+  }
   return actor;
 }
 
@@ -62,25 +67,38 @@ async function authenticate(head: RequestHead, dependencies: AccessDependencies)
 }
 
 /**
- * After too many invalid credentials from an address, no more are looked up for it for a while. Cached tokens are still
- * accepted, because their holders may share the address with an attacker.
+ * After too many invalid credentials from an address, its further invalid ones get 429 for a while and are looked up
+ * together. Valid ones are still accepted, because their holders may share the address with an attacker.
  */
 async function check(
-  { kind, text }: Credential,
+  credential: Credential,
   address: string,
-  { checkToken, checkSession, limits: { badCredentials } }: AccessDependencies,
+  dependencies: AccessDependencies,
 ): Promise<Actor | undefined> {
+  const { badCredentials } = dependencies.limits;
   const retryAfterSeconds = badCredentials.secondsUntilNext(address);
-  const mayQueryDatabase = retryAfterSeconds === 0;
-  if (kind === "session" && !mayQueryDatabase)
-    throw requestFailure({ kind: "rate-limited", retryAfterSeconds });
-  const actor = await (kind === "token"
-    ? checkToken(text, { address, mayQueryDatabase })
-    : checkSession(text, address));
-  if (actor !== undefined) return actor;
-  if (!mayQueryDatabase) throw requestFailure({ kind: "rate-limited", retryAfterSeconds });
-  badCredentials.count(address);
-  return undefined;
+  if (retryAfterSeconds === 0) {
+    const actor = await verify(credential, { address, mayQueryDatabase: true }, dependencies);
+    if (actor === undefined) badCredentials.count(address);
+    return actor;
+  }
+  const actor =
+    (await verify(credential, { address, mayQueryDatabase: false }, dependencies)) ??
+    ((await dependencies.isStored(credential))
+      ? await verify(credential, { address, mayQueryDatabase: true }, dependencies)
+      : undefined);
+  if (actor === undefined) throw requestFailure({ kind: "rate-limited", retryAfterSeconds });
+  return actor;
+}
+
+async function verify(
+  { kind, text }: Credential,
+  use: TokenUse,
+  { checkToken, checkSession, onMisuse }: AccessDependencies,
+): Promise<Actor | undefined> {
+  if (kind === "token") return checkToken(text, onMisuse === undefined ? use : { ...use, onMisuse });
+  // Sessions are not cached.
+  return use.mayQueryDatabase ? checkSession(text, use.address) : undefined;
 }
 
 function assertAccess(actor: Actor, row: AccessColumns): void {

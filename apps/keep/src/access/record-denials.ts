@@ -4,16 +4,30 @@ import type { Actor } from "../authorization/actor.ts";
 import { maxEntries } from "../cache-options.ts";
 import type { RequestFailure } from "../failures.ts";
 
-/** A denied request of an authenticated caller. */
-export type Denial = { readonly actor: Actor; readonly route: string; readonly kind: RequestFailure["kind"] };
+/** A denied request of a known caller. */
+export type Denial = {
+  readonly actor: Actor;
+  readonly route: string;
+  /** The secret's path if the request was denied because of it, else the path of the URL. */
+  readonly target: string;
+  readonly reason: string;
+};
 
 const denialKinds: ReadonlySet<RequestFailure["kind"]> = new Set([
   "insufficient-scope",
   "out-of-reach",
+  "vault-not-allowed",
   "grant-exceeded",
   "session-required",
   "sign-in-too-old",
 ]);
+
+/** Whether this failure means that the caller asked for something it may not have. */
+export function isDenial({ kind }: RequestFailure): boolean {
+  return denialKinds.has(kind);
+}
+
+const maxTargetCharacters = 512;
 const maxPerMinute = 100;
 const maxAccounts = 10_000;
 const minute = 60_000;
@@ -24,14 +38,14 @@ const minute = 60_000;
  */
 export function createDenialRecorder(audit: Pick<AuditLog, "recordRead">): (denial: Denial) => void {
   const counts = new LRUCache<string, { recorded: number }>({ ...maxEntries(maxAccounts), ttl: minute });
-  return ({ actor, route, kind }) => {
-    if (!denialKinds.has(kind)) return;
+  return ({ actor, route, target, reason }) => {
     const { accountId } = actor;
     const count = counts.get(accountId) ?? { recorded: 0 };
     if (count.recorded === 0) counts.set(accountId, count);
     if (count.recorded >= maxPerMinute) return;
     count.recorded += 1;
-    const event = { type: "denied", route, reason: kind } as const;
+    const shortTarget = target.slice(0, maxTargetCharacters).toWellFormed();
+    const event = { type: "denied", route, target: shortTarget, reason } as const;
     audit.recordRead(accountId, { chain: accountId, by: actor, event }).catch(() => undefined);
   };
 }

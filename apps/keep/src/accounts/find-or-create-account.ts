@@ -7,6 +7,7 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Database } from "../database/open-database.ts";
 import { generateId } from "../generate-id.ts";
+import type { ServerKeys } from "../keys/server-keys.ts";
 import type { VaultKeys } from "../keys/vault-keys.ts";
 import type { OpenedAccount, Person } from "./person.ts";
 import { claimIdentity, findIdentity, insertAccount, insertIdentity, insertVault } from "./queries.ts";
@@ -15,6 +16,7 @@ export type AccountDependencies = {
   readonly database: Pick<Database, "query" | "inAccount">;
   readonly vaultKeys: VaultKeys;
   readonly audit: AuditLog;
+  readonly serverKeys: Pick<ServerKeys, "rowMacs">;
 };
 
 /** The first sign-in creates account, identity, personal vault, data key and audit records in one transaction. */
@@ -28,7 +30,9 @@ export async function findOrCreateAccount(
   const isCreated = await dependencies.database.inAccount(ids.accountId, async (transaction) => {
     // Waits for a concurrent first sign-in of the same person; false when that one won.
     if (!(await claimIdentity(transaction, person, ids))) return false;
-    await insertAccount(transaction, ids.accountId, person.displayName);
+    const account = { accountId: ids.accountId, status: "active", epoch: 1 };
+    const mac = dependencies.serverKeys.rowMacs.compute({ account });
+    await insertAccount(transaction, ids.accountId, { displayName: person.displayName, mac });
     await insertIdentity(transaction, person, ids);
     const vaultRef = { accountId: ids.accountId, vaultId: generateId() };
     await insertVault(transaction, vaultRef, "Personal");

@@ -32,11 +32,11 @@ export async function claimIdentity(
 export async function insertAccount(
   transaction: Transaction,
   accountId: string,
-  displayName: string,
+  { displayName, mac }: { readonly displayName: string; readonly mac: Buffer },
 ): Promise<void> {
   await transaction.query({
-    text: "INSERT INTO account (account_id, display_name) VALUES ($1, $2)",
-    values: [accountId, displayName],
+    text: "INSERT INTO account (account_id, display_name, mac) VALUES ($1, $2, $3)",
+    values: [accountId, displayName, mac],
   });
 }
 
@@ -195,7 +195,7 @@ const deletionStatements = [
   "DELETE FROM sign_in_attempt WHERE account_id = $1",
   "DELETE FROM identity_route AS route USING identity WHERE identity.account_id = $1 AND route.issuer = identity.issuer AND route.subject = identity.subject AND route.account_id = $1",
   "DELETE FROM identity WHERE account_id = $1",
-  "UPDATE account SET status = 'deleted', display_name = 'deleted', deleted_at = now() WHERE account_id = $1",
+  "UPDATE account SET status = 'deleted', display_name = 'deleted', deleted_at = now(), epoch = epoch + 1, mac = NULL WHERE account_id = $1",
 ] as const;
 
 export async function deleteAccountData(transaction: Transaction, accountId: string): Promise<void> {

@@ -26,6 +26,8 @@ export type AuditLog = {
    * transaction ends; to avoid deadlocks, a transaction that appends to both appends to the vault's first.
    */
   record(transaction: Transaction, entry: AuditEntry): Promise<void>;
+  /** As `record`, for several entries of one chain in one statement. */
+  recordAll(transaction: Transaction, chain: string, entries: readonly AuditEntry[]): Promise<void>;
   /** Resolves when the record is durable; values may be returned only then. Concurrent records share a commit. */
   recordRead(accountId: string, entry: AuditEntry): Promise<void>;
 };
@@ -43,7 +45,7 @@ const maxBatchRecords = 500;
 export type BatchObserver = (records: number, milliseconds: number) => void;
 
 export function createAuditLog(
-  database: Pick<Database, "queryInAccount">,
+  database: Pick<Database, "appendInAccount">,
   onBatch: BatchObserver = () => undefined,
 ): AuditLog {
   const queues = new Map<string, QueuedRead[]>();
@@ -65,6 +67,7 @@ export function createAuditLog(
   };
   return {
     record: (transaction, entry) => appendEvents(transaction, entry.chain, [toNewEvent(entry)]),
+    recordAll: (transaction, chain, entries) => appendEvents(transaction, chain, entries.map(toNewEvent)),
     recordRead: (accountId, entry) =>
       new Promise((resolve, reject) => {
         const item = { event: toNewEvent(entry), resolve, reject };

@@ -66,6 +66,8 @@ test("exports of a vault's and the account's log verify without a server", async
   const keys = await readJson<TrustedMaterial>(keep.request("/api/secrets/audit/keys", { token }));
   const response = await keep.request(`/api/secrets/vaults/${person.vaultId}/audit/export`, { token });
   expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+  // The log names every secret, so no cache may keep it.
+  expect(response.headers.get("cache-control")).toBe("no-store");
   const lines = (await response.text()).split("\n");
   expect(await verifyChain(lines, keys)).toMatchObject({ isValid: true, links: 6, checkpoints: 1 });
   const own = await (await keep.request("/api/secrets/audit/export", { token })).text();

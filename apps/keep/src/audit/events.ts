@@ -29,7 +29,12 @@ export type AuditEvent =
   | TokenEvent
   | { readonly type: "data-key-rotated" | "data-key-destroyed"; readonly version: number }
   | { readonly type: "integrity-broken"; readonly secret: string }
-  | { readonly type: "denied"; readonly route: string; readonly reason: string };
+  | {
+      readonly type: "denied";
+      readonly route: string;
+      readonly target: string;
+      readonly reason: string;
+    };
 
 type SecretEvent = {
   readonly secret: string;

@@ -21,16 +21,13 @@ export async function appendEvents(
   });
 }
 
-/**
- * As `appendEvents`, in its own transaction of a single statement: one round trip, durable when it returns. Not on the
- * shared connection, because it may wait for the chain's lock and for the disk.
- */
+/** As `appendEvents`, in its own transaction of a single statement: one round trip, durable when it returns. */
 export async function appendInOwnTransaction(
-  database: Pick<Database, "queryInAccount">,
+  database: Pick<Database, "appendInAccount">,
   { accountId, chain }: { readonly accountId: string; readonly chain: string },
   events: readonly NewEvent[],
 ): Promise<void> {
-  await database.queryInAccount(accountId, {
+  await database.appendInAccount(accountId, {
     name: "append-audit-standalone",
     text: "SELECT append_audit($2, $3, $4, $5, $6) AS seq WHERE entered.account IS NOT NULL",
     values: [chain, ...columnsOf(events)],

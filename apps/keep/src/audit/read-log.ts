@@ -1,6 +1,6 @@
 import { type AuditLink, CanonicalFormError, canonicalJson, type Json } from "@hearth-and-keep/audit-chain";
 import type { Actor } from "../authorization/actor.ts";
-import { allowsPath, allowsVault } from "../authorization/grant.ts";
+import { allowsVault, assertFolderAllowed } from "../authorization/grant.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import { isId } from "../generate-id.ts";
@@ -23,7 +23,7 @@ export async function findChain(
       ? actor.grant.vaultIds === undefined
       : isId(vaultId) && allowsVault(actor.grant, vaultId) && (await hasVault(database, chainRef));
   if (!isVisible) throw requestFailure({ kind: "not-found" });
-  if (!allowsPath(actor.grant, "/**")) throw requestFailure({ kind: "out-of-reach", path: "/**" });
+  assertFolderAllowed(actor.grant, "/");
   return chainRef;
 }
 

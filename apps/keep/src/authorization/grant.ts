@@ -1,6 +1,6 @@
 import { requestFailure } from "../failures.ts";
 import { addressesCover } from "./addresses.ts";
-import { matchesBelow, matchesPath, patternsCover } from "./path-patterns.ts";
+import { matchesBelow, pathMatcher, patternsCover } from "./path-patterns.ts";
 import { expandScopes, type Scope, scopes, scopesCover } from "./scopes.ts";
 
 /** What a caller is allowed to do. An absent restriction allows everything; a list allows only its entries. */
@@ -22,11 +22,15 @@ export const fullGrant: Grant = { scopes: expandScopes(scopes) };
 export function grantCovers(parent: Grant, child: Grant): boolean {
   return (
     scopesCover(parent.scopes, child.scopes) &&
-    vaultsCover(parent.vaultIds, child.vaultIds) &&
-    patternsCover(parent.paths, child.paths) &&
+    limitsCover(parent, child) &&
     addressesCover(parent.addresses, child.addresses) &&
     (parent.expiresAt === undefined || (child.expiresAt !== undefined && child.expiresAt <= parent.expiresAt))
   );
+}
+
+/** Whether everything that the other grant's limits allow is within this grant's vaults and paths. */
+export function limitsCover(grant: Grant, other: Grant): boolean {
+  return vaultsCover(grant.vaultIds, other.vaultIds) && patternsCover(grant.paths, other.paths);
 }
 
 /** A vault that is not allowed is reported as not found. */
@@ -36,7 +40,7 @@ export function allowsVault({ vaultIds }: Grant, vaultId: string): boolean {
 
 /** `path` is the secret's folder and name joined. */
 export function allowsPath({ paths }: Grant, path: string): boolean {
-  return paths === undefined || paths.some((pattern) => matchesPath(pattern, path));
+  return paths === undefined || pathMatcher(paths)(path);
 }
 
 /** For a path that the request names, so a refusal may repeat it; a secret found by id is "not found" instead. */

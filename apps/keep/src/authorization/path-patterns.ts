@@ -14,13 +14,63 @@ export function splitPath(path: string): readonly string[] {
   return path === "/" ? [] : path.slice(1).split("/");
 }
 
-export function matchesPath(pattern: string, path: string): boolean {
-  const { prefix, isRecursive } = parsePattern(pattern);
-  const segments = splitPath(path);
-  const hasLength = isRecursive ? segments.length > prefix.length : segments.length === prefix.length;
-  return (
-    hasLength && prefix.every((patternSegment, index) => matchesSegment(patternSegment, segments[index]))
-  );
+export type PathMatcher = (path: string) => boolean;
+
+const matchers = new WeakMap<readonly string[], PathMatcher>();
+
+/** True for paths that at least one of the patterns matches. A list is compiled once, for as long as it exists. */
+export function pathMatcher(patterns: readonly string[]): PathMatcher {
+  const known = matchers.get(patterns);
+  if (known !== undefined) return known;
+  const matcher = compile(patterns);
+  matchers.set(patterns, matcher);
+  return matcher;
+}
+
+/** Patterns that begin with the same segments share nodes, so a path is compared with all of them at once. */
+type PatternNode = {
+  /** By segment; `*` stands for any. */
+  readonly children: Map<string, PatternNode>;
+  /** A pattern ends here. */
+  isEnd: boolean;
+  /** A pattern ends here in `**`. */
+  isRecursive: boolean;
+};
+
+function compile(patterns: readonly string[]): PathMatcher {
+  const root = createNode();
+  for (const pattern of patterns) addPattern(root, parsePattern(pattern));
+  return (path) => {
+    let nodes: readonly PatternNode[] = [root];
+    for (const segment of splitPath(path)) {
+      if (nodes.some(({ isRecursive }) => isRecursive)) return true;
+      nodes = nodes.flatMap(({ children }) => [
+        ...nodeAt(children, segment),
+        ...(segment === "*" ? [] : nodeAt(children, "*")),
+      ]);
+    }
+    return nodes.some(({ isEnd }) => isEnd);
+  };
+}
+
+function createNode(): PatternNode {
+  return { children: new Map(), isEnd: false, isRecursive: false };
+}
+
+function nodeAt(children: PatternNode["children"], segment: string): readonly PatternNode[] {
+  const node = children.get(segment);
+  return node === undefined ? [] : [node];
+}
+
+function addPattern(root: PatternNode, { prefix, isRecursive }: ParsedPattern): void {
+  let node = root;
+  for (const segment of prefix) {
+    const next = node.children.get(segment) ?? createNode();
+    node.children.set(segment, next);
+    node = next;
+  }
+  if (isRecursive) node.isRecursive = true;
+  else node.isEnd = true;
 }
 
 /** Whether the pattern matches some path below the folder. */
@@ -37,21 +87,27 @@ export function matchesBelow(pattern: string, folder: string): boolean {
 }
 
 /**
- * SQL that is true for the paths matched by one of the patterns, or for all of them when the parameter is null. The
- * parameter takes the result of `toSqlPatterns`. Both sides mean the same as `matchesPath`.
+ * SQL that is true for paths that begin with one of the prefixes, or for all of them when the parameter is null. It
+ * narrows down what the database returns; `pathMatcher` decides.
  */
-export function pathCondition(pathExpression: string, parameter: string): string {
-  return `(${parameter}::text[] IS NULL OR ${pathExpression} ~ ANY (${parameter}))`;
+export function prefixCondition(pathExpression: string, parameter: string): string {
+  return `(${parameter}::text[] IS NULL OR ${pathExpression} ^@ ANY (${parameter}))`;
 }
 
-/** The patterns as POSIX regular expressions of PostgreSQL; null without patterns. */
-export function toSqlPatterns(patterns: readonly string[] | undefined): readonly string[] | null {
+/** What each pattern's paths begin with, up to its first wildcard, without repetitions; null when that is nothing. */
+export function pathPrefixes(patterns: readonly string[] | undefined): readonly string[] | null {
   if (patterns === undefined) return null;
-  return patterns.map((pattern) => {
-    const { prefix, isRecursive } = parsePattern(pattern);
-    const segments = prefix.map((segment) => (segment === "*" ? "/[^/]+" : `/${escapeSqlPattern(segment)}`));
-    return `^${segments.join("")}${isRecursive ? "/.+" : ""}$`;
+  const prefixes = patterns.map((pattern) => {
+    const wildcard = pattern.indexOf("/*");
+    return wildcard === -1 ? pattern : pattern.slice(0, wildcard + 1);
   });
+  const shortest: string[] = [];
+  // Sorted, a prefix of others comes before them.
+  for (const prefix of prefixes.toSorted()) {
+    const last = shortest.at(-1);
+    if (last === undefined || !prefix.startsWith(last)) shortest.push(prefix);
+  }
+  return shortest.includes("/") ? null : shortest;
 }
 
 /** Whether the parent patterns, possibly only together, match every path that the child patterns match. */
@@ -79,11 +135,6 @@ function parsePattern(pattern: string): ParsedPattern {
 
 function matchesSegment(patternSegment: string, segment: string | undefined): boolean {
   return patternSegment === "*" || patternSegment === segment;
-}
-
-/** A backslash before ASCII punctuation makes it literal in PostgreSQL's regular expressions. */
-function escapeSqlPattern(segment: string): string {
-  return segment.replaceAll(/[!-/:-@[-`{-~]/gu, String.raw`\$&`);
 }
 
 type Segments = readonly string[];

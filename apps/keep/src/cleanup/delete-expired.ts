@@ -23,21 +23,45 @@ export type CleanupDependencies = Omit<ChangeDependencies, "database"> & {
   readonly signal: AbortSignal;
 };
 
-/** One pass. An error does not stop the others; the first one is thrown at the end. */
+/** Deletes everything that is due. An error does not stop the rest; the first one is thrown at the end. */
 export async function deleteExpired(dependencies: CleanupDependencies): Promise<void> {
   const { database, signal } = dependencies;
   const errors: unknown[] = [];
-  const runForEach = async <Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>) => {
-    for (const item of items) {
-      if (signal.aborted) return;
-      await run(item).catch((error: unknown) => errors.push(error));
-    }
-  };
-  await runForEach(await listDueVaults(database), (ref) => purgeExpiredVault(ref, dependencies));
-  await runForEach(await listDueSecrets(database), (ref) => purgeExpiredSecret(ref, dependencies));
-  await runForEach(await listAccountsWithExpiredRows(database), (accountId) =>
-    deleteExpiredRows(database, accountId),
+  const run = <Item>(list: () => Promise<readonly Item[]>, work: (item: Item) => Promise<boolean>) =>
+    workThrough(list, work, { signal, errors });
+  await run(
+    () => listDueVaults(database),
+    (ref) => purgeExpiredVault(ref, dependencies),
+  );
+  await run(
+    () => listDueSecrets(database),
+    (ref) => purgeExpiredSecret(ref, dependencies),
+  );
+  await run(
+    () => listAccountsWithExpiredRows(database),
+    (accountId) => deleteExpiredRows(database, accountId),
   );
   await deleteExpiredSignInAttempts(database);
   if (errors.length > 0) throw errors[0];
+}
+
+type WorkOptions = { readonly signal: AbortSignal; readonly errors: unknown[] };
+
+/** Page by page until nothing is left, so that a pass keeps up with what people delete. Stops when a page changes nothing. */
+async function workThrough<Item>(
+  list: () => Promise<readonly Item[]>,
+  work: (item: Item) => Promise<boolean>,
+  { signal, errors }: WorkOptions,
+): Promise<void> {
+  for (let hasProgress = true; hasProgress; ) {
+    hasProgress = false;
+    for (const item of await list()) {
+      if (signal.aborted) return;
+      const isDone = await work(item).catch((error: unknown) => {
+        errors.push(error);
+        return false;
+      });
+      hasProgress ||= isDone;
+    }
+  }
 }

@@ -24,13 +24,16 @@ export function listDueSecrets(
   );
 }
 
-/** Accounts with idempotency results older than a day, or sessions that ended more than a day ago. */
+/** How long a revoked or expired token stays in the list of tokens. */
+const endedTokens = "least(revoked_at, expires_at) < now() - interval '90 days'";
+
+/** Accounts with idempotency results older than a day, sessions that ended more than a day ago, or old tokens. */
 export async function listAccountsWithExpiredRows(
   database: Pick<Database, "acrossAccounts">,
 ): Promise<readonly string[]> {
   const rows = await database.acrossAccounts((transaction) =>
     transaction.query<{ account_id: string }>({
-      text: "SELECT account_id FROM idempotent_answer WHERE created_at < now() - interval '24 hours' UNION SELECT account_id FROM session WHERE least(idle_until, absolute_until, ended_at) < now() - interval '1 day' LIMIT $1",
+      text: `SELECT account_id FROM idempotent_answer WHERE created_at < now() - interval '24 hours' UNION SELECT account_id FROM session WHERE least(idle_until, absolute_until, ended_at) < now() - interval '1 day' UNION SELECT account_id FROM api_token WHERE ${endedTokens} LIMIT $1`,
       values: [maxRows],
     }),
   );
@@ -40,7 +43,7 @@ export async function listAccountsWithExpiredRows(
 export async function deleteExpiredRows(
   database: Pick<Database, "inAccount">,
   accountId: string,
-): Promise<void> {
+): Promise<boolean> {
   await database.inAccount(accountId, async (transaction) => {
     await transaction.query({
       text: "DELETE FROM idempotent_answer WHERE account_id = $1 AND created_at < now() - interval '24 hours'",
@@ -50,7 +53,12 @@ export async function deleteExpiredRows(
       text: "WITH gone AS (DELETE FROM session WHERE account_id = $1 AND least(idle_until, absolute_until, ended_at) < now() - interval '1 day' RETURNING session_hash) DELETE FROM session_route USING gone WHERE session_route.session_hash = gone.session_hash",
       values: [accountId],
     });
+    await transaction.query({
+      text: `WITH gone AS (DELETE FROM api_token WHERE account_id = $1 AND ${endedTokens} RETURNING id) DELETE FROM token_route USING gone WHERE token_route.account_id = $1 AND token_route.token_id = gone.id`,
+      values: [accountId],
+    });
   });
+  return true;
 }
 
 /** Deletes sign-in attempts that can no longer be finished. */

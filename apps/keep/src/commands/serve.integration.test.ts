@@ -91,6 +91,21 @@ test("a second start on the same database with the same key becomes ready", asyn
   expect((await fetch(`${urlOf(again)}/readyz`)).status).toBe(200);
 });
 
+test("metrics stay on the loopback address when the API does not, unless asked for", async () => {
+  await using database = await acquireDatabase(emptyDatabase);
+  const environment = { KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key, KEEP_HOST: "0.0.0.0" };
+  await using keep = await startKeep(environment);
+  expect(keep.output()).toMatch(/Metrics on http:\/\/127\.0\.0\.1:\d+\/metrics/u);
+  await using open = await startKeep({ ...environment, KEEP_METRICS_HOST: "127.0.0.2" });
+  expect(open.output()).toMatch(/Metrics on http:\/\/127\.0\.0\.2:\d+\/metrics/u);
+});
+
+test("no secret is accepted on the command line, where other users of the machine could read it", () => {
+  const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" });
+  expect(help).toContain("--metrics-host");
+  expect(help).not.toMatch(/--(?:database-url|migration-database-url|encryption-key|\S*secret)/u);
+});
+
 test("SIGTERM stops the server with exit code 0", async () => {
   await using database = await acquireDatabase(emptyDatabase);
   const keep = await startKeep({ KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key });

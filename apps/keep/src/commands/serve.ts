@@ -11,6 +11,7 @@ import { readWebFiles, serveUntil } from "@hearth-and-keep/http-service";
 import { createOutbound } from "@hearth-and-keep/outbound-http";
 import type { AccessDependencies } from "../access/authenticate.ts";
 import { createRateLimits } from "../access/rate-limits.ts";
+import { createStoredCredentials } from "../access/stored-credentials.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { countReads } from "../audit/count-reads.ts";
 import { startBackground } from "../background.ts";
@@ -72,7 +73,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     all: () => services.vaultKeys.evict(),
   });
   await using lastUsed = createLastUsed(database, () => node.invalidation.databaseNow());
-  const access = createAccess(config, { ...services, signIn, node, lastUsed });
+  const access = createAccess(config, { ...services, logger, signIn, node, lastUsed });
   const server = createVaultServer({
     ...services,
     logger,
@@ -113,9 +114,13 @@ type Services = Pick<KeepDependencies, "database" | "vaultKeys" | "serverKeys" |
   readonly wrapper: KeyWrapper;
 };
 
-async function openServices(database: Database, wrapper: KeyWrapper, logger: KeepLogger): Promise<Services> {
-  await checkKey(wrapper, database);
-  logger.info("Encryption key accepted", { fingerprint: wrapper.fingerprint });
+async function openServices(database: Database, given: KeyWrapper, logger: KeepLogger): Promise<Services> {
+  const wrapper = await checkKey(given, database);
+  const { fingerprint } = wrapper;
+  logger.info("Encryption key accepted", { fingerprint });
+  if (fingerprint !== given.fingerprint) {
+    logger.warn("The first encryption key was replaced; put the active one first", { fingerprint });
+  }
   const metrics = createMetrics();
   return {
     database,
@@ -127,14 +132,15 @@ async function openServices(database: Database, wrapper: KeyWrapper, logger: Kee
   };
 }
 
-type AccessSources = Pick<Services, "database" | "metrics"> & {
+type AccessSources = Pick<Services, "database" | "metrics" | "serverKeys"> & {
+  readonly logger: KeepLogger;
   readonly signIn: SignIn;
   readonly node: Node;
   readonly lastUsed: LastUsed;
 };
 
 function createAccess(config: ServeConfig, sources: AccessSources): AccessDependencies {
-  const { database, metrics, signIn, node, lastUsed } = sources;
+  const { database, metrics, serverKeys, logger, signIn, node, lastUsed } = sources;
   return {
     get publicUrl() {
       return signIn.publicUrl;
@@ -144,9 +150,12 @@ function createAccess(config: ServeConfig, sources: AccessSources): AccessDepend
     checkToken: createTokenCheck({
       database,
       invalidation: node.invalidation,
+      rowMacs: serverKeys.rowMacs,
+      onIntegrityError: (account) => logger.error("Stored token failed its integrity check", { account }),
       recordUse: (actor) => lastUsed.record(actor),
       countCheck: metrics.countTokenCheck,
     }),
+    isStored: createStoredCredentials(database),
     checkSession: (text, address) => checkSession(text, address, { database, limits: signIn.limits }),
   };
 }
@@ -183,12 +192,12 @@ function watchGauges({ metrics, database, vaultKeys }: Services, node: Node): vo
 
 /** Serves metrics on their own port until disposed. */
 async function serveMetrics(
-  { host, metricsPort }: ServeConfig,
+  { metricsHost, metricsPort }: ServeConfig,
   metrics: Metrics,
   print: (line: string) => void,
 ): Promise<AsyncDisposable> {
   const service = createMetricsService(metrics);
-  const { url } = await service.listen({ host, port: metricsPort });
+  const { url } = await service.listen({ host: metricsHost, port: metricsPort });
   print(`Metrics on ${url}/metrics`);
   return { [Symbol.asyncDispose]: () => service.close(1) };
 }

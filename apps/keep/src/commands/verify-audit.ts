@@ -15,7 +15,7 @@ import { exportLog } from "../audit/export-log.ts";
 import { type ChainRef, listAllChains } from "../audit/queries.ts";
 import type { Database } from "../database/open-database.ts";
 import { listServerKeys } from "../keys/queries.ts";
-import { publicKeysOf } from "../keys/server-keys.ts";
+import { storedPublicKeys } from "../keys/server-keys.ts";
 
 export type VerificationRequest = {
   /** A response of GET …/audit/keys, stored separately from the log to verify. */
@@ -59,7 +59,7 @@ export async function verifyDatabase(
   const { database, print } = dependencies;
   const trusted = await readTrustedMaterial(request, print);
   if (trusted === undefined) return exitCodes.unreadable;
-  const serverKeys = { publicKeys: publicKeysOf(await listServerKeys(database)) };
+  const serverKeys = { publicKeys: storedPublicKeys(await listServerKeys(database)) };
   const missing = new Set(trusted.checkpoints?.map(({ chain }) => chain));
   let valid = 0;
   let broken = 0;
@@ -77,6 +77,12 @@ export async function verifyDatabase(
     print(`Log ${chain} is missing: a trusted checkpoint refers to it, so the database was rolled back`);
   }
   print(`${valid} of ${valid + broken + missing.size} logs verified`);
+  if (request.keysFile === undefined) {
+    print("Signatures were verified with the keys in the database; pass trusted keys with --keys");
+  }
+  if (request.checkpointsFile === undefined) {
+    print("A database that was rolled back is not detected; pass trusted checkpoints with --checkpoints");
+  }
   return broken + missing.size === 0 ? exitCodes.valid : exitCodes.invalid;
 }
 

@@ -1,18 +1,20 @@
 /**
  * @module
- * Access to PostgreSQL: the connection pool, migrations as numbered SQL files, transactions scoped to one account, and
- * the mapping of connection errors. Guarantees that an opened database has exactly the schema of this version, and that
- * requests run under a role that sees one account at a time.
+ * Access to PostgreSQL: connection pools, migrations as numbered SQL files, transactions scoped to one account, and the
+ * mapping of connection errors. Guarantees that an opened database has exactly the schema of this version, that requests
+ * run under a role that sees one account at a time, and that no account can hold the connections that others need.
  * Imported by `queries.ts` files and `main.ts`; other code imports only its types.
  */
 import { FailureError } from "@hearth-and-keep/failures";
-import { Pool } from "pg";
-import type { Failure } from "../failures.ts";
-import { type AppliedMigrations, applyMigrations } from "./apply-migrations.ts";
-import { readMigrations } from "./read-migrations.ts";
+import type { Pool } from "pg";
+import { type Failure, requestFailure } from "../failures.ts";
+import type { AppliedMigrations } from "./apply-migrations.ts";
+import { migrate, toStartFailure } from "./migrate.ts";
+import { openPool } from "./open-pool.ts";
 import { type SharedConnection, shareConnection } from "./shared-connection.ts";
 import {
   runTransaction,
+  runWatched,
   type Statement,
   scopeToAccount,
   type Transaction,
@@ -36,7 +38,9 @@ export type Database = AsyncDisposable & {
   acrossAccounts<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /** Listens on a channel over its own connection until the signal aborts; throws when the connection breaks. */
   listen(channel: string, onNotification: () => void, signal: AbortSignal): Promise<void>;
-  /** The current state of the connection pool. */
+  /** As `queryInAccount`, for one statement that appends audit records; throws unless they are durable. */
+  appendInAccount(accountId: string, statement: Statement): Promise<void>;
+  /** The current state of the connection pools together. */
   connections(): ConnectionCounts;
 };
 
@@ -51,80 +55,114 @@ export type DatabaseAddresses = {
   readonly url: string;
   /** Another login for migrations, so that `url` need not own the schema. */
   readonly migrationUrl?: string | undefined;
-  readonly maxConnections?: number;
 };
 
-const connectSeconds = 5;
-const statementSeconds = 30;
-const responseSeconds = 25;
+/**
+ * Connections by what they serve, so that none waits for another: `system` authenticates requests, reads keys and reports
+ * the node's state; `audit` appends records of reads; `shared` runs short reads of all accounts; `work` runs the rest,
+ * of which one account gets a part.
+ */
+const poolSizes = { system: 5, audit: 4, shared: 1, work: 9 } as const;
+const workLimits = { maxConcurrent: 3, maxWaiting: 256, maxWaitMilliseconds: 10_000 };
+/** An append can wait for a change of the same vault, which then holds a connection of this pool. */
+const auditLimits = { maxConcurrent: 2, maxWaiting: 1000, maxWaitMilliseconds: 10_000 };
+
+type Pools = Readonly<Record<keyof typeof poolSizes, Pool>>;
 
 export async function openDatabase(addresses: DatabaseAddresses): Promise<Database> {
   const migrations = await migrate(addresses.migrationUrl ?? addresses.url);
-  const pool = openPool(addresses.url, { max: addresses.maxConnections ?? 10, role: "keep_application" });
+  const pools = openPools(addresses.url);
   try {
-    await pool.query("SELECT 1");
+    await pools.system.query("SELECT 1");
   } catch (error) {
-    await pool.end();
+    await endPools(pools);
     throw toStartFailure(error, addresses.url);
   }
-  const shared = shareConnection(pool);
+  const shared = shareConnection(pools.shared);
+  const limiter = createAccountLimiter(workLimits);
+  const auditLimiter = createAccountLimiter(auditLimits);
   return {
     migrations,
-    query: <Row extends object>(statement: Statement) => runQuery<Row>({ pool, shared }, statement),
-    inTransaction: (work) => runTransaction(pool, "none", work),
+    query: <Row extends object>(statement: Statement) => runQuery<Row>(pools.system, statement),
+    inTransaction: (work) => runTransaction(pools.system, "none", work),
     queryInAccount: <Row extends object>(accountId: string, statement: Statement) =>
-      runQuery<Row>({ pool, shared }, scopeToAccount(accountId, statement)),
-    inAccount: (accountId, work) => runTransaction(pool, { accountId }, work),
-    acrossAccounts: (work) => runTransaction(pool, { role: "keep_maintenance" }, work),
-    listen: (channel, onNotification, signal) => listen(pool, { channel, onNotification, signal }),
-    connections: () => ({
-      inUse: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-    }),
+      runInAccount<Row>({ pools, shared, limiter }, accountId, statement),
+    inAccount: (accountId, work) =>
+      limiter.run(accountId, () => runTransaction(pools.work, { accountId }, work)),
+    acrossAccounts: (work) => runTransaction(pools.system, { role: "keep_maintenance" }, work),
+    listen: (channel, onNotification, signal) => listen(pools.system, { channel, onNotification, signal }),
+    appendInAccount: (accountId, statement) =>
+      auditLimiter.run(accountId, () => appendDurably(pools.audit, scopeToAccount(accountId, statement))),
+    connections: () => countConnections(Object.values(pools)),
     async [Symbol.asyncDispose]() {
       await shared[Symbol.asyncDispose]();
-      await pool.end();
+      await endPools(pools);
     },
   };
 }
 
-async function migrate(url: string): Promise<AppliedMigrations> {
-  const pool = openPool(url, { max: 1 });
-  try {
-    return await applyMigrations(pool, await readMigrations());
-  } catch (error) {
-    throw toStartFailure(error, url);
-  } finally {
-    await pool.end();
-  }
+function openPools(url: string): Pools {
+  const open = (max: number) => openPool(url, { max, role: "keep_application" });
+  return {
+    system: open(poolSizes.system),
+    audit: open(poolSizes.audit),
+    shared: open(poolSizes.shared),
+    work: open(poolSizes.work),
+  };
 }
 
-function openPool(url: string, { max, role }: { readonly max: number; readonly role?: string }): Pool {
-  const pool = new Pool({
-    connectionString: url,
-    max,
-    connectionTimeoutMillis: connectSeconds * 1000,
-    statement_timeout: statementSeconds * 1000,
-    // Client-side timeout, for a database that no longer responds at all.
-    query_timeout: responseSeconds * 1000,
-    application_name: "keep",
-    // Sends a query without waiting for the result of the previous one.
-    pipeline: true,
-    ...(role === undefined ? {} : { options: `-c role=${role}` }),
-  });
-  // The pool replaces a broken idle connection; without a listener the error event would crash the process.
-  pool.on("error", () => undefined);
-  return pool;
+async function endPools(pools: Pools): Promise<void> {
+  await Promise.all(Object.values(pools).map((pool) => pool.end()));
+}
+
+function countConnections(pools: readonly Pool[]): ConnectionCounts {
+  const sum = (count: (pool: Pool) => number) => pools.reduce((total, pool) => total + count(pool), 0);
+  return {
+    inUse: sum((pool) => pool.totalCount - pool.idleCount),
+    idle: sum((pool) => pool.idleCount),
+    waiting: sum((pool) => pool.waitingCount),
+  };
+}
+
+type AccountConnections = {
+  readonly pools: Pools;
+  readonly shared: SharedConnection;
+  readonly limiter: AccountLimiter;
+};
+
+function runInAccount<Row extends object>(
+  { pools, shared, limiter }: AccountConnections,
+  accountId: string,
+  statement: Statement,
+): Promise<readonly Row[]> {
+  const scoped = scopeToAccount(accountId, statement);
+  if (statement.connection === "shared") return runQuery<Row>(shared, scoped);
+  if (statement.connection === "system") return runQuery<Row>(pools.system, scoped);
+  return limiter.run(accountId, () => runQuery<Row>(pools.work, scoped));
 }
 
 async function runQuery<Row extends object>(
-  { pool, shared }: { readonly pool: Pool; readonly shared: SharedConnection },
+  connection: { query<Each extends object>(statement: Statement): Promise<{ rows: Each[] }> },
   statement: Statement,
 ): Promise<readonly Row[]> {
   try {
-    const result = statement.isShort === true ? shared.query<Row>(statement) : pool.query<Row>(statement);
-    return (await result).rows;
+    return (await connection.query<Row>(statement)).rows;
+  } catch (error) {
+    throw toOutageFailure(error);
+  }
+}
+
+async function appendDurably(pool: Pool, statement: Statement): Promise<void> {
+  try {
+    const client = await pool.connect();
+    let isReusable = false;
+    try {
+      const { hasWarning } = await runWatched(client, () => client.query(statement));
+      isReusable = true;
+      if (hasWarning) throw new FailureError<Failure>({ kind: "database-away" });
+    } finally {
+      client.release(!isReusable);
+    }
   } catch (error) {
     throw toOutageFailure(error);
   }
@@ -139,7 +177,6 @@ type ListenOptions = {
 async function listen(pool: Pool, { channel, onNotification, signal }: ListenOptions): Promise<void> {
   const client = await pool.connect();
   const { promise: closed, resolve, reject } = Promise.withResolvers<void>();
-  // Registered before anything else: an unhandled error event would crash the process.
   client.on("error", reject);
   client.once("end", () => reject(new Error("The listening connection was closed")));
   closed.catch(() => undefined);
@@ -154,30 +191,73 @@ async function listen(pool: Pool, { channel, onNotification, signal }: ListenOpt
   }
 }
 
-/** The failures name the host without credentials; unrecognized errors are returned unchanged. */
-function toStartFailure(error: unknown, url: string): unknown {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const isTimeout = error instanceof Error && error.message.includes("timeout");
-  const location = URL.canParse(url) ? new URL(url) : undefined;
-  if (location === undefined)
-    return new FailureError<Failure>({ kind: "database-not-set" }, { cause: error });
-  const address = location.host;
-  const user = decodeURIComponent(location.username);
-  if (
-    ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ECONNRESET", "EHOSTUNREACH"].includes(code) ||
-    isTimeout
-  ) {
-    return new FailureError<Failure>({ kind: "database-unreachable", address }, { cause: error });
-  }
-  if (code === "28P01" || code === "28000") {
-    return new FailureError<Failure>({ kind: "database-refuses-user", address, user }, { cause: error });
-  }
-  if (code === "3D000") {
-    const database = decodeURIComponent(location.pathname.slice(1));
-    return new FailureError<Failure>({ kind: "database-missing", address, database }, { cause: error });
-  }
-  if (code === "42501") {
-    return new FailureError<Failure>({ kind: "database-forbids", address, user }, { cause: error });
-  }
-  return error;
+/** Runs work of many accounts so that no account holds more than its share of the connections. */
+export type AccountLimiter = {
+  /** Waits for the account's turn; throws "account-busy" when too many already wait, or the wait takes too long. */
+  run<Result>(accountId: string, work: () => Promise<Result>): Promise<Result>;
+};
+
+export type AccountLimits = {
+  /** Connections that one account may hold at a time. */
+  readonly maxConcurrent: number;
+  /** Requests of one account that may wait for them. */
+  readonly maxWaiting: number;
+  readonly maxWaitMilliseconds: number;
+};
+
+type Turns = { running: number; readonly waiting: Set<() => void> };
+
+export function createAccountLimiter({
+  maxConcurrent,
+  maxWaiting,
+  maxWaitMilliseconds,
+}: AccountLimits): AccountLimiter {
+  const accounts = new Map<string, Turns>();
+  const takeTurn = (accountId: string): Promise<void> | undefined => {
+    const turns = accounts.get(accountId) ?? { running: 0, waiting: new Set() };
+    if (turns.running === 0) accounts.set(accountId, turns);
+    if (turns.running < maxConcurrent) {
+      turns.running += 1;
+      return undefined;
+    }
+    if (turns.waiting.size >= maxWaiting) throw requestFailure({ kind: "account-busy" });
+    return waitForTurn(turns.waiting, maxWaitMilliseconds);
+  };
+  /** Hands the turn to the one that has waited longest, without a moment in which another could take it. */
+  const endTurn = (accountId: string): void => {
+    const turns = accounts.get(accountId);
+    if (turns === undefined) return;
+    const [next] = turns.waiting;
+    if (next !== undefined) {
+      next();
+      return;
+    }
+    turns.running -= 1;
+    if (turns.running === 0) accounts.delete(accountId);
+  };
+  return {
+    async run(accountId, work) {
+      await takeTurn(accountId);
+      try {
+        return await work();
+      } finally {
+        endTurn(accountId);
+      }
+    },
+  };
+}
+
+function waitForTurn(waiting: Set<() => void>, milliseconds: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const begin = (): void => {
+      clearTimeout(timer);
+      waiting.delete(begin);
+      resolve();
+    };
+    const timer = setTimeout(() => {
+      waiting.delete(begin);
+      reject(requestFailure({ kind: "account-busy" }));
+    }, milliseconds);
+    waiting.add(begin);
+  });
 }

@@ -10,8 +10,11 @@ export type Statement = {
   values?: unknown[];
   /** Milliseconds after which the driver abandons the query and its connection. */
   readonly query_timeout?: number;
-  /** Always takes a fraction of a millisecond, so it may use the shared connection. */
-  readonly isShort?: true;
+  /**
+   * The connections for a statement in an account. "shared" only if it always takes a fraction of a millisecond;
+   * "system" to authenticate and to read keys; by default those that each account gets a part of.
+   */
+  readonly connection?: "shared" | "system";
 };
 
 export type Transaction = {
@@ -67,8 +70,6 @@ async function runOnce<Result>(
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
-  // The running statement rejects anyway; without a listener the error event would crash the process.
-  client.on("error", ignore);
   // The connection returns to the pool only after a clean commit or rollback.
   let isReusable = false;
   try {
@@ -87,12 +88,9 @@ async function runOnce<Result>(
     isReusable = !isConnectionLost(error) && (await rollBack(client));
     throw error;
   } finally {
-    if (isReusable) client.off("error", ignore);
     client.release(!isReusable);
   }
 }
-
-function ignore(): void {}
 
 function isConnectionLost(error: unknown): boolean {
   if (error instanceof FailureError) {
@@ -127,22 +125,30 @@ async function begin(client: PoolClient, scope: Scope): Promise<void> {
 /** If the connection breaks here, the transaction may have committed, so the failure must not claim that it did not. */
 async function commit(client: PoolClient): Promise<void> {
   try {
-    const { command } = await client.query("COMMIT");
-    if (command !== "COMMIT") throw new Error("The transaction was rolled back at COMMIT");
+    const { result, hasWarning } = await runWatched(client, () => client.query("COMMIT"));
+    if (result.command !== "COMMIT") throw new Error("The transaction was rolled back at COMMIT");
+    if (hasWarning) throw new Error("The commit may not have reached the synchronous standby");
   } catch (error) {
     if (codeOf(error).length === 5) throw error;
     throw new FailureError<Failure>({ kind: "outcome-unknown" }, { cause: error });
   }
 }
 
-/** Maps PostgreSQL's shutdown, connection and resource errors and the driver's network errors to "database-away". */
+/** Lock timeout. */
+const lockTimeoutCode = "55P03";
+
+/**
+ * Maps PostgreSQL's shutdown, connection and resource errors and the driver's network errors to "database-away", and a
+ * lock that another transaction held for too long to "data-locked".
+ */
 export function toOutageFailure(error: unknown): unknown {
   const code = codeOf(error);
+  if (code === lockTimeoutCode) return new FailureError<Failure>({ kind: "data-locked" }, { cause: error });
   const isOutage =
     code.startsWith("08") ||
     code.startsWith("57P") ||
     code.startsWith("53") ||
-    ["25006", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"].includes(code) ||
+    ["25006", "25P03", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"].includes(code) ||
     (error instanceof Error &&
       /connection (?:terminated|timeout|error)|timeout exceeded|read timeout/iu.test(error.message));
   return isOutage ? new FailureError<Failure>({ kind: "database-away" }, { cause: error }) : error;
@@ -150,4 +156,27 @@ export function toOutageFailure(error: unknown): unknown {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+const warned = new WeakSet<PoolClient>();
+
+/** For `runWatched`. By the code's class, because the severity is translated into the database's language. */
+export function watchWarnings(client: PoolClient): void {
+  client.on("notice", ({ code }) => {
+    if (code?.startsWith("01") === true) warned.add(client);
+  });
+}
+
+/**
+ * Runs a statement that commits, and reports whether the database warned meanwhile. When a wait for a synchronous
+ * standby is cancelled, PostgreSQL commits locally, reports success, and says only by a warning that the commit may be
+ * lost. The connection must run nothing else at the time.
+ */
+export async function runWatched<Result>(
+  client: PoolClient,
+  run: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly hasWarning: boolean }> {
+  warned.delete(client);
+  const result = await run();
+  return { result, hasWarning: warned.has(client) };
 }

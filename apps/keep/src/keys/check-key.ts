@@ -5,21 +5,22 @@ import type { KeyWrapper } from "./key-wrapper.ts";
 import { activateKey, isKeyNeeded, listRetiredKeys, readOrRecordActiveKey } from "./queries.ts";
 
 /**
- * Throws "key-mismatch" for a database that was encrypted with another key. If the first configured key is new and the
- * active one is among the others, the new one becomes active; data keys wrapped by the old one are rewrapped in the
- * background.
+ * Returns the wrapper with the key that wraps. Throws "key-mismatch" for a database that was encrypted with another key.
+ * If the first configured key is new and the active one is among the others, the new one becomes active; data keys
+ * wrapped by the old one are rewrapped in the background. A key that was retired never becomes active again: a node that
+ * still has the old order of keys wraps with the active one, instead of undoing a rotation.
  */
 export async function checkKey(
   wrapper: KeyWrapper,
   database: Pick<Database, "query" | "inTransaction" | "acrossAccounts">,
-): Promise<void> {
+): Promise<KeyWrapper> {
   const given = wrapper.fingerprint;
   const active = await readOrRecordActiveKey(database, given);
   const expected = wrapper.fingerprints.includes(active)
     ? await findMissingKey(database, wrapper.fingerprints)
     : active;
   if (expected !== undefined) throw new FailureError<Failure>({ kind: "key-mismatch", given, expected });
-  if (active !== given) await activateKey(database, given);
+  return active === given || (await activateKey(database, given)) ? wrapper : wrapper.wrappingWith(active);
 }
 
 /** A retired key that is no longer configured although data keys are still wrapped by it. */

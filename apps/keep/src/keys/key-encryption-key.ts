@@ -29,6 +29,10 @@ export function readKeys(text: Hidden<string> | undefined): KeyWrapper {
     throw new FailureError<Failure>({ kind: "key-malformed" });
   const keys = new Map(encodedKeys.map(readKey));
   const [fingerprint = ""] = keys.keys();
+  return createWrapper(keys, fingerprint);
+}
+
+function createWrapper(keys: ReadonlyMap<string, KeyObject>, fingerprint: string): KeyWrapper {
   const keyOf = (keyFingerprint: string): KeyObject => {
     const key = keys.get(keyFingerprint);
     // The start-up check ensures that every needed key is configured, so this row was changed since.
@@ -41,6 +45,7 @@ export function readKeys(text: Hidden<string> | undefined): KeyWrapper {
     wrap: async (key, associatedData) => wrapKey(key, keyOf(fingerprint), associatedData),
     unwrap: async (wrapped, associatedData, wrappedBy) =>
       unwrapKey(wrapped, keyOf(wrappedBy), associatedData),
+    wrappingWith: (other) => createWrapper(keys, other),
   };
 }
 

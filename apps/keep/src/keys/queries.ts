@@ -18,21 +18,28 @@ export async function readOrRecordActiveKey(
   return active.fingerprint;
 }
 
-/** Retires the active key and activates this one, in one transaction. */
+/** Retires the active key and activates this one, in one transaction. False when this key was retired before. */
 export async function activateKey(
   database: Pick<Database, "inTransaction">,
   fingerprint: string,
-): Promise<void> {
-  await database.inTransaction(async (transaction) => {
+): Promise<boolean> {
+  return database.inTransaction(async (transaction) => {
     // Serializes nodes that start at the same time.
     await transaction.query({ text: "LOCK TABLE key_encryption_key IN SHARE ROW EXCLUSIVE MODE" });
+    const [known] = await transaction.query<{ status: string }>({
+      text: "SELECT status FROM key_encryption_key WHERE fingerprint = $1",
+      values: [fingerprint],
+    });
+    // Active: another node that started at the same time was first.
+    if (known !== undefined) return known.status === "active";
     await transaction.query({
       text: "UPDATE key_encryption_key SET status = 'retired' WHERE status = 'active'",
     });
     await transaction.query({
-      text: "INSERT INTO key_encryption_key (fingerprint, status) VALUES ($1, 'active') ON CONFLICT (fingerprint) DO UPDATE SET status = 'active'",
+      text: "INSERT INTO key_encryption_key (fingerprint, status) VALUES ($1, 'active')",
       values: [fingerprint],
     });
+    return true;
   });
 }
 
@@ -42,68 +49,83 @@ export type WrappedKey = {
   readonly wrapped: Buffer;
 };
 
+export type WrappedVaultKey = WrappedKey & {
+  /** False for a key that was wrapped before wraps named the account. */
+  readonly isBound: boolean;
+};
+
 export async function insertVaultKey(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
   { version, kekFingerprint, wrapped }: WrappedKey,
 ): Promise<void> {
   await transaction.query({
-    text: "INSERT INTO vault_key (account_id, vault_id, version, status, kek_fingerprint, wrapped) VALUES ($1, $2, $3, 'active', $4, $5)",
+    text: "INSERT INTO vault_key (account_id, vault_id, version, status, kek_fingerprint, wrapped, bound_to_account) VALUES ($1, $2, $3, 'active', $4, $5, true)",
     values: [accountId, vaultId, version, kekFingerprint, wrapped],
   });
 }
 
 type KeyRow = { version: number; kek_fingerprint: string; wrapped: Buffer };
+type VaultKeyRow = KeyRow & { bound_to_account: boolean };
+const vaultKeyColumns = "version, kek_fingerprint, wrapped, bound_to_account";
 
 export async function findActiveKey(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-): Promise<WrappedKey | undefined> {
-  const [row] = await transaction.query<KeyRow>({
+): Promise<WrappedVaultKey | undefined> {
+  const [row] = await transaction.query<VaultKeyRow>({
     name: "find-active-vault-key",
-    text: "SELECT version, kek_fingerprint, wrapped FROM vault_key WHERE account_id = $1 AND vault_id = $2 AND status = 'active'",
+    text: `SELECT ${vaultKeyColumns} FROM vault_key WHERE account_id = $1 AND vault_id = $2 AND status = 'active'`,
     values: [accountId, vaultId],
   });
-  return row === undefined ? undefined : asWrapped(row);
+  return row === undefined ? undefined : asVaultKey(row);
 }
 
 export async function findVaultKey(
   database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
   version: number,
-): Promise<WrappedKey | undefined> {
-  const [row] = await database.queryInAccount<KeyRow>(accountId, {
+): Promise<WrappedVaultKey | undefined> {
+  const [row] = await database.queryInAccount<VaultKeyRow>(accountId, {
     name: "find-vault-key",
-    text: "SELECT version, kek_fingerprint, wrapped FROM vault_key WHERE account_id = entered.account::uuid AND vault_id = $2 AND version = $3",
+    // Also needed while the caller holds a connection of its account.
+    connection: "system",
+    text: `SELECT ${vaultKeyColumns} FROM vault_key WHERE account_id = entered.account::uuid AND vault_id = $2 AND version = $3`,
     values: [vaultId, version],
   });
-  return row === undefined ? undefined : asWrapped(row);
+  return row === undefined ? undefined : asVaultKey(row);
 }
 
 export async function findVaultKeyWithin(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
   version: number,
-): Promise<WrappedKey | undefined> {
-  const [row] = await transaction.query<KeyRow>({
+): Promise<WrappedVaultKey | undefined> {
+  const [row] = await transaction.query<VaultKeyRow>({
     name: "find-vault-key-within",
-    text: "SELECT version, kek_fingerprint, wrapped FROM vault_key WHERE account_id = $1 AND vault_id = $2 AND version = $3",
+    text: `SELECT ${vaultKeyColumns} FROM vault_key WHERE account_id = $1 AND vault_id = $2 AND version = $3`,
     values: [accountId, vaultId, version],
   });
-  return row === undefined ? undefined : asWrapped(row);
+  return row === undefined ? undefined : asVaultKey(row);
+}
+
+function asVaultKey(row: VaultKeyRow): WrappedVaultKey {
+  return { ...asWrapped(row), isBound: row.bound_to_account };
 }
 
 function asWrapped({ version, kek_fingerprint: kekFingerprint, wrapped }: KeyRow): WrappedKey {
   return { version, kekFingerprint, wrapped };
 }
 
+type ServerKeyPurpose = "sealing" | "signing" | "integrity";
+
 export type ServerKeyRow = WrappedKey & {
-  readonly purpose: "sealing" | "signing";
+  readonly purpose: ServerKeyPurpose;
   readonly publicKey: Buffer | null;
 };
 
 export async function listServerKeys(database: Pick<Database, "query">): Promise<readonly ServerKeyRow[]> {
-  const rows = await database.query<KeyRow & { purpose: "sealing" | "signing"; public_key: Buffer | null }>({
+  const rows = await database.query<KeyRow & { purpose: ServerKeyPurpose; public_key: Buffer | null }>({
     text: "SELECT purpose, version, kek_fingerprint, wrapped, public_key FROM server_key ORDER BY purpose, version",
   });
   return rows.map((row) => ({ ...asWrapped(row), purpose: row.purpose, publicKey: row.public_key }));
@@ -115,6 +137,14 @@ export async function insertServerKey(database: Pick<Database, "query">, row: Se
     text: "INSERT INTO server_key (purpose, version, kek_fingerprint, wrapped, public_key) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
     values: [row.purpose, row.version, row.kekFingerprint, row.wrapped, row.publicKey],
   });
+}
+
+/** Whether the database has an account. */
+export async function hasAccounts(database: Pick<Database, "acrossAccounts">): Promise<boolean> {
+  const rows = await database.acrossAccounts((transaction) =>
+    transaction.query({ text: "SELECT account_id FROM account LIMIT 1" }),
+  );
+  return rows.length > 0;
 }
 
 export async function readActiveKey(database: Pick<Database, "query">): Promise<string | undefined> {
@@ -164,17 +194,29 @@ export async function listKeysWrappedBy(
   );
 }
 
-/** Locks the row, so that only one node rewraps it; undefined when it is no longer wrapped by this key. */
-export async function lockKeyWrappedBy(
+/** Data keys of all accounts whose wraps do not name the account yet, a page at a time. */
+export async function listUnboundKeys(
+  database: Pick<Database, "acrossAccounts">,
+  after: KeyRef | undefined,
+): Promise<readonly KeyRef[]> {
+  return database.acrossAccounts((transaction) =>
+    transaction.query<KeyRef>({
+      text: `SELECT account_id AS "accountId", vault_id AS "vaultId", version FROM vault_key WHERE NOT bound_to_account AND ($1::uuid IS NULL OR (account_id, vault_id, version) > ($1, $2::uuid, $3::int)) ORDER BY account_id, vault_id, version LIMIT 500`,
+      values: [after?.accountId ?? null, after?.vaultId ?? null, after?.version ?? null],
+    }),
+  );
+}
+
+/** Locks the row, so that only one node rewraps it; undefined when it no longer exists. */
+export async function lockVaultKey(
   transaction: Transaction,
   { accountId, vaultId, version }: KeyRef,
-  fingerprint: string,
-): Promise<Buffer | undefined> {
-  const [row] = await transaction.query<{ wrapped: Buffer }>({
-    text: "SELECT wrapped FROM vault_key WHERE account_id = $1 AND vault_id = $2 AND version = $3 AND kek_fingerprint = $4 FOR NO KEY UPDATE",
-    values: [accountId, vaultId, version, fingerprint],
+): Promise<WrappedVaultKey | undefined> {
+  const [row] = await transaction.query<VaultKeyRow>({
+    text: `SELECT ${vaultKeyColumns} FROM vault_key WHERE account_id = $1 AND vault_id = $2 AND version = $3 FOR NO KEY UPDATE`,
+    values: [accountId, vaultId, version],
   });
-  return row?.wrapped;
+  return row === undefined ? undefined : asVaultKey(row);
 }
 
 export async function updateWrappedKey(
@@ -183,7 +225,7 @@ export async function updateWrappedKey(
   { version, kekFingerprint, wrapped }: WrappedKey,
 ): Promise<void> {
   await transaction.query({
-    text: "UPDATE vault_key SET kek_fingerprint = $4, wrapped = $5 WHERE account_id = $1 AND vault_id = $2 AND version = $3",
+    text: "UPDATE vault_key SET kek_fingerprint = $4, wrapped = $5, bound_to_account = true WHERE account_id = $1 AND vault_id = $2 AND version = $3",
     values: [accountId, vaultId, version, kekFingerprint, wrapped],
   });
 }

@@ -7,12 +7,14 @@ import {
   listKeysWrappedBy,
   listRetiredKeys,
   listServerKeys,
-  lockKeyWrappedBy,
+  listUnboundKeys,
+  lockVaultKey,
   readActiveKey,
   updateWrappedKey,
   updateWrappedServerKey,
 } from "./queries.ts";
 import { serverKeyAssociatedData } from "./server-keys.ts";
+import { unwrapVaultKey } from "./vault-keys.ts";
 
 export type RewrapDependencies = {
   readonly database: Pick<Database, "query" | "inAccount" | "acrossAccounts">;
@@ -24,19 +26,20 @@ export type RewrapDependencies = {
 };
 
 /**
- * One pass that rewraps, with the active key, what retired keys wrapped. Each key is rewrapped in its own transaction, so
- * a node can stop at any time and several nodes can work concurrently. A node whose first key is not the active one does
- * nothing, because nodes with different keys would undo each other's work.
+ * One pass that rewraps, with the active key, what retired keys wrapped, and wraps that do not name their account. Each
+ * key is rewrapped in its own transaction, so a node can stop at any time and several nodes can work concurrently. A node
+ * whose first key is not the active one does nothing, because nodes with different keys would undo each other's work.
  */
 export function createRewrapTask(dependencies: RewrapDependencies): () => Promise<void> {
   const { database, wrapper } = dependencies;
   const reported = new Set<string>();
   return async () => {
     if ((await readActiveKey(database)) !== wrapper.fingerprint) return;
+    await rewrapVaultKeys((last) => listUnboundKeys(database, last), dependencies);
     for (const retired of await listRetiredKeys(database)) {
       if (!wrapper.fingerprints.includes(retired)) continue;
       await rewrapServerKeys(retired, dependencies);
-      await rewrapVaultKeys(retired, dependencies);
+      await rewrapVaultKeys((last) => listKeysWrappedBy(database, retired, last), dependencies);
       if (reported.has(retired) || (await isKeyNeeded(database, retired))) continue;
       reported.add(retired);
       dependencies.onKeyUnused(retired);
@@ -60,12 +63,15 @@ async function rewrapServerKeys(retired: string, { database, wrapper }: RewrapDe
   }
 }
 
-async function rewrapVaultKeys(retired: string, dependencies: RewrapDependencies): Promise<void> {
+async function rewrapVaultKeys(
+  list: (after: KeyRef | undefined) => Promise<readonly KeyRef[]>,
+  dependencies: RewrapDependencies,
+): Promise<void> {
   let last: KeyRef | undefined;
   do {
-    const keyRefs = await listKeysWrappedBy(dependencies.database, retired, last);
+    const keyRefs = await list(last);
     for (const keyRef of keyRefs) {
-      await rewrapVaultKey(keyRef, retired, dependencies).catch((error: unknown) => {
+      await rewrapVaultKey(keyRef, dependencies).catch((error: unknown) => {
         if (!(error instanceof IntegrityError)) throw error;
         dependencies.onIntegrityError(keyRef);
       });
@@ -74,22 +80,15 @@ async function rewrapVaultKeys(retired: string, dependencies: RewrapDependencies
   } while (last !== undefined);
 }
 
-async function rewrapVaultKey(
-  keyRef: KeyRef,
-  retired: string,
-  { database, wrapper }: RewrapDependencies,
-): Promise<void> {
-  const { vaultId, version } = keyRef;
+async function rewrapVaultKey(keyRef: KeyRef, { database, wrapper }: RewrapDependencies): Promise<void> {
   await database.inAccount(keyRef.accountId, async (transaction) => {
-    const wrappedBefore = await lockKeyWrappedBy(transaction, keyRef, retired);
-    if (wrappedBefore === undefined) return;
+    const before = await lockVaultKey(transaction, keyRef);
     const kekFingerprint = wrapper.fingerprint;
-    const key = await wrapper.unwrap(
-      wrappedBefore,
-      vaultKeyAssociatedData(vaultId, version, retired),
-      retired,
-    );
-    const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(vaultId, version, kekFingerprint));
+    // Another node was first.
+    if (before === undefined || (before.isBound && before.kekFingerprint === kekFingerprint)) return;
+    const { version } = keyRef;
+    const key = await unwrapVaultKey(keyRef, before, wrapper);
+    const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(keyRef, version, kekFingerprint));
     await updateWrappedKey(transaction, keyRef, { version, kekFingerprint, wrapped });
   });
 }

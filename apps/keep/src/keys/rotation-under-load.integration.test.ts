@@ -104,10 +104,18 @@ async function rotateDataKey({ fleet, token, vaultId }: Client): Promise<void> {
   await expect.poll(state, { timeout: 120_000, interval: 200 }).toBe("done");
 }
 
+type WrappedRow = {
+  account_id: string;
+  vault_id: string;
+  version: number;
+  kek_fingerprint: string;
+  wrapped: Buffer;
+};
+
 async function readWrappedKeys(url: string) {
   const { rows } = await asSuperuser(url, (superuser) =>
-    superuser.query<{ vault_id: string; version: number; kek_fingerprint: string; wrapped: Buffer }>(
-      "SELECT vault_id, version, kek_fingerprint, wrapped FROM vault_key",
+    superuser.query<WrappedRow>(
+      "SELECT account_id, vault_id, version, kek_fingerprint, wrapped FROM vault_key",
     ),
   );
   return rows;
@@ -117,8 +125,8 @@ async function expectUnwrapsNone(
   wrapper: KeyWrapper,
   wrappedKeys: Awaited<ReturnType<typeof readWrappedKeys>>,
 ): Promise<void> {
-  for (const { vault_id, version, wrapped } of wrappedKeys) {
-    const associatedData = vaultKeyAssociatedData(vault_id, version, wrapper.fingerprint);
+  for (const { account_id: accountId, vault_id: vaultId, version, wrapped } of wrappedKeys) {
+    const associatedData = vaultKeyAssociatedData({ accountId, vaultId }, version, wrapper.fingerprint);
     await expect(wrapper.unwrap(wrapped, associatedData, wrapper.fingerprint)).rejects.toThrow(
       IntegrityError,
     );

@@ -7,12 +7,16 @@ import {
   encrypt,
   generateKey,
 } from "@hearth-and-keep/envelope-crypto";
+import { FailureError } from "@hearth-and-keep/failures";
 import type { Database } from "../database/open-database.ts";
+import type { Failure } from "../failures.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
-import { insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts";
+import { hasAccounts, insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts";
+import { createRowMacs, type RowMacs } from "./row-integrity/row-macs.ts";
 
-/** The server's own keys: one encrypts data outside vaults, one signs audit checkpoints. */
+/** The server's own keys: one encrypts data outside vaults, one signs audit checkpoints, one authenticates rows. */
 export type ServerKeys = {
+  readonly rowMacs: RowMacs;
   encrypt(plaintext: Uint8Array, associatedData: AssociatedData): Buffer;
   decrypt(ciphertext: Uint8Array, associatedData: AssociatedData): Buffer;
   /** A keyed 32-byte fingerprint; guesses of the input cannot be tested without the key. */
@@ -33,11 +37,15 @@ export function serverKeyAssociatedData(
 
 /** Creates missing keys. Unwrapping them also verifies at start-up that the key-encryption key is correct. */
 export async function openServerKeys(
-  database: Pick<Database, "query">,
+  database: Pick<Database, "query" | "acrossAccounts">,
   wrapper: KeyWrapper,
 ): Promise<ServerKeys> {
   for (const purpose of ["sealing", "signing"] as const) await createFirstKey(database, wrapper, purpose);
+  // Whoever can write to the database can also delete this key. A new one must not lead to new MACs for what is found.
+  if (!(await hasAccounts(database))) await createFirstKey(database, wrapper, "integrity");
   const rows = await listServerKeys(database);
+  if (!rows.some(({ purpose }) => purpose === "integrity"))
+    throw new FailureError<Failure>({ kind: "rows-not-authenticated" });
   const unwrapped = await Promise.all(
     rows.map(async ({ purpose, version, kekFingerprint, wrapped }) => ({
       purpose,
@@ -58,16 +66,24 @@ export async function openServerKeys(
   const macKey = deriveMacKey(encryptionKey);
   const { key, version } = newestKey("signing");
   const signing = signingKey(key);
+  const publicKeys = new Map(
+    unwrapped
+      .filter(({ purpose }) => purpose === "signing")
+      .map((each) => [each.version, derivePublicKey(each.key)]),
+  );
   return {
+    rowMacs: createRowMacs(newestKey("integrity").key),
     encrypt: (plaintext, associatedData) => encrypt(plaintext, encryptionKey, associatedData),
     decrypt: (ciphertext, associatedData) => decrypt(ciphertext, encryptionKey, associatedData),
     fingerprint: (associatedData) => computeMac(macKey, associatedData),
     sign: (message) => ({ signature: sign(null, message, signing), keyVersion: version }),
-    publicKeys: publicKeysOf(rows),
+    // Derived from the private keys, because the stored public ones could have been replaced.
+    publicKeys: () => publicKeys,
   };
 }
 
-export function publicKeysOf(rows: readonly ServerKeyRow[]): ServerKeys["publicKeys"] {
+/** As stored, for verification without the key-encryption key. Nothing in the database proves that they are genuine. */
+export function storedPublicKeys(rows: readonly ServerKeyRow[]): ServerKeys["publicKeys"] {
   const keys = rows.flatMap(({ version, publicKey }) =>
     publicKey === null ? [] : [[version, publicKey] as const],
   );
@@ -93,12 +109,23 @@ async function createFirstKey(
   wrapper: KeyWrapper,
   purpose: ServerKeyRow["purpose"],
 ): Promise<void> {
+  await insertServerKey(database, (await generateServerKey(wrapper, purpose)).row);
+}
+
+/** A new key, and the row that stores it. */
+export async function generateServerKey(
+  wrapper: KeyWrapper,
+  purpose: ServerKeyRow["purpose"],
+): Promise<{ readonly key: KeyObject; readonly row: ServerKeyRow }> {
   const key = generateKey();
   const { fingerprint } = wrapper;
   const wrapped = await wrapper.wrap(key, serverKeyAssociatedData(purpose, 1, fingerprint));
-  const publicKey =
-    purpose === "signing" ? createPublicKey(signingKey(key)).export({ type: "spki", format: "der" }) : null;
-  await insertServerKey(database, { purpose, version: 1, kekFingerprint: fingerprint, wrapped, publicKey });
+  const publicKey = purpose === "signing" ? derivePublicKey(key) : null;
+  return { key, row: { purpose, version: 1, kekFingerprint: fingerprint, wrapped, publicKey } };
+}
+
+function derivePublicKey(seed: KeyObject): Buffer {
+  return createPublicKey(signingKey(seed)).export({ type: "spki", format: "der" });
 }
 
 /** The PKCS #8 encoding of an Ed25519 key is this prefix followed by its 32 bytes (RFC 8410). */

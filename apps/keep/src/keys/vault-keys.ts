@@ -5,14 +5,14 @@ import { maxEntries } from "../cache-options.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
-import { type KeyWrapper, vaultKeyAssociatedData } from "./key-wrapper.ts";
+import { type KeyWrapper, unboundKeyAssociatedData, vaultKeyAssociatedData } from "./key-wrapper.ts";
 import {
   findActiveKey,
   findVaultKey,
   findVaultKeyWithin,
   insertVaultKey,
   retireActiveKey,
-  type WrappedKey,
+  type WrappedVaultKey,
 } from "./queries.ts";
 import type { VaultRef } from "./vault-ref.ts";
 
@@ -56,30 +56,28 @@ export function createVaultKeys(database: Pick<Database, "queryInAccount">, wrap
     ...maxEntries(maxCachedKeys),
     ttl: cachedMilliseconds,
   });
-  const unwrap = async (vaultId: string, row: WrappedKey): Promise<DataKey> => {
-    const cached = cache.get(cacheKey(vaultId, row.version));
+  const unwrap = async (vaultRef: VaultRef, row: WrappedVaultKey): Promise<DataKey> => {
+    const cached = cache.get(cacheKey(vaultRef, row.version));
     if (cached !== undefined) return cached;
-    const associatedData = vaultKeyAssociatedData(vaultId, row.version, row.kekFingerprint);
-    const key = await wrapper.unwrap(row.wrapped, associatedData, row.kekFingerprint);
-    const dataKey = toDataKey(row.version, key);
-    cache.set(cacheKey(vaultId, row.version), dataKey);
+    const dataKey = toDataKey(row.version, await unwrapVaultKey(vaultRef, row, wrapper));
+    cache.set(cacheKey(vaultRef, row.version), dataKey);
     return dataKey;
   };
   const getOrFind = async (
-    { vaultId }: VaultRef,
+    vaultRef: VaultRef,
     version: number,
-    find: () => Promise<WrappedKey | undefined>,
+    find: () => Promise<WrappedVaultKey | undefined>,
   ): Promise<DataKey> => {
-    const cached = cache.get(cacheKey(vaultId, version));
+    const cached = cache.get(cacheKey(vaultRef, version));
     if (cached !== undefined) return cached;
     const row = await find();
     if (row === undefined) throw new IntegrityError();
-    return unwrap(vaultId, row);
+    return unwrap(vaultRef, row);
   };
   const add = async (transaction: Transaction, vaultRef: VaultRef, version: number): Promise<DataKey> => {
     const key = generateKey();
     const { fingerprint } = wrapper;
-    const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(vaultRef.vaultId, version, fingerprint));
+    const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(vaultRef, version, fingerprint));
     await insertVaultKey(transaction, vaultRef, { version, kekFingerprint: fingerprint, wrapped });
     return toDataKey(version, key);
   };
@@ -93,7 +91,7 @@ export function createVaultKeys(database: Pick<Database, "queryInAccount">, wrap
     async active(transaction, vaultRef) {
       const row = await findActiveKey(transaction, vaultRef);
       if (row === undefined) throw requestFailure({ kind: "not-found" });
-      return unwrap(vaultRef.vaultId, row);
+      return unwrap(vaultRef, row);
     },
     ofVersion: (vaultRef, version) =>
       getOrFind(vaultRef, version, () => findVaultKey(database, vaultRef, version)),
@@ -107,8 +105,18 @@ export function createVaultKeys(database: Pick<Database, "queryInAccount">, wrap
   };
 }
 
-function cacheKey(vaultId: string, version: number): string {
-  return `${vaultId} ${version}`;
+/** Names the account too: a cached key must not decrypt for another one. */
+function cacheKey({ accountId, vaultId }: VaultRef, version: number): string {
+  return `${vaultId} ${accountId} ${version}`;
+}
+
+export function unwrapVaultKey(
+  vaultRef: VaultRef,
+  { version, kekFingerprint, wrapped, isBound }: WrappedVaultKey,
+  wrapper: Pick<KeyWrapper, "unwrap">,
+): Promise<KeyObject> {
+  const associatedData = isBound ? vaultKeyAssociatedData : unboundKeyAssociatedData;
+  return wrapper.unwrap(wrapped, associatedData(vaultRef, version, kekFingerprint), kekFingerprint);
 }
 
 function toDataKey(version: number, key: KeyObject): DataKey {

@@ -1,15 +1,10 @@
-import {
-  createHttpService,
-  type HttpResponse,
-  type HttpService,
-  jsonResponse,
-} from "@hearth-and-keep/http-service";
+import { createHttpService, type HttpResponse, type HttpService } from "@hearth-and-keep/http-service";
 import type { KeepDependencies } from "../dependencies.ts";
 import type { Metrics } from "../metrics.ts";
 import type { KeepRequest } from "../route-row.ts";
 
 export function handleOpenApi(_request: KeepRequest, { apiDocument }: KeepDependencies): HttpResponse {
-  return jsonResponse(apiDocument());
+  return { status: 200, headers: { "content-type": "application/json; charset=utf-8" }, body: apiDocument() };
 }
 
 const plainText = { "content-type": "text/plain; charset=utf-8" };

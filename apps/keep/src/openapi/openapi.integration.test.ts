@@ -114,3 +114,15 @@ test("a request's log line has the route, actor and account, but no path, query 
     expect(keep.logLines.join("\n")).not.toContain(canary);
   }
 });
+
+test("the document is served at most sixty times a minute to one address", async () => {
+  await using keep = await startTestKeep();
+  const request = async () => {
+    const response = await keep.request("/openapi.json");
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const statuses = await Promise.all(Array.from({ length: 80 }, request));
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(60);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(10);
+});

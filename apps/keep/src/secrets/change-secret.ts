@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { decrypt, encrypt } from "@hearth-and-keep/envelope-crypto";
 import { type Actor, formatActor } from "../authorization/actor.ts";
 import { allowsPath } from "../authorization/grant.ts";
@@ -26,6 +27,8 @@ import { joinPath } from "./secret-path.ts";
 
 /** How long a soft-deleted secret can be restored. */
 const retentionDays = 30;
+/** Rows verified before other requests get a turn. */
+const verifiedRows = 100;
 
 /** As `changeVault`; also reports a secret that fails its integrity check. */
 export function changeSecrets<Result>(
@@ -48,7 +51,8 @@ export async function loadSecrets(
   locator: SecretLocator,
 ): Promise<readonly SecretForUpdate[]> {
   const found = await findSecrets(change.transaction, change.vaultRef, locator);
-  for (const row of found) {
+  for (const [index, row] of found.entries()) {
+    if (index % verifiedRows === verifiedRows - 1) await yieldToEventLoop();
     // The vault row's revision is written at the end of the change, after rows that this change stored.
     const verifiable = { ...row, vault_revision: change.latestRevision() };
     assertNotRolledBack(change.vaultRef.vaultId, verifiable, await change.dataKey(row.key_version));
@@ -86,10 +90,24 @@ export type SecretChanges = Partial<
 export async function updateSecret(
   change: VaultChange,
   before: SecretRow,
-  { note, state, ...changes }: SecretChanges,
+  changes: SecretChanges,
 ): Promise<SecretRow> {
+  const { row, daysLeft } = await prepareUpdate(change, before, changes);
+  return { ...row, ...(await updateSecretRow(change.transaction, change.vaultRef, { ...row, daysLeft })) };
+}
+
+/** A row with its changes, ready to be stored; `daysLeft` is the time until the purge, null for a live secret. */
+export type PreparedUpdate = { readonly row: SecretRow; readonly daysLeft: number | null };
+
+export async function prepareUpdate(
+  change: VaultChange,
+  before: SecretRow,
+  { note, state, ...changes }: SecretChanges,
+): Promise<PreparedUpdate> {
   const key = await change.activeKey();
-  const isLive = state === undefined ? before.deleted_at === null : state === "live";
+  const wasLive = before.deleted_at === null;
+  const isLive = state === undefined ? wasLive : state === "live";
+  change.usage.liveSecrets += Number(isLive) - Number(wasLive);
   const row = {
     ...before,
     ...changes,
@@ -100,12 +118,7 @@ export async function updateSecret(
     deleted_at: isLive ? null : new Date(),
   };
   const mark = computeSecretMac(change.vaultRef.vaultId, row, key);
-  const daysLeft = isLive ? null : retentionDays;
-  return {
-    ...row,
-    mark,
-    ...(await updateSecretRow(change.transaction, change.vaultRef, { ...row, mark, daysLeft })),
-  };
+  return { row: { ...row, mark }, daysLeft: isLive ? null : retentionDays };
 }
 
 export type NewSecretRow = Pick<SecretRow, "folder" | "name" | "type" | "tags" | "size"> & {

@@ -81,7 +81,7 @@ export function restoreSecret(
     checkPreconditions(request.preconditions, before, change);
     const path = toSecretPath(before.folder, before.name);
     await assertPathFree(change, path);
-    await assertSecretQuota(change);
+    assertSecretQuota(change, { live: 1, all: 0 });
     await createFolders(change.transaction, change.vaultRef, before.folder);
     const stored = await updateSecret(change, before, { state: "live" });
     await change.record(

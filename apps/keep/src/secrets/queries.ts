@@ -1,4 +1,4 @@
-import { pathCondition } from "../authorization/path-patterns.ts";
+import { prefixCondition } from "../authorization/path-patterns.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
@@ -70,34 +70,29 @@ export type SecretSearch = {
   /** A case-insensitive substring of the path. */
   readonly text: string | null;
   readonly tag: string | null;
-  /** From `toSqlPatterns`; null allows every path. */
-  readonly sqlPatterns: readonly string[] | null;
+  /** From `pathPrefixes`; null selects every path. */
+  readonly prefixes: readonly string[] | null;
   readonly limit: number;
 };
 
 const searchCondition =
   `(secret.folder = $3 OR ($4 AND starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END)))` +
   ` AND ($5::text IS NULL OR position(lower($5) IN lower(${pathExpression})) > 0) AND ($6::text IS NULL OR secret.tags @> ARRAY[$6::text])` +
-  ` AND ${pathCondition(pathExpression, "$7")} AND secret.account_id = entered.account::uuid AND secret.vault_id = $2`;
+  ` AND ${prefixCondition(pathExpression, "$7")} AND secret.account_id = entered.account::uuid AND secret.vault_id = $2`;
 const listColumns = `${baseColumns}, secret.note_sealed IS NOT NULL AS has_note, ${dateColumns}`;
 
 function searchParameters(vaultId: string, search: SecretSearch): unknown[] {
-  return [
-    vaultId,
-    search.folder,
-    search.recursive,
-    search.text,
-    search.tag,
-    search.sqlPatterns,
-    search.limit,
-  ];
+  return [vaultId, search.folder, search.recursive, search.text, search.tag, search.prefixes, search.limit];
 }
+
+/** The folder and name of a page's last secret. */
+export type PathCursor = readonly [folder: string, name: string] | null;
 
 /** Ordered by folder and name; the page after `after`. */
 export async function listSecrets(
   database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
-  { after, ...search }: SecretSearch & { readonly after: readonly [folder: string, name: string] | null },
+  { after, ...search }: SecretSearch & { readonly after: PathCursor },
 ): Promise<readonly SecretMetadataRow[]> {
   return database.queryInAccount<SecretMetadataRow>(accountId, {
     name: "list-secrets",
@@ -171,9 +166,9 @@ function conditionFor(locator: SecretLocator): [condition: string, ...values: st
 const ownVault = "secret.account_id = entered.account::uuid AND secret.vault_id = $2";
 
 /** The lateral join looks the version up by its number in the index, however many versions a secret has. */
-function selectValues(condition: string, version: string): string {
+function selectValues(condition: string, version: string, sealed = "version.sealed"): string {
   return (
-    `SELECT ${baseColumns}, ${macColumns}, version.version, version.version_type, version.version_key, version.sealed` +
+    `SELECT ${baseColumns}, ${macColumns}, version.version, version.version_type, version.version_key, ${sealed}` +
     " FROM live_secret AS secret JOIN live_vault AS vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id" +
     " LEFT JOIN LATERAL (SELECT one.version, one.type AS version_type, one.key_version AS version_key, one.sealed FROM secret_version AS one" +
     ` WHERE one.account_id = secret.account_id AND one.vault_id = secret.vault_id AND one.secret_id = secret.id AND one.version = ${version} OFFSET 0) AS version ON true` +
@@ -181,15 +176,25 @@ function selectValues(condition: string, version: string): string {
   );
 }
 
+/** Larger values, all of type file, are not read on the shared connection: other accounts' reads would wait for them. */
+const maxSharedBytes = 66_000;
+const smallSealed = `CASE WHEN octet_length(version.sealed) <= ${maxSharedBytes} THEN version.sealed END AS sealed, octet_length(version.sealed) > ${maxSharedBytes} AS is_large`;
+
 // CASE instead of coalesce: under row-level security PostgreSQL does not treat coalesce as leakproof, and would scan.
-const selectValueById = selectValues(
+const byId = [
   `${ownVault} AND secret.id = $3`,
   "CASE WHEN $4::int IS NULL THEN secret.current_version ELSE $4 END",
-);
-const selectValueByPath = selectValues(
-  `${ownVault} AND secret.folder = $3 AND secret.name = $4`,
-  "secret.current_version",
-);
+] as const;
+const byPath = [`${ownVault} AND secret.folder = $3 AND secret.name = $4`, "secret.current_version"] as const;
+
+const valueById = {
+  small: { name: "read-small-value-by-id", text: selectValues(...byId, smallSealed) },
+  any: { name: "read-value-by-id", text: selectValues(...byId) },
+};
+const valueByPath = {
+  small: { name: "read-small-value-by-path", text: selectValues(...byPath, smallSealed) },
+  any: { name: "read-value-by-path", text: selectValues(...byPath) },
+};
 
 /** A null version means the current one; undefined when the secret does not exist. */
 export async function readValueById(
@@ -197,13 +202,7 @@ export async function readValueById(
   { accountId, vaultId }: VaultRef,
   { id, version }: { readonly id: string; readonly version: number | null },
 ): Promise<ValueRow | undefined> {
-  const [row] = await database.queryInAccount<ValueRow>(accountId, {
-    name: "read-value-by-id",
-    isShort: true,
-    text: selectValueById,
-    values: [vaultId, id, version],
-  });
-  return row;
+  return readOneValue(database, accountId, { statements: valueById, values: [vaultId, id, version] });
 }
 
 export async function readValueByPath(
@@ -211,13 +210,25 @@ export async function readValueByPath(
   { accountId, vaultId }: VaultRef,
   { folder, name }: { readonly folder: string; readonly name: string },
 ): Promise<ValueRow | undefined> {
-  const [row] = await database.queryInAccount<ValueRow>(accountId, {
-    name: "read-value-by-path",
-    isShort: true,
-    text: selectValueByPath,
-    values: [vaultId, folder, name],
+  return readOneValue(database, accountId, { statements: valueByPath, values: [vaultId, folder, name] });
+}
+
+async function readOneValue(
+  database: Pick<Database, "queryInAccount">,
+  accountId: string,
+  { statements, values }: { readonly statements: typeof valueById; readonly values: readonly unknown[] },
+): Promise<ValueRow | undefined> {
+  const [row] = await database.queryInAccount<ValueRow & { is_large: boolean | null }>(accountId, {
+    ...statements.small,
+    connection: "shared",
+    values: [...values],
   });
-  return row;
+  if (row?.is_large !== true) return row;
+  const [complete] = await database.queryInAccount<ValueRow>(accountId, {
+    ...statements.any,
+    values: [...values],
+  });
+  return complete;
 }
 
 export type ValueSearch = {
@@ -225,52 +236,43 @@ export type ValueSearch = {
   readonly recursive: boolean;
   /** Null selects every name. */
   readonly names: readonly string[] | null;
-  /** From `toSqlPatterns`; null allows every path. */
-  readonly sqlPatterns: readonly string[] | null;
+  /** From `pathPrefixes`; null selects every path. */
+  readonly prefixes: readonly string[] | null;
   readonly limit: number;
 };
 
-const valueSearchCondition = `${ownVault} AND (secret.folder = $3 OR ($4 AND starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END))) AND ($5::text[] IS NULL OR secret.name = ANY ($5)) AND ${pathCondition(pathExpression, "$6")}`;
+const valueSearchCondition = `${ownVault} AND (secret.folder = $3 OR ($4 AND starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END))) AND ($5::text[] IS NULL OR secret.name = ANY ($5)) AND ${prefixCondition(pathExpression, "$6")}`;
 
-/** Total count and size of the selection, queried before any value is fetched. */
-export async function measureValues(
-  database: Pick<Database, "queryInAccount">,
-  { accountId, vaultId }: VaultRef,
-  search: Omit<ValueSearch, "limit">,
-): Promise<{ readonly items: number; readonly bytes: number }> {
-  const [row] = await database.queryInAccount<{ items: number; bytes: number }>(accountId, {
-    name: "measure-values",
-    text: `SELECT count(*)::float8 AS items, coalesce(sum(version.size), 0)::float8 AS bytes FROM live_secret AS secret ${joinCurrentVersion} WHERE ${valueSearchCondition}`,
-    values: [vaultId, search.folder, search.recursive, search.names, search.sqlPatterns],
-  });
-  return row ?? { items: 0, bytes: 0 };
+function valueSearchParameters(vaultId: string, search: Omit<ValueSearch, "limit">): unknown[] {
+  return [vaultId, search.folder, search.recursive, search.names, search.prefixes];
 }
 
-/** Current versions, ordered by folder and name. */
+export type ValueSize = Pick<SecretRow, "id" | "folder" | "name" | "size">;
+
+/** Queried before any value is fetched. Ordered by folder and name; the page after `after`. */
+export async function listValueSizes(
+  database: Pick<Database, "queryInAccount">,
+  { accountId, vaultId }: VaultRef,
+  { after, ...search }: ValueSearch & { readonly after: PathCursor },
+): Promise<readonly ValueSize[]> {
+  return database.queryInAccount<ValueSize>(accountId, {
+    name: "list-value-sizes",
+    text: `SELECT secret.id, secret.folder, secret.name, coalesce(version.size, 0) AS size FROM live_secret AS secret ${joinCurrentVersion} WHERE ${valueSearchCondition} AND ($8::text IS NULL OR (secret.folder, secret.name) > ($8::text COLLATE "C", $9::text COLLATE "C")) ORDER BY secret.folder, secret.name LIMIT $7`,
+    values: [...valueSearchParameters(vaultId, search), search.limit, after?.[0] ?? null, after?.[1] ?? null],
+  });
+}
+
+/** Current versions of these secrets, as far as they still match the search, ordered by folder and name. */
 export async function readValueRows(
   database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
-  search: ValueSearch,
+  { ids, ...search }: Omit<ValueSearch, "limit"> & { readonly ids: readonly string[] },
 ): Promise<readonly ValueRow[]> {
   return database.queryInAccount<ValueRow>(accountId, {
     name: "read-values",
-    text: `${selectValues(valueSearchCondition, "secret.current_version")} ORDER BY secret.folder, secret.name LIMIT $7`,
-    values: [vaultId, search.folder, search.recursive, search.names, search.sqlPatterns, search.limit],
+    text: `${selectValues(`${valueSearchCondition} AND secret.id = ANY ($7::uuid[])`, "secret.current_version")} ORDER BY secret.folder, secret.name`,
+    values: [...valueSearchParameters(vaultId, search), ids],
   });
-}
-
-/** Live secrets of the account, counted up to the limit. */
-export async function countSecrets(
-  transaction: Transaction,
-  accountId: string,
-  limit: number,
-): Promise<number> {
-  const [row] = await transaction.query<{ count: number }>({
-    name: "count-secrets",
-    text: "SELECT count(*)::float8 AS count FROM (SELECT FROM vault JOIN live_secret AS secret ON secret.vault_id = vault.id AND secret.account_id = vault.account_id WHERE vault.account_id = $1 LIMIT $2) AS counted",
-    values: [accountId, limit],
-  });
-  return row?.count ?? 0;
 }
 
 type RowDates = { readonly created_at: Date; readonly updated_at: Date; readonly deleted_at: Date | null };

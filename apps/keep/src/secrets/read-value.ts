@@ -6,6 +6,7 @@
  * version is destroyed without a request.
  * Imported by `routes.ts`, and by `keys/` to re-encrypt secrets under a new key.
  */
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { decrypt } from "@hearth-and-keep/envelope-crypto";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
@@ -18,6 +19,9 @@ import { readValueById, readValueByPath, type SecretType, type ValueRow } from "
 import { reportIntegrityError } from "./report-integrity-error.ts";
 import { assertNotRolledBack, SecretIntegrityError, wrapIntegrityError, wrapKeyError } from "./secret-mac.ts";
 import { joinPath, type SecretPath } from "./secret-path.ts";
+
+/** Rows decrypted before other requests get a turn. */
+const decryptedRows = 50;
 
 export type DecryptedValue = {
   readonly id: string;
@@ -83,7 +87,10 @@ export async function decryptVersions(
 ): Promise<readonly DecryptedValue[]> {
   try {
     const decrypted: DecryptedValue[] = [];
-    for (const row of rows) decrypted.push(await decryptVersion(vaultRef, row, dependencies));
+    for (const [index, row] of rows.entries()) {
+      if (index % decryptedRows === decryptedRows - 1) await yieldToEventLoop();
+      decrypted.push(await decryptVersion(vaultRef, row, dependencies));
+    }
     return decrypted;
   } catch (error) {
     return reportIntegrityError(error, { by, vaultRef }, dependencies);

@@ -1,5 +1,4 @@
 import type { BatchOperation, BatchOutcome } from "@hearth-and-keep/vault-contract";
-import type { Actor } from "../authorization/actor.ts";
 import { assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
@@ -12,7 +11,7 @@ import { describeSecret } from "./describe-secret.ts";
 import { type SecretForUpdate } from "./queries.ts";
 import { parseSecretPath } from "./secret-path.ts";
 import { decodeValue } from "./value-content.ts";
-import { writeSecretInChange } from "./write-secret.ts";
+import { assertReferencesAllowed, writeSecretInChange } from "./write-secret.ts";
 
 type BatchResult = BatchOutcome["results"][number];
 
@@ -22,7 +21,7 @@ export function runBatch(
   operations: readonly BatchOperation[],
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<BatchOutcome>> {
-  assertAllowed(request.actor, operations);
+  assertAllowed(request, operations);
   return changeSecrets(request, dependencies, async (change) => {
     const results: BatchResult[] = [];
     for (const operation of operations) results.push(await runOne(change, operation));
@@ -30,14 +29,22 @@ export function runBatch(
   });
 }
 
-/** Checks scopes and paths before reading anything from the vault. */
-function assertAllowed({ grant }: Actor, operations: readonly BatchOperation[]): void {
+/** Checks scopes, paths and references before reading anything from the vault. */
+function assertAllowed(
+  { actor, vaultId }: Pick<ChangeRequest, "actor" | "vaultId">,
+  operations: readonly BatchOperation[],
+): void {
+  const { grant } = actor;
   for (const operation of operations) {
     if (operation.op === "delete" && !grant.scopes.has("secrets:delete")) {
       throw requestFailure({ kind: "insufficient-scope", scope: "secrets:delete" });
     }
     assertPathAllowed(grant, parseSecretPath(operation.path).path);
     if (operation.op === "move") assertPathAllowed(grant, parseSecretPath(operation.to, "to").path);
+    if (operation.op === "put") {
+      const { value, encoding, type } = operation;
+      assertReferencesAllowed(actor, vaultId, { value: decodeValue(value, encoding), type });
+    }
   }
 }
 

@@ -13,7 +13,8 @@ export type SecretPath = {
 const maxSegments = 16;
 const maxSegmentCharacters = 255;
 const maxFolderCharacters = 2048;
-const forbidden = /[\p{Cc}\p{Cs}/]/u;
+/** Control characters, lone surrogates, and characters that are not visible, such as those that reverse the text. */
+const forbidden = /[\p{Cc}\p{Cs}\p{Cf}/]/u;
 /** Reserved because they have a meaning in file systems or in token patterns. */
 const reserved = new Set([".", "..", "*", "**"]);
 
@@ -51,8 +52,10 @@ export function isInFolder(outer: string, folder: string): boolean {
   return outer === "/" || folder === outer || folder.startsWith(`${outer}/`);
 }
 
+/** In Unicode's composed form (NFC), so that names that look the same are the same. */
 function parseSegments(text: string, field: string): readonly string[] {
-  const segments = splitPath(text.startsWith("/") ? text : `/${text}`);
+  const composed = text.normalize("NFC");
+  const segments = splitPath(composed.startsWith("/") ? composed : `/${composed}`);
   if (segments.length > maxSegments) throw invalid(field, `must have at most ${maxSegments} segments`);
   for (const segment of segments) assertValidSegment(segment, field);
   return segments;
@@ -63,8 +66,9 @@ function assertValidSegment(segment: string, field: string): void {
     throw invalid(field, `must have segments of 1 to ${maxSegmentCharacters} characters`);
   }
   if (forbidden.test(segment)) {
-    throw invalid(field, "must not contain control characters or lone surrogates");
+    throw invalid(field, "must not contain control characters, invisible characters or lone surrogates");
   }
+  if (segment.trim() !== segment) throw invalid(field, "must not begin or end a segment with white space");
   if (reserved.has(segment)) throw invalid(field, `must not contain the segment "${segment}"`);
 }
 

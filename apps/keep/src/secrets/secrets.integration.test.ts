@@ -90,6 +90,24 @@ test("binary values and files round-trip byte for byte, as base64 or raw", async
   expect(stored).toMatchObject({ value: file });
 });
 
+test("a value that is too large for the connection that reads share is returned whole, by id, path and version", async () => {
+  await using keep = await openVault(shared);
+  for (const size of [65_959, 65_960, 700_000]) {
+    const value = Buffer.alloc(size, "x").toString("base64");
+    const body = { value, encoding: "base64", type: "file" };
+    const [written, { id, version }] = await keep.json("PUT", "/secrets/by-path/LARGE", body);
+    expect([201, 200]).toContain(written);
+    for (const path of [
+      `/secrets/${id}/value`,
+      `/secrets/${id}/value?version=${version}`,
+      "/values/by-path/LARGE",
+    ]) {
+      const [status, read] = await keep.json("GET", path);
+      expect([path, status, read.value === value]).toEqual([path, 200, true]);
+    }
+  }
+});
+
 test("values that do not match their type and invalid paths are rejected with the field's name", async () => {
   await using keep = await openVault(shared);
   const cases: readonly [path: string, body: unknown, field: string][] = [

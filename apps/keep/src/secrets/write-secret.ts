@@ -1,5 +1,6 @@
 import { encrypt } from "@hearth-and-keep/envelope-crypto";
-import { assertPathAllowed } from "../authorization/grant.ts";
+import type { Actor } from "../authorization/actor.ts";
+import { allowsPath, allowsVault, assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type PreconditionTarget } from "../preconditions.ts";
@@ -7,13 +8,13 @@ import type { ChangeDependencies, ChangeRequest, VaultChange } from "../vaults/c
 import { valueAssociatedData } from "./associated-data.ts";
 import { actorName, changeSecrets, insertSecret, loadSecrets, updateSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
+import { decodeUtf8 } from "./exchange/file-entries.ts";
+import { listReferences } from "./exchange/references.ts";
 import { createFolders } from "./folders/queries.ts";
-import { countSecrets, type SecretRow, type SecretType } from "./queries.ts";
+import type { SecretRow, SecretType } from "./queries.ts";
 import type { SecretPath } from "./secret-path.ts";
 import { assertValidValue } from "./value-content.ts";
 import { insertVersion } from "./versions/queries.ts";
-
-const maxSecrets = 10_000;
 
 /** Omitted fields keep their current value; a new secret defaults to type text without tags. */
 export type NewSecret = {
@@ -35,6 +36,8 @@ export function writeSecret(
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<WriteResult>> {
   assertPathAllowed(request.actor.grant, secret.path.path);
+  const { value, type } = secret;
+  assertReferencesAllowed(request.actor, request.vaultId, { value, type });
   return changeSecrets(request, dependencies, (change) =>
     writeSecretInChange(change, { ...secret, check: (target) => assertPreconditions(preconditions, target) }),
   );
@@ -58,24 +61,14 @@ export async function writeSecretInChange(change: VaultChange, secret: NewSecret
 
 async function createSecret(change: VaultChange, secret: NewSecret): Promise<SecretRow> {
   const { path, value, type = "text", tags = [], note = null } = secret;
-  await assertSecretQuota(change);
+  assertSecretQuota(change, { live: 1, all: 1 });
+  change.usage.liveSecrets += 1;
+  change.usage.allSecrets += 1;
   await createFolders(change.transaction, change.vaultRef, path.folder);
   const { folder, name } = path;
   const inserted = await insertSecret(change, { folder, name, type, tags, note, size: value.length });
   await encryptVersion(change, inserted, value);
   return inserted;
-}
-
-/** Secrets the account may still create, cached per transaction because counting scans all of them. */
-const remainingQuota = new WeakMap<VaultChange["transaction"], number>();
-
-export async function assertSecretQuota({ transaction, vaultRef }: VaultChange, more = 1): Promise<void> {
-  // Counts again before refusing: the same transaction may have deleted some.
-  const cached = remainingQuota.get(transaction) ?? 0;
-  const left =
-    cached >= more ? cached : maxSecrets - (await countSecrets(transaction, vaultRef.accountId, maxSecrets));
-  if (left < more) throw requestFailure({ kind: "quota-exceeded", resource: "secrets", max: maxSecrets });
-  remainingQuota.set(transaction, left - more);
 }
 
 type NewVersionOf = {
@@ -105,6 +98,12 @@ async function encryptVersion(change: VaultChange, secret: SecretRow, value: Buf
   const { key, version: keyVersion } = await change.activeKey();
   const { id: secretId, current_version: version, type } = secret;
   const { vaultId } = change.vaultRef;
+  const ciphertext = encrypt(
+    value,
+    key,
+    valueAssociatedData({ vaultId, secretId, version, keyVersion, type }),
+  );
+  reserveBytes(change, ciphertext.length);
   await insertVersion(
     change.transaction,
     { ...change.vaultRef, secretId },
@@ -112,9 +111,59 @@ async function encryptVersion(change: VaultChange, secret: SecretRow, value: Buf
       version,
       type,
       keyVersion,
-      ciphertext: encrypt(value, key, valueAssociatedData({ vaultId, secretId, version, keyVersion, type })),
+      ciphertext,
       size: value.length,
       by: actorName(change),
     },
   );
+}
+
+const maxLiveSecrets = 10_000;
+/** Deleted secrets stay for 30 days, so without this limit they could grow without bound. */
+const maxAllSecrets = 20_000;
+/** Ciphertexts of all versions, also of deleted secrets. */
+const maxStoredBytes = 1024 ** 3;
+
+/** Throws unless the account may have this many more secrets. A restored one is already counted among all. */
+export function assertSecretQuota(
+  { usage }: Pick<VaultChange, "usage">,
+  more: { readonly live: number; readonly all: number },
+): void {
+  if (usage.liveSecrets + more.live > maxLiveSecrets) {
+    throw requestFailure({ kind: "quota-exceeded", resource: "secrets", max: maxLiveSecrets });
+  }
+  if (usage.allSecrets + more.all > maxAllSecrets) {
+    const resource = "secrets including deleted ones (purge some)";
+    throw requestFailure({ kind: "quota-exceeded", resource, max: maxAllSecrets });
+  }
+}
+
+/** Throws unless the account may store this many more bytes, and counts them. */
+function reserveBytes({ usage }: Pick<VaultChange, "usage">, bytes: number): void {
+  if (usage.storedBytes + bytes > maxStoredBytes) {
+    const resource = "stored bytes, with all versions and deleted secrets (destroy or purge some)";
+    throw requestFailure({ kind: "quota-exceeded", resource, max: maxStoredBytes });
+  }
+  usage.storedBytes += bytes;
+}
+
+type WrittenValue = { readonly value: Buffer; readonly type: SecretType | undefined };
+
+/**
+ * A value may refer only to secrets that its writer may read. Otherwise a token without access could plant a reference
+ * in a value whose use it observes, and a reader with access would put the secret there.
+ */
+export function assertReferencesAllowed(
+  { grant }: Pick<Actor, "grant">,
+  vaultId: string,
+  { value, type = "text" }: WrittenValue,
+): void {
+  if (type !== "text" || !value.includes("${")) return;
+  const text = decodeUtf8(value) ?? "";
+  for (const target of listReferences(vaultId, text)) {
+    if (!grant.scopes.has("secrets:read"))
+      throw requestFailure({ kind: "insufficient-scope", scope: "secrets:read" });
+    if (!allowsVault(grant, target.vaultId) || !allowsPath(grant, target.path))
+      throw requestFailure({ kind: "out-of-reach", path: target.path });
+  }
 }

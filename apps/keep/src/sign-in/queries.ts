@@ -149,6 +149,7 @@ export async function findSession(
   if (route === undefined) return undefined;
   const [row] = await database.queryInAccount<SessionRow>(route.account_id, {
     name: "find-session",
+    connection: "system",
     text: "SELECT identity_id, extract(epoch FROM now() - authenticated_at)::float8 AS authenticated_seconds_ago, last_seen_at > now() - interval '1 minute' AS was_seen_recently FROM live_session AS session JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3",
     values: [route.session_id, hash],
   });
@@ -160,6 +161,19 @@ export async function findSession(
     authenticatedSecondsAgo: row.authenticated_seconds_ago,
     wasSeenRecently: row.was_seen_recently,
   };
+}
+
+/** Those of the hashes that belong to a session. */
+export async function findStoredSessions(
+  database: Pick<Database, "query">,
+  hashes: readonly Buffer[],
+): Promise<readonly Buffer[]> {
+  const rows = await database.query<{ hash: Buffer }>({
+    name: "find-stored-sessions",
+    text: "SELECT session_hash AS hash FROM session_route WHERE session_hash = ANY ($1)",
+    values: [hashes],
+  });
+  return rows.map(({ hash }) => hash);
 }
 
 /** Extends the idle timeout up to the absolute one, unless the session has ended in the meantime. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createFakeBrowser } from "../test/fake-browser.ts";
 import { startKeepWithProviders } from "../test/start-keep-with-providers.ts";
+import { generateToken } from "../tokens/token-format.ts";
 
 test("signing in with each provider creates a separate account", async () => {
   await using fixture = await startKeepWithProviders();
@@ -49,4 +50,17 @@ test("the sign-in page shows who is signed in, and signing out revokes the sessi
   ]).toEqual([303, "/sign-in", '"cache", "storage"']);
   expect(browser.cookies.has("session")).toBe(false);
   expect((await createFakeBrowser(fixture.keep).request("/api/session", { cookie })).status).toBe(401);
+});
+
+test("a person stays signed in while somebody behind the same address sends invalid tokens", async () => {
+  await using fixture = await startKeepWithProviders();
+  const browser = await fixture.signIn("general", "101");
+  const guess = async () =>
+    (await fixture.keep.request("/api/secrets/vaults", { token: generateToken() })).status;
+  const statuses = await Promise.all(Array.from({ length: 150 }, guess));
+  expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(60);
+  expect(await guess()).toBe(429);
+  expect((await browser.request("/api/secrets/vaults")).status).toBe(200);
+  expect(await browser.isSignedIn()).toBe(true);
+  expect((await browser.request("/api/session", { cookie: "session=forged" })).status).not.toBe(200);
 });

@@ -16,8 +16,12 @@ import { type Database, openDatabase } from "../database/open-database.ts";
 import { checkDatabaseReadiness } from "../database/queries.ts";
 import { generateId } from "../generate-id.ts";
 import { generateKeyText, readKeys } from "../keys/key-encryption-key.ts";
+import { lockEpoch } from "../keys/row-integrity/account-epoch.ts";
+import { openServerKeys } from "../keys/server-keys.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { logFields } from "../server.ts";
+import { signToken, type TokenDependencies } from "../tokens/create-token.ts";
+import { insertToken } from "../tokens/queries.ts";
 import { generateToken, hashToken } from "../tokens/token-format.ts";
 
 export type TestPerson = {
@@ -88,10 +92,12 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   const logLines: string[] = [];
   const { url, metricsUrl } = await startServing(config, logLines, cleanup);
   const database = cleanup.use(await openDatabase({ url: databaseUrl }));
+  const wrapper = readKeys(config.encryptionKey);
   const dependencies = {
     database,
-    vaultKeys: createVaultKeys(database, readKeys(config.encryptionKey)),
+    vaultKeys: createVaultKeys(database, wrapper),
     audit: createAuditLog(database),
+    serverKeys: await openServerKeys(database, wrapper),
   };
   const owned = cleanup.move();
   return {
@@ -114,7 +120,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
       });
       return { accountId, identityId, vaultId: vault?.id ?? "" };
     },
-    addToken: (person, grant) => addToken(database, person.accountId, grant),
+    addToken: (person, grant) => addToken(dependencies, person.accountId, grant),
     request: (path, request = {}) => sendRequest(new URL(path, url), request),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -159,33 +165,31 @@ async function startServing(
 }
 
 async function addToken(
-  database: Database,
+  {
+    database,
+    serverKeys: { rowMacs },
+  }: Pick<TokenDependencies, "serverKeys"> & { readonly database: Database },
   accountId: string,
   grant: TestGrant,
 ): Promise<{ readonly id: string; readonly text: string }> {
-  const id = generateId();
-  const token = generateToken();
-  const hash = hashToken(token);
+  const text = generateToken();
+  const token = {
+    accountId,
+    id: generateId(),
+    tokenHash: hashToken(text),
+    scopes: grant.scopes,
+    vaultIds: grant.vaultIds ?? null,
+    paths: grant.paths ?? null,
+    addresses: grant.addresses ?? null,
+    expiresAt: grant.expiresAt ?? null,
+    parentId: null,
+  };
   await database.inAccount(accountId, async (transaction) => {
-    await transaction.query({
-      text: "INSERT INTO api_token (account_id, id, name, token_hash, scopes, vault_ids, paths, addresses, expires_at, created_by) VALUES ($1, $2, 'test', $3, $4, $5, $6, $7, $8, 'test')",
-      values: [
-        accountId,
-        id,
-        hash,
-        [...grant.scopes],
-        grant.vaultIds ?? null,
-        grant.paths ?? null,
-        grant.addresses ?? null,
-        grant.expiresAt ?? null,
-      ],
-    });
-    await transaction.query({
-      text: "INSERT INTO token_route (token_hash, account_id, token_id) VALUES ($1, $2, $3)",
-      values: [hash, accountId, id],
-    });
+    const epoch = await lockEpoch(transaction, accountId, rowMacs);
+    const macs = signToken(token, epoch, rowMacs);
+    await insertToken(transaction, { ...token, name: "test", createdBy: "test", ...macs });
   });
-  return { id, text: token };
+  return { id: token.id, text };
 }
 
 function sendRequest(

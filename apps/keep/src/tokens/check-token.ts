@@ -4,21 +4,33 @@ import type { Grant } from "../authorization/grant.ts";
 import { expandScopes, parseScope } from "../authorization/scopes.ts";
 import type { CacheInvalidation } from "../cluster/cache-invalidation.ts";
 import type { Database } from "../database/open-database.ts";
-import { findToken, type StoredGrant } from "./queries.ts";
+import type { RowMacs } from "../keys/row-integrity/row-macs.ts";
+import { findToken, type StoredGrant, type StoredToken } from "./queries.ts";
 import { type CachedToken, createTokenCache } from "./token-cache.ts";
 import { hashToken, parseToken } from "./token-format.ts";
 
 export type TokenCheckDependencies = {
   readonly database: Pick<Database, "query" | "queryInAccount">;
   readonly invalidation: CacheInvalidation;
+  readonly rowMacs: Pick<RowMacs, "isGenuine">;
+  /** Called when a stored token was modified outside Keep. */
+  readonly onIntegrityError?: (accountId: string) => void;
   /** Called on every use; must not block. */
   readonly recordUse: (actor: Actor) => void;
   /** Called with the source of each result. */
   readonly countCheck?: (from: "memory" | "database") => void;
 };
 
-/** The client's address, and whether a token that is not cached may be looked up in the database. */
-type TokenUse = { readonly address: string; readonly mayQueryDatabase: boolean };
+/** Why a token that exists was not accepted. */
+type TokenMisuse = "token-expired" | "address-not-allowed";
+
+export type TokenUse = {
+  readonly address: string;
+  /** Whether a token that is not cached may be looked up in the database. */
+  readonly mayQueryDatabase: boolean;
+  /** Called when the token exists but may not be used now or from this address, which its owner should know. */
+  readonly onMisuse?: (by: Actor, reason: TokenMisuse) => void;
+};
 
 /** Undefined when the token is not valid; the reason is not exposed. */
 export type CheckToken = (text: string, use: TokenUse) => Promise<Actor | undefined>;
@@ -26,6 +38,8 @@ export type CheckToken = (text: string, use: TokenUse) => Promise<Actor | undefi
 export function createTokenCheck({
   database,
   invalidation,
+  rowMacs,
+  onIntegrityError,
   recordUse,
   countCheck,
 }: TokenCheckDependencies): CheckToken {
@@ -41,15 +55,17 @@ export function createTokenCheck({
     countCheck?.("database");
     const generation = invalidation.generation();
     const stored = await findToken(database, hash);
-    const found = stored === undefined ? undefined : { ...stored, grant: toGrant(stored) };
+    const isGenuine = stored !== undefined && isGenuineToken(stored, hash, rowMacs);
+    if (stored !== undefined && !isGenuine) onIntegrityError?.(stored.accountId);
+    const found = isGenuine ? toCached(stored) : undefined;
     cache.set(name, found, generation);
     return found;
   };
-  return async (text, { address, mayQueryDatabase }) => {
+  return async (text, { address, mayQueryDatabase, onMisuse }) => {
     const token = parseToken(text);
     if (token === undefined) return undefined;
     const found = await find(hashToken(token), mayQueryDatabase);
-    if (found === undefined || !isValid(found, address, invalidation.databaseNow())) return undefined;
+    if (found === undefined) return undefined;
     const actor = {
       accountId: found.accountId,
       kind: "token",
@@ -57,15 +73,46 @@ export function createTokenCheck({
       address,
       grant: found.grant,
     } as const;
+    const misuse = findMisuse(found, address, invalidation.databaseNow());
+    if (misuse !== undefined) {
+      onMisuse?.(actor, misuse);
+      return undefined;
+    }
     recordUse(actor);
     return actor;
   };
 }
 
+function toCached(stored: StoredToken): CachedToken {
+  const { accountId, id, validUntil } = stored;
+  return { accountId, id, validUntil, grant: toGrant(stored) };
+}
+
+function isGenuineToken(
+  { mac, routeMac, account: { mac: accountMac, ...account }, ...stored }: StoredToken,
+  tokenHash: Buffer,
+  rowMacs: Pick<RowMacs, "isGenuine">,
+): boolean {
+  const { accountId, id: tokenId, validUntil } = stored;
+  const { epoch } = account;
+  return (
+    rowMacs.isGenuine({ account }, accountMac) &&
+    rowMacs.isGenuine({ token: stored, epoch }, mac) &&
+    rowMacs.isGenuine({ tokenRoute: { accountId, tokenId, tokenHash, validUntil }, epoch }, routeMac)
+  );
+}
+
 /** A cached token may have expired since it was read. */
-function isValid({ grant, validUntil }: CachedToken, address: string, now: number): boolean {
+function findMisuse(
+  { grant, validUntil }: CachedToken,
+  address: string,
+  now: number,
+): TokenMisuse | undefined {
   const isOver = [grant.expiresAt, validUntil].some((end) => (end?.getTime() ?? now + 1) <= now);
-  return !isOver && (grant.addresses === undefined || isInRanges(grant.addresses, address));
+  if (isOver) return "token-expired";
+  return grant.addresses === undefined || isInRanges(grant.addresses, address)
+    ? undefined
+    : "address-not-allowed";
 }
 
 /** Converts the stored columns. */

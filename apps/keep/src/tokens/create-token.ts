@@ -1,7 +1,7 @@
 import { isAddressRange } from "@hearth-and-keep/configuration";
 import type { AuditLog } from "../audit/audit-log.ts";
 import { type Actor, formatActor } from "../authorization/actor.ts";
-import { grantCovers } from "../authorization/grant.ts";
+import { grantCovers, limitsCover } from "../authorization/grant.ts";
 import { isPathPattern } from "../authorization/path-patterns.ts";
 import type { Scope } from "../authorization/scopes.ts";
 import type { Database } from "../database/open-database.ts";
@@ -9,11 +9,13 @@ import type { Transaction } from "../database/transaction.ts";
 import { type FieldError, requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
 import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempotent.ts";
+import { lockEpoch } from "../keys/row-integrity/account-epoch.ts";
+import type { TokenRow as AuthenticatedToken, RowMacs } from "../keys/row-integrity/row-macs.ts";
+import type { ServerKeys } from "../keys/server-keys.ts";
 import { toGrant } from "./check-token.ts";
 import {
   countVaults,
   insertToken,
-  lockTokens,
   readTokenRow,
   readTokenState,
   type StoredGrant,
@@ -29,6 +31,7 @@ export type IssuedToken = { readonly token: TokenRow; readonly value: Token };
 export type TokenDependencies = {
   readonly database: Pick<Database, "inAccount">;
   readonly audit: Pick<AuditLog, "record">;
+  readonly serverKeys: Pick<ServerKeys, "rowMacs">;
 };
 
 const maxLiveTokens = 100;
@@ -37,7 +40,7 @@ const maxYears = 10;
 export async function createToken(
   actor: Actor,
   { spec, idempotencyKey }: { readonly spec: TokenSpec; readonly idempotencyKey: IdempotencyKey | undefined },
-  { database, audit }: TokenDependencies,
+  { database, audit, serverKeys: { rowMacs } }: TokenDependencies,
 ): Promise<IssuedToken> {
   assertValidSpec(spec);
   if (!grantCovers(actor.grant, toGrant(spec))) throw requestFailure({ kind: "grant-exceeded" });
@@ -49,9 +52,14 @@ export async function createToken(
     { actor, idempotencyKey },
     async (transaction) => {
       const parentId = actor.kind === "token" ? actor.id : null;
-      await lockTokens(transaction, accountId);
+      const epoch = await lockEpoch(transaction, accountId, rowMacs);
       await assertCreatable(transaction, { accountId, parentId, spec });
-      await insertToken(transaction, { ...spec, ...created, parentId, createdBy: formatActor(actor) });
+      const token = { ...spec, ...created, parentId };
+      await insertToken(transaction, {
+        ...token,
+        createdBy: formatActor(actor),
+        ...signToken(token, epoch, rowMacs),
+      });
       const event = {
         type: "token-created",
         token: created.id,
@@ -67,12 +75,29 @@ export async function createToken(
   return { token: await getToken(database, accountId, created.id), value };
 }
 
+/** The MACs of a new token's two rows. */
+export function signToken(
+  token: AuthenticatedToken & { readonly tokenHash: Buffer },
+  epoch: number,
+  rowMacs: Pick<RowMacs, "compute">,
+): { readonly mac: Buffer; readonly routeMac: Buffer } {
+  const { accountId, id: tokenId, tokenHash } = token;
+  const tokenRoute = { accountId, tokenId, tokenHash, validUntil: null };
+  return { mac: rowMacs.compute({ token, epoch }), routeMac: rowMacs.compute({ tokenRoute, epoch }) };
+}
+
 function assertValidSpec({ paths, addresses, expiresAt }: TokenSpec): void {
   const errors: FieldError[] = [
     ...(paths ?? []).flatMap((path, index) =>
-      isPathPattern(path)
+      // Paths are stored in NFC, so another pattern would match nothing.
+      isPathPattern(path) && path.normalize("NFC") === path
         ? []
-        : [{ field: `paths.${index}`, reason: "must be a path pattern such as /prod/**" }],
+        : [
+            {
+              field: `paths.${index}`,
+              reason: "must be a path pattern such as /prod/**, in Unicode form NFC",
+            },
+          ],
     ),
     ...(addresses ?? []).flatMap((address, index) =>
       isAddressRange(address)
@@ -118,6 +143,11 @@ function assertValidExpiry(expiresAt: Date, now: Date): void {
 
 function invalid(field: string, reason: string): Error {
   return requestFailure({ kind: "request-invalid", errors: [{ field, reason }] });
+}
+
+/** A token restricted to vaults or paths may revoke and rename only tokens within the same restrictions. */
+export function assertMayManage(actor: Pick<Actor, "grant">, token: StoredGrant): void {
+  if (!limitsCover(actor.grant, toGrant(token))) throw requestFailure({ kind: "grant-exceeded" });
 }
 
 /** Throws "not found" for another account's token. */

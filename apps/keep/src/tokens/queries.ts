@@ -1,5 +1,7 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
+import type { Signed } from "../keys/row-integrity/queries.ts";
+import type { AccountRow, TokenRouteRow } from "../keys/row-integrity/row-macs.ts";
 
 /** A token's grant as stored; null means unrestricted. */
 export type StoredGrant = {
@@ -10,11 +12,15 @@ export type StoredGrant = {
   readonly expiresAt: Date | null;
 };
 
-/** A currently valid token. */
+/** A token that is not revoked, with the MACs of its rows. It may have expired. */
 export type StoredToken = StoredGrant & {
   readonly accountId: string;
   readonly id: string;
   readonly validUntil: Date | null;
+  readonly parentId: string | null;
+  readonly mac: Buffer | null;
+  readonly routeMac: Buffer | null;
+  readonly account: Signed<AccountRow>;
 };
 
 const grantColumns = `scopes, vault_ids AS "vaultIds", paths, addresses, expires_at AS "expiresAt"`;
@@ -28,21 +34,50 @@ export async function findToken(
   database: Pick<Database, "query" | "queryInAccount">,
   tokenHash: Buffer,
 ): Promise<StoredToken | undefined> {
-  const [route] = await database.query<TokenRoute & { validUntil: Date | null }>({
+  const [route] = await database.query<
+    Pick<TokenRouteRow, "accountId" | "tokenId" | "validUntil"> & { mac: Buffer | null }
+  >({
     ...queryTimeout,
     name: "find-token-route",
-    text: `SELECT account_id AS "accountId", token_id AS "tokenId", valid_until AS "validUntil" FROM token_route WHERE token_hash = $1 AND (valid_until IS NULL OR valid_until > now())`,
+    text: `SELECT account_id AS "accountId", token_id AS "tokenId", valid_until AS "validUntil", mac FROM token_route WHERE token_hash = $1 AND (valid_until IS NULL OR valid_until > now())`,
     values: [tokenHash],
   });
   if (route === undefined) return undefined;
-  const { accountId, tokenId, validUntil } = route;
-  const [row] = await database.queryInAccount<StoredGrant & { id: string }>(accountId, {
+  const { accountId, tokenId, validUntil, mac: routeMac } = route;
+  const [row] = await database.queryInAccount<FoundTokenRow>(accountId, {
     ...queryTimeout,
     name: "find-token",
-    text: `SELECT token.id, ${grantColumns} FROM live_token AS token JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2`,
+    connection: "system",
+    text: `SELECT token.id, ${grantColumns}, parent_id AS "parentId", token.mac, account.status, account.epoch, account.mac AS "accountMac" FROM api_token AS token JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2 AND token.revoked_at IS NULL AND account.status = 'active'`,
     values: [tokenId],
   });
-  return row === undefined ? undefined : { ...row, accountId, validUntil };
+  if (row === undefined) return undefined;
+  const { status, epoch, accountMac, ...token } = row;
+  return {
+    ...token,
+    accountId,
+    validUntil,
+    routeMac,
+    account: { accountId, status, epoch, mac: accountMac },
+  };
+}
+
+type FoundTokenRow = StoredGrant &
+  Pick<StoredToken, "id" | "parentId" | "mac"> &
+  Pick<AccountRow, "status" | "epoch"> & { readonly accountMac: Buffer | null };
+
+/** Those of the hashes that belong to a token. */
+export async function findStoredTokens(
+  database: Pick<Database, "query">,
+  hashes: readonly Buffer[],
+): Promise<readonly Buffer[]> {
+  const rows = await database.query<{ hash: Buffer }>({
+    ...queryTimeout,
+    name: "find-stored-tokens",
+    text: "SELECT token_hash AS hash FROM token_route WHERE token_hash = ANY ($1)",
+    values: [hashes],
+  });
+  return rows.map(({ hash }) => hash);
 }
 
 export type TokenRoute = { readonly accountId: string; readonly tokenId: string };
@@ -106,18 +141,6 @@ export async function readTokenRow(
   return row;
 }
 
-/**
- * Serializes creation and revocation per account, so that a token cannot be created while its parent is being
- * revoked.
- */
-export async function lockTokens(transaction: Transaction, accountId: string): Promise<void> {
-  await transaction.query({
-    name: "lock-tokens",
-    text: "SELECT FROM account WHERE account_id = $1 FOR NO KEY UPDATE",
-    values: [accountId],
-  });
-}
-
 export type TokenState = { readonly live: number; readonly isParentLive: boolean; readonly now: Date };
 
 export async function readTokenState(
@@ -154,12 +177,14 @@ export type NewTokenRow = StoredGrant & {
   readonly tokenHash: Buffer;
   readonly parentId: string | null;
   readonly createdBy: string;
+  readonly mac: Buffer;
+  readonly routeMac: Buffer;
 };
 
 export async function insertToken(transaction: Transaction, token: NewTokenRow): Promise<void> {
   await transaction.query({
     name: "insert-token",
-    text: "INSERT INTO api_token (account_id, id, name, token_hash, scopes, vault_ids, paths, addresses, expires_at, parent_id, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    text: "INSERT INTO api_token (account_id, id, name, token_hash, scopes, vault_ids, paths, addresses, expires_at, parent_id, created_by, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     values: [
       token.accountId,
       token.id,
@@ -172,20 +197,22 @@ export async function insertToken(transaction: Transaction, token: NewTokenRow):
       token.expiresAt,
       token.parentId,
       token.createdBy,
+      token.mac,
     ],
   });
-  await insertRoute(transaction, { accountId: token.accountId, tokenId: token.id }, token.tokenHash);
+  const { accountId, id: tokenId, tokenHash, routeMac } = token;
+  await insertRoute(transaction, { accountId, tokenId }, { tokenHash, mac: routeMac });
 }
 
 export async function insertRoute(
   transaction: Transaction,
   { accountId, tokenId }: TokenRoute,
-  tokenHash: Buffer,
+  { tokenHash, mac }: { readonly tokenHash: Buffer; readonly mac: Buffer },
 ): Promise<void> {
   await transaction.query({
     name: "insert-token-route",
-    text: "INSERT INTO token_route (token_hash, account_id, token_id) VALUES ($1, $2, $3)",
-    values: [tokenHash, accountId, tokenId],
+    text: "INSERT INTO token_route (token_hash, account_id, token_id, mac) VALUES ($1, $2, $3, $4)",
+    values: [tokenHash, accountId, tokenId, mac],
   });
 }
 

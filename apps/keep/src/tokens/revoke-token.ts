@@ -6,8 +6,9 @@ import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempotent.ts";
-import type { TokenDependencies } from "./create-token.ts";
-import { findRoutes, lockTokens, readTokenRow, revokeTokens, type TokenRoute } from "./queries.ts";
+import { inNewEpoch } from "../keys/row-integrity/account-epoch.ts";
+import { assertMayManage, type TokenDependencies } from "./create-token.ts";
+import { findRoutes, readTokenRow, revokeTokens, type TokenRoute } from "./queries.ts";
 import { hashToken, parseToken } from "./token-format.ts";
 
 export type RevokeDependencies = TokenDependencies & {
@@ -31,6 +32,7 @@ export async function revokeToken(
   await runIdempotent(dependencies.database, { actor, idempotencyKey }, async (transaction) => {
     const row = await readTokenRow(transaction, tokenRoute);
     if (row === undefined) throw requestFailure({ kind: "not-found" });
+    assertMayManage(actor, row);
     await revokeWithDescendants(transaction, { tokenRoute, reason: "asked", by: actor }, dependencies);
     return {};
   });
@@ -67,10 +69,12 @@ type RevocationOptions = {
 async function revokeWithDescendants(
   transaction: Transaction,
   { tokenRoute, reason, by }: RevocationOptions,
-  { audit }: Pick<TokenDependencies, "audit">,
+  { audit, serverKeys: { rowMacs } }: Pick<TokenDependencies, "audit" | "serverKeys">,
 ): Promise<number> {
-  await lockTokens(transaction, tokenRoute.accountId);
-  const revokedTokens = await revokeTokens(transaction, tokenRoute, reason);
+  const { accountId } = tokenRoute;
+  const revokedTokens = await inNewEpoch(transaction, { accountId, rowMacs }, () =>
+    revokeTokens(transaction, tokenRoute, reason),
+  );
   for (const token of revokedTokens) {
     const event = { type: "token-revoked", token: token.id, reason: token.reason } as const;
     await audit.record(transaction, { chain: tokenRoute.accountId, by, event });

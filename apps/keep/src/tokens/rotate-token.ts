@@ -3,12 +3,12 @@ import { notifyNodes } from "../cluster/queries.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempotent.ts";
-import { getToken, type IssuedToken, type TokenDependencies } from "./create-token.ts";
+import { inNewEpoch } from "../keys/row-integrity/account-epoch.ts";
+import { assertMayManage, getToken, type IssuedToken, type TokenDependencies } from "./create-token.ts";
 import {
   expireOlderRoutes,
   insertRoute,
   isDescendant,
-  lockTokens,
   readTokenRow,
   type TokenRow,
   updateTokenHash,
@@ -26,19 +26,22 @@ type Rotation = {
 export async function rotateToken(
   actor: Actor,
   { tokenId, graceSeconds, idempotencyKey }: Rotation,
-  { database, audit }: TokenDependencies,
+  { database, audit, serverKeys: { rowMacs } }: TokenDependencies,
 ): Promise<IssuedToken> {
   const { accountId } = actor;
   const tokenRoute = { accountId, tokenId };
   const value = generateToken();
   const tokenHash = hashToken(value);
   const { isReplay } = await runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
-    await lockTokens(transaction, accountId);
-    const { name } = await readLiveToken(transaction, actor, tokenId);
-    await assertMayRotate(transaction, actor, tokenId);
-    await expireOlderRoutes(transaction, tokenRoute, graceSeconds);
-    await insertRoute(transaction, tokenRoute, tokenHash);
-    await updateTokenHash(transaction, tokenRoute, tokenHash);
+    const name = await inNewEpoch(transaction, { accountId, rowMacs }, async (epoch) => {
+      const live = await readLiveToken(transaction, actor, tokenId);
+      await assertMayRotate(transaction, actor, tokenId);
+      await expireOlderRoutes(transaction, tokenRoute, graceSeconds);
+      const mac = rowMacs.compute({ tokenRoute: { ...tokenRoute, tokenHash, validUntil: null }, epoch });
+      await insertRoute(transaction, tokenRoute, { tokenHash, mac });
+      await updateTokenHash(transaction, tokenRoute, tokenHash);
+      return live.name;
+    });
     const event = { type: "token-rotated", token: tokenId, name } as const;
     await audit.record(transaction, { chain: accountId, by: actor, event });
     // Other nodes may have cached the old value without an expiry.
@@ -62,7 +65,7 @@ export async function renameToken(
 ): Promise<TokenRow> {
   const { accountId } = actor;
   await runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
-    await readLiveToken(transaction, actor, tokenId);
+    assertMayManage(actor, await readLiveToken(transaction, actor, tokenId));
     await updateTokenName(transaction, { accountId, tokenId }, name);
     const event = { type: "token-changed", token: tokenId, name } as const;
     await audit.record(transaction, { chain: accountId, by: actor, event });

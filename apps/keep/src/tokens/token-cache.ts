@@ -3,7 +3,7 @@ import type { Grant } from "../authorization/grant.ts";
 import { maxEntries } from "../cache-options.ts";
 import type { CacheInvalidation } from "../cluster/cache-invalidation.ts";
 
-/** A token that was valid when it was last read from the database. */
+/** A token that was not revoked when it was last read from the database. */
 export type CachedToken = {
   readonly accountId: string;
   readonly id: string;

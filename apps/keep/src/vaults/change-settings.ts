@@ -1,3 +1,4 @@
+import { assertFolderAllowed } from "../authorization/grant.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
 import {
@@ -9,12 +10,13 @@ import {
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
 import { updateVault, type VaultSettings } from "./queries.ts";
 
-/** Omitted settings keep their value. */
+/** Omitted settings keep their value. They apply to every secret, so a token restricted to paths may not change them. */
 export function updateSettings(
   { preconditions, ...request }: ChangeRequest,
   changes: Partial<VaultSettings>,
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<VaultDetail>> {
+  assertFolderAllowed(request.actor.grant, "/");
   return changeVault(request, dependencies, async (change) => {
     const { vault, vaultRef, transaction } = change;
     assertPreconditions(preconditions, vaultPreconditionTarget(change));

@@ -32,6 +32,8 @@ export type VaultChange = {
   readonly by: AuditActor;
   /** The vault's row, with the revision already incremented for this change. */
   readonly vault: VaultDetailRow;
+  /** What the account stores, updated by this change as it goes. */
+  readonly usage: Usage;
   /** A new revision for one changed row; every changed row gets its own. */
   nextRevision(): number;
   /** The last assigned revision, which becomes the vault's. */
@@ -42,7 +44,20 @@ export type VaultChange = {
   dataKey(version: number): Promise<DataKey>;
   /** Records an event on the vault's audit chain. */
   record(event: AuditEvent, subject?: Subject): Promise<void>;
+  /** As `record`, for many events in one statement. */
+  recordAll(events: readonly SubjectEvent[]): Promise<void>;
 };
+
+/** Secrets and bytes of one account, over all its vaults. */
+type Usage = {
+  liveSecrets: number;
+  /** Including deleted ones. */
+  allSecrets: number;
+  storedBytes: number;
+};
+
+/** An event about a changed secret. */
+export type SubjectEvent = { readonly event: AuditEvent; readonly subject: Subject };
 
 /** The state that a vault must be in; otherwise it is not found. */
 export type VaultState = "live" | "deleted" | "any";
@@ -82,12 +97,23 @@ export async function changeInTransaction<Result>(
     vaultRef,
     by,
     vault,
+    usage: {
+      liveSecrets: vault.live_secrets,
+      allSecrets: vault.all_secrets,
+      storedBytes: vault.stored_bytes,
+    },
     nextRevision: () => (revision += 1),
     latestRevision: () => Math.max(revision, vault.revision),
     activeKey: () => (active ??= dependencies.vaultKeys.active(transaction, vaultRef)),
     dataKey: (version) => dependencies.vaultKeys.ofVersionWithin(transaction, vaultRef, version),
     record: (event, subject) =>
       dependencies.audit.record(transaction, auditEntry({ vaultRef, by }, event, subject)),
+    recordAll: (events) =>
+      dependencies.audit.recordAll(
+        transaction,
+        vaultRef.vaultId,
+        events.map(({ event, subject }) => auditEntry({ vaultRef, by }, event, subject)),
+      ),
   });
   if (revision > vault.revision) await setRevision(transaction, vaultRef, revision);
   return result;

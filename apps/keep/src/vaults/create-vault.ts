@@ -1,4 +1,5 @@
 import type { Actor } from "../authorization/actor.ts";
+import { assertFolderAllowed } from "../authorization/grant.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
@@ -15,6 +16,7 @@ export function createVault(
   name: string,
   { database, vaultKeys, audit }: ChangeDependencies,
 ): Promise<IdempotentResult<VaultDetail>> {
+  assertFolderAllowed(actor.grant, "/");
   return runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
     const vaultRef = { accountId: actor.accountId, vaultId: generateId() };
     await assertVaultQuota(transaction, actor.accountId);

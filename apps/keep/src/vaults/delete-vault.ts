@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../audit/events.ts";
+import { assertFolderAllowed } from "../authorization/grant.ts";
 import { notifyNodes } from "../cluster/queries.ts";
 import { requestFailure } from "../failures.ts";
 import { type IdempotentResult, runIdempotent } from "../idempotency/run-idempotent.ts";
@@ -72,11 +73,13 @@ export function restoreVault(
   });
 }
 
+/** Affects every secret of the vault, so a token restricted to paths may not do it. */
 function changeVaultInState<Result>(
   { actor, vaultId, idempotencyKey }: ChangeRequest,
   { dependencies, state }: { readonly dependencies: ChangeDependencies; readonly state: VaultState },
   work: (change: VaultChange) => Promise<Result>,
 ): Promise<IdempotentResult<Result>> {
+  assertFolderAllowed(actor.grant, "/");
   const vaultRef = { accountId: actor.accountId, vaultId };
   return runIdempotent(dependencies.database, { actor, idempotencyKey }, (transaction) =>
     changeInTransaction(transaction, { vaultRef, by: actor, state, dependencies }, work),

@@ -3,9 +3,9 @@ import type { VaultDetailRow, VaultRow } from "./queries.ts";
 
 export type { VaultDetail };
 
-/** The fields of a vault in lists. */
-export function describeVault({ id, name, is_encrypted, created_at }: VaultRow): Vault {
-  return { id, name, is_encrypted, created_at: created_at.toISOString() };
+/** The fields of a vault in lists. A database constraint rejects values that are not encrypted. */
+export function describeVault({ id, name, created_at }: VaultRow): Vault {
+  return { id, name, is_encrypted: true, created_at: created_at.toISOString() };
 }
 
 export function describeVaultDetail(row: VaultDetailRow): VaultDetail {

@@ -2,15 +2,9 @@ import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
 
-/** Derived from the rows: the vault has an active key, and every stored value has the encrypted format. */
-const isEncrypted =
-  "(EXISTS (SELECT FROM vault_key AS key WHERE key.account_id = vault.account_id AND key.vault_id = vault.id AND key.status = 'active')" +
-  " AND NOT EXISTS (SELECT FROM secret_version AS version WHERE version.account_id = vault.account_id AND version.vault_id = vault.id AND version.sealed IS NOT NULL AND get_byte(version.sealed, 0) <> 1))";
-
 export type VaultRow = {
   readonly id: string;
   readonly name: string;
-  readonly is_encrypted: boolean;
   readonly created_at: Date;
 };
 
@@ -23,7 +17,7 @@ export type VaultDetailRow = VaultRow & {
   readonly deleted_at: Date | null;
 };
 
-const listColumns = `vault.id, vault.name, vault.created_at, ${isEncrypted} AS is_encrypted`;
+const listColumns = "vault.id, vault.name, vault.created_at";
 const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.updated_at, vault.deleted_at`;
 
 const liveVaults = `SELECT ${listColumns} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`;
@@ -42,7 +36,7 @@ export async function listVaults(
 ): Promise<readonly VaultRow[]> {
   return database.queryInAccount<VaultRow>(accountId, {
     name: "list-vaults",
-    isShort: true,
+    connection: "shared",
     text: liveVaults,
     values: [page.ids, page.after, page.limit],
   });
@@ -74,6 +68,18 @@ export async function readVault(
   return row;
 }
 
+/** What the account stores, over all its vaults, before this change. */
+export type AccountUsage = {
+  readonly live_secrets: number;
+  /** Including deleted ones. */
+  readonly all_secrets: number;
+  /** Ciphertexts of all versions. */
+  readonly stored_bytes: number;
+};
+
+const accountUsage =
+  "SELECT sum(live_secrets)::float8 AS live_secrets, sum(all_secrets)::float8 AS all_secrets, sum(stored_bytes)::float8 AS stored_bytes FROM vault WHERE account_id = $1";
+
 /**
  * Increments the revision. The row stays locked until the end of the transaction, which serializes changes in a
  * vault.
@@ -81,10 +87,10 @@ export async function readVault(
 export async function lockVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-): Promise<VaultDetailRow | undefined> {
-  const [row] = await transaction.query<VaultDetailRow>({
+): Promise<(VaultDetailRow & AccountUsage) | undefined> {
+  const [row] = await transaction.query<VaultDetailRow & AccountUsage>({
     name: "lock-vault",
-    text: `UPDATE vault SET revision = revision + 1, updated_at = now() WHERE account_id = $1 AND id = $2 RETURNING ${detailColumns}`,
+    text: `UPDATE vault SET revision = vault.revision + 1, updated_at = now() FROM (${accountUsage}) AS usage WHERE vault.account_id = $1 AND vault.id = $2 RETURNING ${detailColumns}, usage.*`,
     values: [accountId, vaultId],
   });
   return row;

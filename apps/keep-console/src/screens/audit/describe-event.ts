@@ -69,6 +69,9 @@ const folderName = (body: EventBody): string =>
 const denialReasons = new Map([
   ["insufficient-scope", "missing scope"],
   ["out-of-reach", "path not allowed for the token"],
+  ["vault-not-allowed", "vault not allowed for the token"],
+  ["address-not-allowed", "address not allowed for the token"],
+  ["token-expired", "expired token"],
   ["grant-exceeded", "more permissions than the token has"],
   ["session-required", "not available to tokens"],
   ["sign-in-too-old", "requires a recent sign-in"],
@@ -135,7 +138,8 @@ const actions = new Map<string, DescribeAction>([
     "denied",
     (body) => {
       const reason = denialReasons.get(text(body, "reason")) ?? text(body, "reason");
-      return `had a request denied: ${text(body, "route")} (${reason})`;
+      const target = text(body, "target");
+      return `had a request denied: ${text(body, "route")}${target === "" ? "" : ` for ${target}`} (${reason})`;
     },
   ],
 ]);

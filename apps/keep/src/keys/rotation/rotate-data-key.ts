@@ -7,6 +7,7 @@
  */
 import type { AuditLog } from "../../audit/audit-log.ts";
 import type { Actor } from "../../authorization/actor.ts";
+import { assertFolderAllowed } from "../../authorization/grant.ts";
 import type { Database } from "../../database/open-database.ts";
 import { requestFailure } from "../../failures.ts";
 import { generateId } from "../../generate-id.ts";
@@ -41,6 +42,7 @@ export async function rotateDataKey(
   { vaultId, idempotencyKey }: RotationRequest,
   { database, vaultKeys, audit }: RotationDependencies,
 ): Promise<Operation> {
+  assertFolderAllowed(actor.grant, "/");
   const vaultRef = { accountId: actor.accountId, vaultId };
   const { result } = await runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
     if ((await lockVault(transaction, vaultRef)) !== "live") throw requestFailure({ kind: "not-found" });

@@ -7,7 +7,7 @@ import { findSecretMetadata, readValueById } from "../queries.ts";
 import { decryptVersions } from "../read-value.ts";
 import { joinPath, parseSecretPath, type SecretPath } from "../secret-path.ts";
 import { assertValidValue } from "../value-content.ts";
-import { assertSecretQuota, writeSecretInChange } from "../write-secret.ts";
+import { assertReferencesAllowed, assertSecretQuota, writeSecretInChange } from "../write-secret.ts";
 import { readDotenv } from "./dotenv.ts";
 import { formatVersion } from "./expand-references.ts";
 import type { FileFormat } from "./export-file.ts";
@@ -46,7 +46,7 @@ export async function importFile(
   dependencies: ChangeDependencies,
 ): Promise<ImportOutcome> {
   const { actor } = request;
-  const plan = createPlan(actor, file);
+  const plan = createPlan(request, file);
   const rollback = new Error("Dry run: rolling back");
   let dryRun: ImportResult | undefined;
   try {
@@ -75,7 +75,10 @@ type PlannedEntry = { readonly path: SecretPath; readonly entry: FileEntry };
 type ImportPlan = { readonly planned: readonly PlannedEntry[]; readonly repeated: string[] };
 
 /** Parses the file and checks everything that does not depend on the vault. */
-function createPlan({ grant }: Actor, { format, content, folder }: ImportRequest): ImportPlan {
+function createPlan(
+  { actor, vaultId }: Pick<ChangeRequest, "actor" | "vaultId">,
+  { format, content, folder }: ImportRequest,
+): ImportPlan {
   const { entries, repeated } = format === "dotenv" ? readDotenv(content) : readJsonFile(content);
   if (entries.length > maxEntries) {
     throw invalidFile([
@@ -86,14 +89,19 @@ function createPlan({ grant }: Actor, { format, content, folder }: ImportRequest
     ]);
   }
   const pathOf = (segments: readonly string[]): string => joinPath(folder, segments.join("/"));
-  const planned = entries.map((entry) => {
+  const planned = new Map<string, PlannedEntry>();
+  const sameName: string[] = [];
+  for (const entry of entries) {
     const field = `content.${pathOf(entry.segments)}`.slice(0, 1024);
     const path = parseSecretPath(pathOf(entry.segments), field);
-    assertPathAllowed(grant, path.path);
+    assertPathAllowed(actor.grant, path.path);
+    assertReferencesAllowed(actor, vaultId, { value: entry.bytes, type: entry.type });
     assertValidValue(entry.bytes, entry.type, field);
-    return { path, entry };
-  });
-  return { planned, repeated: repeated.map(pathOf) };
+    // Different in the file, but the same in Unicode's composed form.
+    if (planned.has(path.path)) sameName.push(path.path);
+    planned.set(path.path, { path, entry });
+  }
+  return { planned: [...planned.values()], repeated: [...repeated.map(pathOf), ...sameName] };
 }
 
 type ImportContext = {
@@ -121,8 +129,8 @@ async function applyPlan(change: VaultChange, context: ImportContext): Promise<I
   const pathsOf = (action: EntryDecision["action"]) =>
     decided.filter((decision) => decision.action === action).map(({ path }) => path.path);
   const created = pathsOf("created");
-  // Checked for all of them up front, because concurrent writes do not see each other.
-  await assertSecretQuota(change, created.length);
+  // Checked for all of them up front, before anything is written.
+  assertSecretQuota(change, { live: created.length, all: created.length });
   const toWrite = decided.filter(({ action }) => action === "created" || action === "changed");
   const written = await mapConcurrently(toWrite, ({ path, entry }) =>
     writeSecretInChange(change, { path, value: entry.bytes, type: entry.type }),

@@ -24,6 +24,14 @@ const maxBytes = 64 * 1024;
 const reference =
   /\$\$\{|\$\{(?:(?<vaultId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):)?(?<path>\/[^{}\p{Cc}]{1,2400})\}/gu;
 
+/** The secrets that a text of this vault refers to itself. */
+export function listReferences(vaultId: string, text: string): readonly ReferenceTarget[] {
+  return [...text.matchAll(reference)].flatMap(({ groups }) => {
+    const path = groups?.["path"];
+    return path === undefined ? [] : [{ vaultId: groups?.["vaultId"] ?? vaultId, path }];
+  });
+}
+
 /** One expander per request: each referenced secret is fetched once, and all values share one fetch limit. */
 export function createExpander(homeVaultId: string, fetchSecret: FetchSecret): Expand {
   const expansion: Expansion = { homeVaultId, fetchSecret, cache: new Map(), fetched: 0 };

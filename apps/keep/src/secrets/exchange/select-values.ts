@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Actor } from "../../authorization/actor.ts";
 import { allowsFolder } from "../../authorization/grant.ts";
-import { toSqlPatterns } from "../../authorization/path-patterns.ts";
+import { pathPrefixes } from "../../authorization/path-patterns.ts";
+import { scanPage } from "../../cursor.ts";
 import type { Database } from "../../database/open-database.ts";
 import { requestFailure } from "../../failures.ts";
 import { readVault } from "../../vaults/queries.ts";
-import { measureValues, readValueRows } from "../queries.ts";
+import { pathCursorOf, pathFilter, toPathCursor } from "../allowed-paths.ts";
+import { listValueSizes, readValueRows, type ValueSize } from "../queries.ts";
 import { type DecryptedValue, decryptVersions, type ReadDependencies } from "../read-value.ts";
 import { encodeValue } from "../value-content.ts";
 import { expandReferences, formatVersion } from "./expand-references.ts";
@@ -54,16 +56,22 @@ export async function readSelected(
 ): Promise<readonly DecryptedValue[]> {
   const { vaultId, folder, recursive, names, isExpanded } = selection;
   const vaultRef = { accountId: actor.accountId, vaultId };
-  const search = {
-    folder,
-    recursive,
-    names,
-    sqlPatterns: toSqlPatterns(actor.grant.paths),
+  const search = { folder, recursive, names, prefixes: pathPrefixes(actor.grant.paths) };
+  const isAllowed = pathFilter(actor.grant);
+  const { page: selected, next } = await scanPage<ValueSize>({
     limit: maxItems,
-  };
-  assertSelectionSize(await measureValues(dependencies.database, vaultRef, search));
-  const rows = await readValueRows(dependencies.database, vaultRef, search);
-  const decrypted = await decryptVersions(vaultRef, rows, { ...dependencies, by: actor });
+    isAllowed,
+    after: null,
+    read: (after, limit) =>
+      listValueSizes(dependencies.database, vaultRef, { ...search, limit, after: toPathCursor(after) }),
+    cursorOf: pathCursorOf,
+  });
+  assertSelectionSize(selected, next !== undefined);
+  const ids = selected.map(({ id }) => id);
+  const rows = await readValueRows(dependencies.database, vaultRef, { ...search, ids });
+  // Filtered again: a secret may have been moved since it was selected.
+  const allowed = isAllowed === undefined ? rows : rows.filter(isAllowed);
+  const decrypted = await decryptVersions(vaultRef, allowed, { ...dependencies, by: actor });
   const values = isExpanded
     ? await expandReferences(actor, { vaultId, values: decrypted }, dependencies)
     : decrypted;
@@ -76,16 +84,14 @@ export async function readSelected(
   return values;
 }
 
-/** Checked before anything is fetched: a folder may be larger than this process's memory. */
-function assertSelectionSize({ items, bytes }: { readonly items: number; readonly bytes: number }): void {
-  if (items > maxItems) {
+/** Checked before any value is fetched: a folder may be larger than this process's memory. */
+function assertSelectionSize(selected: readonly ValueSize[], hasMore: boolean): void {
+  if (hasMore) {
     throw invalidFile([
-      {
-        field: "path",
-        reason: `selects ${items} secrets, more than the limit of ${maxItems}; narrow it by path or names`,
-      },
+      { field: "path", reason: `selects more than ${maxItems} secrets; narrow it by path or names` },
     ]);
   }
+  const bytes = selected.reduce((sum, { size }) => sum + size, 0);
   if (bytes > maxBytes) throw selectionTooLarge();
 }
 

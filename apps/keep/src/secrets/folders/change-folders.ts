@@ -11,11 +11,11 @@ import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../../preconditions.ts";
 import { vaultPreconditionTarget } from "../../vaults/change-settings.ts";
 import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
-import { changeSecrets, loadSecrets, updateSecret } from "../change-secret.ts";
-import { deleteSecretInChange } from "../delete-secret.ts";
-import { findSecrets, type SecretForUpdate } from "../queries.ts";
-import { isInFolder, joinPath, parseFolder, type SecretPath, toSecretPath } from "../secret-path.ts";
-import { createFolders, deleteFolders, findFolder, renameFolders } from "./queries.ts";
+import { changeSecrets, loadSecrets } from "../change-secret.ts";
+import type { SecretForUpdate } from "../queries.ts";
+import { isInFolder, joinPath, parseFolder, toSecretPath } from "../secret-path.ts";
+import { deleteContents, type Move, moveContents } from "./change-contents.ts";
+import { createFolders, deleteFolders, findFolder, listPathsWithin, renameFolders } from "./queries.ts";
 
 export type CreatedFolder = {
   readonly isNew: boolean;
@@ -62,7 +62,7 @@ export function deleteFolder(
     if (!recursive && (secrets.length > 0 || removed > 1)) {
       throw requestFailure({ kind: "conflict", reason: "The folder is not empty" });
     }
-    for (const secret of secrets) await deleteSecretInChange(change, secret);
+    await deleteContents(change, secrets);
     await change.record({ type: "folder-deleted", path });
     return { secrets: secrets.length, revision: change.latestRevision() };
   });
@@ -86,25 +86,20 @@ export function moveFolder(
     const renamed = await renameFolders(change.transaction, change.vaultRef, { from, to });
     if (moves.length === 0 && renamed === 0) throw requestFailure({ kind: "not-found" });
     await createFolders(change.transaction, change.vaultRef, to);
-    for (const { secret, path } of moves) await moveSecret(change, secret, path);
+    await moveContents(change, moves);
     await change.record({ type: "folder-moved", path: from, to });
     return { secrets: moves.length, revision: change.latestRevision() };
   });
 }
 
-type Move = { readonly secret: SecretForUpdate; readonly path: SecretPath };
-
-/** Shallowest first: a secret that moves up may take a path that another secret leaves. */
 function planMoves(
   secrets: readonly SecretForUpdate[],
   { from, to }: { readonly from: string; readonly to: string },
 ): readonly Move[] {
-  return secrets
-    .toSorted((one, other) => one.folder.length - other.folder.length)
-    .map((secret) => {
-      const rest = secret.folder.slice(from.length);
-      return { secret, path: toSecretPath(parseFolder(to === "/" ? rest : to + rest, "to"), secret.name) };
-    });
+  return secrets.map((secret) => {
+    const rest = secret.folder.slice(from.length);
+    return { secret, path: toSecretPath(parseFolder(to === "/" ? rest : to + rest, "to"), secret.name) };
+  });
 }
 
 async function assertPathsFree(
@@ -112,18 +107,13 @@ async function assertPathsFree(
   { to, moves }: { readonly to: string; readonly moves: readonly Move[] },
 ): Promise<void> {
   const moving = new Set(moves.map(({ secret }) => secret.id));
-  const atTarget = await findSecrets(transaction, vaultRef, { within: to });
+  const atTarget = await listPathsWithin(transaction, vaultRef, to);
   const taken = new Set(
     atTarget.filter(({ id }) => !moving.has(id)).map(({ folder, name }) => joinPath(folder, name)),
   );
   const conflict = moves.find(({ path }) => taken.has(path.path));
   if (conflict === undefined) return;
   throw requestFailure({ kind: "conflict", reason: `A secret already exists at ${conflict.path.path}` });
-}
-
-async function moveSecret(change: VaultChange, secret: SecretForUpdate, path: SecretPath): Promise<void> {
-  const { id, revision } = await updateSecret(change, secret, { folder: path.folder, name: path.name });
-  await change.record({ type: "secret-changed", secret: id, path: path.path }, { id, revision });
 }
 
 function assertNotRoot(path: string): void {

@@ -8,13 +8,14 @@ import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { folderListQuery, pageQuery, secretListQuery } from "@hearth-and-keep/vault-contract";
 import { readId, readVaultRef } from "../../access/read-change.ts";
 import { allowsFolder, allowsPath } from "../../authorization/grant.ts";
-import { toSqlPatterns } from "../../authorization/path-patterns.ts";
-import { decodeCursor, toPage } from "../../cursor.ts";
+import { pathPrefixes } from "../../authorization/path-patterns.ts";
+import { decodeCursor, scanPage, toPage } from "../../cursor.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
 import { isId } from "../../generate-id.ts";
 import type { QueryRequest } from "../../route-row.ts";
 import { readVault } from "../../vaults/queries.ts";
+import { pathCursorOf, pathFilter, toPathCursor } from "../allowed-paths.ts";
 import { describeSecret } from "../describe-secret.ts";
 import { listFolders } from "../folders/queries.ts";
 import { findSecretMetadata, listDeletedSecrets, listSecrets } from "../queries.ts";
@@ -35,21 +36,26 @@ export async function handleListSecrets(
     recursive: query.recursive === "true",
     text: query.q ?? null,
     tag: query.tag ?? null,
-    sqlPatterns: toSqlPatterns(actor.grant.paths),
-    limit: limit + 1,
+    prefixes: pathPrefixes(actor.grant.paths),
   };
   const isDeleted = query.state === "deleted";
   const after = decodeCursor(query.cursor, (values) =>
     isDeleted ? values.length === 1 && values.every(isId) : values.length === 2,
   );
-  const [vault, rows] = await Promise.all([
+  const [vault, { page, next }] = await Promise.all([
     readVault(database, vaultRef),
-    isDeleted
-      ? listDeletedSecrets(database, vaultRef, { ...search, after: after?.[0] ?? null })
-      : listSecrets(database, vaultRef, { ...search, after: toPair(after) }),
+    scanPage({
+      limit,
+      after,
+      isAllowed: pathFilter(actor.grant),
+      read: (position, rows) =>
+        isDeleted
+          ? listDeletedSecrets(database, vaultRef, { ...search, limit: rows, after: position?.[0] ?? null })
+          : listSecrets(database, vaultRef, { ...search, limit: rows, after: toPathCursor(position) }),
+      cursorOf: (row) => (isDeleted ? [row.id] : pathCursorOf(row)),
+    }),
   ]);
   if (vault === undefined) throw requestFailure({ kind: "not-found" });
-  const { page, next } = toPage(rows, limit, (row) => (isDeleted ? [row.id] : [row.folder, row.name]));
   return jsonResponse({ items: page.map(describeSecret), next_cursor: next });
 }
 
@@ -101,11 +107,6 @@ export async function handleListVersions(
 
 function readLimit(text: string | undefined): number {
   return text === undefined ? maxItems : Number(text);
-}
-
-function toPair(values: readonly string[] | null): readonly [string, string] | null {
-  const [folder, name] = values ?? [];
-  return folder === undefined || name === undefined ? null : [folder, name];
 }
 
 function describeVersion({ version, type, size, created_at, created_by, destroyed_at }: VersionRow) {

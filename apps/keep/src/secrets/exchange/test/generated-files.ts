@@ -112,7 +112,11 @@ const key = fc
       ),
     },
   )
-  .filter((name) => !/[\p{Cc}\p{Cs}/]/u.test(name) && ![".", "..", "*", "**"].includes(name));
+  .map((name) => name.normalize("NFC"))
+  .filter(
+    (name) =>
+      !/[\p{Cc}\p{Cs}\p{Cf}/]/u.test(name) && name.trim() === name && ![".", "..", "*", "**"].includes(name),
+  );
 
 const plainJson = fc.oneof(
   fc.constantFrom("0", "-0", "1.50", "1e400", "12345678901234567890", "true", "false", "null", "[]"),

@@ -1,0 +1,47 @@
+import type { Database } from "../database/open-database.ts";
+import { checkKey } from "../keys/check-key.ts";
+import type { KeyWrapper } from "../keys/key-wrapper.ts";
+import { insertServerKey, listServerKeys } from "../keys/queries.ts";
+import { signAllRows } from "../keys/row-integrity/account-epoch.ts";
+import { listAccountIds } from "../keys/row-integrity/queries.ts";
+import { createRowMacs } from "../keys/row-integrity/row-macs.ts";
+import { generateServerKey } from "../keys/server-keys.ts";
+
+export type AuthenticationDependencies = {
+  readonly database: Database;
+  readonly wrapper: KeyWrapper;
+  readonly print: (line: string) => void;
+};
+
+/**
+ * Upgrades a database from before rows were authenticated: signs every account and token as found. Only an operator may
+ * decide that, because whoever could write to the database may have added tokens. The key is stored last, so that an
+ * interrupted run starts over.
+ */
+export async function authenticateRows({
+  database,
+  wrapper: given,
+  print,
+}: AuthenticationDependencies): Promise<void> {
+  const wrapper = await checkKey(given, database);
+  const keys = await listServerKeys(database);
+  if (keys.some(({ purpose }) => purpose === "integrity")) {
+    print("The rows of this database are already authenticated");
+    return;
+  }
+  const { key, row } = await generateServerKey(wrapper, "integrity");
+  const rowMacs = createRowMacs(key);
+  let accounts = 0;
+  let tokens = 0;
+  for (let page = await listAccountIds(database, undefined); page.length > 0; ) {
+    for (const accountId of page) {
+      tokens += await database.inAccount(accountId, (transaction) =>
+        signAllRows(transaction, accountId, rowMacs),
+      );
+      accounts += 1;
+    }
+    page = await listAccountIds(database, page.at(-1));
+  }
+  await insertServerKey(database, row);
+  print(`Authenticated ${accounts} accounts and ${tokens} tokens as found`);
+}

@@ -1,0 +1,86 @@
+import type { Database } from "../../database/open-database.ts";
+import type { Transaction } from "../../database/transaction.ts";
+import type { AccountRow, TokenRouteRow, TokenRow } from "./row-macs.ts";
+
+export type Signed<Row> = Row & { readonly mac: Buffer | null };
+
+/** Locks the account's row against changes of what is signed; undefined when it does not exist. */
+export async function lockAccountRow(
+  transaction: Transaction,
+  accountId: string,
+): Promise<Signed<AccountRow> | undefined> {
+  const [row] = await transaction.query<Signed<AccountRow>>({
+    name: "lock-account-row",
+    text: 'SELECT account_id AS "accountId", status, epoch, mac FROM account WHERE account_id = $1 FOR NO KEY UPDATE',
+    values: [accountId],
+  });
+  return row;
+}
+
+export async function updateAccountRow(
+  transaction: Transaction,
+  { accountId, epoch, mac }: Pick<Signed<AccountRow>, "accountId" | "epoch" | "mac">,
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE account SET epoch = $2, mac = $3 WHERE account_id = $1",
+    values: [accountId, epoch, mac],
+  });
+}
+
+/** Tokens that are not revoked. */
+export async function listTokenRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<TokenRow>[]> {
+  return transaction.query<Signed<TokenRow>>({
+    text: 'SELECT account_id AS "accountId", id, scopes, vault_ids AS "vaultIds", paths, addresses, expires_at AS "expiresAt", parent_id AS "parentId", mac FROM api_token WHERE account_id = $1 AND revoked_at IS NULL',
+    values: [accountId],
+  });
+}
+
+export async function listTokenRouteRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<TokenRouteRow>[]> {
+  return transaction.query<Signed<TokenRouteRow>>({
+    text: 'SELECT account_id AS "accountId", token_id AS "tokenId", token_hash AS "tokenHash", valid_until AS "validUntil", mac FROM token_route WHERE account_id = $1',
+    values: [accountId],
+  });
+}
+
+export type NewMac<Key> = { readonly key: Key; readonly mac: Buffer };
+
+export async function updateTokenMacs(
+  transaction: Transaction,
+  accountId: string,
+  macs: readonly NewMac<string>[],
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE api_token SET mac = new.mac FROM unnest($2::uuid[], $3::bytea[]) AS new (id, mac) WHERE api_token.account_id = $1 AND api_token.id = new.id",
+    values: [accountId, macs.map(({ key }) => key), macs.map(({ mac }) => mac)],
+  });
+}
+
+export async function updateTokenRouteMacs(
+  transaction: Transaction,
+  macs: readonly NewMac<Buffer>[],
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE token_route SET mac = new.mac FROM unnest($1::bytea[], $2::bytea[]) AS new (token_hash, mac) WHERE token_route.token_hash = new.token_hash",
+    values: [macs.map(({ key }) => key), macs.map(({ mac }) => mac)],
+  });
+}
+
+/** Ids of all accounts, a page at a time. */
+export async function listAccountIds(
+  database: Pick<Database, "acrossAccounts">,
+  after: string | undefined,
+): Promise<readonly string[]> {
+  const rows = await database.acrossAccounts((transaction) =>
+    transaction.query<{ account_id: string }>({
+      text: "SELECT account_id FROM account WHERE $1::uuid IS NULL OR account_id > $1 ORDER BY account_id LIMIT 500",
+      values: [after ?? null],
+    }),
+  );
+  return rows.map(({ account_id }) => account_id);
+}

@@ -1,0 +1,82 @@
+/**
+ * @module
+ * MACs over the rows that decide who may do what, under a key that the database does not have. Guarantees that a row
+ * which Keep did not write, or wrote for another account or purpose, is not accepted; and, by the account's epoch, that a
+ * row which was put back after a revocation is not accepted either.
+ * Imported by `tokens/`, `accounts/` and `commands/`.
+ */
+import type { KeyObject } from "node:crypto";
+import {
+  type AssociatedData,
+  computeMac,
+  deriveMacKey,
+  IntegrityError,
+  verifyMac,
+} from "@hearth-and-keep/envelope-crypto";
+
+export type AccountRow = { readonly accountId: string; readonly status: string; readonly epoch: number };
+
+export type TokenRow = {
+  readonly accountId: string;
+  readonly id: string;
+  readonly scopes: readonly string[];
+  readonly vaultIds: readonly string[] | null;
+  readonly paths: readonly string[] | null;
+  readonly addresses: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  readonly parentId: string | null;
+};
+
+export type TokenRouteRow = {
+  readonly accountId: string;
+  readonly tokenId: string;
+  readonly tokenHash: Buffer;
+  readonly validUntil: Date | null;
+};
+
+type AuthenticatedRow =
+  | { readonly account: AccountRow }
+  | { readonly token: TokenRow; readonly epoch: number }
+  | { readonly tokenRoute: TokenRouteRow; readonly epoch: number };
+
+export type RowMacs = {
+  compute(row: AuthenticatedRow): Buffer;
+  /** False also without a MAC. */
+  isGenuine(row: AuthenticatedRow, mac: Buffer | null): boolean;
+};
+
+export function createRowMacs(integrityKey: KeyObject): RowMacs {
+  const macKey = deriveMacKey(integrityKey);
+  return {
+    compute: (row) => computeMac(macKey, fieldsOf(row)),
+    isGenuine(row, mac) {
+      try {
+        verifyMac(mac ?? Buffer.alloc(0), macKey, fieldsOf(row));
+        return true;
+      } catch (error) {
+        if (error instanceof IntegrityError) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Everything that decides, and nothing that only informs, such as names and times of use. */
+function fieldsOf(row: AuthenticatedRow): AssociatedData {
+  if ("account" in row) {
+    const { accountId, status, epoch } = row.account;
+    return ["account", accountId, status, epoch];
+  }
+  if ("token" in row) {
+    const { accountId, id, scopes, vaultIds, paths, addresses, expiresAt, parentId } = row.token;
+    const limits = JSON.stringify([scopes, vaultIds, paths, addresses]);
+    return ["token", accountId, id, row.epoch, limits, timeOf(expiresAt), parentId ?? ""];
+  }
+  const { accountId, tokenId, tokenHash, validUntil } = row.tokenRoute;
+  return ["token-route", accountId, tokenId, row.epoch, tokenHash.toString("hex"), timeOf(validUntil)];
+}
+
+/** In milliseconds, as the driver reads it. */
+function timeOf(moment: Date | null): number | string {
+  return moment === null ? "" : moment.getTime();
+}
