@@ -8,6 +8,7 @@ import type { KeyWrapper } from "./keys/key-wrapper.ts";
 import { createRewrapTask } from "./keys/rewrap-keys.ts";
 import { reencryptVaults } from "./keys/rotation/reencrypt-vaults.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
+import type { VaultHeads } from "./keys/vault-heads/vault-heads.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
 import { repeatUntil } from "./repeat-until.ts";
 import type { KeepLogger } from "./server.ts";
@@ -17,6 +18,7 @@ export type BackgroundDependencies = {
   readonly database: Database;
   readonly wrapper: KeyWrapper;
   readonly vaultKeys: VaultKeys;
+  readonly vaultHeads: VaultHeads;
   readonly serverKeys: ServerKeys;
   readonly audit: AuditLog;
   readonly onCheckpointFileFailed: () => void;

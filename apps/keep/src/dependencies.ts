@@ -3,6 +3,7 @@ import type { AuditLog } from "./audit/audit-log.ts";
 import type { Database } from "./database/open-database.ts";
 import type { HealthDependencies } from "./health.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
+import type { VaultHeads } from "./keys/vault-heads/vault-heads.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
 import type { Metrics } from "./metrics.ts";
 import type { SignIn } from "./sign-in/prepare-sign-in.ts";
@@ -11,6 +12,7 @@ import type { SignIn } from "./sign-in/prepare-sign-in.ts";
 export type KeepDependencies = HealthDependencies & {
   readonly database: Database;
   readonly vaultKeys: VaultKeys;
+  readonly vaultHeads: VaultHeads;
   readonly serverKeys: ServerKeys;
   readonly audit: AuditLog;
   readonly signIn: SignIn;

@@ -8,13 +8,16 @@ import type { AuditLog } from "../audit/audit-log.ts";
 import type { Database } from "../database/open-database.ts";
 import { generateId } from "../generate-id.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
+import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { VaultKeys } from "../keys/vault-keys.ts";
+import { insertNewVault } from "../vaults/create-vault.ts";
 import type { OpenedAccount, Person } from "./person.ts";
-import { claimIdentity, findIdentity, insertAccount, insertIdentity, insertVault } from "./queries.ts";
+import { claimIdentity, findIdentity, insertAccount, insertIdentity } from "./queries.ts";
 
 export type AccountDependencies = {
   readonly database: Pick<Database, "query" | "inAccount">;
   readonly vaultKeys: VaultKeys;
+  readonly vaultHeads: Pick<VaultHeads, "sealEmpty">;
   readonly audit: AuditLog;
   readonly serverKeys: Pick<ServerKeys, "rowMacs">;
 };
@@ -35,8 +38,12 @@ export async function findOrCreateAccount(
     await insertAccount(transaction, ids.accountId, { displayName: person.displayName, mac });
     await insertIdentity(transaction, person, ids);
     const vaultRef = { accountId: ids.accountId, vaultId: generateId() };
-    await insertVault(transaction, vaultRef, "Personal");
-    await dependencies.vaultKeys.create(transaction, vaultRef);
+    await insertNewVault(transaction, vaultRef, {
+      kind: "personal",
+      name: "Personal",
+      revision: 0,
+      ...dependencies,
+    });
     const by = "server";
     await dependencies.audit.record(transaction, {
       chain: vaultRef.vaultId,

@@ -1,6 +1,5 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { VaultRef } from "../keys/vault-keys.ts";
 import type { OpenedAccount, Person } from "./person.ts";
 
 type IdentityRef = Pick<OpenedAccount, "accountId" | "identityId">;
@@ -48,17 +47,6 @@ export async function insertIdentity(
   await transaction.query({
     text: "INSERT INTO identity (account_id, id, provider, issuer, subject, login, email) VALUES ($1, $2, $3, $4, $5, $6, $7)",
     values: [accountId, identityId, provider, issuer, subject, login ?? null, email ?? null],
-  });
-}
-
-export async function insertVault(
-  transaction: Transaction,
-  { accountId, vaultId }: VaultRef,
-  name: string,
-): Promise<void> {
-  await transaction.query({
-    text: "INSERT INTO vault (account_id, id, name, kind) VALUES ($1, $2, $3, 'personal')",
-    values: [accountId, vaultId, name],
   });
 }
 

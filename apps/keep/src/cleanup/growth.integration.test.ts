@@ -1,10 +1,7 @@
-import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createAuditLog } from "../audit/audit-log.ts";
-import { readKeys } from "../keys/key-encryption-key.ts";
-import { createVaultKeys } from "../keys/vault-keys.ts";
 import { type OpenedVault, openVault, startUnlimitedKeep } from "../test/open-vault.ts";
+import { resealVaults } from "../test/reseal-vaults.ts";
 import type { TestKeep } from "../test/start-test-keep.ts";
 import { deleteExpired } from "./delete-expired.ts";
 
@@ -22,13 +19,7 @@ afterAll(async () => {
 });
 
 function cleanUp(): Promise<void> {
-  const { database, key } = keep;
-  return deleteExpired({
-    database,
-    vaultKeys: createVaultKeys(database, readKeys(new Hidden(key))),
-    audit: createAuditLog(database),
-    signal: new AbortController().signal,
-  });
+  return deleteExpired({ ...keep.services, signal: new AbortController().signal });
 }
 
 /** The counters of the vault, and the same counted from its rows. */
@@ -97,6 +88,7 @@ test("one cleanup purges every secret that is due, however many were deleted", a
     "INSERT INTO secret (account_id, vault_id, id, folder, name, type, current_version, revision, key_version, mark, updated_by, deleted_at, purge_after) SELECT $1, $2, gen_random_uuid(), '/', 'secret-' || number, 'text', 1, 1, 1, sha256(int4send(number)), 'server', now() - interval '31 days', now() - interval '1 day' FROM generate_series(1, 1200) AS number",
     [person.accountId, person.vaultId],
   );
+  await resealVaults(keep, person);
   await cleanUp();
   const { rows } = await superuser.query("SELECT all_secrets FROM vault WHERE id = $1", [person.vaultId]);
   expect(rows).toEqual([{ all_secrets: 0 }]);

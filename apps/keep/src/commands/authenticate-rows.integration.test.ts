@@ -16,6 +16,7 @@ test("a database without authenticated rows is not served until an operator has 
     await superuser.query("DELETE FROM server_key WHERE purpose = 'integrity'");
     for (const table of ["account", "api_token", "token_route"])
       await superuser.query(`UPDATE ${table} SET mac = NULL`);
+    await superuser.query("UPDATE vault SET head = NULL");
   });
   await expect(start()).rejects.toMatchObject({ failure: { kind: "rows-not-authenticated" } });
   const lines: string[] = [];
@@ -24,7 +25,7 @@ test("a database without authenticated rows is not served until an operator has 
   await run();
   await run();
   expect(lines).toEqual([
-    "Authenticated 1 accounts and 1 tokens as found",
+    "Authenticated 1 accounts, 1 tokens and 1 vaults as found",
     "The rows of this database are already authenticated",
   ]);
   await using upgraded = await start();

@@ -6,6 +6,8 @@ import { signAllRows } from "../keys/row-integrity/account-epoch.ts";
 import { listAccountIds } from "../keys/row-integrity/queries.ts";
 import { createRowMacs } from "../keys/row-integrity/row-macs.ts";
 import { generateServerKey } from "../keys/server-keys.ts";
+import { createHeadSeal } from "../keys/vault-heads/head-seal.ts";
+import { sealAsFound } from "../keys/vault-heads/vault-heads.ts";
 
 export type AuthenticationDependencies = {
   readonly database: Database;
@@ -14,7 +16,7 @@ export type AuthenticationDependencies = {
 };
 
 /**
- * Upgrades a database from before rows were authenticated: signs every account and token as found. Only an operator may
+ * Upgrades a database from before rows were authenticated: signs every account, token and vault as found. Only an operator may
  * decide that, because whoever could write to the database may have added tokens. The key is stored last, so that an
  * interrupted run starts over.
  */
@@ -31,17 +33,19 @@ export async function authenticateRows({
   }
   const { key, row } = await generateServerKey(wrapper, "integrity");
   const rowMacs = createRowMacs(key);
-  let accounts = 0;
-  let tokens = 0;
+  const headSeal = createHeadSeal(key);
+  const count = { accounts: 0, tokens: 0, vaults: 0 };
   for (let page = await listAccountIds(database, undefined); page.length > 0; ) {
     for (const accountId of page) {
-      tokens += await database.inAccount(accountId, (transaction) =>
-        signAllRows(transaction, accountId, rowMacs),
-      );
-      accounts += 1;
+      await database.inAccount(accountId, async (transaction) => {
+        count.tokens += await signAllRows(transaction, accountId, rowMacs);
+        count.vaults += await sealAsFound(transaction, accountId, headSeal);
+      });
+      count.accounts += 1;
     }
     page = await listAccountIds(database, page.at(-1));
   }
   await insertServerKey(database, row);
-  print(`Authenticated ${accounts} accounts and ${tokens} tokens as found`);
+  const { accounts, tokens, vaults } = count;
+  print(`Authenticated ${accounts} accounts, ${tokens} tokens and ${vaults} vaults as found`);
 }

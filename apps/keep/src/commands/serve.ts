@@ -27,6 +27,7 @@ import { readKeys } from "../keys/key-encryption-key.ts";
 import type { KeyWrapper } from "../keys/key-wrapper.ts";
 import { countRunningOperations } from "../keys/queries.ts";
 import { canUnwrapServerKeys, openServerKeys } from "../keys/server-keys.ts";
+import { createVaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { createMetricsService } from "../openapi/http.ts";
@@ -110,7 +111,10 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
 }
 
 /** Services created from the database and the key-encryption key. */
-type Services = Pick<KeepDependencies, "database" | "vaultKeys" | "serverKeys" | "audit" | "metrics"> & {
+type Services = Pick<
+  KeepDependencies,
+  "database" | "vaultKeys" | "vaultHeads" | "serverKeys" | "audit" | "metrics"
+> & {
   readonly wrapper: KeyWrapper;
 };
 
@@ -122,12 +126,14 @@ async function openServices(database: Database, given: KeyWrapper, logger: KeepL
     logger.warn("The first encryption key was replaced; put the active one first", { fingerprint });
   }
   const metrics = createMetrics();
+  const serverKeys = await openServerKeys(database, wrapper);
   return {
     database,
     wrapper,
     metrics,
     vaultKeys: createVaultKeys(database, wrapper),
-    serverKeys: await openServerKeys(database, wrapper),
+    vaultHeads: createVaultHeads(database, serverKeys.headSeal),
+    serverKeys,
     audit: countReads(createAuditLog(database, metrics.countAuditBatch), metrics.countValuesRead),
   };
 }

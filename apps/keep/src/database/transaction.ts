@@ -19,6 +19,8 @@ export type Statement = {
 
 export type Transaction = {
   query<Row extends object>(statement: Statement): Promise<readonly Row[]>;
+  /** Calls back when the transaction has committed; not if it failed or its outcome is unknown. */
+  afterCommit(callback: () => void): void;
 };
 
 /** "none" sees only rows that belong to no account. */
@@ -76,12 +78,15 @@ async function runOnce<Result>(
     // Not awaited here, so that BEGIN is pipelined with the first statement of the work.
     const started = begin(client, scope);
     started.catch(() => undefined);
+    const callbacks: (() => void)[] = [];
     const result = await work({
       query: async <Row extends object>(statement: Statement) => (await client.query<Row>(statement)).rows,
+      afterCommit: (callback) => void callbacks.push(callback),
     });
     await started;
     await commit(client);
     isReusable = true;
+    for (const callback of callbacks) callback();
     return result;
   } catch (error) {
     // On a lost connection, ROLLBACK would only wait for another timeout.

@@ -5,11 +5,11 @@ import { expect, test } from "vitest";
 import { generateId } from "../generate-id.ts";
 import { readJson } from "../test/read-json.ts";
 import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
+import { insertNewVault } from "../vaults/create-vault.ts";
 import { generateKeyText, readKeys } from "./key-encryption-key.ts";
 import { type KeyWrapper, vaultKeyAssociatedData } from "./key-wrapper.ts";
 import { type NodeFleet, startFleet } from "./test/node-fleet.ts";
 import { asSuperuser } from "./test/tamper-fixtures.ts";
-import { createVaultKeys } from "./vault-keys.ts";
 
 const sizes = chooseSize({
   ci: { kills: 4, vaults: 60, secrets: 20 },
@@ -20,16 +20,10 @@ const scopes = ["secrets:read", "secrets:write", "keys:rotate"] as const;
 
 /** Empty vaults, each with a data key to rewrap. */
 async function addVaults(keep: TestKeep, { accountId }: TestPerson): Promise<void> {
-  const vaultKeys = createVaultKeys(keep.database, readKeys(new Hidden(keep.key)));
   await keep.database.inAccount(accountId, async (transaction) => {
-    for (let number = 0; number < sizes.vaults; number += 1) {
-      const vaultId = generateId();
-      await transaction.query({
-        text: "INSERT INTO vault (account_id, id, name, kind) VALUES ($1, $2, 'Empty', 'project')",
-        values: [accountId, vaultId],
-      });
-      await vaultKeys.create(transaction, { accountId, vaultId });
-    }
+    const vault = { kind: "project", name: "Empty", revision: 0, ...keep.services } as const;
+    for (let number = 0; number < sizes.vaults; number += 1)
+      await insertNewVault(transaction, { accountId, vaultId: generateId() }, vault);
   });
 }
 

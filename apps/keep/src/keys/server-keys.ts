@@ -13,10 +13,12 @@ import type { Failure } from "../failures.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
 import { hasAccounts, insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts";
 import { createRowMacs, type RowMacs } from "./row-integrity/row-macs.ts";
+import { createHeadSeal, type HeadSeal } from "./vault-heads/head-seal.ts";
 
 /** The server's own keys: one encrypts data outside vaults, one signs audit checkpoints, one authenticates rows. */
 export type ServerKeys = {
   readonly rowMacs: RowMacs;
+  readonly headSeal: HeadSeal;
   encrypt(plaintext: Uint8Array, associatedData: AssociatedData): Buffer;
   decrypt(ciphertext: Uint8Array, associatedData: AssociatedData): Buffer;
   /** A keyed 32-byte fingerprint; guesses of the input cannot be tested without the key. */
@@ -73,6 +75,7 @@ export async function openServerKeys(
   );
   return {
     rowMacs: createRowMacs(newestKey("integrity").key),
+    headSeal: createHeadSeal(newestKey("integrity").key),
     encrypt: (plaintext, associatedData) => encrypt(plaintext, encryptionKey, associatedData),
     decrypt: (ciphertext, associatedData) => decrypt(ciphertext, encryptionKey, associatedData),
     fingerprint: (associatedData) => computeMac(macKey, associatedData),

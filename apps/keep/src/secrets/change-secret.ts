@@ -22,7 +22,7 @@ import {
   updateSecretRow,
 } from "./queries.ts";
 import { reportIntegrityError } from "./report-integrity-error.ts";
-import { assertNotRolledBack, computeSecretMac, wrapIntegrityError, wrapKeyError } from "./secret-mac.ts";
+import { assertGenuine, computeSecretMac, wrapIntegrityError, wrapLoadError } from "./secret-mac.ts";
 import { joinPath } from "./secret-path.ts";
 
 /** How long a soft-deleted secret can be restored. */
@@ -53,9 +53,8 @@ export async function loadSecrets(
   const found = await findSecrets(change.transaction, change.vaultRef, locator);
   for (const [index, row] of found.entries()) {
     if (index % verifiedRows === verifiedRows - 1) await yieldToEventLoop();
-    // The vault row's revision is written at the end of the change, after rows that this change stored.
-    const verifiable = { ...row, vault_revision: change.latestRevision() };
-    assertNotRolledBack(change.vaultRef.vaultId, verifiable, await change.dataKey(row.key_version));
+    wrapIntegrityError(row.id, () => change.head.assertCurrent(row));
+    assertGenuine(change.vaultRef.vaultId, row, await change.dataKey(row.key_version));
   }
   return found;
 }
@@ -118,6 +117,7 @@ export async function prepareUpdate(
     deleted_at: isLive ? null : new Date(),
   };
   const mark = computeSecretMac(change.vaultRef.vaultId, row, key);
+  change.head.setRevision(row.id, row.revision);
   return { row: { ...row, mark }, daysLeft: isLive ? null : retentionDays };
 }
 
@@ -144,6 +144,7 @@ export async function insertSecret(
     deleted_at: null,
   };
   const mark = computeSecretMac(change.vaultRef.vaultId, row, key);
+  change.head.setRevision(id, row.revision);
   return { ...row, mark, ...(await insertSecretRow(change.transaction, change.vaultRef, { ...row, mark })) };
 }
 
@@ -162,7 +163,7 @@ async function encryptNote(
   if (typeof note === "string") return encryptNoteText(note, { vaultId, id, key });
   if (note === null || ciphertext === null) return null;
   if (before.key_version === key.version) return ciphertext;
-  const oldKey = await wrapKeyError(id, change.dataKey(before.key_version));
+  const oldKey = await wrapLoadError(id, change.dataKey(before.key_version));
   const text = wrapIntegrityError(id, () =>
     decrypt(ciphertext, oldKey.key, noteAssociatedData(vaultId, id, before.key_version)),
   );

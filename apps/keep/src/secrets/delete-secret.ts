@@ -102,6 +102,7 @@ function checkPreconditions(
 
 async function purge(change: VaultChange, { id, folder, name }: SecretRow): Promise<void> {
   await deleteSecretRows(change.transaction, change.vaultRef, id);
+  change.head.setRevision(id, undefined);
   await change.record(
     { type: "secret-purged", secret: id, path: joinPath(folder, name) },
     { id, revision: change.nextRevision() },

@@ -34,11 +34,8 @@ export type SecretMetadataRow = Omit<
   readonly has_note: boolean;
 };
 
-/** With the revisions that detect a rolled-back row. */
-export type SecretForUpdate = SecretRow & {
-  readonly vault_revision: number;
-  readonly audited_revision: number | null;
-};
+/** With the vault's revision, to compare the row with the vault's head. */
+export type SecretForUpdate = SecretRow & { readonly vault_revision: number };
 
 /**
  * A secret joined with one of its versions, for `decryptVersions`. The version's columns are null when it does not
@@ -55,8 +52,7 @@ export type ValueRow = Omit<SecretForUpdate, "size" | "created_at" | "updated_at
 const baseColumns =
   "secret.id, secret.folder, secret.name, secret.type, secret.current_version, secret.revision::float8 AS revision, secret.tags, secret.deleted_at";
 const macColumns =
-  "secret.note_sealed, secret.destroyed_versions, secret.key_version, secret.mark, vault.revision::float8 AS vault_revision," +
-  " (SELECT event.revision::float8 FROM audit_event AS event WHERE event.account_id = secret.account_id AND event.chain_id = secret.vault_id AND event.subject_id = secret.id ORDER BY event.revision DESC LIMIT 1) AS audited_revision";
+  "secret.note_sealed, secret.destroyed_versions, secret.key_version, secret.mark, vault.revision::float8 AS vault_revision";
 const dateColumns =
   "coalesce(version.size, 0) AS size, secret.created_at, secret.updated_at, secret.updated_by";
 const joinCurrentVersion =

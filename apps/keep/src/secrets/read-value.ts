@@ -13,11 +13,12 @@ import type { Actor } from "../authorization/actor.ts";
 import { allowsPath, assertPathAllowed } from "../authorization/grant.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
+import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { DataKey, VaultKeys, VaultRef } from "../keys/vault-keys.ts";
 import { noteAssociatedData, valueAssociatedData } from "./associated-data.ts";
 import { readValueById, readValueByPath, type SecretType, type ValueRow } from "./queries.ts";
 import { reportIntegrityError } from "./report-integrity-error.ts";
-import { assertNotRolledBack, SecretIntegrityError, wrapIntegrityError, wrapKeyError } from "./secret-mac.ts";
+import { assertGenuine, SecretIntegrityError, wrapIntegrityError, wrapLoadError } from "./secret-mac.ts";
 import { joinPath, type SecretPath } from "./secret-path.ts";
 
 /** Rows decrypted before other requests get a turn. */
@@ -39,6 +40,7 @@ export type DecryptedValue = {
 export type ReadDependencies = {
   readonly database: Pick<Database, "queryInAccount">;
   readonly vaultKeys: Pick<VaultKeys, "ofVersion">;
+  readonly vaultHeads: Pick<VaultHeads, "assertCurrent">;
   readonly audit: AuditLog;
 };
 
@@ -54,19 +56,15 @@ export async function readValue(
 ): Promise<DecryptedValue> {
   const vaultRef = { accountId: actor.accountId, vaultId };
   if ("path" in selector) assertPathAllowed(actor.grant, selector.path.path);
-  const find = () =>
-    "path" in selector
-      ? readValueByPath(dependencies.database, vaultRef, selector.path)
-      : readValueById(dependencies.database, vaultRef, selector);
-  const row = assertFound(actor, selector, await find());
-  const decrypted = await decryptVersion(vaultRef, row, dependencies)
-    .catch(async (error: unknown) => {
-      // A key rotation between the two queries may have re-encrypted the row and destroyed the old key: read once more.
-      const again = error instanceof SecretIntegrityError ? await find() : undefined;
-      if (again === undefined || hasSameEncryption(row, again)) throw error;
-      return decryptVersion(vaultRef, assertFound(actor, selector, again), dependencies);
-    })
-    .catch((error: unknown) => reportIntegrityError(error, { by: actor, vaultRef }, dependencies));
+  const read = async (): Promise<readonly [ValueRow]> => {
+    const row =
+      "path" in selector
+        ? await readValueByPath(dependencies.database, vaultRef, selector.path)
+        : await readValueById(dependencies.database, vaultRef, selector);
+    return [assertFound(actor, selector, row)];
+  };
+  const [decrypted] = await decryptVersions(vaultRef, read, { ...dependencies, by: actor });
+  if (decrypted === undefined) throw new Error("A value that was found was not decrypted");
   await dependencies.audit.recordRead(actor.accountId, {
     chain: vaultId,
     by: actor,
@@ -75,26 +73,59 @@ export async function readValue(
   return decrypted;
 }
 
+/** Attempts to read rows that change while they are read. */
+const maxAttempts = 5;
+
 /**
- * Verifies and decrypts rows. Each row must match its MAC, the audit chain and the vault's revision, and its value must
- * decrypt with its own associated data. One bad row is reported and fails the whole call. The caller records the read
- * before returning any value.
+ * Verifies and decrypts the rows that `read` returns. Each row must match its MAC and the vault's head, and its value
+ * must decrypt with its own associated data. One bad row is reported and fails the whole call. The caller records the
+ * read before returning any value.
  */
 export async function decryptVersions(
   vaultRef: VaultRef,
-  rows: readonly ValueRow[],
+  read: () => Promise<readonly ValueRow[]>,
   { by, ...dependencies }: ReadDependencies & { readonly by: Actor },
 ): Promise<readonly DecryptedValue[]> {
-  try {
-    const decrypted: DecryptedValue[] = [];
-    for (const [index, row] of rows.entries()) {
-      if (index % decryptedRows === decryptedRows - 1) await yieldToEventLoop();
-      decrypted.push(await decryptVersion(vaultRef, row, dependencies));
+  let rows = await read();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await decryptRows(vaultRef, rows, dependencies);
+    } catch (error) {
+      // A change or a key rotation since the query looks like a rolled-back row. Rows that stay the same are just that.
+      const again = error instanceof SecretIntegrityError ? await read() : rows;
+      if (isSame(rows, again)) return reportIntegrityError(error, { by, vaultRef }, dependencies);
+      if (attempt === maxAttempts) throw requestFailure({ kind: "data-locked" }, { cause: error });
+      rows = again;
     }
-    return decrypted;
-  } catch (error) {
-    return reportIntegrityError(error, { by, vaultRef }, dependencies);
   }
+}
+
+async function decryptRows(
+  vaultRef: VaultRef,
+  rows: readonly ValueRow[],
+  dependencies: ReadDependencies,
+): Promise<readonly DecryptedValue[]> {
+  const decrypted: DecryptedValue[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (index % decryptedRows === decryptedRows - 1) await yieldToEventLoop();
+    decrypted.push(await decryptVersion(vaultRef, row, dependencies));
+  }
+  return decrypted;
+}
+
+function isSame(rows: readonly ValueRow[], again: readonly ValueRow[]): boolean {
+  return (
+    rows.length === again.length &&
+    rows.every((row, index) => {
+      const other = again[index];
+      return (
+        other !== undefined &&
+        row.vault_revision === other.vault_revision &&
+        row.version_key === other.version_key &&
+        row.mark.equals(other.mark)
+      );
+    })
+  );
 }
 
 function assertFound(actor: Actor, selector: ValueSelector, row: ValueRow | undefined): ValueRow {
@@ -104,10 +135,6 @@ function assertFound(actor: Actor, selector: ValueSelector, row: ValueRow | unde
   const isCurrent = "path" in selector || selector.version === null;
   if (!isCurrent) assertNotDestroyed(row, selector.version ?? 0);
   return row;
-}
-
-function hasSameEncryption(row: ValueRow, again: ValueRow): boolean {
-  return row.mark.equals(again.mark) && row.version_key === again.version_key;
 }
 
 /**
@@ -123,10 +150,11 @@ function assertNotDestroyed(row: ValueRow, version: number): void {
 async function decryptVersion(
   vaultRef: VaultRef,
   row: ValueRow,
-  { vaultKeys }: Pick<ReadDependencies, "vaultKeys">,
+  { vaultKeys, vaultHeads }: Pick<ReadDependencies, "vaultKeys" | "vaultHeads">,
 ): Promise<DecryptedValue> {
-  const rowKey = await wrapKeyError(row.id, vaultKeys.ofVersion(vaultRef, row.key_version));
-  assertNotRolledBack(vaultRef.vaultId, row, rowKey);
+  await wrapLoadError(row.id, vaultHeads.assertCurrent(vaultRef, row));
+  const rowKey = await wrapLoadError(row.id, vaultKeys.ofVersion(vaultRef, row.key_version));
+  assertGenuine(vaultRef.vaultId, row, rowKey);
   const { version, version_type: type, version_key: keyVersion, sealed: ciphertext } = row;
   if (version === null || type === null || keyVersion === null || ciphertext === null) {
     throw new SecretIntegrityError(row.id);
@@ -135,7 +163,7 @@ async function decryptVersion(
   const valueKey =
     keyVersion === rowKey.version
       ? rowKey
-      : await wrapKeyError(row.id, vaultKeys.ofVersion(vaultRef, keyVersion));
+      : await wrapLoadError(row.id, vaultKeys.ofVersion(vaultRef, keyVersion));
   const value = wrapIntegrityError(row.id, () =>
     decrypt(
       ciphertext,

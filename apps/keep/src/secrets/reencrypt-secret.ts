@@ -1,9 +1,10 @@
 import { decrypt, encrypt } from "@hearth-and-keep/envelope-crypto";
 import type { Transaction } from "../database/transaction.ts";
+import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { DataKey, VaultKeys } from "../keys/vault-keys.ts";
 import { noteAssociatedData, valueAssociatedData } from "./associated-data.ts";
 import { findSecrets, lockVaultRow, type SecretRow, updateSecretEncryption } from "./queries.ts";
-import { assertNotRolledBack, computeSecretMac, wrapIntegrityError, wrapKeyError } from "./secret-mac.ts";
+import { assertGenuine, computeSecretMac, wrapIntegrityError, wrapLoadError } from "./secret-mac.ts";
 import {
   type EncryptedVersion,
   findVersion,
@@ -16,6 +17,7 @@ export type ReencryptOptions = {
   /** The data key to encrypt with. */
   readonly to: DataKey;
   readonly vaultKeys: Pick<VaultKeys, "ofVersionWithin">;
+  readonly vaultHeads: Pick<VaultHeads, "assertCurrentWithin">;
 };
 
 /**
@@ -27,15 +29,16 @@ export type ReencryptOptions = {
 export async function reencryptSecret(
   transaction: Transaction,
   secretRef: SecretRef,
-  { to, vaultKeys }: ReencryptOptions,
+  { to, vaultKeys, vaultHeads }: ReencryptOptions,
 ): Promise<number> {
   await lockVaultRow(transaction, secretRef);
   const [secret] = await findSecrets(transaction, secretRef, { id: secretRef.secretId });
   if (secret === undefined) return 0;
   const keyOf = (version: number) =>
-    wrapKeyError(secretRef.secretId, vaultKeys.ofVersionWithin(transaction, secretRef, version));
+    wrapLoadError(secretRef.secretId, vaultKeys.ofVersionWithin(transaction, secretRef, version));
   const from = await keyOf(secret.key_version);
-  assertNotRolledBack(secretRef.vaultId, secret, from);
+  await wrapLoadError(secret.id, vaultHeads.assertCurrentWithin(transaction, secretRef, secret));
+  assertGenuine(secretRef.vaultId, secret, from);
   const versions = await listVersionsUnderOtherKeys(transaction, secretRef, to.version);
   // One at a time: all versions of a file together may not fit in this node's memory.
   for (const version of versions) {

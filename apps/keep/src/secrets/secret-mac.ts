@@ -35,21 +35,15 @@ export function computeSecretMac(vaultId: string, row: AuthenticatedColumns, { m
   return computeMac(macKey, macInput(vaultId, row));
 }
 
-export type VerifiableRow = AuthenticatedColumns & {
-  readonly mark: Buffer;
-  readonly vault_revision: number;
-  /** The newest revision of this secret in the vault's audit chain. */
-  readonly audited_revision: number | null;
-};
-
 /**
- * Throws SecretIntegrityError unless the row is the last one that Keep stored. The MAC detects a modified or moved row;
- * the revision in the audit chain detects an older row with a valid MAC.
+ * Throws SecretIntegrityError for a row that was modified or moved outside Keep. An older row of the same secret has a
+ * valid MAC too; the vault's head detects that one.
  */
-export function assertNotRolledBack(vaultId: string, row: VerifiableRow, { macKey }: DataKey): void {
-  if (row.revision !== row.audited_revision || row.revision > row.vault_revision) {
-    throw new SecretIntegrityError(row.id);
-  }
+export function assertGenuine(
+  vaultId: string,
+  row: AuthenticatedColumns & { readonly mark: Buffer },
+  { macKey }: DataKey,
+): void {
   wrapIntegrityError(row.id, () => verifyMac(row.mark, macKey, macInput(vaultId, row)));
 }
 
@@ -63,8 +57,8 @@ export function wrapIntegrityError<Result>(secretId: string, work: () => Result)
   }
 }
 
-/** The same for a data key that is missing or cannot be unwrapped. */
-export async function wrapKeyError(secretId: string, loading: Promise<DataKey>): Promise<DataKey> {
+/** The same for a data key that is missing or cannot be unwrapped, and for a vault's head. */
+export async function wrapLoadError<Result>(secretId: string, loading: Promise<Result>): Promise<Result> {
   try {
     return await loading;
   } catch (error) {

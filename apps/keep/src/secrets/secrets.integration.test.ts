@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { everyScope, openVault, type ResponseBody, startUnlimitedKeep } from "../test/open-vault.ts";
+import { resealVaults } from "../test/reseal-vaults.ts";
 import type { TestKeep } from "../test/start-test-keep.ts";
 
 let shared: TestKeep;
@@ -364,6 +365,7 @@ test("an account can have 10,000 secrets, and a deletion in a batch frees room f
       values: [accountId, vaultId],
     }),
   );
+  await resealVaults(keep, keep.person);
   const batch = async (operations: readonly object[]) =>
     (await keep.json("POST", "/batch", { operations }))[0];
   expect(await batch(put("a", "b", "c"))).toBe(409);

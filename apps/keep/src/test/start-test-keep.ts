@@ -14,10 +14,12 @@ import { serve } from "../commands/serve.ts";
 import { type ServeConfig, serveSettings } from "../config.ts";
 import { type Database, openDatabase } from "../database/open-database.ts";
 import { checkDatabaseReadiness } from "../database/queries.ts";
+import type { KeepDependencies } from "../dependencies.ts";
 import { generateId } from "../generate-id.ts";
 import { generateKeyText, readKeys } from "../keys/key-encryption-key.ts";
 import { lockEpoch } from "../keys/row-integrity/account-epoch.ts";
 import { openServerKeys } from "../keys/server-keys.ts";
+import { createVaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { logFields } from "../server.ts";
 import { signToken, type TokenDependencies } from "../tokens/create-token.ts";
@@ -45,6 +47,8 @@ export type TestRequest = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
+type TestServices = Pick<KeepDependencies, "database" | "vaultKeys" | "vaultHeads" | "audit" | "serverKeys">;
+
 export type TestKeep = AsyncDisposable & {
   readonly url: string;
   readonly metricsUrl: string;
@@ -53,6 +57,8 @@ export type TestKeep = AsyncDisposable & {
   /** With a superuser login. */
   readonly databaseUrl: string;
   readonly key: string;
+  /** Use cases take them; apart from those of the running server. */
+  readonly services: TestServices;
   /** Log lines so far, at debug level. */
   readonly logLines: readonly string[];
   /** A person's first sign-in, without a browser. */
@@ -93,11 +99,13 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   const { url, metricsUrl } = await startServing(config, logLines, cleanup);
   const database = cleanup.use(await openDatabase({ url: databaseUrl }));
   const wrapper = readKeys(config.encryptionKey);
-  const dependencies = {
+  const serverKeys = await openServerKeys(database, wrapper);
+  const services = {
     database,
     vaultKeys: createVaultKeys(database, wrapper),
+    vaultHeads: createVaultHeads(database, serverKeys.headSeal),
     audit: createAuditLog(database),
-    serverKeys: await openServerKeys(database, wrapper),
+    serverKeys,
   };
   const owned = cleanup.move();
   return {
@@ -106,6 +114,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
     database,
     databaseUrl,
     key,
+    services,
     logLines,
     async addPerson(subject = generateId()) {
       const person = {
@@ -114,13 +123,13 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
         subject,
         displayName: subject,
       } as const;
-      const { accountId, identityId } = await findOrCreateAccount(person, dependencies);
+      const { accountId, identityId } = await findOrCreateAccount(person, services);
       const [vault] = await database.queryInAccount<{ id: string }>(accountId, {
         text: "SELECT id FROM live_vault WHERE account_id = entered.account::uuid AND kind = 'personal'",
       });
       return { accountId, identityId, vaultId: vault?.id ?? "" };
     },
-    addToken: (person, grant) => addToken(dependencies, person.accountId, grant),
+    addToken: (person, grant) => addToken(services, person.accountId, grant),
     request: (path, request = {}) => sendRequest(new URL(path, url), request),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

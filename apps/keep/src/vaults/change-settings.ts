@@ -26,13 +26,14 @@ export function updateSettings(
       maxVersions: changes.maxVersions ?? vault.most_versions,
     };
     await updateVault(transaction, vaultRef, settings);
-    await change.record({ type: "vault-changed", vault: vault.id, name: settings.name });
-    return describeVaultDetail({
-      ...vault,
+    const columns = {
       name: settings.name,
       demands_preconditions: settings.requiresPreconditions,
       most_versions: settings.maxVersions,
-    });
+    };
+    change.setColumns(columns);
+    await change.record({ type: "vault-changed", vault: vault.id, name: settings.name });
+    return describeVaultDetail({ ...vault, ...columns });
   });
 }
 

@@ -5,9 +5,10 @@ import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { type IdempotencyKey, type IdempotentResult, runIdempotent } from "../idempotency/run-idempotent.ts";
+import type { HeadChange, VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { DataKey, VaultKeys, VaultRef } from "../keys/vault-keys.ts";
 import type { Preconditions } from "../preconditions.ts";
-import { lockVault, setRevision, type VaultDetailRow } from "./queries.ts";
+import { lockVault, updateHead, type VaultDetailRow } from "./queries.ts";
 
 /** A requested change in one vault. */
 export type ChangeRequest = {
@@ -20,6 +21,7 @@ export type ChangeRequest = {
 export type ChangeDependencies = {
   readonly database: Pick<Database, "inAccount">;
   readonly vaultKeys: VaultKeys;
+  readonly vaultHeads: VaultHeads;
   readonly audit: AuditLog;
 };
 
@@ -38,6 +40,10 @@ export type VaultChange = {
   nextRevision(): number;
   /** The last assigned revision, which becomes the vault's. */
   latestRevision(): number;
+  /** The last revision of each secret, to be updated with every row that changes. */
+  readonly head: Pick<HeadChange, "assertCurrent" | "setRevision">;
+  /** Columns of the vault's own row that this change has updated. */
+  setColumns(columns: Partial<ChangedColumns>): void;
   /** The data key that encrypts new values. */
   activeKey(): Promise<DataKey>;
   /** The data key of this version. */
@@ -55,6 +61,9 @@ type Usage = {
   allSecrets: number;
   storedBytes: number;
 };
+
+/** Columns that the vault's head authenticates. */
+type ChangedColumns = Pick<VaultDetailRow, "name" | "demands_preconditions" | "most_versions" | "deleted_at">;
 
 /** An event about a changed secret. */
 export type SubjectEvent = { readonly event: AuditEvent; readonly subject: Subject };
@@ -77,7 +86,7 @@ export type ChangeContext = {
   readonly vaultRef: VaultRef;
   readonly by: AuditActor;
   readonly state: VaultState;
-  readonly dependencies: Pick<ChangeDependencies, "vaultKeys" | "audit">;
+  readonly dependencies: Pick<ChangeDependencies, "vaultKeys" | "vaultHeads" | "audit">;
 };
 
 /** As `changeVault`, in the caller's transaction. */
@@ -86,11 +95,14 @@ export async function changeInTransaction<Result>(
   { vaultRef, by, state, dependencies }: ChangeContext,
   work: (change: VaultChange) => Promise<Result>,
 ): Promise<Result> {
-  const vault = await lockVault(transaction, vaultRef);
-  const found = vault?.deleted_at === null ? "live" : "deleted";
-  if (vault === undefined || (state !== "any" && state !== found))
+  const locked = await lockVault(transaction, vaultRef);
+  const found = locked?.deleted_at === null ? "live" : "deleted";
+  if (locked === undefined || (state !== "any" && state !== found))
     throw requestFailure({ kind: "not-found" });
-  let revision = vault.revision - 1;
+  const head = await dependencies.vaultHeads.beginChange(transaction, vaultRef, locked);
+  const vault = { ...locked, revision: locked.revision + 1 };
+  let { revision } = locked;
+  let columns: Partial<ChangedColumns> = {};
   let active: Promise<DataKey> | undefined;
   const result = await work({
     transaction,
@@ -102,6 +114,8 @@ export async function changeInTransaction<Result>(
       allSecrets: vault.all_secrets,
       storedBytes: vault.stored_bytes,
     },
+    head,
+    setColumns: (changed) => (columns = { ...columns, ...changed }),
     nextRevision: () => (revision += 1),
     latestRevision: () => Math.max(revision, vault.revision),
     activeKey: () => (active ??= dependencies.vaultKeys.active(transaction, vaultRef)),
@@ -115,7 +129,8 @@ export async function changeInTransaction<Result>(
         events.map(({ event, subject }) => auditEntry({ vaultRef, by }, event, subject)),
       ),
   });
-  if (revision > vault.revision) await setRevision(transaction, vaultRef, revision);
+  const after = { ...vault, ...columns, revision: Math.max(revision, vault.revision) };
+  await updateHead(transaction, vaultRef, { revision: after.revision, head: head.seal(after) });
   return result;
 }
 

@@ -4,9 +4,11 @@ import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
 import { type IdempotencyKey, type IdempotentResult, runIdempotent } from "../idempotency/run-idempotent.ts";
+import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
+import type { VaultRef } from "../keys/vault-keys.ts";
 import type { ChangeDependencies } from "./change-vault.ts";
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
-import { countVaults, insertProjectVault, lockVault } from "./queries.ts";
+import { countVaults, insertVault, type VaultDetailRow } from "./queries.ts";
 
 const maxVaults = 100;
 
@@ -14,21 +16,34 @@ const maxVaults = 100;
 export function createVault(
   { actor, idempotencyKey }: { readonly actor: Actor; readonly idempotencyKey: IdempotencyKey | undefined },
   name: string,
-  { database, vaultKeys, audit }: ChangeDependencies,
+  { database, audit, ...keys }: ChangeDependencies,
 ): Promise<IdempotentResult<VaultDetail>> {
   assertFolderAllowed(actor.grant, "/");
   return runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
     const vaultRef = { accountId: actor.accountId, vaultId: generateId() };
     await assertVaultQuota(transaction, actor.accountId);
-    await insertProjectVault(transaction, vaultRef, name);
-    await vaultKeys.create(transaction, vaultRef);
+    const row = await insertNewVault(transaction, vaultRef, { kind: "project", name, revision: 1, ...keys });
     const event = { type: "vault-created", vault: vaultRef.vaultId, name } as const;
     await audit.record(transaction, { chain: vaultRef.vaultId, by: actor, event });
     await audit.record(transaction, { chain: actor.accountId, by: actor, event });
-    const row = await lockVault(transaction, vaultRef);
-    if (row === undefined) throw new Error("A newly created vault disappeared");
     return describeVaultDetail(row);
   });
+}
+
+type NewVault = Pick<VaultDetailRow, "kind" | "name" | "revision"> &
+  Pick<ChangeDependencies, "vaultKeys"> & { readonly vaultHeads: Pick<VaultHeads, "sealEmpty"> };
+
+/** Inserts the vault with its first data key. The caller records the event. */
+export async function insertNewVault(
+  transaction: Transaction,
+  vaultRef: VaultRef,
+  { kind, name, revision, vaultKeys, vaultHeads }: NewVault,
+): Promise<VaultDetailRow> {
+  const vault = { kind, name, revision, demands_preconditions: false, most_versions: 100 };
+  const head = vaultHeads.sealEmpty(vaultRef, { ...vault, deleted_at: null });
+  const row = await insertVault(transaction, vaultRef, { ...vault, head });
+  await vaultKeys.create(transaction, vaultRef);
+  return row;
 }
 
 export async function assertVaultQuota(transaction: Transaction, accountId: string): Promise<void> {

@@ -26,6 +26,7 @@ export async function deleteVault(request: ChangeRequest, dependencies: ChangeDe
     assertNotPersonal(change);
     assertPreconditions(request.preconditions, vaultPreconditionTarget(change));
     await setVaultDeletion(change.transaction, change.vaultRef, retentionDays);
+    change.setColumns({ deleted_at: new Date() });
     await recordOnBothChains(change, { type: "vault-deleted", vault: change.vaultRef.vaultId }, dependencies);
     return null;
   });
@@ -64,6 +65,7 @@ export function restoreVault(
     assertPreconditions(request.preconditions, vaultPreconditionTarget(change));
     await assertVaultQuota(change.transaction, change.vaultRef.accountId);
     await setVaultDeletion(change.transaction, change.vaultRef, null);
+    change.setColumns({ deleted_at: null });
     await recordOnBothChains(
       change,
       { type: "vault-restored", vault: change.vaultRef.vaultId },

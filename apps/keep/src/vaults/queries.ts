@@ -19,6 +19,8 @@ export type VaultDetailRow = VaultRow & {
 
 const listColumns = "vault.id, vault.name, vault.created_at";
 const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.updated_at, vault.deleted_at`;
+/** As they will be after the change. */
+const changedColumns = detailColumns.replace("vault.updated_at", "now() AS updated_at");
 
 const liveVaults = `SELECT ${listColumns} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND ($2::uuid[] IS NULL OR vault.id = ANY ($2)) AND ($3::uuid IS NULL OR vault.id > $3) ORDER BY vault.id LIMIT $4`;
 
@@ -69,7 +71,7 @@ export async function readVault(
 }
 
 /** What the account stores, over all its vaults, before this change. */
-export type AccountUsage = {
+type AccountUsage = {
   readonly live_secrets: number;
   /** Including deleted ones. */
   readonly all_secrets: number;
@@ -80,32 +82,31 @@ export type AccountUsage = {
 const accountUsage =
   "SELECT sum(live_secrets)::float8 AS live_secrets, sum(all_secrets)::float8 AS all_secrets, sum(stored_bytes)::float8 AS stored_bytes FROM vault WHERE account_id = $1";
 
-/**
- * Increments the revision. The row stays locked until the end of the transaction, which serializes changes in a
- * vault.
- */
+export type LockedVaultRow = VaultDetailRow & AccountUsage & { readonly head: Buffer | null };
+
+/** The row stays locked until the end of the transaction, which serializes changes in a vault. */
 export async function lockVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-): Promise<(VaultDetailRow & AccountUsage) | undefined> {
-  const [row] = await transaction.query<VaultDetailRow & AccountUsage>({
+): Promise<LockedVaultRow | undefined> {
+  const [row] = await transaction.query<LockedVaultRow>({
     name: "lock-vault",
-    text: `UPDATE vault SET revision = vault.revision + 1, updated_at = now() FROM (${accountUsage}) AS usage WHERE vault.account_id = $1 AND vault.id = $2 RETURNING ${detailColumns}, usage.*`,
+    text: `SELECT ${changedColumns}, vault.head, usage.* FROM vault CROSS JOIN (${accountUsage}) AS usage WHERE vault.account_id = $1 AND vault.id = $2 FOR NO KEY UPDATE OF vault`,
     values: [accountId, vaultId],
   });
   return row;
 }
 
-/** For a transaction that changed several rows. */
-export async function setRevision(
+/** Stores the revision and the head that a change leads to. */
+export async function updateHead(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-  revision: number,
+  { revision, head }: { readonly revision: number; readonly head: Buffer },
 ): Promise<void> {
   await transaction.query({
-    name: "set-vault-revision",
-    text: "UPDATE vault SET revision = $3 WHERE account_id = $1 AND id = $2",
-    values: [accountId, vaultId, revision],
+    name: "update-vault-head",
+    text: "UPDATE vault SET revision = $3, head = $4, updated_at = now() WHERE account_id = $1 AND id = $2",
+    values: [accountId, vaultId, revision, head],
   });
 }
 
@@ -122,15 +123,19 @@ export async function countVaults(transaction: Transaction, accountId: string): 
   return row?.count ?? 0;
 }
 
-export async function insertProjectVault(
+export type NewVaultRow = Omit<LockedVaultRow, keyof AccountUsage | "id" | `${string}_at`>;
+
+export async function insertVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-  name: string,
-): Promise<void> {
-  await transaction.query({
-    text: "INSERT INTO vault (account_id, id, name, kind) VALUES ($1, $2, $3, 'project')",
-    values: [accountId, vaultId, name],
+  { kind, name, revision, demands_preconditions, most_versions, head }: NewVaultRow,
+): Promise<VaultDetailRow> {
+  const [row] = await transaction.query<VaultDetailRow>({
+    text: `INSERT INTO vault (account_id, id, kind, name, revision, demands_preconditions, most_versions, head) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${detailColumns}`,
+    values: [accountId, vaultId, kind, name, revision, demands_preconditions, most_versions, head],
   });
+  if (row === undefined) throw new Error("INSERT returned no row");
+  return row;
 }
 
 export type VaultSettings = {

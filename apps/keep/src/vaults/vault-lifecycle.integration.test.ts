@@ -1,10 +1,6 @@
-import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { createAuditLog } from "../audit/audit-log.ts";
 import { deleteExpired } from "../cleanup/delete-expired.ts";
-import { readKeys } from "../keys/key-encryption-key.ts";
-import { createVaultKeys } from "../keys/vault-keys.ts";
 import { everyScope, type OpenedVault, openVault } from "../test/open-vault.ts";
 
 const vaults = "/api/secrets/vaults";
@@ -130,14 +126,7 @@ test("expired deletions are purged and recorded with the server as actor, and ot
     keep,
     `UPDATE secret SET purge_after = now() WHERE id = '${old.id}'; UPDATE vault SET purge_after = now() WHERE id = '${gone}'; UPDATE idempotent_answer SET created_at = now() - interval '25 hours'`,
   );
-  const { database } = keep;
-  const vaultKeys = createVaultKeys(database, readKeys(new Hidden(keep.key)));
-  await deleteExpired({
-    database,
-    vaultKeys,
-    audit: createAuditLog(database),
-    signal: new AbortController().signal,
-  });
+  await deleteExpired({ ...keep.services, signal: new AbortController().signal });
   expect((await keep.json("POST", `/secrets/${old.id}/restore`))[0]).toBe(404);
   expect((await keep.json("POST", `/secrets/${young.id}/restore`))[0]).toBe(200);
   expect((await keep.json("POST", `${vaults}/${gone}/restore`))[0]).toBe(404);

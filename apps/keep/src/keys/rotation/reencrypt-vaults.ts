@@ -5,6 +5,7 @@ import type { Database } from "../../database/open-database.ts";
 import { reencryptSecret } from "../../secrets/reencrypt-secret.ts";
 import { reportIntegrityError } from "../../secrets/report-integrity-error.ts";
 import { SecretIntegrityError } from "../../secrets/secret-mac.ts";
+import type { VaultHeads } from "../vault-heads/vault-heads.ts";
 import type { VaultKeys } from "../vault-keys.ts";
 import {
   claimOperation,
@@ -20,6 +21,7 @@ import {
 export type ReencryptDependencies = {
   readonly database: Pick<Database, "inAccount" | "acrossAccounts">;
   readonly vaultKeys: VaultKeys;
+  readonly vaultHeads: VaultHeads;
   readonly audit: AuditLog;
   /** Aborted at shutdown; another node continues the work. */
   readonly signal: AbortSignal;
@@ -81,11 +83,7 @@ async function reencryptOne(
   try {
     await dependencies.database.inAccount(operationRef.accountId, async (transaction) => {
       const to = await dependencies.vaultKeys.active(transaction, operationRef);
-      await reencryptSecret(
-        transaction,
-        { ...operationRef, secretId },
-        { to, vaultKeys: dependencies.vaultKeys },
-      );
+      await reencryptSecret(transaction, { ...operationRef, secretId }, { to, ...dependencies });
       await recordProgress(transaction, operationRef, 1);
     });
     return true;

@@ -131,9 +131,14 @@ export const secretTampers: Readonly<Record<string, SecretTamper>> = {
   "versions rolled back": ofSecret(({ secret }) => rollBack("secret_version", `secret_id = '${secret}'`)),
   "vault rolled back": ofSecret(({ vaultId }) => rollBack("vault", `id = '${vaultId}'`)),
   "keys rolled back": ofSecret(({ vaultId }) => rollBack("vault_key", `vault_id = '${vaultId}'`)),
-  "audit log rolled back": ofSecret(({ vaultId }) => [
-    ...rollBack("audit_event", `chain_id = '${vaultId}'`),
-    ...rollBack("audit_chain", `id = '${vaultId}'`),
+  "secret rolled back, and removed from the audit log": ofSecret(({ secret }) => [
+    ...rollBack("secret", `id = '${secret}'`),
+    `UPDATE audit_event SET subject_id = NULL, revision = NULL WHERE subject_id = '${secret}' AND revision > (SELECT revision FROM secret WHERE id = '${secret}')`,
+  ]),
+  "secret rolled back with its versions and the vault's revision": ofSecret(({ secret, vaultId }) => [
+    ...rollBack("secret", `id = '${secret}'`),
+    ...rollBack("secret_version", `secret_id = '${secret}'`),
+    `UPDATE vault SET revision = (SELECT revision FROM earlier_vault WHERE id = '${vaultId}') WHERE id = '${vaultId}'`,
   ]),
   "deleted secret restored": ({ deleted }) => ({
     statements: [`UPDATE secret SET deleted_at = NULL, purge_after = NULL WHERE id = '${deleted}'`],

@@ -4,15 +4,12 @@
  * for each, and copies of all tables in an earlier state, to roll rows back to.
  * Imported by tests only.
  */
-import { Hidden } from "@hearth-and-keep/logging";
 import { Client } from "pg";
 import { expect } from "vitest";
 import { reencryptSecret } from "../../secrets/reencrypt-secret.ts";
 import { readJson } from "../../test/read-json.ts";
 import type { TestKeep } from "../../test/start-test-keep.ts";
-import { readKeys } from "../key-encryption-key.ts";
 import { destroyRetiredKeys } from "../rotation/queries.ts";
-import { createVaultKeys } from "../vault-keys.ts";
 
 export type TamperFixture = {
   readonly accountId: string;
@@ -133,11 +130,11 @@ async function createFixture(keep: TestKeep, number: number): Promise<TamperFixt
 async function changeFixture(keep: TestKeep, fixture: TamperFixture): Promise<void> {
   const { token, vaultId, accountId } = fixture;
   const vaultRef = { accountId, vaultId };
-  const vaultKeys = createVaultKeys(keep.database, readKeys(new Hidden(keep.key)));
+  const { vaultKeys } = keep.services;
   await keep.database.inAccount(accountId, async (transaction) => {
     const to = await vaultKeys.rotate(transaction, vaultRef);
     for (const secretId of [fixture.secret, fixture.sibling, fixture.deleted]) {
-      await reencryptSecret(transaction, { ...vaultRef, secretId }, { to, vaultKeys });
+      await reencryptSecret(transaction, { ...vaultRef, secretId }, { to, ...keep.services });
     }
     await destroyRetiredKeys(transaction, vaultRef);
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { resealVaults } from "../../test/reseal-vaults.ts";
 import { startTestKeep, type TestKeep } from "../../test/start-test-keep.ts";
 import { createFixture as createFixtureIn, exchangeScopes, type VaultFixture } from "./test/fixture.ts";
 
@@ -81,6 +82,7 @@ describe("an import", () => {
         values: [fixture.person.vaultId],
       }),
     );
+    await resealVaults(keep, fixture.person);
     await fixture.importFile("Z=1", "format=dotenv");
     const full = { body: { content: "A=1\nZ=2" } };
     for (const query of ["", "&dry_run=true"]) {

@@ -62,9 +62,11 @@ async function readReferenced(
   if (parsed === undefined || !allowsVault(actor.grant, vaultId) || !allowsPath(actor.grant, parsed.path)) {
     return undefined;
   }
-  const row = await readValueByPath(dependencies.database, vaultRef, parsed);
-  if (row === undefined) return undefined;
-  const [decrypted] = await decryptVersions(vaultRef, [row], { ...dependencies, by: actor });
+  const read = async () => {
+    const row = await readValueByPath(dependencies.database, vaultRef, parsed);
+    return row === undefined ? [] : [row];
+  };
+  const [decrypted] = await decryptVersions(vaultRef, read, { ...dependencies, by: actor });
   return decrypted;
 }
 

@@ -182,7 +182,7 @@ type EntryDecision = {
 
 /** Without `secrets:read` every existing secret counts as changed, so that the report does not reveal equal values. */
 async function decide(
-  { transaction, vaultRef }: VaultChange,
+  { transaction, vaultRef, head }: VaultChange,
   { path, entry }: PlannedEntry,
   { file, actor, dependencies }: ImportContext,
 ): Promise<EntryDecision> {
@@ -195,10 +195,15 @@ async function decide(
   if (!actor.grant.scopes.has("secrets:read") || !isSameType || existing.size !== entry.bytes.length) {
     return { action: "changed" };
   }
-  const row = await readValueById(database, vaultRef, { id: existing.id, version: null });
-  const [current] = await decryptVersions(vaultRef, row === undefined ? [] : [row], {
+  const read = async () => {
+    const row = await readValueById(database, vaultRef, { id: existing.id, version: null });
+    return row === undefined ? [] : [row];
+  };
+  const [current] = await decryptVersions(vaultRef, read, {
     ...dependencies,
     database,
+    // Includes what this import has changed so far.
+    vaultHeads: { assertCurrent: async (_vaultRef, row) => head.assertCurrent(row) },
     by: actor,
   });
   if (current === undefined) return { action: "changed" };

@@ -68,10 +68,12 @@ export async function readSelected(
   });
   assertSelectionSize(selected, next !== undefined);
   const ids = selected.map(({ id }) => id);
-  const rows = await readValueRows(dependencies.database, vaultRef, { ...search, ids });
-  // Filtered again: a secret may have been moved since it was selected.
-  const allowed = isAllowed === undefined ? rows : rows.filter(isAllowed);
-  const decrypted = await decryptVersions(vaultRef, allowed, { ...dependencies, by: actor });
+  const read = async () => {
+    const rows = await readValueRows(dependencies.database, vaultRef, { ...search, ids });
+    // Filtered again: a secret may have been moved since it was selected.
+    return isAllowed === undefined ? rows : rows.filter(isAllowed);
+  };
+  const decrypted = await decryptVersions(vaultRef, read, { ...dependencies, by: actor });
   const values = isExpanded
     ? await expandReferences(actor, { vaultId, values: decrypted }, dependencies)
     : decrypted;

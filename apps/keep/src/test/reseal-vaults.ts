@@ -1,0 +1,17 @@
+import { sealAsFound } from "../keys/vault-heads/vault-heads.ts";
+import type { TestKeep, TestPerson } from "./start-test-keep.ts";
+
+/** Makes Keep accept what a test has written into the rows of a person's vaults by SQL. */
+export async function resealVaults(
+  { services: { database, serverKeys } }: Pick<TestKeep, "services">,
+  { accountId }: Pick<TestPerson, "accountId">,
+): Promise<void> {
+  await database.inAccount(accountId, async (transaction) => {
+    // A new revision, so that running nodes load the heads again.
+    await transaction.query({
+      text: "UPDATE vault SET revision = revision + 1 WHERE account_id = $1",
+      values: [accountId],
+    });
+    await sealAsFound(transaction, accountId, serverKeys.headSeal);
+  });
+}
