@@ -22,15 +22,29 @@ function open() {
   return { calls, sent, events, first, write };
 }
 
+const end: EngineEvent = {
+  type: "generation-end",
+  reason: "stop",
+  usage: { promptTokens: 1, cachedTokens: 0, outputTokens: 2 },
+  timings: { promptMilliseconds: 1, outputMilliseconds: 1 },
+};
+
 test("events arrive in order, and a result ends them", async () => {
   const { calls, events, first, write } = open();
   write("a");
   write("b");
+  calls.handleMessage({ type: "events", id: 1, events: [end] });
   calls.handleMessage({ type: "result", id: 1, value: null });
   const received: EngineEvent[] = [];
   const { value } = await first;
   for await (const event of events) received.push(event);
-  expect([value, ...received]).toMatchObject([{ text: "a" }, { text: "b" }]);
+  expect([value, ...received]).toMatchObject([{ text: "a" }, { text: "b" }, { type: "generation-end" }]);
+});
+
+test("a result before the end of the output is an error, not an empty response", async () => {
+  const { calls, first } = open();
+  calls.handleMessage({ type: "result", id: 1, value: false });
+  await expect(first).rejects.toThrow("The worker ended a generation before its end");
 });
 
 test("a worker that never stops writing ends its call, not the server", async () => {

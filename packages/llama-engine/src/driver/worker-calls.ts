@@ -59,14 +59,17 @@ export class WorkerCalls {
   async *generate(request: EngineRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
     signal.throwIfAborted();
     const queue = new EventQueue();
+    let isComplete = false;
     const id = this.add({
       onEvents: (events) => {
+        isComplete ||= events.some(({ type }) => type === "generation-end");
         if (queue.push(events)) return;
         this.#pending.delete(id);
         this.#send({ type: "abort", id });
         queue.close(new Error("More output is waiting to be read than fits into memory"));
       },
-      onResult: () => queue.close(),
+      onResult: () =>
+        queue.close(isComplete ? undefined : new Error("The worker ended a generation before its end")),
       onError: (error) => queue.close(error),
       ...(request.constraint === undefined ? {} : { constrained: request }),
     });
