@@ -3,7 +3,7 @@ import { Pool } from "pg";
 
 /**
  * The baseline for Keep: a Fastify handler and the database driver. `/value/:vault/:secret` reads an encrypted value
- * and inserts an audit row in one transaction; `/vaults` is one indexed query. It checks no token, decrypts nothing and
+ * and inserts an audit row in one transaction; PUT `/write/:vault` inserts a row; `/vaults` is one indexed query. It checks no token, decrypts nothing and
  * does not chain its audit rows. Usage: `node bare-vault-process.ts <database url> <account id>`.
  */
 const pool = new Pool({ connectionString: process.argv[2] ?? "", max: 10 });
@@ -27,6 +27,22 @@ server.get<{ Params: { vault: string; secret: string } }>("/value/:vault/:secret
     });
     await client.query("COMMIT");
     return { id: secret, value: rows[0]?.sealed.toString("base64") };
+  } finally {
+    client.release();
+  }
+});
+
+server.put<{ Params: { vault: string } }>("/write/:vault", async (request) => {
+  const client = await pool.connect();
+  try {
+    await client.query("BEGIN");
+    const { rows } = await client.query({
+      name: "write",
+      text: "INSERT INTO bare_write (vault_id, body) VALUES ($1, $2) RETURNING id",
+      values: [request.params.vault, JSON.stringify(request.body)],
+    });
+    await client.query("COMMIT");
+    return rows[0];
   } finally {
     client.release();
   }

@@ -214,6 +214,8 @@ export type Load = {
 export type LoadPlan = {
   readonly paths: readonly string[];
   readonly token?: string;
+  /** JSON to write; without it, the paths are read. */
+  readonly body?: string;
   readonly connections: number;
   readonly seconds: number;
 };
@@ -244,7 +246,7 @@ export async function startBareHandler(
   fixture: KeepFixture,
 ): Promise<AsyncDisposable & { readonly url: string }> {
   await fixture.run(
-    "CREATE TABLE bare_audit (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at timestamptz DEFAULT now(), account_id uuid, vault_id uuid, secret_id uuid, body text)",
+    "CREATE TABLE bare_write (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, vault_id uuid, body text); CREATE TABLE bare_audit (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at timestamptz DEFAULT now(), account_id uuid, vault_id uuid, secret_id uuid, body text)",
   );
   const started = await startProcess({
     command: process.execPath,

@@ -5,12 +5,13 @@ import { json } from "node:stream/consumers";
  * Sends requests to one server over several connections, one request at a time on each, and prints the result as one
  * line of JSON. It runs in its own process and does as little work per response as possible, so that the server is
  * measured and not the client. The plan is read from standard input:
- * `{"port":…,"paths":[…],"authorization":"…","connections":16,"seconds":3}`.
+ * `{"port":…,"paths":[…],"authorization":"…","connections":16,"seconds":3}`. With a `body`, JSON, requests are PUT.
  */
 type Plan = {
   readonly port: number;
   readonly paths: readonly string[];
   readonly authorization?: string;
+  readonly body?: string;
   readonly connections: number;
   readonly seconds: number;
 };
@@ -23,8 +24,15 @@ let refusal: string | undefined;
 const endsAt = performance.now() + plan.seconds * 1000;
 
 function requestFor(path: string): string {
-  const authorization = plan.authorization === undefined ? "" : `authorization: ${plan.authorization}\r\n`;
-  return `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${plan.port}\r\n${authorization}\r\n`;
+  const { port, authorization, body } = plan;
+  const method = body === undefined ? "GET" : "PUT";
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    ...(authorization === undefined ? [] : [`authorization: ${authorization}`]),
+    ...(body === undefined ? [] : ["content-type: application/json", `content-length: ${body.length}`]),
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n${body ?? ""}`;
 }
 
 const requests = plan.paths.map(requestFor);
@@ -52,7 +60,7 @@ function sendRequests(socket: Socket): Promise<void> {
       text += chunk;
       const length = responseLength(text);
       if (length === undefined) return;
-      if (!text.startsWith("HTTP/1.1 200")) {
+      if (!text.startsWith("HTTP/1.1 20")) {
         refused += 1;
         refusal ??= text.slice(0, length);
       }

@@ -7,12 +7,14 @@ import type { VaultHeads } from "./keys/vault-heads/vault-heads.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
 import type { Metrics } from "./metrics.ts";
 import type { SignIn } from "./sign-in/prepare-sign-in.ts";
+import type { ChangeQueue } from "./vaults/change-queue.ts";
 
 /** What handlers depend on, created once at start. */
 export type KeepDependencies = HealthDependencies & {
   readonly database: Database;
   readonly vaultKeys: VaultKeys;
   readonly vaultHeads: VaultHeads;
+  readonly changeQueue: ChangeQueue;
   readonly serverKeys: ServerKeys;
   readonly audit: AuditLog;
   readonly signIn: SignIn;

@@ -7,7 +7,7 @@
  */
 import type { Database } from "../database/open-database.ts";
 import { purgeExpiredSecret } from "../secrets/delete-secret.ts";
-import type { ChangeDependencies } from "../vaults/change-vault.ts";
+import type { QueueDependencies } from "../vaults/change-queue.ts";
 import { purgeExpiredVault } from "../vaults/delete-vault.ts";
 import {
   deleteExpiredRows,
@@ -17,7 +17,7 @@ import {
   listDueVaults,
 } from "./queries.ts";
 
-export type CleanupDependencies = Omit<ChangeDependencies, "database"> & {
+export type CleanupDependencies = Omit<QueueDependencies, "database"> & {
   readonly database: Pick<Database, "query" | "inAccount" | "acrossAccounts">;
   /** Aborted at shutdown; the next run or another node does the rest. */
   readonly signal: AbortSignal;

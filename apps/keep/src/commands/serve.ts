@@ -37,6 +37,7 @@ import { prepareSignIn, type SignIn } from "../sign-in/prepare-sign-in.ts";
 import { checkSession } from "../sign-in/sessions.ts";
 import { createTokenCheck } from "../tokens/check-token.ts";
 import { createLastUsed, type LastUsed } from "../tokens/last-used.ts";
+import { createChangeQueue } from "../vaults/change-queue.ts";
 
 type ReadinessCheckOf = (database: Database) => ReturnType<ReadinessCheck>;
 
@@ -113,7 +114,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
 /** Services created from the database and the key-encryption key. */
 type Services = Pick<
   KeepDependencies,
-  "database" | "vaultKeys" | "vaultHeads" | "serverKeys" | "audit" | "metrics"
+  "database" | "vaultKeys" | "vaultHeads" | "changeQueue" | "serverKeys" | "audit" | "metrics"
 > & {
   readonly wrapper: KeyWrapper;
 };
@@ -127,15 +128,13 @@ async function openServices(database: Database, given: KeyWrapper, logger: KeepL
   }
   const metrics = createMetrics();
   const serverKeys = await openServerKeys(database, wrapper);
-  return {
+  const stored = {
     database,
-    wrapper,
-    metrics,
     vaultKeys: createVaultKeys(database, wrapper),
     vaultHeads: createVaultHeads(database, serverKeys.headSeal),
-    serverKeys,
     audit: countReads(createAuditLog(database, metrics.countAuditBatch), metrics.countValuesRead),
   };
+  return { ...stored, wrapper, metrics, serverKeys, changeQueue: createChangeQueue(stored) };
 }
 
 type AccessSources = Pick<Services, "database" | "metrics" | "serverKeys"> & {

@@ -2,7 +2,8 @@ import { assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
-import type { ChangeDependencies, ChangeRequest, VaultChange } from "../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../vaults/change-vault.ts";
+import type { VaultChange } from "../vaults/open-changes.ts";
 import { changeSecrets, loadSecret, type SecretChanges, updateSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
 import { createFolders } from "./folders/queries.ts";
@@ -48,7 +49,7 @@ export async function moveSecret(
   }
   const { folder, name } = to;
   const stored = await updateSecret(change, before, { ...changes, folder, name });
-  await change.record(
+  change.record(
     { type: "secret-changed", secret: stored.id, path: to.path },
     { id: stored.id, revision: stored.revision },
   );

@@ -6,19 +6,15 @@ import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import type { DataKey } from "../keys/vault-keys.ts";
-import {
-  type ChangeDependencies,
-  type ChangeRequest,
-  changeVault,
-  type VaultChange,
-} from "../vaults/change-vault.ts";
+import { type ChangeDependencies, type ChangeRequest, changeVault } from "../vaults/change-vault.ts";
+import type { VaultChange } from "../vaults/open-changes.ts";
 import { noteAssociatedData } from "./associated-data.ts";
 import {
   findSecrets,
-  insertSecretRow,
   type SecretForUpdate,
   type SecretLocator,
   type SecretRow,
+  type StoredSecret,
   updateSecretRow,
 } from "./queries.ts";
 import { reportIntegrityError } from "./report-integrity-error.ts";
@@ -125,11 +121,11 @@ export type NewSecretRow = Pick<SecretRow, "folder" | "name" | "type" | "tags" |
   readonly note: string | null;
 };
 
-/** Inserts a secret at version 1. The caller inserts that version and records the event. */
-export async function insertSecret(
+/** A secret at version 1. The caller inserts it with that version, and records the event. */
+export async function prepareSecret(
   change: VaultChange,
   { note, ...columns }: NewSecretRow,
-): Promise<SecretRow> {
+): Promise<StoredSecret> {
   const key = await change.activeKey();
   const id = generateId();
   const row = {
@@ -145,7 +141,7 @@ export async function insertSecret(
   };
   const mark = computeSecretMac(change.vaultRef.vaultId, row, key);
   change.head.setRevision(id, row.revision);
-  return { ...row, mark, ...(await insertSecretRow(change.transaction, change.vaultRef, { ...row, mark })) };
+  return { ...row, mark };
 }
 
 export function actorName({ by }: VaultChange): string {

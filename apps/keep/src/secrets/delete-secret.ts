@@ -1,11 +1,8 @@
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type Preconditions } from "../preconditions.ts";
-import {
-  type ChangeDependencies,
-  type ChangeRequest,
-  changeInTransaction,
-  type VaultChange,
-} from "../vaults/change-vault.ts";
+import type { QueueDependencies } from "../vaults/change-queue.ts";
+import type { ChangeDependencies, ChangeRequest } from "../vaults/change-vault.ts";
+import { changeInTransaction, type VaultChange } from "../vaults/open-changes.ts";
 import { assertPathFree } from "./change-metadata.ts";
 import { changeSecrets, loadSecret, updateSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
@@ -33,7 +30,7 @@ export async function deleteSecret(
 export async function deleteSecretInChange(change: VaultChange, before: SecretRow): Promise<SecretRow> {
   const stored = await updateSecret(change, before, { state: "deleted" });
   const { id, revision } = stored;
-  await change.record(
+  change.record(
     { type: "secret-deleted", secret: id, path: joinPath(stored.folder, stored.name) },
     { id, revision },
   );
@@ -55,7 +52,7 @@ export async function purgeSecret(
 }
 
 /** Run by the server after the retention period. False when the secret was restored or is already gone. */
-export function purgeExpiredSecret(secretRef: SecretRef, dependencies: ChangeDependencies): Promise<boolean> {
+export function purgeExpiredSecret(secretRef: SecretRef, dependencies: QueueDependencies): Promise<boolean> {
   return dependencies.database.inAccount(secretRef.accountId, (transaction) =>
     changeInTransaction(
       transaction,
@@ -84,7 +81,7 @@ export function restoreSecret(
     assertSecretQuota(change, { live: 1, all: 0 });
     await createFolders(change.transaction, change.vaultRef, before.folder);
     const stored = await updateSecret(change, before, { state: "live" });
-    await change.record(
+    change.record(
       { type: "secret-restored", secret: id, path: path.path },
       { id, revision: stored.revision },
     );
@@ -100,10 +97,13 @@ function checkPreconditions(
   assertPreconditions(preconditions, { revision, isRequired: vault.demands_preconditions });
 }
 
-async function purge(change: VaultChange, { id, folder, name }: SecretRow): Promise<void> {
-  await deleteSecretRows(change.transaction, change.vaultRef, id);
+async function purge(change: VaultChange, { id, folder, name, deleted_at }: SecretRow): Promise<void> {
+  const { usage } = change;
+  usage.storedBytes -= await deleteSecretRows(change.transaction, change.vaultRef, id);
+  usage.allSecrets -= 1;
+  if (deleted_at === null) usage.liveSecrets -= 1;
   change.head.setRevision(id, undefined);
-  await change.record(
+  change.record(
     { type: "secret-purged", secret: id, path: joinPath(folder, name) },
     { id, revision: change.nextRevision() },
   );

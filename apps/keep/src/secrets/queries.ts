@@ -137,26 +137,37 @@ export async function findSecrets(
   { accountId, vaultId }: VaultRef,
   locator: SecretLocator,
 ): Promise<readonly SecretForUpdate[]> {
-  const [condition, ...values] = conditionFor(locator);
+  const { name, condition, values } = conditionFor(locator);
   return transaction.query<SecretForUpdate>({
+    name,
     text: `SELECT ${baseColumns}, ${macColumns}, ${dateColumns} FROM secret ${joinVault} ${joinCurrentVersion} WHERE secret.account_id = $1 AND secret.vault_id = $2 AND ${condition}`,
     values: [accountId, vaultId, ...values],
   });
 }
 
-function conditionFor(locator: SecretLocator): [condition: string, ...values: string[]] {
-  if ("id" in locator) return ["secret.id = $3", locator.id];
+type LocatorCondition = {
+  /** Of the statement. */
+  readonly name: string;
+  readonly condition: string;
+  readonly values: readonly string[];
+};
+
+function conditionFor(locator: SecretLocator): LocatorCondition {
+  if ("id" in locator)
+    return { name: "find-secret-to-change", condition: "secret.id = $3", values: [locator.id] };
   if ("name" in locator) {
-    return [
-      "secret.folder = $3 AND secret.name = $4 AND secret.deleted_at IS NULL",
-      locator.folder,
-      locator.name,
-    ];
+    return {
+      name: "find-secret-at-path",
+      condition: "secret.folder = $3 AND secret.name = $4 AND secret.deleted_at IS NULL",
+      values: [locator.folder, locator.name],
+    };
   }
-  return [
-    "(secret.folder = $3 OR starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END)) AND secret.deleted_at IS NULL",
-    locator.within,
-  ];
+  return {
+    name: "find-secrets-within",
+    condition:
+      "(secret.folder = $3 OR starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END)) AND secret.deleted_at IS NULL",
+    values: [locator.within],
+  };
 }
 
 const ownVault = "secret.account_id = entered.account::uuid AND secret.vault_id = $2";
@@ -343,20 +354,21 @@ export async function lockVaultRow(
   });
 }
 
-/** Deletes the secret and its versions. */
+/** Deletes the secret and its versions; returns the bytes of their ciphertexts. */
 export async function deleteSecretRows(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
   id: string,
-): Promise<void> {
-  await transaction.query({
-    text: "DELETE FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND secret_id = $3",
+): Promise<number> {
+  const versions = await transaction.query<{ bytes: number }>({
+    text: "DELETE FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND secret_id = $3 RETURNING coalesce(octet_length(sealed), 0) AS bytes",
     values: [accountId, vaultId, id],
   });
   await transaction.query({
     text: "DELETE FROM secret WHERE account_id = $1 AND vault_id = $2 AND id = $3",
     values: [accountId, vaultId, id],
   });
+  return versions.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** By the database's clock. */

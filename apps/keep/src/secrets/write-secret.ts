@@ -4,17 +4,24 @@ import { allowsPath, allowsVault, assertPathAllowed } from "../authorization/gra
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type PreconditionTarget } from "../preconditions.ts";
-import type { ChangeDependencies, ChangeRequest, VaultChange } from "../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../vaults/change-vault.ts";
+import type { VaultChange } from "../vaults/open-changes.ts";
 import { valueAssociatedData } from "./associated-data.ts";
-import { actorName, changeSecrets, insertSecret, loadSecrets, updateSecret } from "./change-secret.ts";
+import { actorName, changeSecrets, loadSecrets, prepareSecret, prepareUpdate } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
 import { decodeUtf8 } from "./exchange/file-entries.ts";
 import { listReferences } from "./exchange/references.ts";
 import { createFolders } from "./folders/queries.ts";
-import type { SecretRow, SecretType } from "./queries.ts";
+import {
+  insertSecretRow,
+  type SecretRow,
+  type SecretType,
+  type StoredSecret,
+  updateSecretRow,
+} from "./queries.ts";
 import type { SecretPath } from "./secret-path.ts";
 import { assertValidValue } from "./value-content.ts";
-import { insertVersion } from "./versions/queries.ts";
+import { insertVersion, type NewVersion } from "./versions/queries.ts";
 
 /** Omitted fields keep their current value; a new secret defaults to type text without tags. */
 export type NewSecret = {
@@ -38,7 +45,7 @@ export function writeSecret(
   assertPathAllowed(request.actor.grant, secret.path.path);
   const { value, type } = secret;
   assertReferencesAllowed(request.actor, request.vaultId, { value, type });
-  return changeSecrets(request, dependencies, (change) =>
+  return changeSecrets({ ...request, onlyPath: secret.path.path }, dependencies, (change) =>
     writeSecretInChange(change, { ...secret, check: (target) => assertPreconditions(preconditions, target) }),
   );
 }
@@ -50,9 +57,10 @@ export function writeSecret(
 export async function writeSecretInChange(change: VaultChange, secret: NewSecret): Promise<WriteResult> {
   const [before] = await loadSecrets(change, secret.path);
   secret.check?.({ revision: before?.revision, isRequired: change.vault.demands_preconditions });
+  assertValidValue(secret.value, secret.type ?? before?.type ?? "text");
   const stored =
     before === undefined ? await createSecret(change, secret) : await addVersion(change, { before, secret });
-  await change.record(
+  change.record(
     { type: "secret-written", secret: stored.id, path: secret.path.path, version: stored.current_version },
     { id: stored.id, revision: stored.revision },
   );
@@ -61,14 +69,20 @@ export async function writeSecretInChange(change: VaultChange, secret: NewSecret
 
 async function createSecret(change: VaultChange, secret: NewSecret): Promise<SecretRow> {
   const { path, value, type = "text", tags = [], note = null } = secret;
+  const { transaction, vaultRef } = change;
   assertSecretQuota(change, { live: 1, all: 1 });
+  const { folder, name } = path;
+  const row = await prepareSecret(change, { folder, name, type, tags, note, size: value.length });
+  const version = await encryptVersion(change, row, value);
   change.usage.liveSecrets += 1;
   change.usage.allSecrets += 1;
-  await createFolders(change.transaction, change.vaultRef, path.folder);
-  const { folder, name } = path;
-  const inserted = await insertSecret(change, { folder, name, type, tags, note, size: value.length });
-  await encryptVersion(change, inserted, value);
-  return inserted;
+  // Sent together, and run in this order.
+  const [, dates] = await Promise.all([
+    createFolders(transaction, vaultRef, folder),
+    insertSecretRow(transaction, vaultRef, row),
+    insertVersion(transaction, { ...vaultRef, secretId: row.id }, version),
+  ]);
+  return { ...row, size: value.length, ...dates };
 }
 
 type NewVersionOf = {
@@ -82,40 +96,34 @@ export async function addVersion(change: VaultChange, { before, secret }: NewVer
   if (before.current_version - before.destroyed_versions.length >= maxVersions) {
     throw requestFailure({ kind: "versions-full", max: maxVersions });
   }
-  const stored = await updateSecret(change, before, {
+  const { row, daysLeft } = await prepareUpdate(change, before, {
     current_version: before.current_version + 1,
     type: secret.type ?? before.type,
     tags: secret.tags ?? before.tags,
     note: secret.note,
     size: secret.value.length,
   });
-  await encryptVersion(change, stored, secret.value);
-  return stored;
+  const version = await encryptVersion(change, row, secret.value);
+  const { transaction, vaultRef } = change;
+  const [dates] = await Promise.all([
+    updateSecretRow(transaction, vaultRef, { ...row, daysLeft }),
+    insertVersion(transaction, { ...vaultRef, secretId: row.id }, version),
+  ]);
+  return { ...row, ...dates };
 }
 
-async function encryptVersion(change: VaultChange, secret: SecretRow, value: Buffer): Promise<void> {
-  assertValidValue(value, secret.type);
+/** The secret's current version, with this value. */
+async function encryptVersion(
+  change: VaultChange,
+  { id: secretId, current_version: version, type }: StoredSecret,
+  value: Buffer,
+): Promise<NewVersion> {
   const { key, version: keyVersion } = await change.activeKey();
-  const { id: secretId, current_version: version, type } = secret;
   const { vaultId } = change.vaultRef;
-  const ciphertext = encrypt(
-    value,
-    key,
-    valueAssociatedData({ vaultId, secretId, version, keyVersion, type }),
-  );
+  const associatedData = valueAssociatedData({ vaultId, secretId, version, keyVersion, type });
+  const ciphertext = encrypt(value, key, associatedData);
   reserveBytes(change, ciphertext.length);
-  await insertVersion(
-    change.transaction,
-    { ...change.vaultRef, secretId },
-    {
-      version,
-      type,
-      keyVersion,
-      ciphertext,
-      size: value.length,
-      by: actorName(change),
-    },
-  );
+  return { version, type, keyVersion, ciphertext, size: value.length, by: actorName(change) };
 }
 
 const maxLiveSecrets = 10_000;

@@ -9,7 +9,7 @@ export async function resealVaults(
   await database.inAccount(accountId, async (transaction) => {
     // A new revision, so that running nodes load the heads again.
     await transaction.query({
-      text: "UPDATE vault SET revision = revision + 1 WHERE account_id = $1",
+      text: "UPDATE vault SET revision = revision + 1, live_secrets = (SELECT count(*) FROM live_secret WHERE vault_id = vault.id), all_secrets = (SELECT count(*) FROM secret WHERE vault_id = vault.id) WHERE account_id = $1",
       values: [accountId],
     });
     await sealAsFound(transaction, accountId, serverKeys.headSeal);

@@ -25,6 +25,7 @@ import { logFields } from "../server.ts";
 import { signToken, type TokenDependencies } from "../tokens/create-token.ts";
 import { insertToken } from "../tokens/queries.ts";
 import { generateToken, hashToken } from "../tokens/token-format.ts";
+import { createChangeQueue } from "../vaults/change-queue.ts";
 
 export type TestPerson = {
   readonly accountId: string;
@@ -47,7 +48,10 @@ export type TestRequest = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-type TestServices = Pick<KeepDependencies, "database" | "vaultKeys" | "vaultHeads" | "audit" | "serverKeys">;
+type TestServices = Pick<
+  KeepDependencies,
+  "database" | "vaultKeys" | "vaultHeads" | "changeQueue" | "audit" | "serverKeys"
+>;
 
 export type TestKeep = AsyncDisposable & {
   readonly url: string;
@@ -100,13 +104,13 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   const database = cleanup.use(await openDatabase({ url: databaseUrl }));
   const wrapper = readKeys(config.encryptionKey);
   const serverKeys = await openServerKeys(database, wrapper);
-  const services = {
+  const stored = {
     database,
     vaultKeys: createVaultKeys(database, wrapper),
     vaultHeads: createVaultHeads(database, serverKeys.headSeal),
     audit: createAuditLog(database),
-    serverKeys,
   };
+  const services = { ...stored, serverKeys, changeQueue: createChangeQueue(stored) };
   const owned = cleanup.move();
   return {
     url,

@@ -1,13 +1,9 @@
 import { assertFolderAllowed } from "../authorization/grant.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
-import {
-  type ChangeDependencies,
-  type ChangeRequest,
-  changeVault,
-  type VaultChange,
-} from "./change-vault.ts";
+import { type ChangeDependencies, type ChangeRequest, changeVault } from "./change-vault.ts";
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
+import type { VaultChange } from "./open-changes.ts";
 import { updateVault, type VaultSettings } from "./queries.ts";
 
 /** Omitted settings keep their value. They apply to every secret, so a token restricted to paths may not change them. */
@@ -32,7 +28,7 @@ export function updateSettings(
       most_versions: settings.maxVersions,
     };
     change.setColumns(columns);
-    await change.record({ type: "vault-changed", vault: vault.id, name: settings.name });
+    change.record({ type: "vault-changed", vault: vault.id, name: settings.name });
     return describeVaultDetail({ ...vault, ...columns });
   });
 }

@@ -5,16 +5,12 @@ import { requestFailure } from "../failures.ts";
 import { type IdempotentResult, runIdempotent } from "../idempotency/run-idempotent.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
 import { assertPreconditions } from "../preconditions.ts";
+import type { QueueDependencies } from "./change-queue.ts";
 import { vaultPreconditionTarget } from "./change-settings.ts";
-import {
-  type ChangeDependencies,
-  type ChangeRequest,
-  changeInTransaction,
-  type VaultChange,
-  type VaultState,
-} from "./change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "./change-vault.ts";
 import { assertVaultQuota } from "./create-vault.ts";
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
+import { changeInTransaction, type VaultChange, type VaultState } from "./open-changes.ts";
 import { deleteVaultRows, isVaultPurgeDue, setVaultDeletion } from "./queries.ts";
 
 /** How long a soft-deleted vault can be restored. */
@@ -27,7 +23,7 @@ export async function deleteVault(request: ChangeRequest, dependencies: ChangeDe
     assertPreconditions(request.preconditions, vaultPreconditionTarget(change));
     await setVaultDeletion(change.transaction, change.vaultRef, retentionDays);
     change.setColumns({ deleted_at: new Date() });
-    await recordOnBothChains(change, { type: "vault-deleted", vault: change.vaultRef.vaultId }, dependencies);
+    recordOnBothChains(change, { type: "vault-deleted", vault: change.vaultRef.vaultId });
     return null;
   });
 }
@@ -37,20 +33,20 @@ export async function purgeVault(request: ChangeRequest, dependencies: ChangeDep
   await changeVaultInState(request, { dependencies, state: "any" }, async (change) => {
     assertNotPersonal(change);
     assertPreconditions(request.preconditions, vaultPreconditionTarget(change));
-    await purge(change, dependencies);
+    await purge(change);
     return null;
   });
 }
 
 /** Run by the server after the retention period. False when the vault was restored or is already gone. */
-export function purgeExpiredVault(vaultRef: VaultRef, dependencies: ChangeDependencies): Promise<boolean> {
+export function purgeExpiredVault(vaultRef: VaultRef, dependencies: QueueDependencies): Promise<boolean> {
   return dependencies.database.inAccount(vaultRef.accountId, async (transaction) => {
     if (!(await isVaultPurgeDue(transaction, vaultRef))) return false;
     return changeInTransaction(
       transaction,
       { vaultRef, by: "server", state: "deleted", dependencies },
       async (change) => {
-        await purge(change, dependencies);
+        await purge(change);
         return true;
       },
     );
@@ -66,11 +62,7 @@ export function restoreVault(
     await assertVaultQuota(change.transaction, change.vaultRef.accountId);
     await setVaultDeletion(change.transaction, change.vaultRef, null);
     change.setColumns({ deleted_at: null });
-    await recordOnBothChains(
-      change,
-      { type: "vault-restored", vault: change.vaultRef.vaultId },
-      dependencies,
-    );
+    recordOnBothChains(change, { type: "vault-restored", vault: change.vaultRef.vaultId });
     return describeVaultDetail({ ...change.vault, deleted_at: null });
   });
 }
@@ -93,20 +85,15 @@ function assertNotPersonal({ vault }: VaultChange): void {
   throw requestFailure({ kind: "conflict", reason: "The personal vault is deleted only with its account" });
 }
 
-async function purge(change: VaultChange, dependencies: Pick<ChangeDependencies, "audit">): Promise<void> {
-  await recordOnBothChains(change, { type: "vault-purged", vault: change.vaultRef.vaultId }, dependencies);
+async function purge(change: VaultChange): Promise<void> {
+  recordOnBothChains(change, { type: "vault-purged", vault: change.vaultRef.vaultId });
   await deleteVaultRows(change.transaction, change.vaultRef);
   const { accountId, vaultId } = change.vaultRef;
   await notifyNodes(change.transaction, accountId, [{ kind: "vault", subjectId: vaultId }]);
 }
 
 /** On the account's chain too, because a deleted vault's own chain cannot be read through the API. */
-async function recordOnBothChains(
-  change: VaultChange,
-  event: AuditEvent,
-  { audit }: Pick<ChangeDependencies, "audit">,
-): Promise<void> {
-  await change.record(event);
-  const { accountId } = change.vaultRef;
-  await audit.record(change.transaction, { chain: accountId, by: change.by, event });
+function recordOnBothChains(change: VaultChange, event: AuditEvent): void {
+  change.record(event);
+  change.recordOnAccount(event);
 }

@@ -97,16 +97,24 @@ export async function lockVault(
   return row;
 }
 
-/** Stores the revision and the head that a change leads to. */
-export async function updateHead(
+/** What changes of a vault lead to. The counts are those of the added rows, negative for removed ones. */
+type ChangedState = {
+  readonly revision: number;
+  readonly head: Buffer;
+  readonly liveSecrets: number;
+  readonly allSecrets: number;
+  readonly storedBytes: number;
+};
+
+export async function updateVaultState(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-  { revision, head }: { readonly revision: number; readonly head: Buffer },
+  { revision, head, liveSecrets, allSecrets, storedBytes }: ChangedState,
 ): Promise<void> {
   await transaction.query({
-    name: "update-vault-head",
-    text: "UPDATE vault SET revision = $3, head = $4, updated_at = now() WHERE account_id = $1 AND id = $2",
-    values: [accountId, vaultId, revision, head],
+    name: "update-vault-state",
+    text: "UPDATE vault SET revision = $3, head = $4, updated_at = now(), live_secrets = live_secrets + $5, all_secrets = all_secrets + $6, stored_bytes = stored_bytes + $7 WHERE account_id = $1 AND id = $2",
+    values: [accountId, vaultId, revision, head, liveSecrets, allSecrets, storedBytes],
   });
 }
 

@@ -1,7 +1,8 @@
 import type { Actor } from "../../authorization/actor.ts";
 import { assertPathAllowed } from "../../authorization/grant.ts";
 import { assertPreconditions } from "../../preconditions.ts";
-import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-vault.ts";
+import type { VaultChange } from "../../vaults/open-changes.ts";
 import { changeSecrets } from "../change-secret.ts";
 import { findSecretMetadata, readValueById } from "../queries.ts";
 import { decryptVersions } from "../read-value.ts";
@@ -217,10 +218,10 @@ async function recordImport(
   folder: string,
 ): Promise<void> {
   if (compared.length > 0) {
-    await change.record({ type: "values-read", secrets: compared, path: folder });
+    change.record({ type: "values-read", secrets: compared, path: folder });
   }
   const written = outcome.created.length + outcome.changed.length;
-  await change.record({ type: "values-imported", written, path: folder });
+  change.record({ type: "values-imported", written, path: folder });
 }
 
 async function recordDryRun(

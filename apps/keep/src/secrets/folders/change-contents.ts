@@ -1,6 +1,7 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
+import type { AuditEvent } from "../../audit/events.ts";
 import { splitPath } from "../../authorization/path-patterns.ts";
-import type { SubjectEvent, VaultChange } from "../../vaults/change-vault.ts";
+import type { VaultChange } from "../../vaults/open-changes.ts";
 import { type PreparedUpdate, prepareUpdate, type SecretChanges } from "../change-secret.ts";
 import type { SecretForUpdate, SecretRow } from "../queries.ts";
 import { joinPath, type SecretPath } from "../secret-path.ts";
@@ -43,18 +44,13 @@ type RequestedUpdate = { readonly before: SecretForUpdate; readonly changes: Sec
 async function changeAll(
   change: VaultChange,
   updates: readonly RequestedUpdate[],
-  eventFor: (row: SecretRow) => SubjectEvent["event"],
+  eventFor: (row: SecretRow) => AuditEvent,
 ): Promise<void> {
   await inChunks(updates, chunkSecrets, async (chunk) => {
     const prepared: PreparedUpdate[] = [];
     for (const { before, changes } of chunk) prepared.push(await prepareUpdate(change, before, changes));
     await updateSecretRows(change.transaction, change.vaultRef, prepared);
-    await change.recordAll(
-      prepared.map(({ row }) => ({
-        event: eventFor(row),
-        subject: { id: row.id, revision: row.revision },
-      })),
-    );
+    for (const { row } of prepared) change.record(eventFor(row), { id: row.id, revision: row.revision });
   });
 }
 

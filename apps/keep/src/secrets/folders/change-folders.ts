@@ -10,7 +10,8 @@ import { requestFailure } from "../../failures.ts";
 import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../../preconditions.ts";
 import { vaultPreconditionTarget } from "../../vaults/change-settings.ts";
-import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-vault.ts";
+import type { VaultChange } from "../../vaults/open-changes.ts";
 import { changeSecrets, loadSecrets } from "../change-secret.ts";
 import type { SecretForUpdate } from "../queries.ts";
 import { isInFolder, joinPath, parseFolder, toSecretPath } from "../secret-path.ts";
@@ -41,7 +42,7 @@ export function createFolder(
     const folder = existing ?? created.find((each) => each.path === path);
     if (folder === undefined)
       throw requestFailure({ kind: "conflict", reason: "The root folder always exists" });
-    if (existing === undefined) await change.record({ type: "folder-created", path });
+    if (existing === undefined) change.record({ type: "folder-created", path });
     return { isNew: existing === undefined, folder: { path, created_at: folder.created_at.toISOString() } };
   });
 }
@@ -63,7 +64,7 @@ export function deleteFolder(
       throw requestFailure({ kind: "conflict", reason: "The folder is not empty" });
     }
     await deleteContents(change, secrets);
-    await change.record({ type: "folder-deleted", path });
+    change.record({ type: "folder-deleted", path });
     return { secrets: secrets.length, revision: change.latestRevision() };
   });
 }
@@ -87,7 +88,7 @@ export function moveFolder(
     if (moves.length === 0 && renamed === 0) throw requestFailure({ kind: "not-found" });
     await createFolders(change.transaction, change.vaultRef, to);
     await moveContents(change, moves);
-    await change.record({ type: "folder-moved", path: from, to });
+    change.record({ type: "folder-moved", path: from, to });
     return { secrets: moves.length, revision: change.latestRevision() };
   });
 }

@@ -2,7 +2,8 @@ import { decrypt } from "@hearth-and-keep/envelope-crypto";
 import { requestFailure } from "../../failures.ts";
 import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../../preconditions.ts";
-import type { ChangeDependencies, ChangeRequest, VaultChange } from "../../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-vault.ts";
+import type { VaultChange } from "../../vaults/open-changes.ts";
 import { valueAssociatedData } from "../associated-data.ts";
 import { changeSecrets, loadSecret, updateSecret } from "../change-secret.ts";
 import { describeSecret, type SecretMetadata } from "../describe-secret.ts";
@@ -25,7 +26,7 @@ export function restoreVersion(
     const { value, type } = await decryptVersion(change, before, row);
     const stored = await addVersion(change, { before, secret: { value, type } });
     value.fill(0);
-    await change.record(
+    change.record(
       {
         type: "version-restored",
         secret: id,
@@ -45,7 +46,7 @@ export async function destroyOldVersion(
   dependencies: ChangeDependencies,
 ): Promise<void> {
   await changeSecrets(request, dependencies, async (change) => {
-    const { before } = await loadVersion(change, request, { id, version });
+    const { before, row } = await loadVersion(change, request, { id, version });
     if (version === before.current_version) {
       throw requestFailure({
         kind: "conflict",
@@ -53,9 +54,10 @@ export async function destroyOldVersion(
       });
     }
     await destroyVersion(change.transaction, { ...change.vaultRef, secretId: id }, version);
+    change.usage.storedBytes -= row.sealed?.length ?? 0;
     const destroyed = [...before.destroyed_versions, version].toSorted((one, other) => one - other);
     const stored = await updateSecret(change, before, { destroyed_versions: destroyed });
-    await change.record(
+    change.record(
       { type: "version-destroyed", secret: id, path: joinPath(before.folder, before.name), version },
       { id, revision: stored.revision },
     );

@@ -1,0 +1,189 @@
+import type { Actor } from "../authorization/actor.ts";
+import type { Database } from "../database/open-database.ts";
+import type { Statement, Transaction } from "../database/transaction.ts";
+import { requestFailure } from "../failures.ts";
+import {
+  type Claim,
+  claimRequest,
+  type IdempotencyKey,
+  type IdempotentResult,
+} from "../idempotency/run-idempotent.ts";
+import type { VaultRef } from "../keys/vault-keys.ts";
+import { type OpenChanges, type OpenDependencies, openChanges, type VaultChange } from "./open-changes.ts";
+
+/**
+ * Runs the changes of a node, those of one vault one after the other. Changes that arrive while another one commits share
+ * the next transaction: a vault is locked, stored and committed once for all of them. Each still succeeds or fails alone.
+ */
+export type ChangeQueue = {
+  run<Result>(
+    request: QueuedRequest,
+    work: (change: VaultChange) => Promise<Result>,
+  ): Promise<IdempotentResult<Result>>;
+};
+
+type QueuedRequest = {
+  readonly actor: Actor;
+  readonly vaultId: string;
+  readonly idempotencyKey: IdempotencyKey | undefined;
+  readonly onlyPath?: string;
+};
+
+export type QueueDependencies = OpenDependencies & { readonly database: Pick<Database, "inAccount"> };
+
+const maxChangesPerTransaction = 64;
+const maxWaiting = 256;
+
+export function createChangeQueue(dependencies: QueueDependencies): ChangeQueue {
+  const queues = new Map<string, Member[]>();
+  const runAll = async (vaultRef: VaultRef, queue: Member[]): Promise<void> => {
+    while (queue.length > 0)
+      await runTogether(vaultRef, queue.splice(0, maxChangesPerTransaction), dependencies);
+    queues.delete(queueKey(vaultRef));
+  };
+  return {
+    run<Result>({ vaultId, ...request }: QueuedRequest, work: (change: VaultChange) => Promise<Result>) {
+      const vaultRef = { accountId: request.actor.accountId, vaultId };
+      const { promise, resolve, reject } = Promise.withResolvers<IdempotentResult<Result>>();
+      const member: Member<Result> = { ...request, work, resolve, reject };
+      const waiting = queues.get(queueKey(vaultRef));
+      if (waiting === undefined) {
+        // Members of a queue have results of different types, which only their own callers see.
+        const queue = [member as Member];
+        queues.set(queueKey(vaultRef), queue);
+        void runAll(vaultRef, queue);
+      } else if (waiting.length >= maxWaiting) reject(requestFailure({ kind: "account-busy" }));
+      // As above.
+      else waiting.push(member as Member);
+      return promise;
+    },
+  };
+}
+
+type Member<Result = unknown> = Omit<QueuedRequest, "vaultId"> & {
+  readonly work: (change: VaultChange) => Promise<Result>;
+  readonly resolve: (result: IdempotentResult<Result>) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+type Settled = { readonly result: IdempotentResult<unknown> } | { readonly error: unknown };
+
+/** Names the account too: another one may use the same id for a vault that it does not have. */
+function queueKey({ accountId, vaultId }: VaultRef): string {
+  return `${vaultId} ${accountId}`;
+}
+
+/** A change that failed after it had written something takes back the others too, which then run alone. */
+class TransactionSpoiled extends Error {}
+
+async function runTogether(
+  vaultRef: VaultRef,
+  members: readonly Member[],
+  dependencies: QueueDependencies,
+): Promise<void> {
+  try {
+    const settled = await dependencies.database.inAccount(vaultRef.accountId, async (given) => {
+      const transaction = watchErrors(given);
+      const changes = openChanges(transaction, { vaultRef, state: "live", dependencies });
+      const outcomes = await runMembers(transaction, changes, members);
+      await changes.end();
+      return outcomes;
+    });
+    for (const [index, member] of members.entries()) settle(member, settled[index]);
+  } catch (error) {
+    if (error instanceof TransactionSpoiled)
+      for (const member of members) await runTogether(vaultRef, [member], dependencies);
+    else for (const { reject } of members) reject(error);
+  }
+}
+
+function settle({ resolve, reject }: Member, outcome: Settled | undefined): void {
+  if (outcome === undefined) reject(new Error("A change has no outcome"));
+  else if ("error" in outcome) reject(outcome.error);
+  else resolve(outcome.result);
+}
+
+type WatchedTransaction = Transaction & {
+  /** Throws the first error of the database, after which the transaction can only be rolled back. */
+  assertUsable(): void;
+};
+
+function watchErrors(transaction: Transaction): WatchedTransaction {
+  const errors: unknown[] = [];
+  return {
+    ...transaction,
+    query: <Row extends object>(statement: Statement) =>
+      transaction.query<Row>(statement).catch((error: unknown) => {
+        errors.push(error);
+        throw error;
+      }),
+    assertUsable() {
+      if (errors.length > 0) throw errors[0];
+    },
+  };
+}
+
+async function runMembers(
+  transaction: WatchedTransaction,
+  changes: OpenChanges,
+  members: readonly Member[],
+): Promise<readonly Settled[]> {
+  const [only, ...others] = members;
+  if (only !== undefined && others.length === 0)
+    return [{ result: await runMember(changes, only, await claimRequest(transaction, only)) }];
+  // All before the vault is locked: another node may hold a key and wait for the vault.
+  const claims = new Map<Member, Claim<unknown>>();
+  const byKey = members.toSorted((left, right) => compareKeys(left, right));
+  for (const member of byKey) {
+    const claim = await claimRequest(transaction, member).catch(() => undefined);
+    transaction.assertUsable();
+    if (claim === undefined) throw new TransactionSpoiled();
+    claims.set(member, claim);
+  }
+  const outcomes: Settled[] = [];
+  for (const step of splitIntoSteps(members)) {
+    const settled = await Promise.allSettled(
+      step.map((member) => runMember(changes, member, claims.get(member))),
+    );
+    transaction.assertUsable();
+    for (const [index, outcome] of settled.entries()) {
+      const isFailed = outcome.status === "rejected";
+      const hasWritten = !changes.isIntact() || step[index]?.idempotencyKey !== undefined;
+      if (isFailed && hasWritten) throw new TransactionSpoiled();
+      outcomes.push(isFailed ? { error: outcome.reason } : { result: outcome.value });
+    }
+  }
+  return outcomes;
+}
+
+/** Changes of different secrets run at once, so that their statements are pipelined; all others run alone, in order. */
+function splitIntoSteps(members: readonly Member[]): readonly (readonly Member[])[] {
+  const steps: Member[][] = [];
+  let paths = new Set<string>();
+  for (const member of members) {
+    const { onlyPath } = member;
+    const isAlone = onlyPath === undefined || paths.size === 0 || paths.has(onlyPath);
+    if (isAlone) {
+      steps.push([member]);
+      paths = new Set();
+    } else steps.at(-1)?.push(member);
+    if (onlyPath !== undefined) paths.add(onlyPath);
+  }
+  return steps;
+}
+
+function compareKeys({ idempotencyKey: left }: Member, { idempotencyKey: right }: Member): number {
+  return (left?.key ?? "") < (right?.key ?? "") ? -1 : 1;
+}
+
+async function runMember(
+  changes: OpenChanges,
+  { actor, work }: Member,
+  claim: Claim<unknown> | undefined,
+): Promise<IdempotentResult<unknown>> {
+  if (claim === undefined) throw new TransactionSpoiled();
+  if ("replay" in claim) return { result: claim.replay, isReplay: true };
+  const result = await changes.run(actor, work);
+  await claim.store(result);
+  return { result, isReplay: false };
+}
