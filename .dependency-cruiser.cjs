@@ -99,7 +99,10 @@ module.exports = {
       },
     ),
     rule("browser-code-has-no-node", "Browser code imports nothing from Node", {
-      from: { path: "^(apps/(hearth-web|keep-console)|packages/page-design)/src/", pathNot: tests },
+      from: {
+        path: "^(apps/(hearth-web|keep-console)|packages/(page-design|audit-chain|transparency-log))/src/",
+        pathNot: tests,
+      },
       to: { dependencyTypes: ["core"] },
     }),
     rule("every-import-resolves", "An unresolved import escapes every other rule", {

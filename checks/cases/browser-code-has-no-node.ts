@@ -29,6 +29,11 @@ import { readFileSync } from "node:fs";
 
 export const icon = readFileSync;
 `,
+    "packages/transparency-log/src/hashing.ts": `
+import { hash } from "node:crypto";
+
+export const sha256 = hash;
+`,
   },
   valid: {
     "apps/keep-console/src/router.ts": `
@@ -42,5 +47,6 @@ export const path = ["vaults", vault].join("/");
     "apps/hearth-web/src/chat.ts:1",
     "apps/keep-console/src/router.ts:1",
     "packages/page-design/src/icons.ts:1",
+    "packages/transparency-log/src/hashing.ts:1",
   ],
 };

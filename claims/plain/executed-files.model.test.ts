@@ -45,7 +45,9 @@ function isPartOf(program: Program, url: string): boolean {
       ? /\/(?:apps\/hearth|packages\/[^/]+)\/src\//u
       : /\/(?:apps\/keep|packages\/[^/]+)\/src\//u;
   const foreign =
-    program === "hearth" ? /\/(?:audit-chain|envelope-crypto)\//u : /\/(?:llama-engine|engine-host)\//u;
+    program === "hearth"
+      ? /\/(?:audit-chain|transparency-log|envelope-crypto)\//u
+      : /\/(?:llama-engine|engine-host)\//u;
   return own.test(url) && !foreign.test(url) && !/\/test\/|test-servers|\/figures\/|node_modules/u.test(url);
 }
 
