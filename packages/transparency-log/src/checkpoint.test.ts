@@ -58,6 +58,7 @@ test("malformed checkpoints are rejected", () => {
     `${origin}\n\n${line}\n`,
     `${origin}\n100\n${line}\n\n`,
     `${origin}\n100\n${line}\nextension\n\n`,
+    `${origin}\n100\n${line}\nextension`,
     ...["0100", "+1", "-1", "1e2", " 100", "100 ", "0x10", "9007199254740992", "99999999999999999999"].map(
       (number) => `${origin}\n${number}\n${line}\n`,
     ),

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { buildConsistencyProof, buildInclusionProof } from "./build-proofs.ts";
 import type { Bytes } from "./bytes.ts";
 import { Frontier } from "./frontier.ts";
@@ -135,8 +135,13 @@ test("sizes, indexes and hashes out of bounds are rejected", async () => {
   for (const index of numbers) expect(await verifyInclusion({ ...inclusion, index })).toBe(false);
   for (const size of [-1, 0, 3, 7.5, Number.NaN, 2 ** 53])
     expect(await verifyInclusion({ ...inclusion, size })).toBe(false);
-  const long = Array.from({ length: 55 }, () => inclusion.root);
-  expect(await verifyInclusion({ ...inclusion, size: Number.MAX_SAFE_INTEGER, proof: long })).toBe(false);
+  const long = { size: Number.MAX_SAFE_INTEGER, proof: Array.from({ length: 55 }, () => inclusion.root) };
+  const refuse = vi.fn<Sha256>();
+  expect(await verifyInclusion({ ...inclusion, ...long }, refuse)).toBe(false);
+  expect(refuse, "a proof that is too long is not hashed").not.toHaveBeenCalled();
+  const single = { leafHash: inclusion.root, root: inclusion.root, size: 1, proof: [] };
+  expect(await verifyInclusion({ ...single, index: 0 })).toBe(true);
+  expect(await verifyInclusion({ ...single, index: 1 })).toBe(false);
   const short = inclusion.root.slice(1);
   expect(await verifyInclusion({ ...inclusion, leafHash: short })).toBe(false);
   expect(await verifyInclusion({ ...inclusion, root: short })).toBe(false);
