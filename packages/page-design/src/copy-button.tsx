@@ -9,15 +9,18 @@ export type CopyButtonProps = {
   readonly isSmall?: boolean;
   /** Visible text; without it the button is an icon. */
   readonly children?: string;
+  /** Called with the text once it is on the clipboard. */
+  readonly onCopied?: (text: string) => void;
 };
 
 const feedbackMilliseconds = 2000;
 
-export function CopyButton({ text, label, isSmall = false, children }: CopyButtonProps) {
+export function CopyButton({ text, label, isSmall = false, children, onCopied }: CopyButtonProps) {
   const [state, setState] = useState<"idle" | "done" | "failed">("idle");
   const copy = async (): Promise<void> => {
-    const isDone = await copyText(text).catch(() => false);
-    setState(isDone ? "done" : "failed");
+    const copied = await copyText(text).catch(() => undefined);
+    setState(copied === undefined ? "failed" : "done");
+    if (copied !== undefined) onCopied?.(copied);
     setTimeout(setState, feedbackMilliseconds, "idle");
   };
   const visibleText = { idle: children, done: "Copied", failed: "Copy failed" }[state];
@@ -38,13 +41,14 @@ export function CopyButton({ text, label, isSmall = false, children }: CopyButto
   );
 }
 
-async function copyText(text: CopyButtonProps["text"]): Promise<boolean> {
+/** The copied text; undefined when the browser refused. */
+async function copyText(text: CopyButtonProps["text"]): Promise<string | undefined> {
   const content = typeof text === "string" ? text : await text();
   // The Clipboard API is missing on pages served over plain HTTP from another machine.
   const clipboard: Clipboard | undefined = navigator.clipboard;
-  if (clipboard === undefined) return copyWithTextArea(content);
+  if (clipboard === undefined) return copyWithTextArea(content) ? content : undefined;
   await clipboard.writeText(content);
-  return true;
+  return content;
 }
 
 function copyWithTextArea(text: string): boolean {

@@ -4,6 +4,7 @@ import type { MenuAction } from "../../design/menu.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { ApiError, request, toApiError } from "../../vault-api/api-client.ts";
 import { secretPath, valuePath } from "./api-paths.ts";
+import { clearClipboardLater } from "./clear-clipboard.ts";
 import type { OpenDialog } from "./dialogs.tsx";
 import type { ListEntry } from "./list-row.tsx";
 import { navigateTo, type SecretsLocation } from "./secrets-location.ts";
@@ -47,6 +48,7 @@ export function useRowActions({
     try {
       const { body } = await request<SecretValue>(valuePath(vaultId, id));
       await navigator.clipboard.writeText(body.value);
+      clearClipboardLater(body.value);
       showToast(`Copied ${name}`);
     } catch (error) {
       showToast(error instanceof ApiError ? error.message : "The browser blocked access to the clipboard");

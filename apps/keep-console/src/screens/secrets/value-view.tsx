@@ -3,6 +3,7 @@ import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contrac
 import { request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
 import { valuePath } from "./api-paths.ts";
+import { clearClipboardLater } from "./clear-clipboard.ts";
 import { Countdown, useRevealedValue } from "./revealed-value.tsx";
 import { isBinary } from "./secret-draft.ts";
 import { formatBytes, saveAsFile } from "./value-bytes.ts";
@@ -42,7 +43,11 @@ export function ValueView({ vaultId, secret, version, isSecondary = false }: Val
         ) : (
           <Countdown timer={timer} />
         )}
-        <CopyButton text={async () => (await readValue()).value} label={`Copy value of ${secret.name}`}>
+        <CopyButton
+          text={async () => (await readValue()).value}
+          label={`Copy value of ${secret.name}`}
+          onCopied={clearClipboardLater}
+        >
           Copy
         </CopyButton>
         {isBinary(secret.type) && (
