@@ -94,6 +94,7 @@ export function authorizationRequestFor(
     ...secrets,
     redirectUri: callbackUrl(kind, publicUrl).href,
     requiresReauthentication: purpose !== "sign-in",
+    requiresAuthenticationTime: purpose === "confirm",
   };
 }
 

@@ -139,7 +139,8 @@ async function exchangeCode(
   });
   const claims = tokens.claims();
   if (claims === undefined) throw new Error("No ID token");
-  checkClaims(claims, { configuration, request, tokens });
+  checkClaims(claims, { configuration, tokens });
+  checkAuthenticationTime(claims, request);
   const email = claims["email_verified"] === true ? sanitizeDisplayText(claims["email"], 320) : undefined;
   return {
     provider: "general",
@@ -152,12 +153,11 @@ async function exchangeCode(
 
 type TokenContext = {
   readonly configuration: Configuration;
-  readonly request: AuthorizationRequest;
   readonly tokens: TokenEndpointResponse;
 };
 
 /** Checks that the library does not make. */
-function checkClaims(claims: IDToken, { configuration, request, tokens }: TokenContext): void {
+function checkClaims(claims: IDToken, { configuration, tokens }: TokenContext): void {
   const now = Date.now() / 1000;
   if (!asymmetricAlgorithms.has(algorithmOf(tokens.id_token)))
     throw new Error("The ID token is not signed with an asymmetric algorithm");
@@ -175,12 +175,24 @@ function checkClaims(claims: IDToken, { configuration, request, tokens }: TokenC
   ) {
     throw new Error("The ID token's at_hash does not match the access token");
   }
-  const authenticatedAt = claims.auth_time;
-  if (
-    request.requiresReauthentication &&
-    authenticatedAt !== undefined &&
-    authenticatedAt < now - maxAuthenticationAgeSeconds
-  ) {
+}
+
+/**
+ * OpenID Connect Core 3.1.2.1 requires the claim in response to `max_age`. A provider that ignores both may not have asked
+ * for a password at all, so its response does not make a session fresh.
+ */
+function checkAuthenticationTime(
+  { auth_time: authenticatedAt }: IDToken,
+  { requiresReauthentication, requiresAuthenticationTime }: AuthorizationRequest,
+): void {
+  if (!requiresReauthentication) return;
+  if (authenticatedAt === undefined && requiresAuthenticationTime) {
+    const reason =
+      "The provider did not state when you last authenticated, so this does not confirm your identity. Sign out and sign in again";
+    throw requestFailure({ kind: "sign-in-refused", reason });
+  }
+  const oldest = Date.now() / 1000 - maxAuthenticationAgeSeconds;
+  if (authenticatedAt !== undefined && authenticatedAt < oldest) {
     throw new Error("The provider did not reauthenticate the person");
   }
 }

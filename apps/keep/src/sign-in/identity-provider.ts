@@ -10,6 +10,8 @@ export type AuthorizationRequest = SignInSecrets & {
   readonly redirectUri: string;
   /** Asks the provider to authenticate the person again instead of using its own session. */
   readonly requiresReauthentication: boolean;
+  /** Rejects a response that could have it, but does not state when the person authenticated. */
+  readonly requiresAuthenticationTime: boolean;
 };
 
 export type IdentityProvider = {
