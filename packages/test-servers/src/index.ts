@@ -68,6 +68,7 @@ export { acquireDatabase } from "./postgres/acquire-database.ts";
 export { cloneFromTemplate, type DatabaseTemplate } from "./postgres/database-template.ts";
 export type { PostgresAddress, PostgresDatabase } from "./postgres/databases.ts";
 export { type Postgres, type PostgresOptions, startPostgres } from "./postgres/start-postgres.ts";
+export { startStandby } from "./postgres/start-standby.ts";
 export { descendantsOf, readProcessFile } from "./process-table.ts";
 export { preparePython } from "./python/prepare-python.ts";
 export { runPython } from "./python/run-python.ts";

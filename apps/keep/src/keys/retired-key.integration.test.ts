@@ -1,3 +1,4 @@
+import { recordFigure } from "@hearth-and-keep/figures";
 import { acquireDatabase } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { openDatabase } from "../database/open-database.ts";
@@ -36,13 +37,18 @@ test("a node that starts with the old order of keys does not revive the retired 
   const path = `/api/secrets/vaults/${created.id}/secrets/by-path/KEY`;
   const written = await stale.request(path, { method: "PUT", token, body: { value: "by the stale node" } });
   expect(written.status).toBe(201);
-  for (const [server, vaultId, value] of [
+  const reads = [
     [newOnly, vault.person.vaultId, "kept"],
     [newOnly, created.id, "by the stale node"],
     [stale, vault.person.vaultId, "kept"],
-  ] as const) {
+  ] as const;
+  for (const [server, vaultId, value] of reads) {
     const read = await server.request(`/api/secrets/vaults/${vaultId}/values/by-path/KEY`, { token });
     expect([read.status, await read.json()]).toEqual([200, expect.objectContaining({ value })]);
   }
   expect(await wrappedKeys()).toEqual(rotated);
+  recordFigure({
+    claim: "seal 4",
+    text: `a stale node brought no retired key back: ${reads.length} of ${reads.length} reads succeeded on both nodes`,
+  });
 });
