@@ -1,4 +1,6 @@
+import { Client } from "pg";
 import { expect, test } from "vitest";
+import { openVault } from "../test/open-vault.ts";
 import { startTestKeep } from "../test/start-test-keep.ts";
 
 test("the vault list is an array of objects with exactly four fields", async () => {
@@ -39,4 +41,17 @@ test("a missing token gives 401, a token without the scope 403", async () => {
       detail: "This request requires the scope vaults:read",
     }),
   ]);
+});
+
+test("a value that is not encrypted cannot be stored, so that no list of vaults has to search for one", async () => {
+  await using vault = await openVault();
+  await vault.write("/KEY", "value");
+  await using cleanup = new AsyncDisposableStack();
+  const superuser = cleanup.adopt(new Client(vault.databaseUrl), (client) => client.end());
+  await superuser.connect();
+  const store = (sealed: string) => superuser.query("UPDATE secret_version SET sealed = $1", [sealed]);
+  // 23514 is a violated check constraint.
+  await expect(store("value")).rejects.toMatchObject({ code: "23514" });
+  await expect(store("\\x00")).rejects.toMatchObject({ code: "23514" });
+  expect((await store("\\x01")).rowCount).toBe(1);
 });
