@@ -24,54 +24,59 @@ export type KeepFixture = AsyncDisposable & {
   readonly postgres: Postgres;
   readonly databaseUrl: string;
   readonly owner: Owner;
+  /** Signs another account in. */
+  readonly addOwner: () => Promise<Owner>;
   readonly request: <Body>(path: string, options?: RequestOptions) => Promise<Body>;
   /** Runs SQL as the superuser. */
   readonly run: (sql: string, values?: readonly unknown[]) => Promise<readonly Record<string, unknown>[]>;
 };
 
+/** For benchmarks of one client that sends as much as it can. */
+const withoutRateLimits = { KEEP_READS_PER_MINUTE: "10000000", KEEP_WRITES_PER_MINUTE: "10000000" };
+
 /** Starts the real program on a crash-safe database, as in production, with one account. */
 export async function startKeepFixture(
-  settings: Readonly<Record<string, string>> = {},
+  settings: Readonly<Record<string, string>> = withoutRateLimits,
 ): Promise<KeepFixture> {
   await using stack = new AsyncDisposableStack();
-  const postgres = stack.use(
-    await startPostgres({ durable: true, settings: { ...settings, max_wal_size: "4GB" } }),
-  );
+  const postgres = stack.use(await startPostgres({ durable: true, settings: { max_wal_size: "4GB" } }));
   const database = stack.use(await postgres.createDatabase());
   const url = `http://localhost:${await findFreePort()}`;
   const provider = stack.use(
     await startCodeHostingProvider({
-      accounts: [{ id: 1, login: "owner", name: null, emails: [] }],
+      accounts: ["owner", "other"].map((login, index) => ({ id: index + 1, login, name: null, emails: [] })),
       applications: [
         { clientId: "keep", clientSecret: "secret", callbackUrl: `${url}/auth/callback/code-hosting` },
       ],
       allowsUnverifiedEmail: true,
     }),
   );
-  stack.use(await startKeep(database.url, { url, provider }));
+  stack.use(await startKeep(database.url, { url, provider, settings }));
   const client = new Client(database.url);
   await client.connect();
   stack.defer(() => client.end());
-  const owner = await signIn(url, provider);
+  const owner = await signIn(url, provider, "owner");
   const resources = stack.move();
   return {
     url,
     postgres,
     databaseUrl: database.url,
     owner,
-    request: (path, options = {}) =>
-      sendRequest(new URL(path, url), { authorization: `Bearer ${owner.token}` }, options),
+    addOwner: () => signIn(url, provider, "other"),
+    request: (path, { token = owner.token, ...options } = {}) =>
+      sendRequest(new URL(path, url), { authorization: `Bearer ${token}` }, options),
     run: async (sql, values = []) => (await client.query(sql, [...values])).rows,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
-type KeepAddresses = {
+type KeepPlan = {
   readonly url: string;
   readonly provider: Pick<CodeHostingProvider, "origin" | "apiUrl">;
+  readonly settings: Readonly<Record<string, string>>;
 };
 
-function startKeep(databaseUrl: string, { url, provider }: KeepAddresses): Promise<OwnedProcess> {
+function startKeep(databaseUrl: string, { url, provider, settings }: KeepPlan): Promise<OwnedProcess> {
   const key = execFileSync(process.execPath, [program, "generate-key"], { encoding: "utf8" }).trim();
   return startProcess({
     command: process.execPath,
@@ -84,20 +89,24 @@ function startKeep(databaseUrl: string, { url, provider }: KeepAddresses): Promi
       KEEP_CODE_HOSTING_API_URL: provider.apiUrl,
       KEEP_CODE_HOSTING_CLIENT_ID: "keep",
       KEEP_CODE_HOSTING_CLIENT_SECRET: "secret",
-      KEEP_READS_PER_MINUTE: "10000000",
-      KEEP_WRITES_PER_MINUTE: "10000000",
       KEEP_LOG_LEVEL: "warn",
+      ...settings,
     },
     isReady: (output) => output.includes("Keep is listening on"),
   });
 }
 
-type RequestOptions = { readonly method?: string; readonly body?: unknown };
+type RequestOptions = {
+  readonly method?: string;
+  readonly body?: unknown;
+  /** Defaults to the owner's. */
+  readonly token?: string;
+};
 
 async function sendRequest<Body>(
   url: URL,
   headers: Record<string, string>,
-  { method = "GET", body }: RequestOptions,
+  { method = "GET", body }: Omit<RequestOptions, "token">,
 ): Promise<Body> {
   const response = await fetch(url, {
     method,
@@ -111,7 +120,11 @@ async function sendRequest<Body>(
 }
 
 /** Signs in like a browser, with cookies, and creates a token. */
-async function signIn(url: string, provider: Pick<CodeHostingProvider, "signInAs">): Promise<Owner> {
+async function signIn(
+  url: string,
+  provider: Pick<CodeHostingProvider, "signInAs">,
+  account: string,
+): Promise<Owner> {
   const site = { origin: url, "sec-fetch-site": "same-origin" };
   const started = await fetch(`${url}/auth/login/code-hosting`, {
     method: "POST",
@@ -119,10 +132,17 @@ async function signIn(url: string, provider: Pick<CodeHostingProvider, "signInAs
     headers: site,
   });
   const login = cookiesOf(started);
-  const back = await provider.signInAs(started.headers.get("location") ?? "", { account: "owner" });
+  const back = await provider.signInAs(started.headers.get("location") ?? "", { account });
   const signedIn = await fetch(back, { redirect: "manual", headers: { cookie: login } });
   const headers = { ...site, cookie: cookiesOf(signedIn) };
-  const scopes = ["vaults:write", "keys:rotate", "secrets:read", "secrets:write", "audit:read"];
+  const scopes = [
+    "vaults:write",
+    "keys:rotate",
+    "secrets:read",
+    "secrets:write",
+    "tokens:write",
+    "audit:read",
+  ];
   const { value } = await sendRequest<{ value: string }>(new URL("/api/secrets/tokens", url), headers, {
     method: "POST",
     body: { name: "bench", scopes },
@@ -186,17 +206,37 @@ export async function addOtherAccounts(
     `INSERT INTO vault_key (account_id, vault_id, version, status, kek_fingerprint, wrapped, bound_to_account) SELECT account_id, id, 1, 'active', (${key}), sha256(uuid_send(id)), true FROM vault WHERE account_id <> $1`,
     [owner.accountId],
   );
+  await insertSecrets(run, { accounts: "account_id <> $1", accountId: owner.accountId, secretsEach });
+}
+
+/** Fills all vaults of the owner in the same way, beyond what an account may have. */
+export async function fillOwnVaults({ run, owner }: KeepFixture, secretsEach: number): Promise<void> {
+  await insertSecrets(run, { accounts: "account_id = $1", accountId: owner.accountId, secretsEach });
+}
+
+type NewSecrets = {
+  /** A condition that selects accounts; $1 is the account id. */
+  readonly accounts: string;
+  readonly accountId: string;
+  readonly secretsEach: number;
+};
+
+async function insertSecrets(
+  run: KeepFixture["run"],
+  { accounts, accountId, secretsEach }: NewSecrets,
+): Promise<void> {
   await run(
-    "INSERT INTO secret (account_id, vault_id, id, folder, name, type, current_version, revision, key_version, mark, updated_by) SELECT account_id, vault.id, gen_random_uuid(), '/bench', 'secret-' || number, 'text', 1, number, 1, sha256(int4send(number)), 'server' FROM vault CROSS JOIN generate_series(1, $2::int) AS number WHERE account_id <> $1",
-    [owner.accountId, secretsEach],
+    `INSERT INTO secret (account_id, vault_id, id, folder, name, type, current_version, revision, key_version, mark, updated_by) SELECT account_id, vault.id, gen_random_uuid(), '/bench', 'secret-' || number, 'text', 1, number, 1, sha256(int4send(number)), 'server' FROM vault CROSS JOIN generate_series(1, $2::int) AS number WHERE ${accounts}`,
+    [accountId, secretsEach],
   );
   await run(
-    "INSERT INTO secret_version (account_id, vault_id, secret_id, version, type, key_version, sealed, size, created_by) SELECT account_id, vault_id, id, 1, 'text', 1, '\\x01'::bytea || sha256(uuid_send(id)) || sha256(uuid_send(vault_id)) || sha256(uuid_send(account_id)), 55, 'server' FROM secret WHERE account_id <> $1",
-    [owner.accountId],
+    `INSERT INTO secret_version (account_id, vault_id, secret_id, version, type, key_version, sealed, size, created_by) SELECT account_id, vault_id, id, 1, 'text', 1, '\\x01'::bytea || sha256(uuid_send(id)) || sha256(uuid_send(vault_id)) || sha256(uuid_send(account_id)), 55, 'server' FROM secret WHERE ${accounts}`,
+    [accountId],
   );
+  // Numbered from 1000, because a vault that was really created has an event already.
   await run(
-    "INSERT INTO audit_event (account_id, chain_id, seq, at, previous, body_hash, hash, subject_id, revision) SELECT account_id, vault_id, row_number() OVER (PARTITION BY vault_id), now(), mark, mark, mark, id, revision FROM secret WHERE account_id <> $1",
-    [owner.accountId],
+    `INSERT INTO audit_event (account_id, chain_id, seq, at, previous, body_hash, hash, subject_id, revision) SELECT account_id, vault_id, 1000 + row_number() OVER (PARTITION BY vault_id), now(), mark, mark, mark, id, revision FROM secret WHERE ${accounts}`,
+    [accountId],
   );
   await run("ANALYZE");
 }

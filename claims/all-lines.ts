@@ -8,6 +8,7 @@ import { keepLines } from "./keep/lines.ts";
 import type { ShowLine } from "./line.ts";
 import { peopleLines } from "./people/lines.ts";
 import { plainLines } from "./plain/lines.ts";
+import { sealLines } from "./seal/lines.ts";
 import { storeLines } from "./store/lines.ts";
 
 /** Every claim of every topic, in the order they are listed. */
@@ -22,4 +23,5 @@ export const allLines: readonly ShowLine[] = [
   ...peopleLines,
   ...plainLines,
   ...guardLines,
+  ...sealLines,
 ];

@@ -1,9 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
+import { hasTest } from "../../claims/has-test.ts";
 import rows from "./rows.json" with { type: "json" };
-
-type Row = (typeof rows)[number];
 
 /** The rows of the table of known bugs that apply to Hearth. */
 const numbers = [...count(1, 30), ...count(32, 52)];
@@ -12,12 +10,6 @@ const storeNumbers = count(40, 43);
 
 function count(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from + 1 }, (_none, index) => from + index);
-}
-
-/** Whether a file contains a test of that name, in any quotes. */
-async function hasTest({ file, name }: Row["tests"][number]): Promise<boolean> {
-  const source = await readFile(new URL(`../../${file}`, import.meta.url), "utf8");
-  return ['"', "'", "`"].some((quote) => source.includes(`${quote}${name}${quote}`));
 }
 
 test("every known bug of other servers is in the table once, with its tests", () => {

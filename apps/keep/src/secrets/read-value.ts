@@ -23,6 +23,8 @@ import { joinPath, type SecretPath } from "./secret-path.ts";
 
 /** Rows decrypted before other requests get a turn. */
 const decryptedRows = 50;
+/** The same for large ones. */
+const decryptedBytes = 256 * 1024;
 
 export type DecryptedValue = {
   readonly id: string;
@@ -106,9 +108,14 @@ async function decryptRows(
   dependencies: ReadDependencies,
 ): Promise<readonly DecryptedValue[]> {
   const decrypted: DecryptedValue[] = [];
+  let bytes = 0;
   for (const [index, row] of rows.entries()) {
-    if (index % decryptedRows === decryptedRows - 1) await yieldToEventLoop();
+    if (index % decryptedRows === decryptedRows - 1 || bytes > decryptedBytes) {
+      await yieldToEventLoop();
+      bytes = 0;
+    }
     decrypted.push(await decryptVersion(vaultRef, row, dependencies));
+    bytes += row.sealed?.length ?? 0;
   }
   return decrypted;
 }

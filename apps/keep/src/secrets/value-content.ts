@@ -25,8 +25,19 @@ export function decodeValue(text: string, encoding: Encoding = "utf8"): Buffer {
 
 /** Encodes a value for a response: text as UTF-8, everything else as base64. */
 export function encodeValue(value: Buffer, type: SecretType): { value: string; encoding: Encoding } {
-  const encoding = type === "text" || type === "json" ? "utf8" : "base64";
+  const encoding = encodingOf(type);
   return { value: value.toString(encoding), encoding };
+}
+
+function encodingOf(type: SecretType): Encoding {
+  return type === "text" || type === "json" ? "utf8" : "base64";
+}
+
+/** The bytes of an encoded value in JSON. Base64 is not encoded for it, because a value can have a mebibyte. */
+export function countJsonBytes(value: Buffer, type: SecretType): number {
+  if (encodingOf(type) === "utf8") return Buffer.byteLength(JSON.stringify(value.toString("utf8")));
+  const quotes = 2;
+  return Math.ceil(value.length / 3) * 4 + quotes;
 }
 
 /** Checks the size limit and the content of the type. */

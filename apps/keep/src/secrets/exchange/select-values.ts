@@ -9,7 +9,7 @@ import { readVault } from "../../vaults/queries.ts";
 import { pathCursorOf, pathFilter, toPathCursor } from "../allowed-paths.ts";
 import { listValueSizes, readValueRows, type ValueSize } from "../queries.ts";
 import { type DecryptedValue, decryptVersions, type ReadDependencies } from "../read-value.ts";
-import { encodeValue } from "../value-content.ts";
+import { countJsonBytes } from "../value-content.ts";
 import { expandReferences, formatVersion } from "./expand-references.ts";
 import { invalidFile } from "./file-entries.ts";
 import { listVaultRevisions } from "./queries.ts";
@@ -99,10 +99,8 @@ function assertSelectionSize(selected: readonly ValueSize[], hasMore: boolean): 
 
 /** The size in the response, where JSON escapes and base64 take more bytes than the stored value. */
 function assertResponseSize(values: readonly DecryptedValue[]): void {
-  const written = values.map(({ value, type }) =>
-    Buffer.byteLength(JSON.stringify(encodeValue(value, type).value)),
-  );
-  if (written.reduce((sum, bytes) => sum + bytes, 0) > maxBytes) throw selectionTooLarge();
+  const bytes = values.reduce((sum, { value, type }) => sum + countJsonBytes(value, type), 0);
+  if (bytes > maxBytes) throw selectionTooLarge();
 }
 
 function selectionTooLarge(): Error {
