@@ -9,7 +9,8 @@ const needed = 0.8;
 
 type Comparison = { readonly name: string; readonly claim: string; readonly contents: string };
 
-async function compareLists(fixture: KeepFixture, { name, claim, contents }: Comparison): Promise<void> {
+/** Returns how fast Keep is, as a share of a bare handler's speed. */
+async function compareLists(fixture: KeepFixture, { name, claim, contents }: Comparison): Promise<number> {
   await using bare = await startBareHandler(fixture);
   const { token } = fixture.owner;
   const { ratio, medians } = await compare(
@@ -27,14 +28,15 @@ async function compareLists(fixture: KeepFixture, { name, claim, contents }: Com
   const speeds = medians.map((each) => each.toFixed(0)).join(" against ");
   const text = `${contents}: ${ratio.toFixed(2)} of a bare handler (${speeds} lists per second), needed ${needed}`;
   recordFigure({ claim, text });
-  expect(ratio).toBeGreaterThanOrEqual(lowerBound(needed));
+  return ratio;
 }
 
 test("listing vaults is about as fast as a bare handler with one indexed query", {
   timeout: 300_000,
 }, async () => {
   await using fixture = await startKeepFixture();
-  await compareLists(fixture, { name: "keep-vault-lists", claim: "keep 12", contents: "one empty vault" });
+  const comparison = { name: "keep-vault-lists", claim: "keep 12", contents: "one empty vault" };
+  expect(await compareLists(fixture, comparison)).toBeGreaterThanOrEqual(lowerBound(needed));
 });
 
 const vaults = 20;
@@ -52,5 +54,6 @@ test("listing twenty vaults is as fast when each has three thousand secrets", {
   const listed = await fixture.request<readonly unknown[]>("/api/secrets/vaults");
   expect(listed).toHaveLength(vaults);
   const contents = `${vaults} vaults with ${secretsEach} secrets each`;
-  await compareLists(fixture, { name: "keep-full-vault-lists", claim: "seal 6", contents });
+  const comparison = { name: "keep-full-vault-lists", claim: "seal 6", contents };
+  expect(await compareLists(fixture, comparison)).toBeGreaterThanOrEqual(lowerBound(needed));
 });
