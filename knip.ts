@@ -38,7 +38,7 @@ export default function configure({ directory }: { directory?: string } = {}): K
         apps.map((app) => [
           app.folder,
           {
-            entry: ["src/main.{ts,tsx}", "bin/*.js"],
+            entry: ["src/main.{ts,tsx}", "src/test/*-process.ts", "bin/*.js"],
             project: ["src/**/*.{ts,tsx}", "bin/*.js"],
             ignoreDependencies: listedForBundled(app, manifests),
           },

@@ -40,9 +40,12 @@ const claims: readonly Claim[] = [
   },
   {
     title:
-      "Swapped, rolled-back or altered rows never yield another value, and a rolled-back database is detected",
+      "Forged, swapped, rolled-back or altered rows never yield a value or access, and a rolled-back database is detected",
     paths: [
       `${keep}/keys/tampered-rows.integration.test.ts`,
+      `${keep}/tokens/forged-tokens.integration.test.ts`,
+      `${keep}/sign-in/forged-sessions.integration.test.ts`,
+      `${keep}/sign-in/forged-identities.integration.test.ts`,
       `${keep}/commands/verify-audit.integration.test.ts`,
     ],
   },

@@ -42,7 +42,7 @@ async function signInAgain(): Promise<void> {
 }
 
 function expireSignIn(): void {
-  fixture.runSql("UPDATE session SET authenticated_at = now() - interval '1 hour'");
+  fixture.setSignInTime("now() - interval '1 hour'");
 }
 
 test("after signing in, a visitor returns to the requested page, and the sign-in page has the console's style", async () => {

@@ -26,8 +26,10 @@ export type ConsoleFixture = AsyncDisposable & {
   readonly log: () => string;
   /** Knows `secondAccount`; a test may add accounts. */
   readonly codeHosting: CodeHostingProvider;
-  /** Runs SQL on the fixture's database, for what no API does: passed time, a lagging node, a tampered row. */
+  /** Runs SQL on the fixture's database, for what no API does: a lagging node, a tampered row. */
   readonly runSql: (statement: string) => string;
+  /** Changes when everybody signed in, to an expression in SQL. Keep rejects sessions that only SQL has changed. */
+  readonly setSignInTime: (time: string) => void;
   /** Signs in with a new browser context and returns its page on the first screen. */
   signIn(account?: TestAccount, contextOptions?: BrowserContextOptions): Promise<Page>;
   /** Sends an API request from the page, with its session. */
@@ -44,6 +46,9 @@ export const firstAccount: TestAccount = { at: "general", account: "first@exampl
 export const secondAccount: TestAccount = { at: "code-hosting", account: "second" };
 
 const program = fileURLToPath(new URL("../../keep/bin/keep.js", import.meta.url));
+const sessionProgram = fileURLToPath(
+  new URL("../../keep/src/test/change-sessions-process.ts", import.meta.url),
+);
 const client = { id: "console", secret: "console-secret" };
 const empty = { name: "empty", prepare: () => Promise.resolve() };
 
@@ -98,6 +103,8 @@ export async function startConsoleFixture(options: BrowserOptions = {}): Promise
       execFileSync("psql", ["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", statement, database.url], {
         encoding: "utf8",
       }),
+    setSignInTime: (time) =>
+      void execFileSync(process.execPath, [sessionProgram, database.url, key, `authenticated_at = ${time}`]),
     signIn: async (account = firstAccount, contextOptions = {}) =>
       signInOn(await browser.openPage(`${url}/sign-in`, contextOptions), account),
     request: (page, path, requestOptions = {}) => requestFrom(page, path, requestOptions),

@@ -212,7 +212,7 @@ test("the steps work by keyboard, show errors at their fields, and resume after 
   await visitor.keyboard.press("Enter");
   const heading = visitor.getByRole("heading", { name: "Create a token for your program" });
   await expect.poll(() => heading.evaluate((element) => element === document.activeElement)).toBe(true);
-  fixture.runSql("UPDATE session SET authenticated_at = now() - interval '1 hour'");
+  fixture.setSignInTime("now() - interval '1 hour'");
   await visitor.getByRole("button", { name: "Create token" }).click();
   await visitor.getByRole("button", { name: "Sign in again with Forge" }).click();
   await visitor.getByLabel("Account").fill("second");

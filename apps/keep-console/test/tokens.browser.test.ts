@@ -226,7 +226,7 @@ test("a fresh sign-in returns to the form with its input", async () => {
   await openForm("after a long lunch");
   await page.getByRole("checkbox", { name: "Write secrets" }).check();
   await page.getByLabel("Paths", { exact: true }).fill("/staging/*");
-  fixture.runSql("UPDATE session SET authenticated_at = now() - interval '1 hour'");
+  fixture.setSignInTime("now() - interval '1 hour'");
   await page.getByRole("button", { name: "Create token" }).click();
   await page.getByRole("button", { name: "Sign in again with Example" }).click();
   // The provider has already granted access to Keep and asks only for the account.

@@ -105,7 +105,7 @@ function messageFor(failure: StartFailure): string {
     case "key-mismatch":
       return `the encryption key has fingerprint ${failure.given}, but this database was encrypted with ${failure.expected}; its secrets cannot be read without that key`;
     case "rows-not-authenticated":
-      return "the key that authenticates rows is missing; if this database is from a version before there was one, review its tokens and run 'keep authenticate-rows' once, otherwise restore the database from a backup";
+      return "the key that authenticates rows is missing; if this database is from a version before there was one, review its identities and tokens and run 'keep authenticate-rows' once, otherwise restore the database from a backup";
     case "public-url-not-set":
       return "identity providers are configured, but KEEP_PUBLIC_URL is not set; set it to the URL of Keep in a browser (https://keep.example), which providers redirect back to";
     case "public-url-invalid":

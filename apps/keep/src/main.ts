@@ -46,7 +46,9 @@ program
 addSettings(
   program
     .command("authenticate-rows")
-    .description("Authenticate the accounts and tokens of a database from an older version, once"),
+    .description(
+      "Authenticate the accounts, identities and tokens of a database from an older version, once",
+    ),
   storageSettings,
 ).action(async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
   const config = readStorageConfig(flags, filePath);

@@ -255,7 +255,7 @@ const problemTexts: {
     code: "integrity_error",
     title: "Integrity check failed",
     detail:
-      "The stored data was modified outside Keep, so its value was not returned; see the server log for this request id",
+      "The stored data was modified outside Keep, so it was not used; see the server log for this request id",
   }),
   defect: () => ({ status: 500, code: "internal", title: "Internal error" }),
 };

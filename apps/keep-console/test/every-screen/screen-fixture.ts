@@ -141,9 +141,9 @@ export async function chooseMenuItem(page: Page, menu: string, item: string): Pr
 }
 
 export function expireSignIn({ keep }: ScreenFixture): void {
-  keep.runSql("UPDATE session SET authenticated_at = now() - interval '1 hour'");
+  keep.setSignInTime("now() - interval '1 hour'");
 }
 
 export function refreshSignIn({ keep }: ScreenFixture): void {
-  keep.runSql("UPDATE session SET authenticated_at = now()");
+  keep.setSignInTime("now()");
 }

@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { changeSessions } from "../test/change-sessions.ts";
 import type { FakeBrowser } from "../test/fake-browser.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 
@@ -20,11 +21,8 @@ async function link(
   );
 }
 
-async function ageSignIn(accountId: string): Promise<void> {
-  await fixture.keep.database.inAccount(accountId, (transaction) =>
-    transaction.query({ text: "UPDATE session SET authenticated_at = now() - interval '1 hour'" }),
-  );
-}
+const ageSignIn = (accountId: string) =>
+  changeSessions(fixture.keep, accountId, "authenticated_at = now() - interval '1 hour'");
 
 test("the same email address at two providers creates two accounts", async () => {
   const [first, second] = [
@@ -111,9 +109,7 @@ test("deleting an account requires its name and a fresh sign-in, and deletes eve
   expect((await remove("Nine")).status).toBe(422);
   await ageSignIn(id);
   expect((await remove(display_name)).status).toBe(403);
-  await fixture.keep.database.inAccount(id, (transaction) =>
-    transaction.query({ text: "UPDATE session SET authenticated_at = now()" }),
-  );
+  await changeSessions(fixture.keep, id, "authenticated_at = now()");
   expect((await remove(display_name)).status).toBe(204);
   expect([await browser.isSignedIn(), await other.isSignedIn()]).toEqual([false, false]);
   await expect.poll(reads, { timeout: 2000 }).toBe(401);

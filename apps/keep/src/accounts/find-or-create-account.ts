@@ -11,6 +11,7 @@ import type { ServerKeys } from "../keys/server-keys.ts";
 import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { VaultKeys } from "../keys/vault-keys.ts";
 import { insertNewVault } from "../vaults/create-vault.ts";
+import { signIdentity } from "./identity-mac.ts";
 import type { OpenedAccount, Person } from "./person.ts";
 import { claimIdentity, findIdentity, insertAccount, insertIdentity } from "./queries.ts";
 
@@ -34,9 +35,11 @@ export async function findOrCreateAccount(
     // Waits for a concurrent first sign-in of the same person; false when that one won.
     if (!(await claimIdentity(transaction, person, ids))) return false;
     const account = { accountId: ids.accountId, status: "active", epoch: 1 };
-    const mac = dependencies.serverKeys.rowMacs.compute({ account });
+    const { rowMacs } = dependencies.serverKeys;
+    const mac = rowMacs.compute({ account });
     await insertAccount(transaction, ids.accountId, { displayName: person.displayName, mac });
-    await insertIdentity(transaction, person, ids);
+    const identityMac = signIdentity(person, { ...ids, epoch: account.epoch }, rowMacs);
+    await insertIdentity(transaction, person, { ...ids, mac: identityMac });
     const vaultRef = { accountId: ids.accountId, vaultId: generateId() };
     await insertNewVault(transaction, vaultRef, {
       kind: "personal",

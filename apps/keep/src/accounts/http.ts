@@ -7,7 +7,8 @@ import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import { runIdempotent } from "../idempotency/run-idempotent.ts";
 import type { BodyRequest, KeepRequest } from "../route-row.ts";
-import { listSessions, revokeSession, revokeSessions } from "../sign-in/sessions.ts";
+import { revokeSession, revokeSessions } from "../sign-in/revoke-sessions.ts";
+import { listSessions } from "../sign-in/sessions.ts";
 import { deleteAccount } from "./delete-account.ts";
 import { countHoldings, listIdentities, readAccount } from "./queries.ts";
 import { unlinkIdentity } from "./unlink-identity.ts";
@@ -25,8 +26,10 @@ export async function handleDeleteOtherSessions(
   request: KeepRequest,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
+  const { actor } = request;
+  const revocation = { accountId: actor.accountId, by: actor, selector: { allBut: actor.id } };
   return runChange(request, dependencies, (transaction) =>
-    revokeSessions(transaction, { by: request.actor, selector: { allBut: request.actor.id } }, dependencies),
+    revokeSessions(transaction, revocation, dependencies),
   );
 }
 

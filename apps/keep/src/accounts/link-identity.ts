@@ -1,15 +1,11 @@
 import type { Actor } from "../authorization/actor.ts";
 import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
+import { lockEpoch } from "../keys/row-integrity/account-epoch.ts";
 import type { AccountDependencies } from "./find-or-create-account.ts";
+import { signIdentity } from "./identity-mac.ts";
 import type { Person } from "./person.ts";
-import {
-  claimIdentity,
-  findIdentity,
-  insertIdentity,
-  lockAccountAgainstDeletion,
-  refreshIdentity,
-} from "./queries.ts";
+import { claimIdentity, findIdentity, insertIdentity, refreshIdentity } from "./queries.ts";
 
 /** Adds an identity to the account. An identity that already has its own account is rejected; accounts never merge. */
 export async function linkIdentity(
@@ -18,12 +14,13 @@ export async function linkIdentity(
   dependencies: AccountDependencies,
 ): Promise<void> {
   const { accountId } = actor;
+  const { rowMacs } = dependencies.serverKeys;
   const identityRef = { accountId, identityId: generateId() };
   const isNew = await dependencies.database.inAccount(accountId, async (transaction) => {
-    if (!(await lockAccountAgainstDeletion(transaction, accountId)))
-      throw requestFailure({ kind: "unauthenticated" });
+    const epoch = await lockEpoch(transaction, accountId, rowMacs);
     if (!(await claimIdentity(transaction, person, identityRef))) return false;
-    await insertIdentity(transaction, person, identityRef);
+    const mac = signIdentity(person, { ...identityRef, epoch }, rowMacs);
+    await insertIdentity(transaction, person, { ...identityRef, mac });
     await dependencies.audit.record(transaction, {
       chain: accountId,
       by: actor,

@@ -4,6 +4,7 @@ import type { OpenedAccount, Person } from "./person.ts";
 
 type IdentityRef = Pick<OpenedAccount, "accountId" | "identityId">;
 
+/** Whose identity this is, according to its route. `startSession` verifies it by the MAC of the identity itself. */
 export async function findIdentity(
   database: Pick<Database, "query">,
   { issuer, subject }: Pick<Person, "issuer" | "subject">,
@@ -42,24 +43,24 @@ export async function insertAccount(
 export async function insertIdentity(
   transaction: Transaction,
   { provider, issuer, subject, login, email }: Person,
-  { accountId, identityId }: IdentityRef,
+  { accountId, identityId, mac }: IdentityRef & { readonly mac: Buffer },
 ): Promise<void> {
   await transaction.query({
-    text: "INSERT INTO identity (account_id, id, provider, issuer, subject, login, email) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    values: [accountId, identityId, provider, issuer, subject, login ?? null, email ?? null],
+    text: "INSERT INTO identity (account_id, id, provider, issuer, subject, login, email, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    values: [accountId, identityId, provider, issuer, subject, login ?? null, email ?? null, mac],
   });
 }
 
-/** Prevents deletion of the account until the transaction ends; false when it is no longer active. */
-export async function lockAccountAgainstDeletion(
+/** The identity's MAC, and the database's time to the millisecond; undefined when the account has no such identity. */
+export async function readIdentityMac(
   transaction: Transaction,
-  accountId: string,
-): Promise<boolean> {
-  const rows = await transaction.query({
-    text: "SELECT FROM account WHERE account_id = $1 AND status = 'active' FOR SHARE",
-    values: [accountId],
+  { accountId, identityId }: IdentityRef,
+): Promise<{ readonly mac: Buffer | null; readonly now: Date } | undefined> {
+  const [row] = await transaction.query<{ mac: Buffer | null; now: Date }>({
+    text: "SELECT mac, now() AS now FROM identity WHERE account_id = $1 AND id = $2",
+    values: [accountId, identityId],
   });
-  return rows.length === 1;
+  return row;
 }
 
 /** Updates the display fields, which may have changed at the provider. */
@@ -117,17 +118,6 @@ export async function listIdentities(
 ): Promise<readonly IdentityRow[]> {
   return database.queryInAccount<IdentityRow>(accountId, {
     text: "SELECT id, provider, issuer, login, email, created_at, last_sign_in_at FROM identity WHERE account_id = entered.account::uuid ORDER BY id LIMIT 100",
-  });
-}
-
-/** Locks every identity, so that two concurrent requests cannot unlink the last two. */
-export async function lockIdentities(
-  transaction: Transaction,
-  accountId: string,
-): Promise<readonly Pick<IdentityRow, "id" | "provider">[]> {
-  return transaction.query<Pick<IdentityRow, "id" | "provider">>({
-    text: "SELECT id, provider FROM identity WHERE account_id = $1 ORDER BY id FOR UPDATE",
-    values: [accountId],
   });
 }
 

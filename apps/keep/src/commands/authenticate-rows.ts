@@ -8,6 +8,7 @@ import { createRowMacs } from "../keys/row-integrity/row-macs.ts";
 import { generateServerKey } from "../keys/server-keys.ts";
 import { createHeadSeal } from "../keys/vault-heads/head-seal.ts";
 import { sealAsFound } from "../keys/vault-heads/vault-heads.ts";
+import { deleteSessions } from "../sign-in/queries.ts";
 
 export type AuthenticationDependencies = {
   readonly database: Database;
@@ -16,9 +17,9 @@ export type AuthenticationDependencies = {
 };
 
 /**
- * Upgrades a database from before rows were authenticated: signs every account, token and vault as found. Only an operator may
- * decide that, because whoever could write to the database may have added tokens. The key is stored last, so that an
- * interrupted run starts over.
+ * Upgrades a database from before rows were authenticated: signs every account, identity, token and vault as found, and
+ * ends all sessions. Only an operator may decide that, because whoever could write to the database may have added identities
+ * and tokens. The key is stored last, so that an interrupted run starts over.
  */
 export async function authenticateRows({
   database,
@@ -34,11 +35,14 @@ export async function authenticateRows({
   const { key, row } = await generateServerKey(wrapper, "integrity");
   const rowMacs = createRowMacs(key);
   const headSeal = createHeadSeal(key);
-  const count = { accounts: 0, tokens: 0, vaults: 0 };
+  const count = { accounts: 0, identities: 0, tokens: 0, vaults: 0 };
   for (let page = await listAccountIds(database, undefined); page.length > 0; ) {
     for (const accountId of page) {
       await database.inAccount(accountId, async (transaction) => {
-        count.tokens += await signAllRows(transaction, accountId, rowMacs);
+        await deleteSessions(transaction, accountId);
+        const { tokens, identities } = await signAllRows(transaction, accountId, rowMacs);
+        count.tokens += tokens;
+        count.identities += identities;
         count.vaults += await sealAsFound(transaction, accountId, headSeal);
       });
       count.accounts += 1;
@@ -46,6 +50,8 @@ export async function authenticateRows({
     page = await listAccountIds(database, page.at(-1));
   }
   await insertServerKey(database, row);
-  const { accounts, tokens, vaults } = count;
-  print(`Authenticated ${accounts} accounts, ${tokens} tokens and ${vaults} vaults as found`);
+  const { accounts, identities, tokens, vaults } = count;
+  print(
+    `Authenticated ${accounts} accounts, ${identities} identities, ${tokens} tokens and ${vaults} vaults as found, and ended all sessions`,
+  );
 }

@@ -161,7 +161,13 @@ function createAccess(config: ServeConfig, sources: AccessSources): AccessDepend
       countCheck: metrics.countTokenCheck,
     }),
     isStored: createStoredCredentials(database),
-    checkSession: (text, address) => checkSession(text, address, { database, limits: signIn.limits }),
+    checkSession: (text, address) =>
+      checkSession(text, address, {
+        database,
+        serverKeys,
+        limits: signIn.limits,
+        onIntegrityError: (account) => logger.error("Stored session failed its integrity check", { account }),
+      }),
   };
 }
 

@@ -6,10 +6,11 @@ import {
   deriveMacKey,
   encrypt,
   generateKey,
+  IntegrityError,
 } from "@hearth-and-keep/envelope-crypto";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Database } from "../database/open-database.ts";
-import type { Failure } from "../failures.ts";
+import { type Failure, requestFailure } from "../failures.ts";
 import type { KeyWrapper } from "./key-wrapper.ts";
 import { hasAccounts, insertServerKey, listServerKeys, type ServerKeyRow } from "./queries.ts";
 import { createRowMacs, type RowMacs } from "./row-integrity/row-macs.ts";
@@ -20,6 +21,7 @@ export type ServerKeys = {
   readonly rowMacs: RowMacs;
   readonly headSeal: HeadSeal;
   encrypt(plaintext: Uint8Array, associatedData: AssociatedData): Buffer;
+  /** Throws "integrity-broken" when the ciphertext was modified or is not of this associated data. */
   decrypt(ciphertext: Uint8Array, associatedData: AssociatedData): Buffer;
   /** A keyed 32-byte fingerprint; guesses of the input cannot be tested without the key. */
   fingerprint(associatedData: AssociatedData): Buffer;
@@ -77,12 +79,21 @@ export async function openServerKeys(
     rowMacs: createRowMacs(newestKey("integrity").key),
     headSeal: createHeadSeal(newestKey("integrity").key),
     encrypt: (plaintext, associatedData) => encrypt(plaintext, encryptionKey, associatedData),
-    decrypt: (ciphertext, associatedData) => decrypt(ciphertext, encryptionKey, associatedData),
+    decrypt: (ciphertext, associatedData) => decryptStored(ciphertext, encryptionKey, associatedData),
     fingerprint: (associatedData) => computeMac(macKey, associatedData),
     sign: (message) => ({ signature: sign(null, message, signing), keyVersion: version }),
     // Derived from the private keys, because the stored public ones could have been replaced.
     publicKeys: () => publicKeys,
   };
+}
+
+function decryptStored(ciphertext: Uint8Array, key: KeyObject, associatedData: AssociatedData): Buffer {
+  try {
+    return decrypt(ciphertext, key, associatedData);
+  } catch (error) {
+    if (error instanceof IntegrityError) throw requestFailure({ kind: "integrity-broken" }, { cause: error });
+    throw error;
+  }
 }
 
 /** As stored, for verification without the key-encryption key. Nothing in the database proves that they are genuine. */

@@ -9,7 +9,13 @@ import type {
   ProviderKind,
   SignInSecrets,
 } from "./identity-provider.ts";
-import { deleteExpiredAttempts, insertAttempt, type Purpose } from "./queries.ts";
+import {
+  type Attempt,
+  type AttemptKey,
+  deleteExpiredAttempts,
+  insertAttempt,
+  type Purpose,
+} from "./queries.ts";
 import { generateRandomToken, hashText } from "./random-tokens.ts";
 import { safeReturnTo } from "./return-to.ts";
 
@@ -52,23 +58,19 @@ export async function beginSignIn(
   // Before the insert, so that an unavailable provider leaves no row behind.
   const location = await provider.begin(authorizationRequest);
   const binder = generateRandomToken();
-  const stateHash = hashText(secrets.state);
-  await insertAttempt(
-    dependencies.database,
-    { stateHash, binderHash: hashText(binder) },
-    {
-      provider: provider.kind,
-      purpose: request.purpose,
-      accountId: request.actor?.accountId ?? null,
-      sessionId: request.actor?.id ?? null,
-      sealed: dependencies.serverKeys.encrypt(
-        Buffer.from(JSON.stringify(secrets)),
-        attemptAssociatedData(stateHash),
-      ),
-      returnTo: safeReturnTo(request.returnTo, dependencies.publicUrl),
-      seconds: attemptSeconds,
-    },
+  const key = { stateHash: hashText(secrets.state), binderHash: hashText(binder) };
+  const attempt = {
+    provider: provider.kind,
+    purpose: request.purpose,
+    accountId: request.actor?.accountId ?? null,
+    sessionId: request.actor?.id ?? null,
+    returnTo: safeReturnTo(request.returnTo, dependencies.publicUrl),
+  };
+  const sealed = dependencies.serverKeys.encrypt(
+    Buffer.from(JSON.stringify(secrets)),
+    attemptAssociatedData(key, attempt),
   );
+  await insertAttempt(dependencies.database, key, { ...attempt, sealed, seconds: attemptSeconds });
   await deleteExpiredAttempts(dependencies.database);
   return { location, binder };
 }
@@ -103,6 +105,11 @@ export function callbackUrl(kind: ProviderKind, publicUrl: URL): URL {
   return new URL(`/auth/callback/${kind}`, publicUrl);
 }
 
-export function attemptAssociatedData(stateHash: Buffer): readonly [string, string] {
-  return ["sign-in-attempt", stateHash.toString("hex")];
+/** The whole attempt, so that it cannot be given to another browser, account or purpose in the database. */
+export function attemptAssociatedData(
+  { stateHash, binderHash }: AttemptKey,
+  { provider, purpose, accountId, sessionId, returnTo }: Omit<Attempt, "sealed">,
+): readonly [string, ...(readonly string[])] {
+  const key = [stateHash.toString("hex"), binderHash.toString("hex")];
+  return ["sign-in-attempt", ...key, provider, purpose, accountId ?? "", sessionId ?? "", returnTo];
 }

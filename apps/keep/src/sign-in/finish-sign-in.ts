@@ -15,13 +15,8 @@ import {
 import type { IdentityProviders, SignInSecrets } from "./identity-provider.ts";
 import { type Attempt, consumeAttempt } from "./queries.ts";
 import { hashText, isRandomToken } from "./random-tokens.ts";
-import {
-  revokeSessions,
-  type SessionClient,
-  type SessionLimits,
-  type StartedSession,
-  startSession,
-} from "./sessions.ts";
+import { revokeReplacedSessions } from "./revoke-sessions.ts";
+import { type SessionClient, type SessionLimits, type StartedSession, startSession } from "./sessions.ts";
 
 /** The provider's redirect back to Keep. */
 export type SignInCallback = {
@@ -85,12 +80,11 @@ async function readAttempt(
     isRandomToken(state) &&
     isRandomToken(binder);
   if (!isComplete) throw attemptInvalid(dependencies);
-  const stateHash = hashText(state);
-  const key = { stateHash, binderHash: hashText(binder) };
+  const key = { stateHash: hashText(state), binderHash: hashText(binder) };
   const attempt = await consumeAttempt(dependencies.database, key, provider);
   if (attempt === undefined) throw attemptInvalid(dependencies);
   const plaintext = dependencies.serverKeys
-    .decrypt(attempt.sealed, attemptAssociatedData(stateHash))
+    .decrypt(attempt.sealed, attemptAssociatedData(key, attempt))
     .toString("utf8");
   // Encrypted by beginSignIn, which serialized this type.
   return { attempt, secrets: JSON.parse(plaintext) as SignInSecrets };
@@ -118,21 +112,23 @@ async function signIn(
   for (let attempt = 1; ; attempt += 1) {
     const { accountId, identityId, isNew } = await findOrCreateAccount(person, dependencies);
     const session = await dependencies.database.inAccount(accountId, async (transaction) => {
-      const options = { accountId, identityId, provider: person.provider, client };
+      const options = { accountId, identityId, person, client };
       const started = await startSession(transaction, options, dependencies);
-      if (started === undefined) return undefined;
+      if (typeof started === "string") return started;
       if (!isNew) await refreshIdentity(transaction, person, { accountId, identityId });
-      if (replaced !== undefined) {
-        await revokeSessions(transaction, { by: replaced, selector: { only: replaced.id } }, dependencies);
-      }
+      await revokeReplacedSessions(transaction, { accountId, replaced }, dependencies);
       return started;
     });
-    if (session !== undefined) return session;
-    // The account may have been deleted concurrently; the next attempt then creates a new one.
-    if (attempt === maxAttempts) {
-      throw requestFailure({ kind: "sign-in-refused", reason: "This account is disabled" });
-    }
+    if (typeof session !== "string") return session;
+    // The account may have been deleted, or the identity unlinked, concurrently; the next attempt then creates a new one.
+    if (attempt === maxAttempts) throw notStarted(session);
   }
+}
+
+function notStarted(reason: "account-inactive" | "identity-missing"): Error {
+  // A route to an identity that does not exist was not written by Keep.
+  if (reason === "identity-missing") return requestFailure({ kind: "integrity-broken" });
+  return requestFailure({ kind: "sign-in-refused", reason: "This account is disabled" });
 }
 
 /** Reauthentication must be with the identity of the current session; any other identity is rejected. */

@@ -17,7 +17,8 @@ import {
   renderSignInPage,
 } from "./pages.ts";
 import { safeReturnTo } from "./return-to.ts";
-import { checkSession, revokeSessions } from "./sessions.ts";
+import { revokeSessions } from "./revoke-sessions.ts";
+import { checkSession } from "./sessions.ts";
 
 export async function handleStartSignIn(
   request: KeepRequest,
@@ -125,8 +126,9 @@ export async function handleSignOut(
   assertSameOrigin(request, dependencies.signIn.publicUrl);
   const actor = await findActor(request, dependencies);
   if (actor !== undefined) {
-    await dependencies.database.inAccount(actor.accountId, (transaction) =>
-      revokeSessions(transaction, { by: actor, selector: { only: actor.id } }, dependencies),
+    const { accountId, id } = actor;
+    await dependencies.database.inAccount(accountId, (transaction) =>
+      revokeSessions(transaction, { accountId, by: actor, selector: { only: [id] } }, dependencies),
     );
   }
   const headers = {
@@ -149,10 +151,13 @@ async function findActor(
 ): Promise<Actor | undefined> {
   const [text, ...others] = cookiesOf(headers["cookie"], dependencies.signIn.sessionCookie);
   if (text === undefined || others.length > 0) return undefined;
-  return checkSession(text, address, { database: dependencies.database, limits: dependencies.signIn.limits });
+  return checkSession(text, address, { ...dependencies, limits: dependencies.signIn.limits });
 }
 
-/** Renders expected failures as a page for browsers. Other clients get a problem document, as do unexpected errors. */
+/**
+ * Renders expected failures as a page for browsers. Other clients get a problem document, as do unexpected errors and
+ * broken integrity, which the server logs as errors.
+ */
 async function withErrorPage(
   request: KeepRequest,
   dependencies: KeepDependencies,
@@ -164,6 +169,7 @@ async function withErrorPage(
     const wantsHtml = String(request.headers["accept"] ?? "").includes("text/html");
     if (!(error instanceof FailureError) || !wantsHtml) throw error;
     const failure = asRequestFailure(error);
+    if (failure.kind === "integrity-broken") throw error;
     request.addLogFields({ failure: failure.kind });
     const { status, headers } = problemResponse(error, request.requestId);
     // The failure may be in the session lookup itself.

@@ -1,5 +1,7 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
+import type { Signed } from "../keys/row-integrity/queries.ts";
+import type { AccountRow, SessionRow } from "../keys/row-integrity/row-macs.ts";
 import type { ProviderKind } from "./identity-provider.ts";
 
 export type Purpose = "sign-in" | "link" | "confirm";
@@ -14,7 +16,7 @@ export type Attempt = {
   readonly returnTo: string;
 };
 
-type AttemptKey = { readonly stateHash: Buffer; readonly binderHash: Buffer };
+export type AttemptKey = { readonly stateHash: Buffer; readonly binderHash: Buffer };
 
 const maxDeletedAttempts = 100;
 
@@ -76,38 +78,33 @@ export async function consumeAttempt(
   };
 }
 
-export type NewSession = {
-  readonly accountId: string;
-  readonly id: string;
-  readonly hash: Buffer;
-  readonly identityId: string;
+export type NewSession = SessionRow & {
+  readonly mac: Buffer;
   readonly address: string;
   readonly userAgent: string | null;
   readonly idleMinutes: number;
-  readonly lifetimeHours: number;
 };
 
-/** False when the account is not active or is being deleted. */
-export async function insertSession(transaction: Transaction, session: NewSession): Promise<boolean> {
-  const rows = await transaction.query({
-    text: "INSERT INTO session (account_id, id, session_hash, identity_id, address, user_agent, idle_until, absolute_until) SELECT account_id, $2, $3, $4, $5, $6, now() + least(make_interval(mins => $7), make_interval(hours => $8)), now() + make_interval(hours => $8) FROM account WHERE account_id = $1 AND status = 'active' FOR SHARE RETURNING id",
+export async function insertSession(transaction: Transaction, session: NewSession): Promise<void> {
+  await transaction.query({
+    text: "INSERT INTO session (account_id, id, session_hash, identity_id, authenticated_at, absolute_until, mac, address, user_agent, idle_until) VALUES ($1, $2, $3, $4, $5, $6::timestamptz, $7, $8, $9, least(now() + make_interval(mins => $10), $6::timestamptz))",
     values: [
       session.accountId,
       session.id,
-      session.hash,
+      session.sessionHash,
       session.identityId,
+      session.authenticatedAt,
+      session.absoluteUntil,
+      session.mac,
       session.address,
       session.userAgent,
       session.idleMinutes,
-      session.lifetimeHours,
     ],
   });
-  if (rows.length === 0) return false;
   await transaction.query({
     text: "INSERT INTO session_route (session_hash, account_id, session_id) VALUES ($1, $2, $3)",
-    values: [session.hash, session.accountId, session.id],
+    values: [session.sessionHash, session.accountId, session.id],
   });
-  return true;
 }
 
 /** Deletes sessions that ended more than 30 days ago, with their routes. */
@@ -118,49 +115,45 @@ export async function deleteExpiredSessions(transaction: Transaction, accountId:
   });
 }
 
-export type StoredSession = {
-  readonly accountId: string;
-  readonly id: string;
-  readonly identityId: string;
+/** A session that has not ended or expired, with the MACs of its row and its account. */
+export type StoredSession = SessionRow & {
+  readonly mac: Buffer | null;
+  readonly account: Signed<AccountRow>;
   /** By the database's clock. */
-  readonly authenticatedSecondsAgo: number;
+  readonly now: Date;
   readonly wasSeenRecently: boolean;
 };
 
-type SessionRow = {
-  identity_id: string;
-  authenticated_seconds_ago: number;
-  was_seen_recently: boolean;
-};
+type FoundSessionRow = Pick<
+  StoredSession,
+  "identityId" | "authenticatedAt" | "absoluteUntil" | "mac" | "now" | "wasSeenRecently"
+> &
+  Pick<AccountRow, "status" | "epoch"> & { readonly accountMac: Buffer | null };
 
 /**
- * Finds a valid session: the account by the hash, then the session in it. Two statements, so that accounts can be on
- * different servers.
+ * Finds the account by the hash, then the session in it. Two statements, so that accounts can be on different servers. The
+ * session's MAC covers the hash and the account, so the route needs none.
  */
 export async function findSession(
   database: Pick<Database, "query" | "queryInAccount">,
-  hash: Buffer,
+  sessionHash: Buffer,
 ): Promise<StoredSession | undefined> {
   const [route] = await database.query<{ account_id: string; session_id: string }>({
     name: "find-session-route",
     text: "SELECT account_id, session_id FROM session_route WHERE session_hash = $1",
-    values: [hash],
+    values: [sessionHash],
   });
   if (route === undefined) return undefined;
-  const [row] = await database.queryInAccount<SessionRow>(route.account_id, {
+  const { account_id: accountId, session_id: id } = route;
+  const [row] = await database.queryInAccount<FoundSessionRow>(accountId, {
     name: "find-session",
     connection: "system",
-    text: "SELECT identity_id, extract(epoch FROM now() - authenticated_at)::float8 AS authenticated_seconds_ago, last_seen_at > now() - interval '1 minute' AS was_seen_recently FROM live_session AS session JOIN live_account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3",
-    values: [route.session_id, hash],
+    text: `SELECT identity_id AS "identityId", authenticated_at AS "authenticatedAt", absolute_until AS "absoluteUntil", session.mac, now() AS now, last_seen_at > now() - interval '1 minute' AS "wasSeenRecently", account.status, account.epoch, account.mac AS "accountMac" FROM session JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3 AND ended_at IS NULL AND idle_until > now() AND absolute_until > now() AND account.status = 'active'`,
+    values: [id, sessionHash],
   });
   if (row === undefined) return undefined;
-  return {
-    accountId: route.account_id,
-    id: route.session_id,
-    identityId: row.identity_id,
-    authenticatedSecondsAgo: row.authenticated_seconds_ago,
-    wasSeenRecently: row.was_seen_recently,
-  };
+  const { status, epoch, accountMac, ...session } = row;
+  return { ...session, accountId, id, sessionHash, account: { accountId, status, epoch, mac: accountMac } };
 }
 
 /** Those of the hashes that belong to a session. */
@@ -212,9 +205,22 @@ export async function listLiveSessions(
   });
 }
 
-/** One session of an account, all except one, or those of an identity. */
+/** Valid sessions beyond the newest by use. */
+export async function listSurplusSessions(
+  transaction: Transaction,
+  accountId: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await transaction.query<{ id: string }>({
+    text: "SELECT id FROM live_session WHERE account_id = $1 ORDER BY last_seen_at DESC, id DESC OFFSET $2",
+    values: [accountId, limit],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** Some sessions of an account, all except one, or those of an identity. */
 export type SessionSelector =
-  | { readonly only: string }
+  | { readonly only: readonly string[] }
   | { readonly allBut: string }
   | { readonly ofIdentity: string };
 
@@ -230,7 +236,7 @@ export async function revokeSessionRows(
     "ofIdentity" in selector ? selector.ofIdentity : null,
   ];
   const revoked = await transaction.query<{ id: string; session_hash: Buffer }>({
-    text: "UPDATE session SET ended_at = now() WHERE account_id = $1 AND ended_at IS NULL AND ($2::uuid IS NULL OR id = $2) AND ($3::uuid IS NULL OR id <> $3) AND ($4::uuid IS NULL OR identity_id = $4) RETURNING id, session_hash",
+    text: "UPDATE session SET ended_at = now() WHERE account_id = $1 AND ended_at IS NULL AND ($2::uuid[] IS NULL OR id = ANY ($2)) AND ($3::uuid IS NULL OR id <> $3) AND ($4::uuid IS NULL OR identity_id = $4) RETURNING id, session_hash",
     values: [accountId, only, allBut, ofIdentity],
   });
   if (revoked.length === 0) return [];
@@ -240,4 +246,12 @@ export async function revokeSessionRows(
     values: [revoked.map((row) => row.session_hash)],
   });
   return ids;
+}
+
+/** Deletes the sessions of the account, with their routes. */
+export async function deleteSessions(transaction: Transaction, accountId: string): Promise<void> {
+  await transaction.query({
+    text: "WITH gone AS (DELETE FROM session WHERE account_id = $1 RETURNING session_hash) DELETE FROM session_route USING gone WHERE session_route.session_hash = gone.session_hash",
+    values: [accountId],
+  });
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { changeSessions } from "../test/change-sessions.ts";
 import { createFakeBrowser } from "../test/fake-browser.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import { startTestKeep } from "../test/start-test-keep.ts";
@@ -9,11 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-async function changeSessions(accountId: string, change: string): Promise<void> {
-  await fixture.keep.database.inAccount(accountId, (transaction) =>
-    transaction.query({ text: `UPDATE session SET ${change}` }),
-  );
-}
+const change = (accountId: string, assignments: string) =>
+  changeSessions(fixture.keep, accountId, assignments);
 
 test("a session cookie planted before the sign-in is replaced (session fixation)", async () => {
   const planted = "A".repeat(43);
@@ -54,12 +52,12 @@ test("session cookies are HttpOnly, SameSite and, over https, Secure", async () 
 test("a session expires by its idle and absolute timeouts, by the database's clock", async () => {
   const browser = await fixture.signIn("general", "101");
   const { account } = await browser.session();
-  await changeSessions(account.id, "idle_until = now() + interval '1 minute'");
+  await change(account.id, "idle_until = now() + interval '1 minute'");
   expect(await browser.isSignedIn()).toBe(true);
-  await changeSessions(account.id, "idle_until = now() - interval '1 second'");
+  await change(account.id, "idle_until = now() - interval '1 second'");
   expect(await browser.isSignedIn()).toBe(false);
   const other = await fixture.signIn("general", "101");
-  await changeSessions(account.id, "absolute_until = now() - interval '1 second'");
+  await change(account.id, "absolute_until = now() - interval '1 second'");
   expect(await other.isSignedIn()).toBe(false);
 });
 
@@ -71,10 +69,10 @@ test("the next sign-in deletes sessions that expired more than a month ago, and 
       text: "SELECT count(*)::int AS count FROM session_route WHERE account_id = $1",
       values: [account.id],
     });
-  await changeSessions(account.id, "idle_until = now() - interval '31 days'");
+  await change(account.id, "idle_until = now() - interval '31 days'");
   await fixture.signIn("code-hosting", "second");
   expect(await countRows()).toEqual([{ count: 1 }]);
-  await changeSessions(account.id, "idle_until = now() - interval '29 days'");
+  await change(account.id, "idle_until = now() - interval '29 days'");
   await fixture.signIn("code-hosting", "second");
   expect(await countRows()).toEqual([{ count: 2 }]);
 });
@@ -89,10 +87,10 @@ test("requests extend the idle timeout at most once a minute and never beyond th
   };
   const first = await read();
   expect(await read()).toEqual(first);
-  await changeSessions(account.id, "last_seen_at = now() - interval '2 minutes'");
+  await change(account.id, "last_seen_at = now() - interval '2 minutes'");
   const later = await read();
   expect(Date.parse(later.idle_until)).toBeGreaterThan(Date.parse(first.idle_until));
-  await changeSessions(
+  await change(
     account.id,
     "last_seen_at = now() - interval '2 minutes', absolute_until = now() + interval '1 hour'",
   );

@@ -1,19 +1,23 @@
+import { isIdentityOf } from "../accounts/identity-mac.ts";
+import type { Person } from "../accounts/person.ts";
+import { readIdentityMac } from "../accounts/queries.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
 import { fullGrant } from "../authorization/grant.ts";
-import { notifyNodes } from "../cluster/queries.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
+import { lockEpochIfActive } from "../keys/row-integrity/account-epoch.ts";
+import type { RowMacs } from "../keys/row-integrity/row-macs.ts";
+import type { ServerKeys } from "../keys/server-keys.ts";
 import {
   deleteExpiredSessions,
   findSession,
   insertSession,
   type ListedSession,
   listLiveSessions,
-  revokeSessionRows,
-  type SessionSelector,
+  type StoredSession,
   touchSession,
 } from "./queries.ts";
 import { generateRandomToken, hashText, isRandomToken } from "./random-tokens.ts";
@@ -22,6 +26,7 @@ export type SessionDependencies = {
   readonly database: Pick<Database, "query" | "queryInAccount" | "inAccount">;
   readonly audit: AuditLog;
   readonly limits: SessionLimits;
+  readonly serverKeys: Pick<ServerKeys, "rowMacs">;
 };
 
 export type SessionLimits = { readonly idleMinutes: number; readonly lifetimeHours: number };
@@ -35,50 +40,74 @@ export type StartedSession = { readonly id: string; readonly token: string };
 export type SessionOptions = {
   readonly accountId: string;
   readonly identityId: string;
-  readonly provider: string;
+  readonly person: Person;
   readonly client: SessionClient;
 };
 
 const maxUserAgentCharacters = 512;
-const maxListedSessions = 200;
+/** Every revocation signs the remaining sessions again, so their number is limited. All of them are listed. */
+export const maxLiveSessions = 200;
 
-/** Always creates a new session, which prevents session fixation. Undefined when the account is no longer active. */
+/**
+ * Always creates a new session, which prevents session fixation. Throws unless the account's identity is of this person:
+ * the route that led to the account could have been changed in the database.
+ */
 export async function startSession(
   transaction: Transaction,
-  { accountId, identityId, provider, client }: SessionOptions,
-  { audit, limits }: Pick<SessionDependencies, "audit" | "limits">,
-): Promise<StartedSession | undefined> {
-  const id = generateId();
+  { accountId, identityId, person, client }: SessionOptions,
+  { audit, limits, serverKeys: { rowMacs } }: Pick<SessionDependencies, "audit" | "limits" | "serverKeys">,
+): Promise<StartedSession | "account-inactive" | "identity-missing"> {
+  const epoch = await lockEpochIfActive(transaction, accountId, rowMacs);
+  if (epoch === undefined) return "account-inactive";
+  const identity = await readIdentityMac(transaction, { accountId, identityId });
+  if (identity === undefined) return "identity-missing";
+  const { mac: identityMac, now } = identity;
+  if (!isIdentityOf(person, { accountId, identityId, epoch, mac: identityMac }, rowMacs))
+    throw requestFailure({ kind: "integrity-broken" });
   const text = generateRandomToken();
-  const isStarted = await insertSession(transaction, {
+  const session = {
     accountId,
-    id,
-    hash: hashText(text),
+    id: generateId(),
+    sessionHash: hashText(text),
     identityId,
+    authenticatedAt: now,
+    absoluteUntil: new Date(now.getTime() + limits.lifetimeHours * 3_600_000),
+  };
+  await insertSession(transaction, {
+    ...session,
+    mac: rowMacs.compute({ session, epoch }),
     address: client.address,
     userAgent: client.userAgent?.slice(0, maxUserAgentCharacters).toWellFormed() ?? null,
-    ...limits,
+    idleMinutes: limits.idleMinutes,
   });
-  if (!isStarted) return undefined;
   await deleteExpiredSessions(transaction, accountId);
   await audit.record(transaction, {
     chain: accountId,
-    by: { kind: "session", id, address: client.address },
-    event: { type: "signed-in", identity: identityId, provider },
+    by: { kind: "session", id: session.id, address: client.address },
+    event: { type: "signed-in", identity: identityId, provider: person.provider },
   });
-  return { id, token: text };
+  return { id: session.id, token: text };
 }
+
+type SessionCheck = Pick<SessionDependencies, "database" | "limits" | "serverKeys"> & {
+  /** Called when a stored session was modified outside Keep. */
+  readonly onIntegrityError?: (accountId: string) => void;
+};
 
 /** Undefined when the session is not valid; the reason is not exposed. */
 export async function checkSession(
   text: string,
   address: string,
-  { database, limits }: Pick<SessionDependencies, "database" | "limits">,
+  { database, limits, serverKeys, onIntegrityError }: SessionCheck,
 ): Promise<Actor | undefined> {
   if (!isRandomToken(text)) return undefined;
   const stored = await findSession(database, hashText(text));
   if (stored === undefined) return undefined;
-  const { accountId, id, identityId, authenticatedSecondsAgo, wasSeenRecently } = stored;
+  const { accountId, id, identityId, authenticatedAt, now, wasSeenRecently } = stored;
+  if (!isGenuineSession(stored, serverKeys.rowMacs)) {
+    onIntegrityError?.(accountId);
+    return undefined;
+  }
   // At most once a minute, to avoid a write per request.
   if (!wasSeenRecently) {
     await database.inAccount(accountId, (transaction) =>
@@ -92,43 +121,26 @@ export async function checkSession(
     grant: fullGrant,
     address,
     // Converted to this machine's clock, so that a wrong clock does not affect the freshness check.
-    authenticatedAt: new Date(Date.now() - authenticatedSecondsAgo * 1000),
+    authenticatedAt: new Date(Date.now() - (now.getTime() - authenticatedAt.getTime())),
     identityId,
   };
+}
+
+function isGenuineSession(
+  { mac, account: { mac: accountMac, ...account }, ...session }: StoredSession,
+  rowMacs: Pick<RowMacs, "isGenuine">,
+): boolean {
+  return (
+    rowMacs.isGenuine({ account }, accountMac) &&
+    rowMacs.isGenuine({ session, epoch: account.epoch }, mac) &&
+    // The MAC covers this time, and not the result of the query's own comparison.
+    session.absoluteUntil > session.now
+  );
 }
 
 export function listSessions(
   actor: Pick<Actor, "accountId">,
   { database }: { readonly database: Pick<Database, "queryInAccount"> },
 ): Promise<readonly ListedSession[]> {
-  return listLiveSessions(database, actor.accountId, maxListedSessions);
-}
-
-/** Revokes sessions on every node when the transaction commits; returns how many were still active. */
-export async function revokeSessions(
-  transaction: Transaction,
-  { by, selector }: { readonly by: Actor; readonly selector: SessionSelector },
-  { audit }: Pick<SessionDependencies, "audit">,
-): Promise<number> {
-  const revoked = await revokeSessionRows(transaction, by.accountId, selector);
-  for (const session of revoked) {
-    await audit.record(transaction, {
-      chain: by.accountId,
-      by,
-      event: { type: "session-ended", session },
-    });
-  }
-  const revocations = revoked.map((subjectId) => ({ kind: "session" as const, subjectId }));
-  if (revocations.length > 0) await notifyNodes(transaction, by.accountId, revocations);
-  return revoked.length;
-}
-
-/** Revokes one session of the actor's account; throws "not found" if it does not exist. */
-export async function revokeSession(
-  transaction: Transaction,
-  { by, id }: { readonly by: Actor; readonly id: string },
-  dependencies: Pick<SessionDependencies, "audit">,
-): Promise<void> {
-  const revoked = await revokeSessions(transaction, { by, selector: { only: id } }, dependencies);
-  if (revoked === 0) throw requestFailure({ kind: "not-found" });
+  return listLiveSessions(database, actor.accountId, maxLiveSessions);
 }

@@ -2,6 +2,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scopes } from "../authorization/scopes.ts";
 import { generateId } from "../generate-id.ts";
+import { copyRows } from "../test/copy-rows.ts";
 import { type OpenedVault, openVault, startUnlimitedKeep } from "../test/open-vault.ts";
 import type { TestKeep } from "../test/start-test-keep.ts";
 import { generateToken, hashToken } from "./token-format.ts";
@@ -102,33 +103,11 @@ function parse(text: string) {
   return text as ReturnType<typeof generateToken>;
 }
 
-/** Deletes the token's rows, and puts copies of them back. */
-async function takeRows(id: string): Promise<{ putBack: () => Promise<void> }> {
-  const copy = async (table: string, column: string) => {
-    const { rows } = await superuser.query<{ row: string }>(
-      `SELECT to_json(${table})::text AS row FROM ${table} WHERE ${column} = $1`,
-      [id],
-    );
-    return rows.map(({ row }) => row);
-  };
-  const copies = [
-    { table: "api_token", column: "id", rows: await copy("api_token", "id") },
-    { table: "token_route", column: "token_id", rows: await copy("token_route", "token_id") },
-  ];
-  return {
-    async putBack() {
-      for (const { table, column, rows } of copies) {
-        await superuser.query(`DELETE FROM ${table} WHERE ${column} = $1`, [id]);
-        for (const row of rows) {
-          await superuser.query(
-            `INSERT INTO ${table} SELECT * FROM json_populate_record(NULL::${table}, $1)`,
-            [row],
-          );
-        }
-      }
-    },
-  };
-}
+const copyOf = (id: string) =>
+  copyRows(superuser, [
+    { table: "api_token", column: "id", value: id },
+    { table: "token_route", column: "token_id", value: id },
+  ]);
 
 test.each([
   { end: "revoked", method: "DELETE", path: "", status: 204 },
@@ -137,7 +116,7 @@ test.each([
   "a token value that was $end is not accepted when its rows are put back",
   async ({ method, path, status }) => {
     const token = await keep.addToken(victim.person, { scopes: ["secrets:read", "tokens:write"] });
-    const copies = await takeRows(token.id);
+    const copies = await copyOf(token.id);
     await copies.putBack();
     expect(await read(token.text)).toBe(200);
     const url = `/api/secrets/tokens/${token.id}${path}`;
@@ -151,7 +130,7 @@ test.each([
 
 test("tokens of a deleted account are not accepted when everything is put back", async () => {
   const gone = await openVault(keep);
-  const copies = await takeRows(gone.token.id);
+  const copies = await copyOf(gone.token.id);
   const { accountId } = gone.person;
   const list = () => keep.request("/api/secrets/vaults", { token: gone.token.text });
   expect((await list()).status).toBe(200);
@@ -163,4 +142,28 @@ test("tokens of a deleted account are not accepted when everything is put back",
   await copies.putBack();
   await using fresh = await startUnlimitedKeep({ databaseUrl: keep.databaseUrl, key: keep.key });
   expect((await fresh.request("/api/secrets/vaults", { token: gone.token.text })).status).toBe(401);
+});
+
+test("a trigger in the database does not get changed or revoked tokens signed again", async () => {
+  const limited = await keep.addToken(victim.person, { scopes: ["secrets:read"], paths: ["/other/**"] });
+  const revoked = await keep.addToken(victim.person, { scopes: ["secrets:read"] });
+  const rotated = await keep.addToken(victim.person, { scopes: ["secrets:read", "tokens:write"] });
+  expect([await read(limited.text), await read(revoked.text), await read(rotated.text)]).toEqual([
+    403, 200, 200,
+  ]);
+  await superuser.query(
+    `CREATE FUNCTION attack() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE api_token SET paths = NULL WHERE id = '${limited.id}'; UPDATE api_token SET revoked_at = NULL, revoke_reason = NULL WHERE id = '${revoked.id}'; UPDATE token_route SET valid_until = NULL WHERE token_id = '${rotated.id}'; RETURN NULL; END $$`,
+  );
+  await superuser.query(
+    "CREATE TRIGGER attack AFTER UPDATE OF revoked_at, token_hash ON api_token FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION attack()",
+  );
+  const tokens = "/api/secrets/tokens";
+  const rotation = await victim.as(rotated.text).json("POST", `${tokens}/${rotated.id}/rotate`, {});
+  const revocation = await victim.json("DELETE", `${tokens}/${revoked.id}`);
+  await superuser.query("DROP FUNCTION attack CASCADE");
+  expect([rotation[0], revocation[0]]).toEqual([200, 204]);
+  expect([await read(limited.text), await read(revoked.text), await read(rotated.text)]).toEqual([
+    401, 401, 401,
+  ]);
+  expect(await read(victim.token.text)).toBe(200);
 });

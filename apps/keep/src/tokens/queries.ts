@@ -216,16 +216,24 @@ export async function insertRoute(
   });
 }
 
-/** Earlier values expire after the grace period, or sooner if they already have an expiry. */
-export async function expireOlderRoutes(
+export type RouteExpiry = {
+  readonly tokenHash: Buffer;
+  readonly validUntil: Date;
+  readonly mac: Buffer;
+};
+
+export async function updateRouteExpiries(
   transaction: Transaction,
-  { accountId, tokenId }: TokenRoute,
-  graceSeconds: number,
+  routes: readonly RouteExpiry[],
 ): Promise<void> {
   await transaction.query({
-    name: "expire-token-routes",
-    text: "UPDATE token_route SET valid_until = least(valid_until, now() + make_interval(secs => $3)) WHERE account_id = $1 AND token_id = $2 AND (valid_until IS NULL OR valid_until > now())",
-    values: [accountId, tokenId, graceSeconds],
+    name: "update-route-expiries",
+    text: "UPDATE token_route AS route SET valid_until = new.valid_until, mac = new.mac FROM unnest($1::bytea[], $2::timestamptz[], $3::bytea[]) AS new (token_hash, valid_until, mac) WHERE route.token_hash = new.token_hash",
+    values: [
+      routes.map(({ tokenHash }) => tokenHash),
+      routes.map(({ validUntil }) => validUntil),
+      routes.map(({ mac }) => mac),
+    ],
   });
 }
 

@@ -71,10 +71,12 @@ async function revokeWithDescendants(
   { tokenRoute, reason, by }: RevocationOptions,
   { audit, serverKeys: { rowMacs } }: Pick<TokenDependencies, "audit" | "serverKeys">,
 ): Promise<number> {
-  const { accountId } = tokenRoute;
-  const revokedTokens = await inNewEpoch(transaction, { accountId, rowMacs }, () =>
-    revokeTokens(transaction, tokenRoute, reason),
-  );
+  const { accountId, tokenId } = tokenRoute;
+  const revokedTokens = await inNewEpoch(transaction, { accountId, rowMacs }, async () => {
+    const result = await revokeTokens(transaction, tokenRoute, reason);
+    const ids = new Set([tokenId, ...result.map(({ id }) => id)]);
+    return { result, isRevoked: (row) => "token" in row && ids.has(row.token.id) };
+  });
   for (const token of revokedTokens) {
     const event = { type: "token-revoked", token: token.id, reason: token.reason } as const;
     await audit.record(transaction, { chain: tokenRoute.accountId, by, event });

@@ -3,14 +3,18 @@ import { notifyNodes } from "../cluster/queries.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempotent.ts";
-import { inNewEpoch } from "../keys/row-integrity/account-epoch.ts";
+import { type Epochs, inNewEpoch } from "../keys/row-integrity/account-epoch.ts";
+import { listTokenRouteRows } from "../keys/row-integrity/queries.ts";
+import type { RowMacs } from "../keys/row-integrity/row-macs.ts";
 import { assertMayManage, getToken, type IssuedToken, type TokenDependencies } from "./create-token.ts";
 import {
-  expireOlderRoutes,
   insertRoute,
   isDescendant,
   readTokenRow,
+  readTokenState,
+  type TokenRoute,
   type TokenRow,
+  updateRouteExpiries,
   updateTokenHash,
   updateTokenName,
 } from "./queries.ts";
@@ -33,14 +37,18 @@ export async function rotateToken(
   const value = generateToken();
   const tokenHash = hashToken(value);
   const { isReplay } = await runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
-    const name = await inNewEpoch(transaction, { accountId, rowMacs }, async (epoch) => {
+    const name = await inNewEpoch(transaction, { accountId, rowMacs }, async (epochs) => {
       const live = await readLiveToken(transaction, actor, tokenId);
       await assertMayRotate(transaction, actor, tokenId);
-      await expireOlderRoutes(transaction, tokenRoute, graceSeconds);
-      const mac = rowMacs.compute({ tokenRoute: { ...tokenRoute, tokenHash, validUntil: null }, epoch });
+      await expireEarlierValues(transaction, { tokenRoute, graceSeconds, epochs }, rowMacs);
+      const newRoute = { ...tokenRoute, tokenHash, validUntil: null };
+      const mac = rowMacs.compute({ tokenRoute: newRoute, epoch: epochs.next });
       await insertRoute(transaction, tokenRoute, { tokenHash, mac });
       await updateTokenHash(transaction, tokenRoute, tokenHash);
-      return live.name;
+      return {
+        result: live.name,
+        isRevoked: (row) => "tokenRoute" in row && row.tokenRoute.tokenId === tokenId,
+      };
     });
     const event = { type: "token-rotated", token: tokenId, name } as const;
     await audit.record(transaction, { chain: accountId, by: actor, event });
@@ -50,6 +58,32 @@ export async function rotateToken(
   });
   if (isReplay) throw requestFailure({ kind: "token-already-issued", id: tokenId });
   return { token: await getToken(database, accountId, tokenId), value };
+}
+
+type ExpiryOptions = {
+  readonly tokenRoute: TokenRoute;
+  readonly graceSeconds: number;
+  readonly epochs: Epochs;
+};
+
+/** Earlier values expire after the grace period, or sooner if they already have an expiry. */
+async function expireEarlierValues(
+  transaction: Transaction,
+  { tokenRoute, graceSeconds, epochs }: ExpiryOptions,
+  rowMacs: RowMacs,
+): Promise<void> {
+  const { accountId, tokenId } = tokenRoute;
+  const { now } = await readTokenState(transaction, accountId, null);
+  const graceEnd = now.getTime() + graceSeconds * 1000;
+  const routes = (await listTokenRouteRows(transaction, accountId))
+    .filter((route) => route.tokenId === tokenId)
+    .filter((route) => rowMacs.isGenuine({ tokenRoute: route, epoch: epochs.previous }, route.mac))
+    .map((route) => {
+      const validUntil = new Date(Math.min(route.validUntil?.getTime() ?? graceEnd, graceEnd));
+      const mac = rowMacs.compute({ tokenRoute: { ...route, validUntil }, epoch: epochs.next });
+      return { tokenHash: route.tokenHash, validUntil, mac };
+    });
+  await updateRouteExpiries(transaction, routes);
 }
 
 type RenameRequest = {

@@ -6,6 +6,7 @@
  */
 import { type Scope, scopes } from "../../authorization/scopes.ts";
 import { generateId } from "../../generate-id.ts";
+import { signAllRows } from "../../keys/row-integrity/account-epoch.ts";
 import { generateRandomToken, hashText } from "../../sign-in/random-tokens.ts";
 import type { TestKeep, TestPerson, TestRequest } from "../../test/start-test-keep.ts";
 
@@ -91,6 +92,7 @@ export async function addSession(keep: TestKeep, person: TestPerson, ago: string
       text: "INSERT INTO session_route (session_hash, account_id, session_id) VALUES ($1, $2, $3)",
       values: [hashText(text), person.accountId, id],
     });
+    await signAllRows(transaction, person.accountId, keep.services.serverKeys.rowMacs);
   });
   return { id, text };
 }
@@ -107,6 +109,7 @@ async function addIdentity(keep: TestKeep, { accountId }: TestPerson): Promise<s
       text: "INSERT INTO identity_route (account_id, identity_id, issuer, subject) VALUES ($1, $2, $3, $4)",
       values,
     });
+    await signAllRows(transaction, accountId, keep.services.serverKeys.rowMacs);
   });
   return id;
 }

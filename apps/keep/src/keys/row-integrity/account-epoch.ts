@@ -1,16 +1,20 @@
 import type { Transaction } from "../../database/transaction.ts";
 import { requestFailure } from "../../failures.ts";
 import {
+  listIdentityRows,
+  listSessionRows,
   listTokenRouteRows,
   listTokenRows,
   lockAccountRow,
+  type NewMac,
+  type Signed,
   updateAccountRow,
-  updateTokenMacs,
+  updateMacs,
   updateTokenRouteMacs,
 } from "./queries.ts";
-import type { AccountRow, RowMacs } from "./row-macs.ts";
+import type { AccountRow, RowMacs, RowOfEpoch } from "./row-macs.ts";
 
-/** Locks the account and returns its epoch, for a row that is added. */
+/** Locks the account and returns its epoch, for a row that is added. Throws when the account is not active. */
 export async function lockEpoch(
   transaction: Transaction,
   accountId: string,
@@ -19,93 +23,116 @@ export async function lockEpoch(
   return (await lockGenuine(transaction, accountId, rowMacs)).epoch;
 }
 
+/** As `lockEpoch`; undefined when the account is not active. */
+export async function lockEpochIfActive(
+  transaction: Transaction,
+  accountId: string,
+  rowMacs: RowMacs,
+): Promise<number | undefined> {
+  return (await lockIfActive(transaction, accountId, rowMacs))?.epoch;
+}
+
 async function lockGenuine(
   transaction: Transaction,
   accountId: string,
   rowMacs: RowMacs,
 ): Promise<AccountRow> {
+  const account = await lockIfActive(transaction, accountId, rowMacs);
+  if (account === undefined) throw requestFailure({ kind: "unauthenticated" });
+  return account;
+}
+
+async function lockIfActive(
+  transaction: Transaction,
+  accountId: string,
+  rowMacs: RowMacs,
+): Promise<AccountRow | undefined> {
   const row = await lockAccountRow(transaction, accountId);
-  if (row === undefined) throw requestFailure({ kind: "unauthenticated" });
+  if (row?.status !== "active") return undefined;
   const { mac, ...account } = row;
   if (!rowMacs.isGenuine({ account }, mac)) throw requestFailure({ kind: "integrity-broken" });
   return account;
 }
 
+export type Epochs = { readonly previous: number; readonly next: number };
+
+export type EpochChange<Result> = {
+  readonly result: Result;
+  /** Rows that the change revokes. They are not signed again, whatever the database returns for them afterwards. */
+  readonly isRevoked: (row: RowOfEpoch) => boolean;
+};
+
 /**
- * Starts a new epoch around a change that takes a right away. Rows that were genuine before the change, and rows that it
- * adds with the new epoch, are signed again; others keep a MAC that no longer verifies.
+ * Starts a new epoch around a change that takes a right away. The other rows of the account are signed again if they have
+ * a valid MAC of the previous epoch. Each row is verified and signed as it was read once: whoever can write to the
+ * database could change it between two reads. A row that the change itself adds or modifies must get a MAC from it.
  */
 export async function inNewEpoch<Result>(
   transaction: Transaction,
   { accountId, rowMacs }: { readonly accountId: string; readonly rowMacs: RowMacs },
-  change: (epoch: number) => Promise<Result>,
+  change: (epochs: Epochs) => Promise<EpochChange<Result>>,
 ): Promise<Result> {
   const account = await lockGenuine(transaction, accountId, rowMacs);
-  const before = await readGenuine(transaction, account, rowMacs);
-  const next = { ...account, epoch: account.epoch + 1 };
-  const result = await change(next.epoch);
-  await signRows(transaction, next, { rowMacs, ...before });
+  const { epoch } = account;
+  const next = { ...account, epoch: epoch + 1 };
+  const { result, isRevoked } = await change({ previous: epoch, next: next.epoch });
+  await signRows(transaction, next, {
+    rowMacs,
+    isSelected: (row, mac) => !isRevoked(row) && rowMacs.isGenuine({ ...row, epoch }, mac),
+  });
   return result;
 }
 
-/** Takes the rows of an account as they are, once, when an older database is upgraded. Returns the number of tokens. */
+export type SignedCounts = { readonly tokens: number; readonly identities: number };
+
+/** Takes the rows of an account as they are, once, when an older database is upgraded. */
 export async function signAllRows(
   transaction: Transaction,
   accountId: string,
   rowMacs: RowMacs,
-): Promise<number> {
+): Promise<SignedCounts> {
   const row = await lockAccountRow(transaction, accountId);
-  if (row === undefined) return 0;
+  if (row === undefined) return { tokens: 0, identities: 0 };
   const { mac: _mac, ...account } = row;
-  return signRows(transaction, account, { rowMacs, tokens: "all", routes: "all" });
+  return signRows(transaction, account, { rowMacs, isSelected: () => true });
 }
-
-type RowKeys = ReadonlySet<string> | "all";
 
 type RowSelection = {
   readonly rowMacs: RowMacs;
-  /** Ids. */
-  readonly tokens: RowKeys;
-  /** Hashes in hexadecimal. */
-  readonly routes: RowKeys;
+  readonly isSelected: (row: RowOfEpoch, mac: Buffer | null) => boolean;
 };
-
-const isSelected = (keys: RowKeys, key: string): boolean => keys === "all" || keys.has(key);
 
 /** Signs the account with its epoch, and the selected rows. */
 async function signRows(
   transaction: Transaction,
   account: AccountRow,
-  { rowMacs, tokens, routes }: RowSelection,
-): Promise<number> {
+  { rowMacs, isSelected }: RowSelection,
+): Promise<SignedCounts> {
   const { accountId, epoch } = account;
-  const tokenMacs = (await listTokenRows(transaction, accountId))
-    .filter(({ id }) => isSelected(tokens, id))
-    .map((token) => ({ key: token.id, mac: rowMacs.compute({ token, epoch }) }));
-  await updateTokenMacs(transaction, accountId, tokenMacs);
-  const routeMacs = (await listTokenRouteRows(transaction, accountId))
-    .filter(({ tokenHash }) => isSelected(routes, tokenHash.toString("hex")))
-    .map((tokenRoute) => ({ key: tokenRoute.tokenHash, mac: rowMacs.compute({ tokenRoute, epoch }) }));
-  await updateTokenRouteMacs(transaction, routeMacs);
+  const sign = <Row>(
+    rows: readonly Signed<Row>[],
+    tag: (row: Row) => RowOfEpoch,
+  ): readonly SignedRow<Row>[] =>
+    rows
+      .filter((row) => isSelected(tag(row), row.mac))
+      .map((row) => ({ row, mac: rowMacs.compute({ ...tag(row), epoch }) }));
+  const tokens = sign(await listTokenRows(transaction, accountId), (token) => ({ token }));
+  await updateMacs(transaction, { accountId, table: "api_token" }, tokens.map(byId));
+  const routes = sign(await listTokenRouteRows(transaction, accountId), (tokenRoute) => ({ tokenRoute }));
+  await updateTokenRouteMacs(
+    transaction,
+    routes.map(({ row, mac }) => ({ key: row.tokenHash, mac })),
+  );
+  const sessions = sign(await listSessionRows(transaction, accountId), (session) => ({ session }));
+  await updateMacs(transaction, { accountId, table: "session" }, sessions.map(byId));
+  const identities = sign(await listIdentityRows(transaction, accountId), (identity) => ({ identity }));
+  await updateMacs(transaction, { accountId, table: "identity" }, identities.map(byId));
   await updateAccountRow(transaction, { accountId, epoch, mac: rowMacs.compute({ account }) });
-  return tokenMacs.length;
+  return { tokens: tokens.length, identities: identities.length };
 }
 
-async function readGenuine(
-  transaction: Transaction,
-  { accountId, epoch }: AccountRow,
-  rowMacs: RowMacs,
-): Promise<{ readonly tokens: ReadonlySet<string>; readonly routes: ReadonlySet<string> }> {
-  const tokens = await listTokenRows(transaction, accountId);
-  const routes = await listTokenRouteRows(transaction, accountId);
-  return {
-    tokens: new Set(
-      tokens.filter((token) => rowMacs.isGenuine({ token, epoch }, token.mac)).map(({ id }) => id),
-    ),
-    routes: new Set(
-      routes
-        .filter((tokenRoute) => rowMacs.isGenuine({ tokenRoute, epoch }, tokenRoute.mac))
-        .map(({ tokenHash }) => tokenHash.toString("hex")),
-    ),
-  };
+type SignedRow<Row> = { readonly row: Row; readonly mac: Buffer };
+
+function byId({ row, mac }: SignedRow<{ readonly id: string }>): NewMac<string> {
+  return { key: row.id, mac };
 }

@@ -1,6 +1,6 @@
 import type { Database } from "../../database/open-database.ts";
 import type { Transaction } from "../../database/transaction.ts";
-import type { AccountRow, TokenRouteRow, TokenRow } from "./row-macs.ts";
+import type { AccountRow, IdentityRow, SessionRow, TokenRouteRow, TokenRow } from "./row-macs.ts";
 
 export type Signed<Row> = Row & { readonly mac: Buffer | null };
 
@@ -38,25 +38,48 @@ export async function listTokenRows(
   });
 }
 
+/** Routes of values that have not expired. */
 export async function listTokenRouteRows(
   transaction: Transaction,
   accountId: string,
 ): Promise<readonly Signed<TokenRouteRow>[]> {
   return transaction.query<Signed<TokenRouteRow>>({
-    text: 'SELECT account_id AS "accountId", token_id AS "tokenId", token_hash AS "tokenHash", valid_until AS "validUntil", mac FROM token_route WHERE account_id = $1',
+    text: 'SELECT account_id AS "accountId", token_id AS "tokenId", token_hash AS "tokenHash", valid_until AS "validUntil", mac FROM token_route WHERE account_id = $1 AND (valid_until IS NULL OR valid_until > now())',
+    values: [accountId],
+  });
+}
+
+/** Sessions that have not ended or expired. */
+export async function listSessionRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<SessionRow>[]> {
+  return transaction.query<Signed<SessionRow>>({
+    text: 'SELECT account_id AS "accountId", id, session_hash AS "sessionHash", identity_id AS "identityId", authenticated_at AS "authenticatedAt", absolute_until AS "absoluteUntil", mac FROM session WHERE account_id = $1 AND ended_at IS NULL AND idle_until > now() AND absolute_until > now()',
+    values: [accountId],
+  });
+}
+
+export async function listIdentityRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<IdentityRow>[]> {
+  return transaction.query<Signed<IdentityRow>>({
+    text: 'SELECT account_id AS "accountId", id, provider, issuer, subject, mac FROM identity WHERE account_id = $1',
     values: [accountId],
   });
 }
 
 export type NewMac<Key> = { readonly key: Key; readonly mac: Buffer };
 
-export async function updateTokenMacs(
+export async function updateMacs(
   transaction: Transaction,
-  accountId: string,
+  { accountId, table }: { readonly accountId: string; readonly table: "api_token" | "session" | "identity" },
   macs: readonly NewMac<string>[],
 ): Promise<void> {
+  if (macs.length === 0) return;
   await transaction.query({
-    text: "UPDATE api_token SET mac = new.mac FROM unnest($2::uuid[], $3::bytea[]) AS new (id, mac) WHERE api_token.account_id = $1 AND api_token.id = new.id",
+    text: `UPDATE ${table} AS stored SET mac = new.mac FROM unnest($2::uuid[], $3::bytea[]) AS new (id, mac) WHERE stored.account_id = $1 AND stored.id = new.id`,
     values: [accountId, macs.map(({ key }) => key), macs.map(({ mac }) => mac)],
   });
 }
@@ -65,6 +88,7 @@ export async function updateTokenRouteMacs(
   transaction: Transaction,
   macs: readonly NewMac<Buffer>[],
 ): Promise<void> {
+  if (macs.length === 0) return;
   await transaction.query({
     text: "UPDATE token_route SET mac = new.mac FROM unnest($1::bytea[], $2::bytea[]) AS new (token_hash, mac) WHERE token_route.token_hash = new.token_hash",
     values: [macs.map(({ key }) => key), macs.map(({ mac }) => mac)],

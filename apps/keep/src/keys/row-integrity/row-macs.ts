@@ -3,7 +3,7 @@
  * MACs over the rows that decide who may do what, under a key that the database does not have. Guarantees that a row
  * which Keep did not write, or wrote for another account or purpose, is not accepted; and, by the account's epoch, that a
  * row which was put back after a revocation is not accepted either.
- * Imported by `tokens/`, `accounts/` and `commands/`.
+ * Imported by `tokens/`, `accounts/`, `sign-in/` and `commands/`.
  */
 import type { KeyObject } from "node:crypto";
 import {
@@ -34,10 +34,32 @@ export type TokenRouteRow = {
   readonly validUntil: Date | null;
 };
 
-type AuthenticatedRow =
-  | { readonly account: AccountRow }
-  | { readonly token: TokenRow; readonly epoch: number }
-  | { readonly tokenRoute: TokenRouteRow; readonly epoch: number };
+/** Without the idle timeout, which every use extends. */
+export type SessionRow = {
+  readonly accountId: string;
+  readonly id: string;
+  readonly sessionHash: Buffer;
+  readonly identityId: string;
+  readonly authenticatedAt: Date;
+  readonly absoluteUntil: Date;
+};
+
+export type IdentityRow = {
+  readonly accountId: string;
+  readonly id: string;
+  readonly provider: string;
+  readonly issuer: string;
+  readonly subject: string;
+};
+
+/** A row whose MAC contains the epoch of its account. */
+export type RowOfEpoch =
+  | { readonly token: TokenRow }
+  | { readonly tokenRoute: TokenRouteRow }
+  | { readonly session: SessionRow }
+  | { readonly identity: IdentityRow };
+
+type AuthenticatedRow = { readonly account: AccountRow } | (RowOfEpoch & { readonly epoch: number });
 
 export type RowMacs = {
   compute(row: AuthenticatedRow): Buffer;
@@ -67,13 +89,23 @@ function fieldsOf(row: AuthenticatedRow): AssociatedData {
     const { accountId, status, epoch } = row.account;
     return ["account", accountId, status, epoch];
   }
+  const { epoch } = row;
   if ("token" in row) {
     const { accountId, id, scopes, vaultIds, paths, addresses, expiresAt, parentId } = row.token;
     const limits = JSON.stringify([scopes, vaultIds, paths, addresses]);
-    return ["token", accountId, id, row.epoch, limits, timeOf(expiresAt), parentId ?? ""];
+    return ["token", accountId, id, epoch, limits, timeOf(expiresAt), parentId ?? ""];
   }
-  const { accountId, tokenId, tokenHash, validUntil } = row.tokenRoute;
-  return ["token-route", accountId, tokenId, row.epoch, tokenHash.toString("hex"), timeOf(validUntil)];
+  if ("tokenRoute" in row) {
+    const { accountId, tokenId, tokenHash, validUntil } = row.tokenRoute;
+    return ["token-route", accountId, tokenId, epoch, tokenHash.toString("hex"), timeOf(validUntil)];
+  }
+  if ("session" in row) {
+    const { accountId, id, sessionHash, identityId, authenticatedAt, absoluteUntil } = row.session;
+    const times = [timeOf(authenticatedAt), timeOf(absoluteUntil)] as const;
+    return ["session", accountId, id, epoch, sessionHash.toString("hex"), identityId, ...times];
+  }
+  const { accountId, id, provider, issuer, subject } = row.identity;
+  return ["identity", accountId, id, epoch, provider, issuer, subject];
 }
 
 /** In milliseconds, as the driver reads it. */
