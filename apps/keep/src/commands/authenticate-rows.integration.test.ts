@@ -62,12 +62,18 @@ test("identities stay when an operator authenticates the rows, and sessions end"
 
 test("an older database keeps its identities when it is migrated, loses its sessions, and is not served", async () => {
   await using older = await acquireDatabase({ name: "before authenticated sign-ins", prepare: migrateTo12 });
+  const key = generateKeyText();
   await asSuperuser(older.url, async (superuser) => {
+    const { fingerprint } = readKeys(new Hidden(key));
+    await superuser.query(
+      "WITH active AS (INSERT INTO key_encryption_key (fingerprint, status) VALUES ($1, 'active') RETURNING fingerprint) INSERT INTO server_key (purpose, version, kek_fingerprint, wrapped) SELECT 'integrity', 1, fingerprint, '' FROM active",
+      [fingerprint],
+    );
     await superuser.query(
       "WITH person AS (INSERT INTO account (account_id, display_name) VALUES (gen_random_uuid(), 'P') RETURNING account_id), known AS (INSERT INTO identity (account_id, id, provider, issuer, subject) SELECT account_id, account_id, 'general', 'https://issuer.test', '1' FROM person) INSERT INTO session (account_id, id, session_hash, identity_id, idle_until, absolute_until, address) SELECT account_id, account_id, sha256(''), account_id, now() + interval '1 day', now() + interval '1 day', '::1' FROM person",
     );
   });
-  const start = () => startUnlimitedKeep({ databaseUrl: older.url, key: generateKeyText() });
+  const start = () => startUnlimitedKeep({ databaseUrl: older.url, key });
   await expect(start()).rejects.toMatchObject({ failure: { kind: "rows-not-authenticated" } });
   const { rows } = await asSuperuser(older.url, (superuser) =>
     superuser.query(
