@@ -72,6 +72,10 @@ const identityAttacks: Readonly<Record<string, readonly string[]>> = {
     "INSERT INTO identity (account_id, id, provider, issuer, subject, mac) SELECT $1, $5, provider, issuer, subject, mac FROM identity WHERE id = $4",
     "UPDATE identity_route SET account_id = $1, identity_id = $5 WHERE identity_id = $4",
   ],
+  "attacker's identity under another id, which unlinking it would not delete": [
+    "INSERT INTO identity (account_id, id, provider, issuer, subject, mac) SELECT account_id, $5, provider, issuer, subject, mac FROM identity WHERE id = $4",
+    "UPDATE identity_route SET identity_id = $5 WHERE identity_id = $4",
+  ],
   "victim's identity with the attacker's subject": [
     "UPDATE identity SET subject = (SELECT subject FROM identity WHERE id = $4) WHERE id = $2",
     "UPDATE identity_route SET account_id = $1, identity_id = $2 WHERE identity_id = $4",

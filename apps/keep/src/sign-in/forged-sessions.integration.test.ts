@@ -165,6 +165,24 @@ test("a session of another account does not become one of the victim", async () 
   expect(await statusOf(own.text)).toBe(200);
 });
 
+test("a copy of a session under another id, which revoking it would not end, is not accepted", async () => {
+  const { id, text } = await signIn("101");
+  const copyId = generateId();
+  await superuser.query(
+    "INSERT INTO session SELECT copy.* FROM session, LATERAL json_populate_record(session, json_build_object('id', $2::text)) AS copy WHERE session.id = $1",
+    [id, copyId],
+  );
+  const routeTo = (target: string) =>
+    superuser.query("UPDATE session_route SET session_id = $2 WHERE session_hash = $1", [
+      hashText(text),
+      target,
+    ]);
+  await routeTo(copyId);
+  await expectRejected("copied under another id", text);
+  await routeTo(id);
+  expect(await statusOf(text)).toBe(200);
+});
+
 test("two sessions of an account do not swap their values", async () => {
   const [first, second] = [await signIn("101"), await signIn("101")];
   const swap = () =>
