@@ -39,8 +39,8 @@ export function toPage<Item>(
   return { page, next: encodeCursor(cursorOf(last)) };
 }
 
-/** Rows read at a time when some may not be allowed; other requests wait while they are parsed and matched. */
-const scannedRows = 200;
+/** Rows read at a time when some may not be allowed. */
+const scannedRows = 500;
 
 export type Scan<Item> = {
   readonly limit: number;
