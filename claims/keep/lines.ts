@@ -43,6 +43,7 @@ const claims: readonly Claim[] = [
       "Forged, swapped, rolled-back or altered rows never yield a value or access, and a rolled-back database is detected",
     paths: [
       `${keep}/keys/tampered-rows.integration.test.ts`,
+      `${keep}/keys/vault-heads/rolled-back-vaults.integration.test.ts`,
       `${keep}/tokens/forged-tokens.integration.test.ts`,
       `${keep}/sign-in/forged-sessions.integration.test.ts`,
       `${keep}/sign-in/forged-identities.integration.test.ts`,

@@ -36,6 +36,17 @@ const lines: readonly Line[] = [
     paths: ["bench/keep-lists.bench.test.ts"],
   },
   {
+    line: 7,
+    title: "Clients that write to one vault at the same time are about half as fast as with a bare handler",
+    paths: ["bench/keep-writes.bench.test.ts"],
+  },
+  {
+    line: 8,
+    title:
+      "Proofs and checkpoints of a log of a million records are verified by an independent implementation",
+    paths: ["packages/transparency-log/src/many-records.integration.test.ts"],
+  },
+  {
     line: 11,
     title:
       "The weaknesses that a review of Keep found are absent, each covered by a test named by its symptom",

@@ -164,7 +164,7 @@ test("two nodes that change and read one vault at once never take a change for a
   await Promise.all(work.map((each) => each()));
   expect(new Set(statuses.keys())).toEqual(new Set([200, 201]));
   recordFigure({
-    claim: "seal 1",
+    claim: "keep 6",
     text: `${rejected} of 12 ways to put back, add, remove or change rows of a vault were rejected; ${rounds.length * 6} requests to two nodes that changed one vault succeeded`,
     counted: { reached: rejected, needed: 12 },
   });
