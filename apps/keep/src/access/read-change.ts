@@ -3,9 +3,9 @@ import { isId } from "../generate-id.ts";
 import type { IdempotencyKey } from "../idempotency/run-idempotent.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
+import { readPreconditions } from "../preconditions.ts";
 import type { KeepRequest } from "../route-row.ts";
-import type { ChangeRequest } from "../vaults/change-vault.ts";
-import { readPreconditions } from "./read-preconditions.ts";
+import type { ChangeRequest } from "../vaults/change-queue.ts";
 
 const keyCharacters = /^[\x20-\x7e]{1,255}$/u;
 

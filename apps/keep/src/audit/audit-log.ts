@@ -7,11 +7,10 @@
  */
 import { randomBytes } from "node:crypto";
 import { canonicalJson } from "@hearth-and-keep/audit-chain";
-import type { Actor } from "../authorization/actor.ts";
-import { formatActor } from "../authorization/actor.ts";
+import { type Actor, formatActor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import { type AuditEvent, outcomeOf } from "./events.ts";
+import type { AuditEvent, AuditOutcome } from "./events.ts";
 import { appendEvents, appendInOwnTransaction, type NewEvent } from "./queries.ts";
 
 /** The recorded actor: a caller, or the server itself for background work. */
@@ -101,4 +100,18 @@ type QueuedRead = {
 function toBody({ by, event }: AuditEntry) {
   const actor = by === "server" ? { by: "server" } : { by: formatActor(by), address: by.address };
   return { ...event, ...actor, salt: randomBytes(12).toString("base64url") };
+}
+
+const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
+  "value-read": "read",
+  "values-read": "read",
+  "values-exported": "read",
+  denied: "denied",
+  "integrity-broken": "denied",
+  "signed-in": "signed-in",
+};
+
+/** The category in the daily counts. */
+function outcomeOf({ type }: AuditEvent): AuditOutcome {
+  return outcomes[type] ?? "changed";
 }

@@ -53,17 +53,3 @@ type TokenEvent =
   | { readonly type: "token-revoked"; readonly token: string; readonly reason: string };
 
 export type AuditOutcome = "read" | "changed" | "denied" | "signed-in";
-
-const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
-  "value-read": "read",
-  "values-read": "read",
-  "values-exported": "read",
-  denied: "denied",
-  "integrity-broken": "denied",
-  "signed-in": "signed-in",
-};
-
-/** The category in the daily counts. */
-export function outcomeOf({ type }: AuditEvent): AuditOutcome {
-  return outcomes[type] ?? "changed";
-}

@@ -2,7 +2,7 @@ import { assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
-import type { ChangeDependencies, ChangeRequest } from "../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../vaults/change-queue.ts";
 import type { VaultChange } from "../vaults/open-changes.ts";
 import { changeSecrets, loadSecret, type SecretChanges, updateSecret } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";

@@ -6,9 +6,8 @@ import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import type { DataKey } from "../keys/vault-keys.ts";
-import { type ChangeDependencies, type ChangeRequest, changeVault } from "../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../vaults/change-queue.ts";
 import type { VaultChange } from "../vaults/open-changes.ts";
-import { noteAssociatedData } from "./associated-data.ts";
 import {
   findSecrets,
   type SecretForUpdate,
@@ -18,7 +17,13 @@ import {
   updateSecretRow,
 } from "./queries.ts";
 import { reportIntegrityError } from "./report-integrity-error.ts";
-import { assertGenuine, computeSecretMac, wrapIntegrityError, wrapLoadError } from "./secret-mac.ts";
+import {
+  assertGenuine,
+  computeSecretMac,
+  noteAssociatedData,
+  wrapIntegrityError,
+  wrapLoadError,
+} from "./secret-mac.ts";
 import { joinPath } from "./secret-path.ts";
 
 /** How long a soft-deleted secret can be restored. */
@@ -26,16 +31,16 @@ const retentionDays = 30;
 /** Rows verified before other requests get a turn. */
 const verifiedRows = 100;
 
-/** As `changeVault`; also reports a secret that fails its integrity check. */
+/** As `ChangeQueue.run`; also reports a secret that fails its integrity check. */
 export function changeSecrets<Result>(
   request: Omit<ChangeRequest, "preconditions">,
   dependencies: ChangeDependencies,
   work: (change: VaultChange) => Promise<Result>,
 ): Promise<IdempotentResult<Result>> {
   const vaultRef = { accountId: request.actor.accountId, vaultId: request.vaultId };
-  return changeVault(request, dependencies, work).catch((error: unknown) =>
-    reportIntegrityError(error, { by: request.actor, vaultRef }, dependencies),
-  );
+  return dependencies.changeQueue
+    .run(request, work)
+    .catch((error: unknown) => reportIntegrityError(error, { by: request.actor, vaultRef }, dependencies));
 }
 
 /**

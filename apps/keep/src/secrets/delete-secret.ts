@@ -1,7 +1,6 @@
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type Preconditions } from "../preconditions.ts";
-import type { QueueDependencies } from "../vaults/change-queue.ts";
-import type { ChangeDependencies, ChangeRequest } from "../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest, QueueDependencies } from "../vaults/change-queue.ts";
 import { changeInTransaction, type VaultChange } from "../vaults/open-changes.ts";
 import { assertPathFree } from "./change-metadata.ts";
 import { changeSecrets, loadSecret, updateSecret } from "./change-secret.ts";

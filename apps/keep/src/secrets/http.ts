@@ -7,10 +7,10 @@ import type {
   secretChanges,
 } from "@hearth-and-keep/vault-contract";
 import { readChange, readId, readVaultRef } from "../access/read-change.ts";
-import { entityTagOf } from "../access/read-preconditions.ts";
 import { allowsPath, assertPathAllowed } from "../authorization/grant.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
+import { entityTagOf } from "../preconditions.ts";
 import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
 import { updateMetadata } from "./change-metadata.ts";
 import { deleteSecret, purgeSecret, restoreSecret } from "./delete-secret.ts";

@@ -15,10 +15,16 @@ import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { DataKey, VaultKeys, VaultRef } from "../keys/vault-keys.ts";
-import { noteAssociatedData, valueAssociatedData } from "./associated-data.ts";
 import { readValueById, readValueByPath, type SecretType, type ValueRow } from "./queries.ts";
 import { reportIntegrityError } from "./report-integrity-error.ts";
-import { assertGenuine, SecretIntegrityError, wrapIntegrityError, wrapLoadError } from "./secret-mac.ts";
+import {
+  assertGenuine,
+  noteAssociatedData,
+  SecretIntegrityError,
+  valueAssociatedData,
+  wrapIntegrityError,
+  wrapLoadError,
+} from "./secret-mac.ts";
 import { joinPath, type SecretPath } from "./secret-path.ts";
 
 /** Rows decrypted before other requests get a turn. */

@@ -2,9 +2,15 @@ import { decrypt, encrypt } from "@hearth-and-keep/envelope-crypto";
 import type { Transaction } from "../database/transaction.ts";
 import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { DataKey, VaultKeys } from "../keys/vault-keys.ts";
-import { noteAssociatedData, valueAssociatedData } from "./associated-data.ts";
 import { findSecrets, lockVaultRow, type SecretRow, updateSecretEncryption } from "./queries.ts";
-import { assertGenuine, computeSecretMac, wrapIntegrityError, wrapLoadError } from "./secret-mac.ts";
+import {
+  assertGenuine,
+  computeSecretMac,
+  noteAssociatedData,
+  valueAssociatedData,
+  wrapIntegrityError,
+  wrapLoadError,
+} from "./secret-mac.ts";
 import {
   type EncryptedVersion,
   findVersion,

@@ -3,7 +3,7 @@ import { assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type Preconditions } from "../preconditions.ts";
-import type { ChangeDependencies, ChangeRequest } from "../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../vaults/change-queue.ts";
 import type { VaultChange } from "../vaults/open-changes.ts";
 import { moveSecret } from "./change-metadata.ts";
 import { changeSecrets, loadSecrets } from "./change-secret.ts";

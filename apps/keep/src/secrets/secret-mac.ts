@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type AssociatedData, computeMac, IntegrityError, verifyMac } from "@hearth-and-keep/envelope-crypto";
 import type { DataKey } from "../keys/vault-keys.ts";
-import type { SecretRow } from "./queries.ts";
+import type { SecretRow, SecretType } from "./queries.ts";
 
 /** Every column of a secret's row that affects what is read; all are covered by the MAC. */
 export type AuthenticatedColumns = Pick<
@@ -83,4 +83,28 @@ function macInput(vaultId: string, row: AuthenticatedColumns): AssociatedData {
     JSON.stringify(row.tags),
     row.note_sealed === null ? "" : createHash("sha256").update(row.note_sealed).digest("hex"),
   ];
+}
+
+export type ValueIdentity = {
+  readonly vaultId: string;
+  readonly secretId: string;
+  readonly version: number;
+  readonly keyVersion: number;
+  readonly type: SecretType;
+};
+
+/** Leaves out the path, so that moving a secret does not require re-encrypting its values. */
+export function valueAssociatedData({
+  vaultId,
+  secretId,
+  version,
+  keyVersion,
+  type,
+}: ValueIdentity): AssociatedData {
+  return ["secret-value", vaultId, secretId, version, keyVersion, type];
+}
+
+/** Has no version: the secret's MAC covers the encrypted note, so an older note is detected by the MAC. */
+export function noteAssociatedData(vaultId: string, secretId: string, keyVersion: number): AssociatedData {
+  return ["secret-note", vaultId, secretId, keyVersion];
 }

@@ -4,9 +4,8 @@ import { allowsPath, allowsVault, assertPathAllowed } from "../authorization/gra
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type PreconditionTarget } from "../preconditions.ts";
-import type { ChangeDependencies, ChangeRequest } from "../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../vaults/change-queue.ts";
 import type { VaultChange } from "../vaults/open-changes.ts";
-import { valueAssociatedData } from "./associated-data.ts";
 import { actorName, changeSecrets, loadSecrets, prepareSecret, prepareUpdate } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
 import { decodeUtf8 } from "./exchange/file-entries.ts";
@@ -19,6 +18,7 @@ import {
   type StoredSecret,
   updateSecretRow,
 } from "./queries.ts";
+import { valueAssociatedData } from "./secret-mac.ts";
 import type { SecretPath } from "./secret-path.ts";
 import { assertValidValue } from "./value-content.ts";
 import { insertVersion, type NewVersion } from "./versions/queries.ts";

@@ -9,6 +9,7 @@ import {
   type IdempotentResult,
 } from "../idempotency/run-idempotent.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
+import type { Preconditions } from "../preconditions.ts";
 import { type OpenChanges, type OpenDependencies, openChanges, type VaultChange } from "./open-changes.ts";
 
 /**
@@ -16,20 +17,28 @@ import { type OpenChanges, type OpenDependencies, openChanges, type VaultChange 
  * the next transaction: a vault is locked, stored and committed once for all of them. Each still succeeds or fails alone.
  */
 export type ChangeQueue = {
+  /** Changes a live vault. */
   run<Result>(
     request: QueuedRequest,
     work: (change: VaultChange) => Promise<Result>,
   ): Promise<IdempotentResult<Result>>;
 };
 
-type QueuedRequest = {
+/** A requested change in one vault. */
+export type ChangeRequest = {
   readonly actor: Actor;
   readonly vaultId: string;
   readonly idempotencyKey: IdempotencyKey | undefined;
+  readonly preconditions: Preconditions;
+  /** The path of the only secret that the change reads and writes, if it is a single one. */
   readonly onlyPath?: string;
 };
 
+type QueuedRequest = Omit<ChangeRequest, "preconditions">;
+
 export type QueueDependencies = OpenDependencies & { readonly database: Pick<Database, "inAccount"> };
+
+export type ChangeDependencies = QueueDependencies & { readonly changeQueue: ChangeQueue };
 
 const maxChangesPerTransaction = 64;
 const maxWaiting = 256;

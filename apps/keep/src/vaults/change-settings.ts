@@ -1,7 +1,7 @@
 import { assertFolderAllowed } from "../authorization/grant.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
-import { type ChangeDependencies, type ChangeRequest, changeVault } from "./change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "./change-queue.ts";
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
 import type { VaultChange } from "./open-changes.ts";
 import { updateVault, type VaultSettings } from "./queries.ts";
@@ -10,10 +10,10 @@ import { updateVault, type VaultSettings } from "./queries.ts";
 export function updateSettings(
   { preconditions, ...request }: ChangeRequest,
   changes: Partial<VaultSettings>,
-  dependencies: ChangeDependencies,
+  { changeQueue }: Pick<ChangeDependencies, "changeQueue">,
 ): Promise<IdempotentResult<VaultDetail>> {
   assertFolderAllowed(request.actor.grant, "/");
-  return changeVault(request, dependencies, async (change) => {
+  return changeQueue.run(request, async (change) => {
     const { vault, vaultRef, transaction } = change;
     assertPreconditions(preconditions, vaultPreconditionTarget(change));
     const settings = {

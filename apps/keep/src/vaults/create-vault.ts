@@ -6,7 +6,7 @@ import { generateId } from "../generate-id.ts";
 import { type IdempotencyKey, type IdempotentResult, runIdempotent } from "../idempotency/run-idempotent.ts";
 import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
-import type { ChangeDependencies } from "./change-vault.ts";
+import type { ChangeDependencies } from "./change-queue.ts";
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
 import { countVaults, insertVault, type VaultDetailRow } from "./queries.ts";
 

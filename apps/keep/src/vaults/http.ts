@@ -7,11 +7,11 @@
 import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { deletionQuery, newVault, vaultChanges, vaultListQuery } from "@hearth-and-keep/vault-contract";
 import { readChange, readIdempotencyKey, readVaultRef } from "../access/read-change.ts";
-import { entityTagOf } from "../access/read-preconditions.ts";
 import { decodeCursor, toPage } from "../cursor.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import { isId } from "../generate-id.ts";
+import { entityTagOf } from "../preconditions.ts";
 import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
 import { updateSettings } from "./change-settings.ts";
 import { createVault } from "./create-vault.ts";

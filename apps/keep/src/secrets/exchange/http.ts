@@ -17,8 +17,8 @@ import type {
 } from "@hearth-and-keep/vault-contract";
 import type { Static } from "typebox";
 import { readChange, readVaultRef } from "../../access/read-change.ts";
-import { readPreconditions } from "../../access/read-preconditions.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
+import { readPreconditions } from "../../preconditions.ts";
 import type { KeepRequest, QueryRequest } from "../../route-row.ts";
 import type { DecryptedValue } from "../read-value.ts";
 import { parseFolder } from "../secret-path.ts";

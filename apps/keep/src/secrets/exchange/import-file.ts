@@ -1,7 +1,7 @@
 import type { Actor } from "../../authorization/actor.ts";
 import { assertPathAllowed } from "../../authorization/grant.ts";
 import { assertPreconditions } from "../../preconditions.ts";
-import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-vault.ts";
+import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-queue.ts";
 import type { VaultChange } from "../../vaults/open-changes.ts";
 import { changeSecrets } from "../change-secret.ts";
 import { findSecretMetadata, readValueById } from "../queries.ts";

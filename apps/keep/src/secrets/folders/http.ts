@@ -1,8 +1,8 @@
 import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { folderDeletionQuery, folderMove, newFolder } from "@hearth-and-keep/vault-contract";
 import { readChange } from "../../access/read-change.ts";
-import { entityTagOf } from "../../access/read-preconditions.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
+import { entityTagOf } from "../../preconditions.ts";
 import type { BodyRequest, QueryRequest } from "../../route-row.ts";
 import { parseFolder } from "../secret-path.ts";
 import { createFolder, deleteFolder, type FolderOutcome, moveFolder } from "./change-folders.ts";

@@ -7,8 +7,8 @@
 import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { SecretValue, valueByPathQuery, valueQuery } from "@hearth-and-keep/vault-contract";
 import { readId, readVaultRef } from "../../access/read-change.ts";
-import { entityTagOf } from "../../access/read-preconditions.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
+import { entityTagOf } from "../../preconditions.ts";
 import type { KeepRequest, QueryRequest } from "../../route-row.ts";
 import { expandReferences } from "../exchange/expand-references.ts";
 import { type DecryptedValue, readValue, type ValueSelector } from "../read-value.ts";
