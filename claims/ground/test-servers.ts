@@ -6,7 +6,8 @@ import { evaluateRun, runTests } from "../prove-by-tests.ts";
 
 /** Every start function for tests, and the folder of the tests that use it. */
 const servers: readonly { readonly start: string; readonly tests: string }[] = [
-  { start: "startPostgres", tests: "packages/test-servers/src/postgres/" },
+  { start: "startPostgres", tests: "packages/test-servers/src/postgres/start-postgres" },
+  { start: "startStandby", tests: "packages/test-servers/src/postgres/start-standby" },
   { start: "startGeneralIdentityProvider", tests: "packages/test-servers/src/identity/general/" },
   { start: "startHostileIdentityProvider", tests: "packages/test-servers/src/identity/hostile/" },
   { start: "startCodeHostingProvider", tests: "packages/test-servers/src/identity/code-hosting/" },
