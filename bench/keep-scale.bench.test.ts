@@ -21,6 +21,11 @@ const real = 1000;
 const rounds = sized(5, 1);
 /** Far below the thousand secrets of a vault, which a plan that scans the whole vault would read. */
 const maxEntries = 30;
+/**
+ * At the size of CI the vault holds a tenth of all secrets, so that PostgreSQL now and then scans for the few that a key
+ * rotation has left. A scan per read, or per secret, would be a thousand.
+ */
+const maxScans = sized(0, 10);
 
 /** Alternates the same requests between a database with one account and one with very many. */
 test("checking a token and reading a value is as fast among very many as among few, and only uses indexes", {
@@ -53,7 +58,7 @@ test("checking a token and reading a value is as fast among very many as among f
     text,
     counted: { reached: many, needed: many },
   });
-  expect([scans, text]).toEqual([0, text]);
+  expect(scans, text).toBeLessThanOrEqual(maxScans);
   expect(entries, describeGrowth(before.indexes, after.indexes)).toBeLessThanOrEqual(maxEntries);
   expect(ratio).toBeLessThanOrEqual(upperBound(1.5));
 });
