@@ -27,8 +27,8 @@ type ReadRevision = {
  */
 export type VaultHeads = {
   /**
-   * Throws IntegrityError unless the row is the last one that Keep stored in a live vault. Also thrown for a row that was read before a
-   * change which this node knows of: the caller reads it again, and gives up if nothing has changed since.
+   * Throws IntegrityError unless the row is the last one that Keep stored in a live vault. Also thrown for a row that was
+   * read before a change which this node knows of: the caller reads it again, and gives up if nothing has changed since.
    */
   assertCurrent(vaultRef: VaultRef, row: ReadRevision): Promise<void>;
   /** As `assertCurrent`, also for a deleted vault, in a transaction that has locked it. */
@@ -106,14 +106,17 @@ function createHeadCache(database: Pick<Database, "queryInAccount">, seal: HeadS
 
 export function createVaultHeads(database: Pick<Database, "queryInAccount">, seal: HeadSeal): VaultHeads {
   const cache = createHeadCache(database, seal);
+  const findHead = async (vaultRef: VaultRef, minRevision: number, loadNow: () => Promise<Head>) => {
+    const known = cache.get(vaultRef);
+    const isKnown = known !== undefined && known.revision >= minRevision;
+    return { isKnown, head: isKnown ? known : await loadNow() };
+  };
   const check = async (
     vaultRef: VaultRef,
     row: ReadRevision,
     loadNow: () => Promise<Head>,
   ): Promise<Head> => {
-    const known = cache.get(vaultRef);
-    const isKnown = known !== undefined && known.revision >= row.vault_revision;
-    const head = isKnown ? known : await loadNow();
+    const { isKnown, head } = await findHead(vaultRef, row.vault_revision, loadNow);
     // One that was loaded after the row was read may be newer than it.
     const isInTime = isKnown ? head.revision === row.vault_revision : head.revision >= row.vault_revision;
     if (!isInTime || head.revisions.get(row.id) !== row.revision) throw new IntegrityError();
@@ -128,10 +131,9 @@ export function createVaultHeads(database: Pick<Database, "queryInAccount">, sea
       await check(vaultRef, row, () => cache.loadWithin(transaction, vaultRef));
     },
     async beginChange(transaction, vaultRef, vault) {
-      const known = cache.get(vaultRef);
-      const isKnown = known !== undefined && known.revision >= vault.revision;
+      const loadNow = () => cache.loadWithin(transaction, vaultRef);
       try {
-        const head = isKnown ? known : await cache.loadWithin(transaction, vaultRef);
+        const { head } = await findHead(vaultRef, vault.revision, loadNow);
         const isStored = seal.open(vaultRef, vault, vault.head) === head.sum;
         if (!isStored || head.revision !== vault.revision) throw new IntegrityError();
         return changeHead(head, { seal, vaultRef, transaction, cache });
