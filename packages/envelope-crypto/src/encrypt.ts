@@ -102,14 +102,22 @@ function toKeyObject(bytes: Buffer): KeyObject {
   return key;
 }
 
+/** Type and length of a field. */
+const headBytes = 5;
+
 /** Prefixes each field with its type and length, so that different fields never encode to the same bytes. */
 function encodeAssociatedData(associatedData: AssociatedData): Buffer {
-  const encoded = [context, ...associatedData].flatMap((field) => {
-    const bytes = Buffer.from(String(field), "utf8");
-    const head = Buffer.alloc(5);
-    head.write(typeof field === "number" ? "n" : "t");
-    head.writeUInt32BE(bytes.length, 1);
-    return [head, bytes];
-  });
-  return Buffer.concat(encoded);
+  const fields = [context, ...associatedData];
+  const texts = fields.map(String);
+  const length = texts.reduce((sum, text) => sum + headBytes + Buffer.byteLength(text), 0);
+  // Filled completely below.
+  const encoded = Buffer.allocUnsafe(length);
+  let position = 0;
+  for (const [index, text] of texts.entries()) {
+    const written = encoded.write(text, position + headBytes);
+    encoded.write(typeof fields[index] === "number" ? "n" : "t", position);
+    encoded.writeUInt32BE(written, position + 1);
+    position += headBytes + written;
+  }
+  return encoded;
 }

@@ -64,17 +64,45 @@ function readHeaders({ headers, raw }: FastifyRequest): RequestHead["headers"] {
 
 /** The request that the handler receives. */
 export function createRequest({ head, actor }: RequestContext, reply: FastifyReply): HttpRequest {
-  let disconnected: AbortSignal | undefined;
-  return {
-    ...head,
-    body: reply.request.body,
-    actor,
-    /** Created on first use: most handlers finish without it. */
-    get signal() {
-      disconnected ??= disconnectSignal(reply);
-      return disconnected;
-    },
-  };
+  return new HandlerRequest(head, actor, reply);
+}
+
+/** A class, because copying the head into an object with a getter costs more than the rest of a small request. */
+class HandlerRequest implements HttpRequest {
+  readonly requestId: RequestHead["requestId"];
+  readonly method: RequestHead["method"];
+  readonly path: RequestHead["path"];
+  readonly parameters: RequestHead["parameters"];
+  readonly query: RequestHead["query"];
+  readonly headers: RequestHead["headers"];
+  readonly clientAddress: RequestHead["clientAddress"];
+  readonly addLogFields: RequestHead["addLogFields"];
+  readonly addResponseHeaders: RequestHead["addResponseHeaders"];
+  readonly body: unknown;
+  readonly actor: unknown;
+  readonly #reply: FastifyReply;
+  #signal: AbortSignal | undefined;
+
+  constructor(head: RequestHead, actor: unknown, reply: FastifyReply) {
+    this.requestId = head.requestId;
+    this.method = head.method;
+    this.path = head.path;
+    this.parameters = head.parameters;
+    this.query = head.query;
+    this.headers = head.headers;
+    this.clientAddress = head.clientAddress;
+    this.addLogFields = head.addLogFields;
+    this.addResponseHeaders = head.addResponseHeaders;
+    this.body = reply.request.body;
+    this.actor = actor;
+    this.#reply = reply;
+  }
+
+  /** Created on first use: most handlers finish without it. */
+  get signal(): AbortSignal {
+    this.#signal ??= disconnectSignal(this.#reply);
+    return this.#signal;
+  }
 }
 
 function disconnectSignal({ raw }: FastifyReply): AbortSignal {
