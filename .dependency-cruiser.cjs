@@ -100,7 +100,7 @@ module.exports = {
     ),
     rule("browser-code-has-no-node", "Browser code imports nothing from Node", {
       from: {
-        path: "^(apps/(hearth-web|keep-console)|packages/(page-design|audit-chain|transparency-log))/src/",
+        path: "^(apps/(hearth-web|keep-console)|packages/(page-design|audit-chain|audit-records|transparency-log))/src/",
         pathNot: tests,
       },
       to: { dependencyTypes: ["core"] },

@@ -29,6 +29,11 @@ import { readFileSync } from "node:fs";
 
 export const icon = readFileSync;
 `,
+    "packages/audit-records/src/record.ts": `
+import { hash } from "node:crypto";
+
+export const sha256 = hash;
+`,
     "packages/transparency-log/src/hashing.ts": `
 import { hash } from "node:crypto";
 
@@ -46,6 +51,7 @@ export const path = ["vaults", vault].join("/");
   expected: [
     "apps/hearth-web/src/chat.ts:1",
     "apps/keep-console/src/router.ts:1",
+    "packages/audit-records/src/record.ts:1",
     "packages/page-design/src/icons.ts:1",
     "packages/transparency-log/src/hashing.ts:1",
   ],

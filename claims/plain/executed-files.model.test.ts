@@ -46,7 +46,7 @@ function isPartOf(program: Program, url: string): boolean {
       : /\/(?:apps\/keep|packages\/[^/]+)\/src\//u;
   const foreign =
     program === "hearth"
-      ? /\/(?:audit-chain|transparency-log|envelope-crypto)\//u
+      ? /\/(?:audit-chain|audit-records|transparency-log|envelope-crypto)\//u
       : /\/(?:llama-engine|engine-host)\//u;
   return own.test(url) && !foreign.test(url) && !/\/test\/|test-servers|\/figures\/|node_modules/u.test(url);
 }

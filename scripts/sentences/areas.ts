@@ -26,7 +26,7 @@ export const programs: Readonly<Record<string, Program>> = {
     API: [
       "apps/keep/src/*.ts",
       "apps/keep/src/{access,accounts,audit,authorization,cleanup,cluster,console,database,idempotency,keys,openapi,secrets,tokens,vaults}/**/*.ts",
-      "packages/{vault-contract,envelope-crypto,audit-chain,transparency-log}/src/**/*.ts",
+      "packages/{vault-contract,envelope-crypto,audit-chain,audit-records,transparency-log}/src/**/*.ts",
     ],
     "sign-in pages": ["apps/keep/src/sign-in/**/*.ts"],
     console: ["apps/keep-console/src/**/*.{ts,tsx,html}"],

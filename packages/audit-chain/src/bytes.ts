@@ -36,7 +36,10 @@ export function base64Bytes(text: string): Bytes {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
+export function hexText(bytes: Bytes): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 export async function sha256(bytes: Bytes): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hexText(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }

@@ -1,5 +1,16 @@
-import { CanonicalFormError, canonicalJson, type Json } from "./canonical-json.ts";
+import { canonicalJson } from "./canonical-json.ts";
 import type { Checkpoint, CheckpointKey } from "./checkpoint.ts";
+import {
+  areKeys,
+  isBase64,
+  isCount,
+  isHash,
+  isId,
+  isString,
+  orNull,
+  readShapedLine,
+  type Shape,
+} from "./line-shape.ts";
 import { type AuditLink, chainFormat, isTimestamp } from "./link.ts";
 
 /**
@@ -24,58 +35,9 @@ export function writeExportLine(line: ExportLine): string {
 
 /** Undefined unless the line has exactly the members, types, order and spacing of an export. */
 export function readExportLine(text: string): ExportLine | undefined {
-  const value = parse(text);
-  if (!isMembers(value) || !hasShape(value)) return undefined;
   // `shapes` below mirrors the type.
-  return value as ExportLine;
+  return readShapedLine(text, shapes) as ExportLine | undefined;
 }
-
-type Members = Readonly<Record<string, unknown>>;
-type Shape = Readonly<Record<string, (value: unknown) => boolean>>;
-
-function parse(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    // JSON.parse returns JSON values only.
-    return canonicalJson(value as Json) === text ? value : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof CanonicalFormError) return undefined;
-    throw error;
-  }
-}
-
-function hasShape(value: Members): boolean {
-  const shape = typeof value["type"] === "string" ? shapes.get(value["type"]) : undefined;
-  return shape !== undefined && fits(value, { type: isString, ...shape });
-}
-
-function fits(value: Members, shape: Shape): boolean {
-  const names = Object.keys(shape);
-  return (
-    Object.keys(value).length === names.length &&
-    names.every((name) => Object.hasOwn(value, name) && shape[name]?.(value[name]) === true)
-  );
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-const isString = (value: unknown): boolean => typeof value === "string";
-const matches =
-  (pattern: RegExp) =>
-  (value: unknown): boolean =>
-    typeof value === "string" && pattern.test(value);
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
-const isId = matches(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u);
-const isHash = matches(/^[0-9a-f]{64}$/u);
-const isBase64 = matches(/^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/u);
-const orNull =
-  (isValid: (value: unknown) => boolean) =>
-  (value: unknown): boolean =>
-    value === null || isValid(value);
-const isKey = (value: unknown): boolean =>
-  isMembers(value) && fits(value, { version: isCount, public_key: isBase64 });
 
 const shapes = new Map<string, Shape>([
   [
@@ -84,14 +46,14 @@ const shapes = new Map<string, Shape>([
       format: (value) => value === chainFormat,
       account: isId,
       chain: isId,
-      keys: (value) => Array.isArray(value) && value.every(isKey),
+      keys: areKeys,
     },
   ],
   [
     "link",
     {
       seq: isCount,
-      at: (value) => typeof value === "string" && isTimestamp(value),
+      at: (value) => isString(value) && isTimestamp(value),
       previous: isHash,
       body_hash: isHash,
       hash: isHash,

@@ -2,7 +2,8 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { type Checkpoint, checkpointMessage } from "./checkpoint.ts";
 import { type ExportLine, readExportLine, writeExportLine } from "./export-line.ts";
-import { type AuditLink, chainFormat, hashBeforeFirst, hashBody, hashLink } from "./link.ts";
+import { type AuditLink, chainFormat } from "./link.ts";
+import { makeLinks } from "./test/make-links.ts";
 import { verifyChain } from "./verify-chain.ts";
 
 const chain = "0190a0b0-0000-7000-8000-000000000001";
@@ -10,27 +11,6 @@ const { publicKey, privateKey } = generateKeyPairSync("ed25519");
 const keys = [
   { version: 1, public_key: publicKey.export({ type: "spki", format: "der" }).toString("base64") },
 ];
-
-async function makeLinks(count: number): Promise<readonly AuditLink[]> {
-  const links: AuditLink[] = [];
-  let previous = await hashBeforeFirst(chain);
-  for (let seq = 1; seq <= count; seq += 1) {
-    const body = { type: "value-read", path: `/a/${seq}`, version: seq };
-    const unhashed = {
-      seq,
-      at: `2026-01-31T08:15:00.${String(seq).padStart(6, "0")}Z`,
-      previous,
-      body_hash: await hashBody(body),
-      hash: "",
-      body,
-      subject_id: null,
-      revision: null,
-    };
-    previous = await hashLink(chain, unhashed);
-    links.push({ ...unhashed, hash: previous });
-  }
-  return links;
-}
 
 function signed({ seq, hash }: Pick<AuditLink, "seq" | "hash">): Checkpoint {
   const signature = sign(null, checkpointMessage({ chain, seq, hash }), privateKey).toString("base64");
@@ -53,7 +33,7 @@ const texts = (lines: readonly ExportLine[]): readonly string[] =>
   lines.map((line) => writeExportLine(line).trimEnd());
 
 test("an unmodified export is valid, even with erased bodies and empty lines", async () => {
-  const links = await makeLinks(5);
+  const links = await makeLinks(chain, 5);
   expect(await verifyChain(texts(exported(links, 3)))).toEqual({
     isValid: true,
     chain,
@@ -69,7 +49,7 @@ test("an unmodified export is valid, even with erased bodies and empty lines", a
 });
 
 test("an invalid export is reported with the number of its first invalid record", async () => {
-  const links = await makeLinks(5);
+  const links = await makeLinks(chain, 5);
   const good = texts(exported(links, 3));
   const other = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" });
   const foreign = [{ version: 1, public_key: other.toString("base64") }];
@@ -106,4 +86,16 @@ test("a line that is not in the canonical form of an export is rejected", () => 
   for (const text of [...spoiled, line.replace(',"type"', ',"also":1,"type"'), line.replace(":1", ": 1")]) {
     expect(readExportLine(text)).toBeUndefined();
   }
+});
+
+test("base64 with surplus bits, which decodes to the same bytes, is rejected", () => {
+  const line = writeExportLine({ type: "checkpoint", ...signed({ seq: 1, hash: "0".repeat(64) }) }).trimEnd();
+  expect(readExportLine(line)).toBeDefined();
+  // The last character before the padding of 64 bytes is one of these four.
+  const altered = line.replace(
+    /[AQgw]==/u,
+    (end) => `${String.fromCodePoint((end.codePointAt(0) ?? 0) + 1)}==`,
+  );
+  expect(altered).not.toBe(line);
+  expect(readExportLine(altered)).toBeUndefined();
 });

@@ -18,6 +18,7 @@ export function joinBytes(chunks: readonly Bytes[]): Bytes {
 }
 
 export function equalBytes(left: Bytes, right: Bytes): boolean {
+  if (left === right) return true;
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }
 

@@ -6,7 +6,7 @@
  * Imported by programs that keep a log, and by whoever verifies one.
  */
 export { buildConsistencyProof, buildInclusionProof, computeRoot, type NodeReader } from "./build-proofs.ts";
-export type { Bytes } from "./bytes.ts";
+export { type Bytes, base64Bytes, equalBytes, textBytes } from "./bytes.ts";
 export {
   type Checkpoint,
   formatCheckpoint,
@@ -28,6 +28,12 @@ export { cosignNote, type NoteSigner, signNote } from "./sign-note.ts";
 export { formatNote, type NoteSignature, parseNote, type SignedNote } from "./signed-note.ts";
 export { TileBuilder, type TileContent } from "./tile-builder.ts";
 export { fullTilesBetween, partialTilesOf, type Tile, tilePath } from "./tiles.ts";
-export { formatVerifierKey, makeVerifierKey, parseVerifierKey, type VerifierKey } from "./verifier-key.ts";
+export {
+  formatVerifierKey,
+  isKeyName,
+  makeVerifierKey,
+  parseVerifierKey,
+  type VerifierKey,
+} from "./verifier-key.ts";
 export { type VerifiedNote, verifyNote } from "./verify-note.ts";
-export { verifyConsistency, verifyInclusion } from "./verify-proofs.ts";
+export { InclusionVerifier, verifyConsistency, verifyInclusion } from "./verify-proofs.ts";

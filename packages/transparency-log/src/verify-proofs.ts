@@ -25,24 +25,72 @@ const maxProofHashes = 54;
  * RFC 9162 2.1.3.2. The size is as trustworthy as the root: both come from a signed checkpoint, because the same root
  * can verify with more than one size.
  */
-export async function verifyInclusion(claim: InclusionClaim, sha256: Sha256 = webSha256): Promise<boolean> {
-  const { leafHash, index, size, root, proof } = claim;
-  if (!isCount(index) || !isCount(size) || index >= size) return false;
-  if (!areHashes([leafHash, root]) || !isProof(proof)) return false;
-  let node = index;
-  let last = size - 1;
-  let hash = leafHash;
-  for (const sibling of proof) {
-    if (last === 0) return false;
-    if (isOdd(node) || node === last) {
-      hash = await hashNode({ left: sibling, right: hash }, sha256);
-      [node, last] = skipLevelsWithoutSibling(node, last);
-    } else {
-      hash = await hashNode({ left: hash, right: sibling }, sha256);
-    }
-    [node, last] = [halve(node), halve(last)];
+export function verifyInclusion(claim: InclusionClaim, sha256: Sha256 = webSha256): Promise<boolean> {
+  return new InclusionVerifier(claim, sha256).verify(claim);
+}
+
+/**
+ * Verifies leaves of one tree. Where the path of a leaf meets the path of the last valid one, the hash and the rest of
+ * the proof must be the same and are compared instead of hashed again: adjacent leaves cost two node hashes on average.
+ */
+export class InclusionVerifier {
+  readonly #tree: Pick<InclusionClaim, "size" | "root">;
+  readonly #sha256: Sha256;
+  /** Steps of the last valid proof by the number of the last node on their level, which no two levels share. */
+  #knownSteps: ReadonlyMap<number, ProofStep> = new Map();
+
+  constructor(tree: Pick<InclusionClaim, "size" | "root">, sha256: Sha256 = webSha256) {
+    this.#tree = tree;
+    this.#sha256 = sha256;
   }
-  return last === 0 && equalBytes(hash, root);
+
+  async verify(claim: Pick<InclusionClaim, "leafHash" | "index" | "proof">): Promise<boolean> {
+    const { leafHash, index, proof } = claim;
+    const { size, root } = this.#tree;
+    if (!isCount(index) || !isCount(size) || index >= size) return false;
+    if (!areHashes([leafHash, root]) || !isProof(proof)) return false;
+    const steps = new Map<number, ProofStep>();
+    let [node, last, hash] = [index, size - 1, leafHash];
+    for (const [at, sibling] of proof.entries()) {
+      if (last === 0) return false;
+      const step = { node, hash, proof, at };
+      const known = this.#knownSteps.get(last);
+      if (known?.node === node) return isSameStep(step, known) && this.#remember(steps, last);
+      steps.set(last, step);
+      if (isOdd(node) || node === last) {
+        hash = await hashNode({ left: sibling, right: hash }, this.#sha256);
+        [node, last] = skipLevelsWithoutSibling(node, last);
+      } else {
+        hash = await hashNode({ left: hash, right: sibling }, this.#sha256);
+      }
+      [node, last] = [halve(node), halve(last)];
+    }
+    return last === 0 && equalBytes(hash, root) && this.#remember(steps, last);
+  }
+
+  /** Adds the known steps from the level where the paths meet. */
+  #remember(steps: Map<number, ProofStep>, meetingLast: number): true {
+    for (const [last, step] of this.#knownSteps) if (last <= meetingLast) steps.set(last, step);
+    this.#knownSteps = steps;
+    return true;
+  }
+}
+
+/** A node on the path from a leaf to the root, and the proof from there. */
+type ProofStep = {
+  readonly node: number;
+  readonly hash: Bytes;
+  readonly proof: readonly Bytes[];
+  readonly at: number;
+};
+
+function isSameStep(step: ProofStep, known: ProofStep): boolean {
+  const rest = step.proof.slice(step.at);
+  return (
+    equalBytes(step.hash, known.hash) &&
+    rest.length === known.proof.length - known.at &&
+    rest.every((hash, offset) => equalBytes(hash, known.proof[known.at + offset] ?? new Uint8Array()))
+  );
 }
 
 /** RFC 9162 2.1.4.2. Equal sizes need equal roots and no proof; every tree begins with the empty tree. */

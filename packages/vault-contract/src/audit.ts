@@ -1,27 +1,29 @@
 import { type Static, Type } from "typebox";
 import { id, timestamp } from "./shared-fields.ts";
 
-const hash = Type.String({ pattern: "^[0-9a-f]{64}$", maxLength: 64 });
-const seq = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const integerText = Type.String({ pattern: "^[1-9][0-9]{0,14}$", maxLength: 15 });
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const integerText = Type.String({ pattern: "^[1-9][0-9]{0,15}$", maxLength: 16 });
 
-/** One event in the hash chain of an audit log. */
+/** One event of a vault or of the account. */
 const auditEvent = Type.Object({
-  seq,
+  /** Id of the node log that contains the record; 0 for the earlier log, which was carried over. */
+  log: count,
+  /** Unique in its log: microseconds since 1970, or the position in the earlier log. */
+  number: count,
   at: timestamp,
-  previous: hash,
-  body_hash: hash,
-  hash,
   // The body depends on the event type; null after it was erased.
   body: Type.Unknown(),
   subject_id: Type.Union([id, Type.Null()]),
-  revision: Type.Union([seq, Type.Null()]),
+  revision: Type.Union([count, Type.Null()]),
 });
 
-/** Newest first; pass `next_before` as `before` to get the next page. */
+/**
+ * Newest first; pass `next_before` as `before` to get the next page. Records of several logs with one number are never
+ * split between pages, so a page can have more items than its limit.
+ */
 export const auditPage = Type.Object({
-  items: Type.Array(auditEvent, { maxItems: 200 }),
-  next_before: Type.Optional(seq),
+  items: Type.Array(auditEvent, { maxItems: 1000 }),
+  next_before: Type.Optional(count),
 });
 
 export type AuditPage = Static<typeof auditPage>;
@@ -35,15 +37,19 @@ export const auditQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export const checkpointQuery = Type.Omit(auditQuery, ["type"]);
-
-const signature = Type.String({ maxLength: 128 });
-
-export const checkpointPage = Type.Object({
-  items: Type.Array(Type.Object({ seq, hash, at: timestamp, key_version: seq, signature }), {
-    maxItems: 200,
-  }),
-  next_before: Type.Optional(seq),
+/** The latest checkpoint of each node log that contains events of the vault or account. */
+export const auditCheckpoints = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      log: count,
+      origin: Type.String({ maxLength: 255 }),
+      size: count,
+      at: timestamp,
+      /** A signed note as in C2SP's tlog-checkpoint. */
+      note: Type.String({ maxLength: 8192 }),
+    }),
+    { maxItems: 1000 },
+  ),
 });
 
 export const dailyQuery = Type.Object(
@@ -60,10 +66,10 @@ export const dailyCounts = Type.Object({
   items: Type.Array(
     Type.Object({
       day: Type.String({ format: "date", maxLength: 10 }),
-      read: seq,
-      changed: seq,
-      denied: seq,
-      signed_in: seq,
+      read: count,
+      changed: count,
+      denied: count,
+      signed_in: count,
     }),
     { maxItems: 366 },
   ),
@@ -73,7 +79,7 @@ export type DailyCounts = Static<typeof dailyCounts>;
 
 /** The public keys that verify checkpoints: Ed25519 keys in SPKI form, base64. */
 export const auditKeys = Type.Object({
-  keys: Type.Array(Type.Object({ version: seq, public_key: Type.String({ maxLength: 128 }) }), {
+  keys: Type.Array(Type.Object({ version: count, public_key: Type.String({ maxLength: 128 }) }), {
     maxItems: 1000,
   }),
 });

@@ -16,11 +16,10 @@ export {
 export {
   type AuditKeys,
   type AuditPage,
+  auditCheckpoints,
   auditKeys,
   auditPage,
   auditQuery,
-  checkpointPage,
-  checkpointQuery,
   type DailyCounts,
   dailyCounts,
   dailyQuery,

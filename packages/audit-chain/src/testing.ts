@@ -1,0 +1,1 @@
+export { makeLinks } from "./test/make-links.ts";
