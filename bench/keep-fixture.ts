@@ -32,7 +32,7 @@ export type KeepFixture = AsyncDisposable & {
 };
 
 /** For benchmarks of one client that sends as much as it can. */
-const withoutRateLimits = { KEEP_READS_PER_MINUTE: "10000000", KEEP_WRITES_PER_MINUTE: "10000000" };
+export const withoutRateLimits = { KEEP_READS_PER_MINUTE: "10000000", KEEP_WRITES_PER_MINUTE: "10000000" };
 
 /** Starts the real program on a crash-safe database, as in production, with one account. */
 export async function startKeepFixture(
@@ -165,9 +165,13 @@ function cookiesOf(response: Response): string {
 
 const batchSize = 200;
 
-/** Creates real secrets in the owner's vault and returns their ids. */
-export async function addSecrets({ request, owner }: KeepFixture, count: number): Promise<readonly string[]> {
-  const vault = `/api/secrets/vaults/${owner.vaultId}`;
+/** Creates real secrets in a vault of the owner, by default the personal one, and returns their ids. */
+export async function addSecrets(
+  { request, owner }: KeepFixture,
+  count: number,
+  vaultId = owner.vaultId,
+): Promise<readonly string[]> {
+  const vault = `/api/secrets/vaults/${vaultId}`;
   for (let from = 0; from < count; from += batchSize) {
     const operations = Array.from({ length: Math.min(batchSize, count - from) }, (_, index) => ({
       op: "put",
@@ -233,9 +237,9 @@ async function insertSecrets(
     `INSERT INTO secret_version (account_id, vault_id, secret_id, version, type, key_version, sealed, size, created_by) SELECT account_id, vault_id, id, 1, 'text', 1, '\\x01'::bytea || sha256(uuid_send(id)) || sha256(uuid_send(vault_id)) || sha256(uuid_send(account_id)), 55, 'server' FROM secret WHERE ${accounts}`,
     [accountId],
   );
-  // Numbered from 1000, because a vault that was really created has an event already.
+  // From before the server started, so that it does not look for their leaves.
   await run(
-    `INSERT INTO audit_event (account_id, chain_id, seq, at, previous, body_hash, hash, subject_id, revision) SELECT account_id, vault_id, 1000 + row_number() OVER (PARTITION BY vault_id), now(), mark, mark, mark, id, revision FROM secret WHERE ${accounts}`,
+    `INSERT INTO audit_record (account_id, stream_id, number, log_id, outcome, subject_id, revision, mac) SELECT account_id, vault_id, (extract(epoch FROM date_trunc('month', now() AT TIME ZONE 'UTC')) * 1000000)::bigint + row_number() OVER (PARTITION BY vault_id), 0, 'changed', id, revision, mark FROM secret WHERE ${accounts}`,
     [accountId],
   );
   await run("ANALYZE");

@@ -52,9 +52,10 @@ const claims: readonly Claim[] = [
   },
   {
     title:
-      "A tampered audit chain is detected at its first bad row, and no value is returned without an audit record",
+      "A tampered audit log is detected at its first bad record, and no value is returned without an audit record",
     paths: [
       `${keep}/audit/tampered-log.integration.test.ts`,
+      `${keep}/audit/chains/carried-over.integration.test.ts`,
       `${keep}/audit/fails-closed.integration.test.ts`,
       `${keep}/audit/power-cut.integration.test.ts`,
     ],

@@ -16,6 +16,17 @@ type Line = Pick<ShowLine, "line" | "title"> & { readonly paths: readonly string
 
 const lines: readonly Line[] = [
   {
+    line: 1,
+    title:
+      "Whoever can change everything in the database gets no value that is not theirs, and every change that matters is named",
+    paths: [`${keep}/audit/superuser-attacks.integration.test.ts`],
+  },
+  {
+    line: 2,
+    title: "The application's own database role cannot change or erase an audit record",
+    paths: [`${keep}/audit/application-role.integration.test.ts`],
+  },
+  {
     line: 3,
     title:
       "An account at its limits delays another account little, fails none of its requests, and leaves the node ready",
@@ -29,6 +40,12 @@ const lines: readonly Line[] = [
       `${keep}/database/cancelled-standby-wait.integration.test.ts`,
       `${keep}/keys/retired-key.integration.test.ts`,
     ],
+  },
+  {
+    line: 5,
+    title:
+      "Reading values of one vault and of many, with durable records, is about as fast as with a bare handler",
+    paths: ["bench/keep-vault-reads.bench.test.ts"],
   },
   {
     line: 6,
@@ -45,6 +62,21 @@ const lines: readonly Line[] = [
     title:
       "Proofs and checkpoints of a log of a million records are verified by an independent implementation",
     paths: ["packages/transparency-log/src/many-records.integration.test.ts"],
+  },
+  {
+    line: 9,
+    title: "Kills of nodes and of the database leave no value without its record, and no gap unexplained",
+    paths: [`${keep}/secrets/node-crashes.integration.test.ts`],
+  },
+  {
+    line: 10,
+    title:
+      "Months of audit records are archived and dropped while Keep serves; what is kept and every archive verify, and the database stays bounded",
+    paths: [
+      `${keep}/audit/retention.integration.test.ts`,
+      `${keep}/audit/archive/refused-months.integration.test.ts`,
+      `${keep}/audit/archive/tampered-archives.integration.test.ts`,
+    ],
   },
   {
     line: 11,

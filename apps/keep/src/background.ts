@@ -1,6 +1,10 @@
+import { adoptRecords } from "./audit/adopt-records.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
+import { carryOverChains } from "./audit/chains/carry-over.ts";
 import { openCheckpointFile } from "./audit/checkpoint-file.ts";
-import { checkpointSchedule, createCheckpointTask } from "./audit/create-checkpoints.ts";
+import { eraseDeletedAccounts } from "./audit/erase-records.ts";
+import type { NodeLog } from "./audit/node-log.ts";
+import { createPartitions } from "./audit/queries.ts";
 import { deleteExpired } from "./cleanup/delete-expired.ts";
 import type { ServeConfig } from "./config.ts";
 import type { Database } from "./database/open-database.ts";
@@ -21,14 +25,19 @@ export type BackgroundDependencies = {
   readonly vaultHeads: VaultHeads;
   readonly serverKeys: ServerKeys;
   readonly audit: AuditLog;
+  readonly nodeLog: NodeLog;
   readonly onCheckpointFileFailed: () => void;
 };
 
 const rewrapMilliseconds = 15_000;
 const reencryptMilliseconds = 500;
 const cleanupMilliseconds = 3_600_000;
+/** After which a committed record is a leaf of the log, and covered by a signed checkpoint. */
+const appendMilliseconds = 1000;
+const adoptMilliseconds = 30_000;
+const eraseMilliseconds = 5000;
 
-/** Background work of a node: audit checkpoints, re-encryption during key rotations, and deletion of expired rows. */
+/** Background work of a node: the audit log, re-encryption during key rotations, and deletion of expired rows. */
 export function startBackground(
   config: Pick<ServeConfig, "auditCheckpointFile" | "auditCheckpointSeconds">,
   dependencies: BackgroundDependencies,
@@ -44,12 +53,15 @@ export function startBackground(
         if (!stop.signal.aborted) logger.warn("Background work failed and will be retried", { defect });
       },
     });
-  const schedule = checkpointSchedule(config.auditCheckpointSeconds);
+  const storeCheckpoint = createCheckpointStore(config.auditCheckpointFile, dependencies);
+  const audit = { ...dependencies, ...dependencies.serverKeys, onForged: reportForged(logger) };
   const running = [
-    repeat(
-      schedule.pollSeconds * 1000,
-      createCheckpointTask(schedule, checkpointDependencies(config.auditCheckpointFile, dependencies)),
-    ),
+    repeat(appendMilliseconds, () => dependencies.nodeLog.append()),
+    repeat(config.auditCheckpointSeconds * 1000, storeCheckpoint),
+    repeat(adoptMilliseconds, () => adoptRecords(audit)),
+    repeat(eraseMilliseconds, () => eraseDeletedAccounts(audit)),
+    repeat(cleanupMilliseconds, () => createPartitions(dependencies.database)),
+    repeat(cleanupMilliseconds, () => carryOverChains(dependencies)),
     repeat(rewrapMilliseconds, createRewrapTask(rewrapDependencies(dependencies))),
     repeat(reencryptMilliseconds, () => reencryptVaults({ ...dependencies, signal: stop.signal })),
     repeat(cleanupMilliseconds, () => deleteExpired({ ...dependencies, signal: stop.signal })),
@@ -58,19 +70,33 @@ export function startBackground(
     async [Symbol.asyncDispose]() {
       stop.abort();
       await Promise.all(running);
+      await storeCheckpoint().catch(() => undefined);
     },
   };
 }
 
-function checkpointDependencies(path: string | undefined, dependencies: BackgroundDependencies) {
-  return {
-    ...dependencies,
-    file: path === undefined ? undefined : openCheckpointFile(path),
-    onFileFailed: () => {
-      dependencies.onCheckpointFileFailed();
-      dependencies.logger.error("Checkpoint file cannot be written");
-    },
+/** Writes the latest checkpoint of this node's log to the file outside the database, if one is configured. */
+function createCheckpointStore(
+  path: string | undefined,
+  { nodeLog, logger, onCheckpointFileFailed }: BackgroundDependencies,
+): () => Promise<void> {
+  if (path === undefined) return () => Promise.resolve();
+  const file = openCheckpointFile(path);
+  let stored: string | undefined;
+  return async () => {
+    await nodeLog.append();
+    const note = nodeLog.latestCheckpoint();
+    if (note === undefined || note === stored) return;
+    if (await file.append(`${JSON.stringify({ type: "log-checkpoint", note })}\n`)) stored = note;
+    else {
+      onCheckpointFileFailed();
+      logger.error("Checkpoint file cannot be written");
+    }
   };
+}
+
+function reportForged(logger: KeepLogger): (records: number) => void {
+  return (records) => logger.error("Audit records that Keep did not write were found", { records });
 }
 
 function rewrapDependencies({ logger, ...dependencies }: BackgroundDependencies) {

@@ -21,7 +21,7 @@ export const storageSettings = {
     placeholder: "url",
     maxLength: 2048,
     description:
-      "the same database with its owner's login, used for migrations, so that the login above needs no ownership",
+      "the same database with its owner's login, used for migrations and to erase and archive audit records, so that the login above needs no ownership",
   }),
   encryptionKey: secretSetting({
     hasFlag: false,
@@ -158,7 +158,7 @@ const observabilitySettings = {
     defaultValue: 60,
     min: 1,
     max: 86_400,
-    description: "longest time between signed checkpoints of an audit log that grows",
+    description: "seconds between signed checkpoints in that file",
   }),
 } as const;
 

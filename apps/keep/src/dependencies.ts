@@ -1,5 +1,6 @@
 import type { WebFiles } from "@hearth-and-keep/http-service";
 import type { AuditLog } from "./audit/audit-log.ts";
+import type { NodeLog } from "./audit/node-log.ts";
 import type { Database } from "./database/open-database.ts";
 import type { HealthDependencies } from "./health.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
@@ -17,6 +18,7 @@ export type KeepDependencies = HealthDependencies & {
   readonly changeQueue: ChangeQueue;
   readonly serverKeys: ServerKeys;
   readonly audit: AuditLog;
+  readonly nodeLog: NodeLog;
   readonly signIn: SignIn;
   readonly metrics: Metrics;
   readonly console: {

@@ -8,9 +8,11 @@ import { addSettings, Command, runProgram, shutdownSignal } from "@hearth-and-ke
 import { FailureError } from "@hearth-and-keep/failures";
 import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
+import { archiveAudit } from "./commands/archive-audit.ts";
 import { authenticateRows } from "./commands/authenticate-rows.ts";
 import { serve } from "./commands/serve.ts";
-import { type VerificationRequest, verifyDatabase, verifyExport } from "./commands/verify-audit.ts";
+import { verifyArchives } from "./commands/verify-archives.ts";
+import { type DatabaseVerificationRequest, verifyDatabase, verifyExport } from "./commands/verify-audit.ts";
 import {
   readServeConfig,
   readStorageConfig,
@@ -27,10 +29,11 @@ import { logFields } from "./server.ts";
 const program = new Command("keep")
   .description("Store secrets for people and programs")
   .version(manifest.version);
+type Flags = Record<string, string | undefined>;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 addSettings(program.command("serve").description("Start the server"), serveSettings).action(
-  async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
+  async ({ config: filePath, ...flags }: Flags) => {
     const config = readServeConfig(flags, filePath);
     const logger = createLogger({ level: config.logLevel, allowedFields: logFields });
     const signal = shutdownSignal();
@@ -50,26 +53,32 @@ addSettings(
       "Authenticate the accounts, identities and tokens of a database from an older version, once",
     ),
   storageSettings,
-).action(async ({ config: filePath, ...flags }: Record<string, string | undefined>) => {
+).action(async ({ config: filePath, ...flags }: Flags) => {
   const config = readStorageConfig(flags, filePath);
   await using database = await openStored(config);
   await authenticateRows({ database, wrapper: readKeys(config.encryptionKey), print });
 });
 
+const auditCommand = program.command("audit").description("Verify and archive audit logs");
+
+type VerifyFlags = Record<string, string | undefined> & { readonly archive?: readonly string[] };
+
 addSettings(
-  program
-    .command("audit")
-    .description("Verify audit logs")
+  auditCommand
     .command("verify")
-    .description("Verify an exported audit log, or with --database every log of a database")
+    .description(
+      "Verify an exported audit log, archive files, or with --database every log of a database and, with the encryption key, its rows",
+    )
     .argument("[export]", "file downloaded from GET …/audit/export")
     .option("--keys <file>", "trusted public keys, as downloaded from GET …/audit/keys")
     .option("--checkpoints <file>", "trusted checkpoints, as keep serve appends them to its checkpoint file")
-    .option("--database", "verify every log of the database that the settings below name"),
+    .option("--archive <files...>", "verify files written by keep audit archive")
+    .option("--database", "verify the database that the settings below name"),
   storageSettings,
-).action(async (exportFile: string | undefined, flags: Record<string, string | undefined>) => {
+).action(async (exportFile: string | undefined, { archive, ...flags }: VerifyFlags) => {
   const trusted = { keysFile: flags["keys"], checkpointsFile: flags["checkpoints"] };
-  if (exportFile === undefined || flags["database"] !== undefined) {
+  const isOfDatabase = flags["database"] !== undefined || (exportFile ?? archive) === undefined;
+  if (isOfDatabase) {
     const {
       config: filePath,
       keys: _keys,
@@ -77,13 +86,32 @@ addSettings(
       database: _database,
       ...settings
     } = flags;
-    process.exitCode = await verifyStored(readStorageConfig(settings, filePath), trusted);
+    const request = { ...trusted, ...(archive === undefined ? {} : { archiveFiles: archive }) };
+    process.exitCode = await verifyStored(readStorageConfig(settings, filePath), request);
+  } else if (exportFile === undefined) {
+    process.exitCode = await verifyArchives(archive ?? [], trusted, print);
   } else process.exitCode = await verifyExport(exportFile, trusted, { print });
 });
 
-async function verifyStored(config: StorageConfig, trusted: VerificationRequest): Promise<number> {
+addSettings(
+  auditCommand
+    .command("archive")
+    .description(
+      "Move the audit records of past months to files, one per month, and delete them from the database",
+    )
+    .requiredOption("--before <month>", "archive the months before this one, e.g. 2026-01")
+    .requiredOption("--to <folder>", "folder for the files; existing files are not overwritten")
+    .option("--keys <file>", "trusted public keys, as downloaded from GET …/audit/keys"),
+  storageSettings,
+).action(async ({ config: filePath, before = "", to: folder = "", keys: keysFile, ...flags }: Flags) => {
+  await using database = await openStored(readStorageConfig(flags, filePath));
+  process.exitCode = await archiveAudit({ before, folder, keysFile }, { database, print });
+});
+
+async function verifyStored(config: StorageConfig, request: DatabaseVerificationRequest): Promise<number> {
+  const wrapper = config.encryptionKey === undefined ? undefined : readKeys(config.encryptionKey);
   await using database = await openStored(config);
-  return await verifyDatabase(trusted, { database, print });
+  return await verifyDatabase(request, { database, wrapper, print });
 }
 
 async function openStored({ databaseUrl, migrationDatabaseUrl }: StorageConfig): Promise<Database> {

@@ -26,6 +26,7 @@ export const logFields = [
   "fingerprint",
   "actor",
   "account",
+  "records",
 ] as const;
 
 export type KeepLogger = Logger<(typeof logFields)[number]>;
@@ -49,19 +50,25 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
     actors.set(head, actor);
     head.addLogFields({ actor: formatActor(actor), account: actor.accountId });
   };
+  const guardedAccess: AccessDependencies = {
+    ...access,
+    // Depends on the port, which is known only when the server listens.
+    get publicUrl() {
+      return access.publicUrl;
+    },
+    onAuthenticated,
+    onMisuse: ({ head, row }, actor, reason) => {
+      // Only rows of the route table are admitted.
+      const route = formatRoute(row as KeepRoute);
+      recordDenial({ actor, route, target: head.path, reason });
+    },
+  };
   return createHttpService<KeepRoute, Actor, KeepDependencies>({
     routes,
     dependencies: { ...dependencies, apiDocument },
     maxBodyBytes,
     authenticate: async (head, row) => {
-      const actor = await authenticate(head, row, {
-        ...access,
-        onAuthenticated,
-        onMisuse: (by, reason) => {
-          if (row === undefined) return;
-          recordDenial({ actor: by, route: formatRoute(row), target: head.path, reason });
-        },
-      });
+      const actor = await authenticate(head, row, guardedAccess);
       // Handlers of public rows have no actor and never read it.
       return actor as Actor;
     },

@@ -31,3 +31,7 @@ export function formatTimeUntil(date: Date, now: Date): string {
 export function formatDate(date: Date): string {
   return dateOnly.format(date);
 }
+
+export function formatDateAndTime(date: Date): string {
+  return dateAndTime.format(date);
+}

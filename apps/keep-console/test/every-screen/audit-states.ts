@@ -1,6 +1,12 @@
 import { appear, press } from "@hearth-and-keep/test-servers";
 import type { Page } from "playwright-core";
-import { abortRequests, type ConsoleState, type ScreenFixture, stallRequests } from "./screen-fixture.ts";
+import {
+  abortRequests,
+  type ConsoleState,
+  type ScreenFixture,
+  stallRequests,
+  tamperExports,
+} from "./screen-fixture.ts";
 
 async function openLog(page: Page, { keep }: ScreenFixture, query: string): Promise<void> {
   await page.goto(`${keep.url}/audit?vault=${query}`);
@@ -64,9 +70,10 @@ export const auditStates: readonly ConsoleState[] = [
   {
     name: "audit-tampered",
     reach: async (page, fixture) => {
-      await openLog(page, fixture, fixture.tamperedVault);
+      await openLog(page, fixture, fixture.vault);
+      await tamperExports(page, { from: '"path":"/DATABASE_URL"', to: '"path":"/SHOP_URL"' });
       await press(page.getByRole("button", { name: "Verify" }));
-      await appear(page.getByText("Record #2 failed verification"));
+      await appear(page.getByText("failed verification"));
     },
   },
 ];

@@ -29,8 +29,13 @@ export type AccessDependencies = {
   /** Called once the credential is verified, before the access check. */
   readonly onAuthenticated?: (head: RequestHead, actor: Actor) => void;
   /** Called when a token that exists is rejected. */
-  readonly onMisuse?: TokenUse["onMisuse"];
+  readonly onMisuse?: (request: AdmittedRequest, ...misuse: Parameters<MisuseListener>) => void;
 };
+
+type MisuseListener = NonNullable<TokenUse["onMisuse"]>;
+
+/** A request and the row that it matched. */
+type AdmittedRequest = { readonly head: RequestHead; readonly row: AccessColumns };
 
 const freshSignInMilliseconds = 15 * 60 * 1000;
 
@@ -45,7 +50,7 @@ export async function admit(
       dependencies.limits.consumeForAddress(head.clientAddress, row.addressLimit);
     return undefined;
   }
-  const actor = await authenticate(head, dependencies);
+  const actor = await authenticate({ head, row }, dependencies);
   dependencies.onAuthenticated?.(head, actor);
   dependencies.limits.consume(head, actor);
   assertAccess(actor, row);
@@ -56,12 +61,12 @@ export async function admit(
   return actor;
 }
 
-async function authenticate(head: RequestHead, dependencies: AccessDependencies): Promise<Actor> {
+async function authenticate(request: AdmittedRequest, dependencies: AccessDependencies): Promise<Actor> {
+  const { head } = request;
   const credential = readCredential(head.headers, dependencies.sessionCookie);
   if (credential === "ambiguous") throw requestFailure({ kind: "credentials-ambiguous" });
   if (credential?.kind === "session") assertSameOrigin(head, dependencies.publicUrl);
-  const actor =
-    credential === undefined ? undefined : await check(credential, head.clientAddress, dependencies);
+  const actor = credential === undefined ? undefined : await check(credential, request, dependencies);
   if (actor === undefined) throw requestFailure({ kind: "unauthenticated" });
   return actor;
 }
@@ -72,20 +77,22 @@ async function authenticate(head: RequestHead, dependencies: AccessDependencies)
  */
 async function check(
   credential: Credential,
-  address: string,
+  request: AdmittedRequest,
   dependencies: AccessDependencies,
 ): Promise<Actor | undefined> {
+  const address = request.head.clientAddress;
+  const onMisuse: MisuseListener = (by, reason) => dependencies.onMisuse?.(request, by, reason);
   const { badCredentials } = dependencies.limits;
   const retryAfterSeconds = badCredentials.secondsUntilNext(address);
   if (retryAfterSeconds === 0) {
-    const actor = await verify(credential, { address, mayQueryDatabase: true }, dependencies);
+    const actor = await verify(credential, { address, onMisuse, mayQueryDatabase: true }, dependencies);
     if (actor === undefined) badCredentials.count(address);
     return actor;
   }
   const actor =
-    (await verify(credential, { address, mayQueryDatabase: false }, dependencies)) ??
+    (await verify(credential, { address, onMisuse, mayQueryDatabase: false }, dependencies)) ??
     ((await dependencies.isStored(credential))
-      ? await verify(credential, { address, mayQueryDatabase: true }, dependencies)
+      ? await verify(credential, { address, onMisuse, mayQueryDatabase: true }, dependencies)
       : undefined);
   if (actor === undefined) throw requestFailure({ kind: "rate-limited", retryAfterSeconds });
   return actor;
@@ -94,9 +101,9 @@ async function check(
 async function verify(
   { kind, text }: Credential,
   use: TokenUse,
-  { checkToken, checkSession, onMisuse }: AccessDependencies,
+  { checkToken, checkSession }: AccessDependencies,
 ): Promise<Actor | undefined> {
-  if (kind === "token") return checkToken(text, onMisuse === undefined ? use : { ...use, onMisuse });
+  if (kind === "token") return checkToken(text, use);
   // Sessions are not cached.
   return use.mayQueryDatabase ? checkSession(text, use.address) : undefined;
 }

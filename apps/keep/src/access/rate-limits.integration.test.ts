@@ -132,7 +132,7 @@ test("denied requests are recorded on the account's audit chain, at most a hundr
   expect(new Set(statuses)).toEqual(new Set([403]));
   const recorded = () =>
     keep.database.queryInAccount<{ body: string }>(person.accountId, {
-      text: "SELECT body FROM audit_event WHERE account_id = entered.account::uuid AND chain_id = account_id AND body LIKE '%\"denied\"%'",
+      text: "SELECT body FROM audit_record WHERE account_id = entered.account::uuid AND stream_id = account_id AND body LIKE '%\"denied\"%'",
     });
   await expect.poll(async () => (await recorded()).length, { timeout: 10_000 }).toBe(100);
   expect(JSON.parse((await recorded())[0]?.body ?? "")).toMatchObject({

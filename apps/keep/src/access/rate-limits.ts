@@ -98,7 +98,7 @@ function createBuckets(liveNodes: () => number): Buckets {
   };
   const store = (key: string, full: number, now: number): void => {
     // At least a minute: with shorter times the cache would often be completely stale, and clearing it is expensive.
-    fullAt.set(key, full, { ttl: Math.max(minute, Math.ceil(full - now)) });
+    fullAt.set(key, full, { ttl: Math.max(minute, Math.ceil(full - now)), size: 1 });
   };
   const toState = (
     { now, interval, full, missing }: ReturnType<typeof readBucket>,

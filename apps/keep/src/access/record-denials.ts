@@ -33,7 +33,7 @@ const maxAccounts = 10_000;
 const minute = 60_000;
 
 /**
- * Records denied requests on the account's audit chain, at most 100 per minute and account, so that repeated denials
+ * Records denied requests in the account's audit log, at most 100 per minute and account, so that repeated denials
  * cannot flood the log. The response does not wait for the record and does not depend on its success.
  */
 export function createDenialRecorder(audit: Pick<AuditLog, "recordRead">): (denial: Denial) => void {
@@ -46,6 +46,6 @@ export function createDenialRecorder(audit: Pick<AuditLog, "recordRead">): (deni
     count.recorded += 1;
     const shortTarget = target.slice(0, maxTargetCharacters).toWellFormed();
     const event = { type: "denied", route, target: shortTarget, reason } as const;
-    audit.recordRead(accountId, { chain: accountId, by: actor, event }).catch(() => undefined);
+    audit.recordRead({ accountId, by: actor, event }).catch(() => undefined);
   };
 }

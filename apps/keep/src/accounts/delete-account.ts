@@ -3,11 +3,11 @@ import type { Actor } from "../authorization/actor.ts";
 import { notifyNodes } from "../cluster/queries.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
-import { deleteAccountData, eraseAuditBodies, lockAccount } from "./queries.ts";
+import { deleteAccountData, lockAccount } from "./queries.ts";
 
 /**
  * Permanently deletes the account and everything in it. Signing in again creates a new account. What remains is a
- * tombstone row and the audit chains with their bodies erased.
+ * tombstone row and the audit records, whose contents are erased soon after.
  */
 export async function deleteAccount(
   transaction: Transaction,
@@ -22,8 +22,7 @@ export async function deleteAccount(
     throw requestFailure({ kind: "request-invalid", errors: [error] });
   }
   await deleteAccountData(transaction, accountId);
-  await eraseAuditBodies(transaction);
-  // After the erasure, so that this event is the only one that stays readable.
-  await audit.record(transaction, { chain: accountId, by: actor, event: { type: "account-deleted" } });
+  // By this record, the contents of all earlier ones are erased.
+  audit.record(transaction, { accountId, by: actor, event: { type: "account-deleted" } });
   await notifyNodes(transaction, accountId, [{ kind: "account", subjectId: accountId }]);
 }

@@ -48,16 +48,11 @@ export async function findOrCreateAccount(
       ...dependencies,
     });
     const by = "server";
-    await dependencies.audit.record(transaction, {
-      chain: vaultRef.vaultId,
-      by,
-      event: { type: "vault-created", vault: vaultRef.vaultId, name: "Personal" },
-    });
-    await dependencies.audit.record(transaction, {
-      chain: ids.accountId,
-      by,
-      event: { type: "account-created" },
-    });
+    dependencies.audit.record(
+      transaction,
+      { ...vaultRef, by, event: { type: "vault-created", vault: vaultRef.vaultId, name: "Personal" } },
+      { accountId: ids.accountId, by, event: { type: "account-created" } },
+    );
     return true;
   });
   return isCreated ? { ...ids, isNew: true } : findOrCreateAccount(person, dependencies);

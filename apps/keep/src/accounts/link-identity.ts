@@ -21,8 +21,8 @@ export async function linkIdentity(
     if (!(await claimIdentity(transaction, person, identityRef))) return false;
     const mac = signIdentity(person, { ...identityRef, epoch }, rowMacs);
     await insertIdentity(transaction, person, { ...identityRef, mac });
-    await dependencies.audit.record(transaction, {
-      chain: accountId,
+    dependencies.audit.record(transaction, {
+      accountId,
       by: actor,
       event: { type: "identity-linked", identity: identityRef.identityId, provider: person.provider },
     });

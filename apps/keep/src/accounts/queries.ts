@@ -179,8 +179,3 @@ const deletionStatements = [
 export async function deleteAccountData(transaction: Transaction, accountId: string): Promise<void> {
   for (const text of deletionStatements) await transaction.query({ text, values: [accountId] });
 }
-
-/** Erases the bodies of the account's audit events. The hashes stay, so the chains still verify. */
-export async function eraseAuditBodies(transaction: Transaction): Promise<void> {
-  await transaction.query({ text: "SELECT erase_audit_bodies()" });
-}

@@ -31,8 +31,8 @@ export async function unlinkIdentity(
         "identity" in row ? row.identity.id === identityId : isSelectedSession(row, selector),
     };
   });
-  await dependencies.audit.record(transaction, {
-    chain: accountId,
+  dependencies.audit.record(transaction, {
+    accountId,
     by: actor,
     event: { type: "identity-unlinked", identity: identityId, provider: unlinked.provider },
   });

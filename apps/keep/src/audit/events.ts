@@ -29,6 +29,8 @@ export type AuditEvent =
   | TokenEvent
   | { readonly type: "data-key-rotated" | "data-key-destroyed"; readonly version: number }
   | { readonly type: "integrity-broken"; readonly secret: string }
+  /** The end of a chain in which an earlier version recorded. */
+  | { readonly type: "chain-carried-over"; readonly seq: number; readonly hash: string }
   | {
       readonly type: "denied";
       readonly route: string;

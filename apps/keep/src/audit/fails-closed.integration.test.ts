@@ -26,28 +26,28 @@ function fetchRaw(
 /** SQL that makes recording a read fail, and SQL that undoes it. */
 const faults = {
   "the insert raises": [
-    "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE TRIGGER fault BEFORE INSERT ON audit_event FOR EACH ROW EXECUTE FUNCTION raise_it()",
-    "DROP TRIGGER fault ON audit_event; DROP FUNCTION raise_it",
+    "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE TRIGGER fault BEFORE INSERT ON audit_record FOR EACH ROW EXECUTE FUNCTION raise_it()",
+    "DROP TRIGGER fault ON audit_record; DROP FUNCTION raise_it",
   ],
   "the insert is cancelled by a timeout": [
-    "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'late' USING ERRCODE = '57014'; END $$; CREATE TRIGGER fault BEFORE INSERT ON audit_event FOR EACH ROW EXECUTE FUNCTION raise_it()",
-    "DROP TRIGGER fault ON audit_event; DROP FUNCTION raise_it",
+    "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'late' USING ERRCODE = '57014'; END $$; CREATE TRIGGER fault BEFORE INSERT ON audit_record FOR EACH ROW EXECUTE FUNCTION raise_it()",
+    "DROP TRIGGER fault ON audit_record; DROP FUNCTION raise_it",
   ],
   "the disk is full": [
-    "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$; CREATE TRIGGER fault BEFORE INSERT ON audit_event FOR EACH ROW EXECUTE FUNCTION raise_it()",
-    "DROP TRIGGER fault ON audit_event; DROP FUNCTION raise_it",
+    "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$; CREATE TRIGGER fault BEFORE INSERT ON audit_record FOR EACH ROW EXECUTE FUNCTION raise_it()",
+    "DROP TRIGGER fault ON audit_record; DROP FUNCTION raise_it",
   ],
   "the commit fails": [
-    "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE CONSTRAINT TRIGGER fault AFTER INSERT ON audit_event DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION raise_it()",
-    "DROP TRIGGER fault ON audit_event; DROP FUNCTION raise_it",
+    "CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE CONSTRAINT TRIGGER fault AFTER INSERT ON audit_record DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION raise_it()",
+    "DROP TRIGGER fault ON audit_record; DROP FUNCTION raise_it",
   ],
   "the permission to record is revoked": [
-    "REVOKE EXECUTE ON FUNCTION append_audit FROM keep_application",
-    "GRANT EXECUTE ON FUNCTION append_audit TO keep_application",
+    "REVOKE INSERT ON audit_record FROM keep_application",
+    "GRANT INSERT ON audit_record TO keep_application",
   ],
   "the table is missing": [
-    "ALTER TABLE audit_event RENAME TO elsewhere",
-    "ALTER TABLE elsewhere RENAME TO audit_event",
+    "ALTER TABLE audit_record RENAME TO elsewhere",
+    "ALTER TABLE elsewhere RENAME TO audit_record",
   ],
 } as const;
 

@@ -1,9 +1,9 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { KeepDependencies } from "../dependencies.ts";
 import type { KeepRequest } from "../route-row.ts";
-import { describeKeys, exportLog } from "./export-log.ts";
-import { countByDay, listCheckpoints } from "./queries.ts";
-import { findChain, readLog } from "./read-log.ts";
+import { describeKeys, exportStream } from "./export/export-stream.ts";
+import { countByDay, listStreamEnds } from "./queries.ts";
+import { findStream, readLog } from "./read-log.ts";
 
 export function handleListAuditKeys(_request: KeepRequest, { serverKeys }: KeepDependencies): HttpResponse {
   return jsonResponse({ keys: describeKeys(serverKeys) });
@@ -11,41 +11,40 @@ export function handleListAuditKeys(_request: KeepRequest, { serverKeys }: KeepD
 
 type PagingQuery = { readonly limit?: string; readonly before?: string; readonly type?: string };
 
-function readPaging({ limit, before }: PagingQuery): {
-  readonly limit: number;
-  readonly before: number | undefined;
-} {
-  return { limit: Number(limit ?? 50), before: before === undefined ? undefined : Number(before) };
-}
-
 export async function handleListAuditEvents(
   request: KeepRequest<unknown, PagingQuery>,
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
-  const chainRef = await findChain(request.actor, request.parameters["vault"], database);
-  const page = { ...readPaging(request.query), type: request.query.type };
-  const { items, nextBefore } = await readLog(chainRef, page, database);
+  const streamRef = await findStream(request.actor, request.parameters["vault"], database);
+  const { limit = "50", before, type } = request.query;
+  const page = { limit: Number(limit), before: before === undefined ? undefined : Number(before), type };
+  const { items, nextBefore } = await readLog(streamRef, page, database);
   return jsonResponse({ items, ...(nextBefore === undefined ? {} : { next_before: nextBefore }) });
 }
 
 export async function handleListCheckpoints(
-  request: KeepRequest<unknown, PagingQuery>,
+  request: KeepRequest,
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
-  const chainRef = await findChain(request.actor, request.parameters["vault"], database);
-  const { limit, before = Number.MAX_SAFE_INTEGER } = readPaging(request.query);
-  const rows = await listCheckpoints(database, chainRef, { before, limit });
-  const items = rows.map((row) => ({ ...row, seq: Number(row.seq), at: row.at.toISOString() }));
-  const last = items.length === limit ? items.at(-1) : undefined;
-  return jsonResponse({ items, ...(last === undefined ? {} : { next_before: last.seq }) });
+  const streamRef = await findStream(request.actor, request.parameters["vault"], database);
+  const items = (await listStreamEnds(database, streamRef)).map(
+    ({ log_id, origin, size, checkpoint_at, note }) => ({
+      log: log_id,
+      origin,
+      size: Number(size),
+      at: checkpoint_at.toISOString(),
+      note,
+    }),
+  );
+  return jsonResponse({ items });
 }
 
 export async function handleCountDailyEvents(
   request: KeepRequest<unknown, { readonly days?: string }>,
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
-  const chainRef = await findChain(request.actor, request.parameters["vault"], database);
-  const rows = await countByDay(database, chainRef, Number(request.query.days ?? 30));
+  const streamRef = await findStream(request.actor, request.parameters["vault"], database);
+  const rows = await countByDay(database, streamRef, Number(request.query.days ?? 30));
   const items = rows.map(({ day, read, changed, denied, signed_in }) => ({
     day,
     read: Number(read),
@@ -56,16 +55,17 @@ export async function handleCountDailyEvents(
   return jsonResponse({ items });
 }
 
-/** An export that fails midway has no end line, which verification reports. */
+/** With the latest records of this node. An export that fails midway has no end line, which verification reports. */
 export async function handleExportAuditLog(
   request: KeepRequest,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const chainRef = await findChain(request.actor, request.parameters["vault"], dependencies.database);
+  const streamRef = await findStream(request.actor, request.parameters["vault"], dependencies.database);
+  await dependencies.nodeLog.append();
   return {
     status: 200,
     headers: { "content-type": "application/x-ndjson" },
-    chunks: exportLog(chainRef, dependencies),
+    chunks: exportStream(streamRef, dependencies),
     keepAliveChunk: "\n",
     formatError: () => "",
   };

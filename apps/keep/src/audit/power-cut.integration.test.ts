@@ -77,7 +77,7 @@ async function listRecordedReads(databaseUrl: string): Promise<ReadonlySet<strin
   await superuser.connect();
   try {
     const { rows } = await superuser.query<{ secret: string }>(
-      "SELECT body::jsonb ->> 'secret' AS secret FROM audit_event WHERE body::jsonb ->> 'type' = 'value-read'",
+      "SELECT body::jsonb ->> 'secret' AS secret FROM audit_record WHERE body::jsonb ->> 'type' = 'value-read'",
     );
     return new Set(rows.map(({ secret }) => secret));
   } finally {

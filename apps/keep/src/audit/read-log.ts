@@ -1,30 +1,33 @@
-import { type AuditLink, CanonicalFormError, canonicalJson, type Json } from "@hearth-and-keep/audit-chain";
+import type { Json } from "@hearth-and-keep/audit-chain";
+import { timestampOf } from "@hearth-and-keep/audit-records";
 import type { Actor } from "../authorization/actor.ts";
 import { allowsVault, assertFolderAllowed } from "../authorization/grant.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import { isId } from "../generate-id.ts";
-import { type ChainRef, hasVault, type LinkRow, listLinks, readHead } from "./queries.ts";
+import { describeLink, parseBody } from "./chains/describe-link.ts";
+import { listLinks, readHead } from "./chains/queries.ts";
+import { findScanEnd, hasVault, listRecords, type RecordRow, type StreamRef } from "./queries.ts";
 
 export type LogReader = Pick<Database, "queryInAccount">;
 
 /**
- * The vault's chain, or the account's without a vault id. Chains are not filtered, so a token restricted to vaults cannot
- * read the account's chain, and one restricted to paths cannot read any.
+ * The vault's stream, or the account's without a vault id. Streams are not filtered, so a token restricted to vaults
+ * cannot read the account's stream, and one restricted to paths cannot read any.
  */
-export async function findChain(
+export async function findStream(
   actor: Actor,
   vaultId: string | undefined,
   database: LogReader,
-): Promise<ChainRef> {
-  const chainRef = { accountId: actor.accountId, chain: vaultId ?? actor.accountId };
+): Promise<StreamRef> {
+  const streamRef = { accountId: actor.accountId, stream: vaultId ?? actor.accountId };
   const isVisible =
     vaultId === undefined
       ? actor.grant.vaultIds === undefined
-      : isId(vaultId) && allowsVault(actor.grant, vaultId) && (await hasVault(database, chainRef));
+      : isId(vaultId) && allowsVault(actor.grant, vaultId) && (await hasVault(database, streamRef));
   if (!isVisible) throw requestFailure({ kind: "not-found" });
   assertFolderAllowed(actor.grant, "/");
-  return chainRef;
+  return streamRef;
 }
 
 export type PageRequest = {
@@ -33,42 +36,73 @@ export type PageRequest = {
   readonly type: string | undefined;
 };
 
-export type LogResult = { readonly items: readonly AuditLink[]; readonly nextBefore: number | undefined };
+/** A record of the log; events of a chain in the old format have log 0 and their place in the chain as number. */
+type ListedRecord = {
+  readonly log: number;
+  readonly number: number;
+  readonly at: string;
+  readonly body: Json;
+  readonly subject_id: string | null;
+  readonly revision: number | null;
+};
+
+export type LogPage = {
+  readonly items: readonly ListedRecord[];
+  readonly nextBefore: number | undefined;
+};
 
 /** Bounds the scan for a rare event type; the response contains where to continue. */
-const maxScannedLinks = 50_000;
+const maxScanned = 50_000;
+/** Higher than every place in a chain, and lower than every number of a record: in microseconds, a day in 1970. */
+const leastNumber = 1_000_000_000_000;
 
+/** Newest first; after the first record of the log, the chain in the old format, if there is one. */
 export async function readLog(
-  chainRef: ChainRef,
-  { limit, before, type }: PageRequest,
+  streamRef: StreamRef,
+  { limit, before = Number.MAX_SAFE_INTEGER, type }: PageRequest,
   database: LogReader,
-): Promise<LogResult> {
+): Promise<LogPage> {
+  if (before <= leastNumber) return readChain(streamRef, { limit, before, type }, database);
+  const rows = await listRecords(database, streamRef, { before, limit, type, maxScanned });
+  const items = rows.map(describeRecord);
+  if (rows.length >= limit) return { items, nextBefore: items.at(-1)?.number };
+  const scanEnd =
+    type === undefined ? undefined : await findScanEnd(database, streamRef, { before, maxScanned });
+  if (scanEnd !== undefined) return { items, nextBefore: scanEnd };
+  const { accountId, stream: chain } = streamRef;
+  const head = await readHead(database, { accountId, chain });
+  return { items, nextBefore: head === undefined ? undefined : Number(head.seq) + 1 };
+}
+
+async function readChain(
+  { accountId, stream: chain }: StreamRef,
+  { limit, before, type }: PageRequest & { readonly before: number },
+  database: LogReader,
+): Promise<LogPage> {
+  const chainRef = { accountId, chain };
   const head = Number((await readHead(database, chainRef))?.seq ?? 0);
-  const start = Math.min(before ?? head + 1, head + 1);
-  const from = type === undefined ? 1 : Math.max(1, start - maxScannedLinks);
+  const start = Math.min(before, head + 1);
+  const from = type === undefined ? 1 : Math.max(1, start - maxScanned);
   const rows = await listLinks(database, chainRef, { before: start, limit, type, from });
+  const items = rows.map(describeLink).map(({ seq, at, body, subject_id, revision }) => ({
+    log: 0,
+    number: seq,
+    at,
+    body,
+    subject_id,
+    revision,
+  }));
   const lowest = rows.length === limit ? Number(rows.at(-1)?.seq) : from;
-  return { items: rows.map(describeLink), nextBefore: lowest > 1 ? lowest : undefined };
+  return { items, nextBefore: lowest > 1 ? lowest : undefined };
 }
 
-/** A body that is not canonical JSON was tampered with; it is returned as text, and verification reports it. */
-export function describeLink(row: LinkRow): AuditLink {
+function describeRecord({ log_id, number, body, subject_id, revision }: RecordRow): ListedRecord {
   return {
-    ...row,
-    seq: Number(row.seq),
-    body: row.body === null ? null : readBody(row.body),
-    revision: row.revision === null ? null : Number(row.revision),
+    log: log_id,
+    number: Number(number),
+    at: timestampOf(Number(number)),
+    body: body === null ? null : parseBody(body),
+    subject_id,
+    revision: revision === null ? null : Number(revision),
   };
-}
-
-function readBody(text: string): Json {
-  try {
-    // JSON.parse returns only JSON values.
-    const body = JSON.parse(text) as Json;
-    canonicalJson(body);
-    return body;
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof CanonicalFormError) return text;
-    throw error;
-  }
 }

@@ -13,7 +13,8 @@ import type { AccessDependencies } from "../access/authenticate.ts";
 import { createRateLimits } from "../access/rate-limits.ts";
 import { createStoredCredentials } from "../access/stored-credentials.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
-import { countReads } from "../audit/count-reads.ts";
+import { auditOrigin, openNodeLog } from "../audit/node-log.ts";
+import { createPartitions } from "../audit/queries.ts";
 import { startBackground } from "../background.ts";
 import { type Node, startNode } from "../cluster/start-node.ts";
 import type { ServeConfig } from "../config.ts";
@@ -67,7 +68,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     migrationUrl: config.migrationDatabaseUrl?.reveal(),
   });
   logger.info("Database ready", database.migrations);
-  const services = await openServices(database, wrapper, logger);
+  await using services = await openServices(config, { database, wrapper, logger });
   const { metrics } = services;
   await using node = await startNode(database);
   node.invalidation.onInvalidate("vault", {
@@ -114,12 +115,18 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
 /** Services created from the database and the key-encryption key. */
 type Services = Pick<
   KeepDependencies,
-  "database" | "vaultKeys" | "vaultHeads" | "changeQueue" | "serverKeys" | "audit" | "metrics"
+  "database" | "vaultKeys" | "vaultHeads" | "changeQueue" | "serverKeys" | "audit" | "nodeLog" | "metrics"
 > & {
   readonly wrapper: KeyWrapper;
 };
 
-async function openServices(database: Database, given: KeyWrapper, logger: KeepLogger): Promise<Services> {
+type ServiceSources = Pick<Services, "database" | "wrapper"> & { readonly logger: KeepLogger };
+
+/** Disposing releases the node's audit log. */
+async function openServices(
+  config: Pick<ServeConfig, "publicUrl">,
+  { database, wrapper: given, logger }: ServiceSources,
+): Promise<Services & AsyncDisposable> {
   const wrapper = await checkKey(given, database);
   const { fingerprint } = wrapper;
   logger.info("Encryption key accepted", { fingerprint });
@@ -128,13 +135,20 @@ async function openServices(database: Database, given: KeyWrapper, logger: KeepL
   }
   const metrics = createMetrics();
   const serverKeys = await openServerKeys(database, wrapper);
+  await createPartitions(database);
+  const nodeLog = await openNodeLog({ database, serverKeys, originPrefix: auditOrigin(config) });
+  const { rowMacs } = serverKeys;
+  const observer = { onBatch: metrics.countAuditBatch, onValuesRead: metrics.countValuesRead };
   const stored = {
     database,
     vaultKeys: createVaultKeys(database, wrapper),
     vaultHeads: createVaultHeads(database, serverKeys.headSeal),
-    audit: countReads(createAuditLog(database, metrics.countAuditBatch), metrics.countValuesRead),
+    audit: createAuditLog({ database, rowMacs, nodeLog, observer }),
+    nodeLog,
   };
-  return { ...stored, wrapper, metrics, serverKeys, changeQueue: createChangeQueue(stored) };
+  const changeQueue = createChangeQueue(stored);
+  const close = () => nodeLog[Symbol.asyncDispose]();
+  return { ...stored, wrapper, metrics, serverKeys, changeQueue, [Symbol.asyncDispose]: close };
 }
 
 type AccessSources = Pick<Services, "database" | "metrics" | "serverKeys"> & {

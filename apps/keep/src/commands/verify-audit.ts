@@ -1,32 +1,24 @@
 import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import {
-  type Checkpoint,
-  type CheckpointKey,
-  readExportLine,
-  type TrustedMaterial,
-  type VerificationResult,
-  verifyChain,
-} from "@hearth-and-keep/audit-chain";
-import { auditKeys } from "@hearth-and-keep/vault-contract";
-import { Value } from "typebox/value";
-import { exportLog } from "../audit/export-log.ts";
-import { type ChainRef, listAllChains } from "../audit/queries.ts";
+import { type Checkpoint, type CheckpointKey, verifyChain } from "@hearth-and-keep/audit-chain";
+import { type AuditVerification, verifyAuditExport } from "@hearth-and-keep/audit-records";
+import { exportChain } from "../audit/chains/export-chain.ts";
+import { type ChainRef, listAllChains, readHead } from "../audit/chains/queries.ts";
+import { describeKeys } from "../audit/export/export-stream.ts";
+import { verifyLogs } from "../audit/verify/verify-logs.ts";
 import type { Database } from "../database/open-database.ts";
+import type { KeyWrapper } from "../keys/key-wrapper.ts";
 import { listServerKeys } from "../keys/queries.ts";
 import { storedPublicKeys } from "../keys/server-keys.ts";
+import { verifyRows } from "../keys/verify-rows/verify-rows.ts";
+import { verifyServerKeys } from "../keys/verify-rows/verify-server-keys.ts";
+import { exitCodes, readTrustedMaterial, type VerificationRequest } from "./trusted-files.ts";
+import { verifyArchiveFiles } from "./verify-archives.ts";
 
-export type VerificationRequest = {
-  /** A response of GET …/audit/keys, stored separately from the log to verify. */
-  readonly keysFile?: string | undefined;
-  /** The checkpoint file written by `keep serve`. */
-  readonly checkpointsFile?: string | undefined;
-};
+/** With the archive files of the months that are no longer in the database, if they are to be verified with it. */
+export type DatabaseVerificationRequest = VerificationRequest & { readonly archiveFiles?: readonly string[] };
 
 export type VerificationDependencies = { readonly print: (line: string) => void };
-
-const exitCodes = { valid: 0, invalid: 1, unreadable: 2 } as const;
 
 /** Verifies an export offline. Returns the exit code. */
 export async function verifyExport(
@@ -37,53 +29,107 @@ export async function verifyExport(
   const trusted = await readTrustedMaterial(request, print);
   if (trusted === undefined) return exitCodes.unreadable;
   const lines = createInterface({ input: createReadStream(exportFile, "utf8"), crlfDelay: Infinity });
-  const result = await verifyChain(lines, trusted).catch(() => undefined);
+  const result = await verifyAuditExport(lines, trusted).catch(() => undefined);
   if (result === undefined) {
     print(`Cannot verify: the file "${exportFile}" cannot be read`);
     return exitCodes.unreadable;
   }
   print(describeResult(result));
-  if (result.isValid && trusted.keys === undefined && result.checkpoints > 0) {
+  if (result.isValid && trusted.keys === undefined)
     print("Signatures were verified with the keys in the export itself; pass trusted keys with --keys");
-  }
   return result.isValid ? exitCodes.valid : exitCodes.invalid;
 }
 
-export type DatabaseVerificationDependencies = VerificationDependencies & { readonly database: Database };
+export type DatabaseVerificationDependencies = VerificationDependencies & {
+  readonly database: Database;
+  /** Without the encryption key, only the logs are verified. */
+  readonly wrapper?: KeyWrapper | undefined;
+};
 
-/** Verifies every chain of a database, and that every chain with a trusted checkpoint exists. */
+/** Verifies the logs of all nodes, the chains that earlier versions left, and the rows that decide who reads what. */
 export async function verifyDatabase(
-  request: VerificationRequest,
-  dependencies: DatabaseVerificationDependencies,
+  request: DatabaseVerificationRequest,
+  { database, wrapper, print }: DatabaseVerificationDependencies,
 ): Promise<number> {
-  const { database, print } = dependencies;
   const trusted = await readTrustedMaterial(request, print);
   if (trusted === undefined) return exitCodes.unreadable;
-  const serverKeys = { publicKeys: storedPublicKeys(await listServerKeys(database)) };
-  const missing = new Set(trusted.checkpoints?.map(({ chain }) => chain));
-  let valid = 0;
-  let broken = 0;
+  const storedKeys = describeKeys({ publicKeys: storedPublicKeys(await listServerKeys(database)) });
+  const { keys = storedKeys, checkpoints, chainCheckpoints } = trusted;
+  const archives = await verifyArchiveFiles(request.archiveFiles ?? [], { ...trusted, keys }, print);
+  if (archives === undefined) return exitCodes.unreadable;
+  let findings = 0;
+  const report = (finding: string): void => {
+    findings += 1;
+    print(finding);
+  };
+  const chains = await verifyChains({ keys, checkpoints: chainCheckpoints }, { database, print });
+  const rowKeys = wrapper && (await verifyServerKeys({ database, wrapper, report }));
+  const isWithArchives = request.archiveFiles !== undefined;
+  const logs = await verifyLogs(
+    { keys, trustedNotes: checkpoints, archives: isWithArchives ? archives.trees : undefined },
+    { database, rowMacs: rowKeys?.rowMacs },
+  );
+  for (const finding of logs.findings) report(finding);
+  const rows = wrapper && rowKeys && (await verifyRows({ database, wrapper, keys: rowKeys, report }));
+  print(
+    `Logs: ${logs.logs}, records: ${logs.records}, checkpoints: ${logs.checkpoints}, trusted: ${logs.trusted}`,
+  );
+  if (logs.archived > 0 && !isWithArchives)
+    print(`${logs.archived} records are archived; verify their files with --archive`);
+  if (logs.olderTrusted > 0)
+    print(`${logs.olderTrusted} trusted checkpoints are older than the kept records and were not compared`);
+  if (chains.verified + chains.broken > 0)
+    print(`Chains of earlier versions: ${chains.verified} of ${chains.verified + chains.broken} verified`);
+  if (rows !== undefined)
+    print(`Accounts: ${rows.accounts}, vaults: ${rows.vaults}, secrets: ${rows.secrets}`);
+  for (const limit of limitsOf(request, wrapper)) print(limit);
+  const changes = findings + chains.broken + archives.broken;
+  print(changes === 0 ? "No changes detected" : `Changes detected: ${changes}`);
+  return changes === 0 ? exitCodes.valid : exitCodes.invalid;
+}
+
+/** What the verification does not show, for lack of something trusted. */
+function limitsOf(request: VerificationRequest, wrapper: KeyWrapper | undefined): readonly string[] {
+  return [
+    ...(wrapper === undefined
+      ? ["Accounts, tokens, vaults and secrets were not verified; set KEEP_ENCRYPTION_KEY to verify them"]
+      : []),
+    ...(request.keysFile === undefined
+      ? ["Signatures were verified with the keys in the database; pass trusted keys with --keys"]
+      : []),
+    ...(request.checkpointsFile === undefined
+      ? ["A database that was rolled back is not detected; pass trusted checkpoints with --checkpoints"]
+      : []),
+  ];
+}
+
+type TrustedForChains = {
+  readonly keys: readonly CheckpointKey[];
+  readonly checkpoints: readonly Checkpoint[];
+};
+
+/** Also that every chain with a trusted checkpoint exists. */
+async function verifyChains(
+  trusted: TrustedForChains,
+  { database, print }: DatabaseVerificationDependencies,
+): Promise<{ readonly verified: number; readonly broken: number }> {
+  const missing = new Set(trusted.checkpoints.map(({ chain }) => chain));
+  let [verified, broken] = [0, 0];
   for await (const chainRef of chainsOf(database)) {
-    const chunks = exportLog(chainRef, { database, serverKeys });
-    const result = await verifyChain(linesOf(chunks), trusted);
+    const head = await readHead(database, chainRef);
+    if (head === undefined) continue;
     missing.delete(chainRef.chain);
-    if (result.isValid) valid += 1;
+    const chunks = exportChain(chainRef, { head, keys: trusted.keys, database });
+    const result = await verifyChain(linesOf(chunks), trusted);
+    if (result.isValid) verified += 1;
     else {
       broken += 1;
-      print(describeResult(result));
+      print(`Chain ${chainRef.chain} failed verification at record ${result.seq}: ${result.reason}`);
     }
   }
-  for (const chain of missing) {
-    print(`Log ${chain} is missing: a trusted checkpoint refers to it, so the database was rolled back`);
-  }
-  print(`${valid} of ${valid + broken + missing.size} logs verified`);
-  if (request.keysFile === undefined) {
-    print("Signatures were verified with the keys in the database; pass trusted keys with --keys");
-  }
-  if (request.checkpointsFile === undefined) {
-    print("A database that was rolled back is not detected; pass trusted checkpoints with --checkpoints");
-  }
-  return broken + missing.size === 0 ? exitCodes.valid : exitCodes.invalid;
+  for (const chain of missing)
+    print(`Chain ${chain} is missing: a trusted checkpoint refers to it, so the database was rolled back`);
+  return { verified, broken: broken + missing.size };
 }
 
 async function* chainsOf(database: Database): AsyncGenerator<ChainRef> {
@@ -95,48 +141,16 @@ async function* chainsOf(database: Database): AsyncGenerator<ChainRef> {
   } while (last !== undefined);
 }
 
-function describeResult(result: VerificationResult): string {
+function describeResult(result: AuditVerification): string {
   if (result.isValid) {
-    return `Log ${result.chain} verified, no changes detected (records: ${result.links}, checkpoints: ${result.checkpoints})`;
+    const { stream, records, carriedOver, logs, trustedCheckpoints } = result;
+    const isArchived = logs.some(({ archivedBefore }) => archivedBefore !== undefined);
+    const older = isArchived ? ", older records are archived" : "";
+    return `Log ${stream} verified, no changes detected (records: ${records + carriedOver}${older}, node logs: ${logs.length}, trusted checkpoints: ${trustedCheckpoints})`;
   }
-  const log = result.chain === undefined ? "The file" : `Log ${result.chain}`;
-  const position = result.seq === undefined ? `line ${result.line}` : `record ${result.seq}`;
+  const log = result.stream === undefined ? "The file" : `Log ${result.stream}`;
+  const position = result.record === undefined ? `line ${result.line}` : `record ${result.record}`;
   return `${log} failed verification at ${position}: ${result.reason}`;
-}
-
-async function readTrustedMaterial(
-  { keysFile, checkpointsFile }: VerificationRequest,
-  print: (line: string) => void,
-): Promise<TrustedMaterial | undefined> {
-  const keys = keysFile === undefined ? undefined : await readKeysFile(keysFile);
-  const checkpoints = checkpointsFile === undefined ? [] : await readCheckpointsFile(checkpointsFile);
-  if (keysFile !== undefined && keys === undefined) {
-    print(`Cannot verify: the file "${keysFile}" does not contain audit keys`);
-    return undefined;
-  }
-  if (checkpoints === undefined) {
-    print(`Cannot verify: the file "${checkpointsFile}" does not contain audit checkpoints`);
-    return undefined;
-  }
-  return { keys, checkpoints };
-}
-
-async function readKeysFile(path: string): Promise<readonly CheckpointKey[] | undefined> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, "utf8"));
-    return Value.Check(auditKeys, value) ? value.keys : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** An incomplete last line was cut off by a crash; the server appended that checkpoint again. */
-async function readCheckpointsFile(path: string): Promise<readonly Checkpoint[] | undefined> {
-  const text = await readFile(path, "utf8").catch(() => undefined);
-  const lines = text?.slice(0, text.lastIndexOf("\n") + 1).split("\n");
-  const parsed = lines?.filter((line) => line !== "").map(readExportLine);
-  const checkpoints = parsed?.filter((line) => line?.type === "checkpoint");
-  return checkpoints?.length === parsed?.length ? checkpoints : undefined;
 }
 
 async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {

@@ -38,8 +38,10 @@ export type Database = AsyncDisposable & {
   acrossAccounts<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /** Listens on a channel over its own connection until the signal aborts; throws when the connection breaks. */
   listen(channel: string, onNotification: () => void, signal: AbortSignal): Promise<void>;
-  /** As `queryInAccount`, for one statement that appends audit records; throws unless they are durable. */
-  appendInAccount(accountId: string, statement: Statement): Promise<void>;
+  /** One statement that inserts this many audit records, of any accounts; throws unless they are durable. */
+  append(statement: Statement, records: number): Promise<void>;
+  /** A transaction with the rights of the schema's owner, for what no request may do; over a connection of its own. */
+  asOwner<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /** The current state of the connection pools together. */
   connections(): ConnectionCounts;
 };
@@ -64,8 +66,6 @@ export type DatabaseAddresses = {
  */
 const poolSizes = { system: 5, audit: 4, shared: 1, work: 9 } as const;
 const workLimits = { maxConcurrent: 3, maxWaiting: 256, maxWaitMilliseconds: 10_000 };
-/** An append can wait for a change of the same vault, which then holds a connection of this pool. */
-const auditLimits = { maxConcurrent: 2, maxWaiting: 1000, maxWaitMilliseconds: 10_000 };
 
 type Pools = Readonly<Record<keyof typeof poolSizes, Pool>>;
 
@@ -80,7 +80,6 @@ export async function openDatabase(addresses: DatabaseAddresses): Promise<Databa
   }
   const shared = shareConnection(pools.shared);
   const limiter = createAccountLimiter(workLimits);
-  const auditLimiter = createAccountLimiter(auditLimits);
   return {
     migrations,
     query: <Row extends object>(statement: Statement) => runQuery<Row>(pools.system, statement),
@@ -91,8 +90,8 @@ export async function openDatabase(addresses: DatabaseAddresses): Promise<Databa
       limiter.run(accountId, () => runTransaction(pools.work, { accountId }, work)),
     acrossAccounts: (work) => runTransaction(pools.system, { role: "keep_maintenance" }, work),
     listen: (channel, onNotification, signal) => listen(pools.system, { channel, onNotification, signal }),
-    appendInAccount: (accountId, statement) =>
-      auditLimiter.run(accountId, () => appendDurably(pools.audit, scopeToAccount(accountId, statement))),
+    append: (statement, records) => appendDurably(pools.audit, statement, records),
+    asOwner: (work) => runAsOwner(addresses.migrationUrl ?? addresses.url, work),
     connections: () => countConnections(Object.values(pools)),
     async [Symbol.asyncDispose]() {
       await shared[Symbol.asyncDispose]();
@@ -135,10 +134,22 @@ function runInAccount<Row extends object>(
   accountId: string,
   statement: Statement,
 ): Promise<readonly Row[]> {
+  if (statement.connection === "shared") return runShared<Row>(shared, accountId, statement);
   const scoped = scopeToAccount(accountId, statement);
-  if (statement.connection === "shared") return runQuery<Row>(shared, scoped);
   if (statement.connection === "system") return runQuery<Row>(pools.system, scoped);
   return limiter.run(accountId, () => runQuery<Row>(pools.work, scoped));
+}
+
+async function runShared<Row extends object>(
+  shared: SharedConnection,
+  accountId: string,
+  statement: Statement,
+): Promise<readonly Row[]> {
+  try {
+    return await shared.queryInAccount<Row>(accountId, statement);
+  } catch (error) {
+    throw toOutageFailure(error);
+  }
 }
 
 async function runQuery<Row extends object>(
@@ -152,19 +163,32 @@ async function runQuery<Row extends object>(
   }
 }
 
-async function appendDurably(pool: Pool, statement: Statement): Promise<void> {
+async function appendDurably(pool: Pool, statement: Statement, records: number): Promise<void> {
   try {
     const client = await pool.connect();
     let isReusable = false;
     try {
-      const { hasWarning } = await runWatched(client, () => client.query(statement));
+      const { result, hasWarning } = await runWatched(client, () => client.query(statement));
       isReusable = true;
+      if (result.rowCount !== records) throw new Error("Not all audit records were inserted");
       if (hasWarning) throw new FailureError<Failure>({ kind: "database-away" });
     } finally {
       client.release(!isReusable);
     }
   } catch (error) {
     throw toOutageFailure(error);
+  }
+}
+
+async function runAsOwner<Result>(
+  url: string,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const pool = openPool(url, { max: 1 });
+  try {
+    return await runTransaction(pool, "none", work);
+  } finally {
+    await pool.end();
   }
 }
 

@@ -18,6 +18,7 @@ async function openShared(url: string): Promise<SharedConnection> {
   const owned = cleanup.move();
   return {
     query: (statement) => shared.query(statement),
+    queryInAccount: (accountId, statement) => shared.queryInAccount(accountId, statement),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -60,4 +61,41 @@ test("a failed statement does not affect concurrent ones, and a broken connectio
   await superuser.end();
   await currentAccount(shared, account).catch(() => undefined);
   await expect.poll(() => currentAccount(shared, account).catch(() => undefined)).toBe(account);
+});
+
+type Divided = { readonly value: number; readonly account: string; readonly quotient: number };
+
+/** A statement that names its account, and fails for a divisor of 0. */
+function divide(shared: SharedConnection, accountId: string, [value, divisor]: readonly [number, number]) {
+  return shared.queryInAccount<Divided>(accountId, {
+    name: "divide",
+    text: "SELECT $2::integer AS value, current_setting('keep.account_id') AS account, 100 / $3 AS quotient WHERE entered.account IS NOT NULL AND $2 <> 7",
+    valueTypes: ["integer", "integer"],
+    values: [value, divisor],
+  });
+}
+
+test("statements of one turn run as one for each account, give each caller its own rows, and fail alone", async () => {
+  await using testDatabase = await acquireDatabase(empty);
+  await using shared = await openShared(testDatabase.url);
+  const accounts = [generateId(), generateId()];
+  const calls = accounts.flatMap((account) =>
+    Array.from({ length: 90 }, (_, index) => ({ account, value: index, divisor: 1 + (index % 5) })),
+  );
+  const results = await Promise.all(
+    calls.map(({ account, value, divisor }) => divide(shared, account, [value, divisor])),
+  );
+  const expected = calls.map(({ account, value, divisor }) =>
+    value === 7 ? [] : [{ value, account, quotient: Math.floor(100 / divisor) }],
+  );
+  expect(
+    results.map((rows) => rows.map(({ value, account, quotient }) => ({ value, account, quotient }))),
+  ).toEqual(expected);
+  const [account = ""] = accounts;
+  const settled = await Promise.allSettled([
+    divide(shared, account, [1, 1]),
+    divide(shared, account, [2, 0]),
+    divide(shared, account, [3, 2]),
+  ]);
+  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
 });

@@ -15,10 +15,14 @@ export type Statement = {
    * "system" to authenticate and to read keys; by default those that each account gets a part of.
    */
   readonly connection?: "shared" | "system";
+  /** PostgreSQL's types of the values. With them, a shared connection runs several such statements as one. */
+  readonly valueTypes?: readonly string[];
 };
 
 export type Transaction = {
   query<Row extends object>(statement: Statement): Promise<readonly Row[]>;
+  /** Sends a statement together with COMMIT, without a round trip of its own; for one whose rows nobody needs. */
+  queryAtCommit(statement: Statement): void;
   /** Calls back when the transaction has committed; not if it failed or its outcome is unknown. */
   afterCommit(callback: () => void): void;
 };
@@ -51,7 +55,10 @@ export async function runTransaction<Result>(
  * set_config, and OFFSET 0 prevents the planner from merging the two, so the account is set before any row is read. If
  * it were not, row-level security would return no rows.
  */
-export function scopeToAccount(accountId: string, { text, values = [], ...rest }: Statement): Statement {
+export function scopeToAccount(
+  accountId: string,
+  { text, values = [], valueTypes: _valueTypes, ...rest }: Statement,
+): Statement {
   return { ...rest, text: scopedText(rest.name, text), values: [accountId, ...values] };
 }
 
@@ -63,6 +70,32 @@ function scopedText(name: string | undefined, text: string): string {
   if (cached !== undefined) return cached;
   const scoped = `SELECT result.* FROM (SELECT set_config('keep.account_id', $1, true) AS account) AS entered CROSS JOIN LATERAL (${text} OFFSET 0) AS result`;
   if (name !== undefined) scopedTexts.set(name, scoped);
+  return scoped;
+}
+
+/** Column that tells which of several statements a row belongs to. */
+export const positionColumn = "statement_position";
+
+/** As `scopeToAccount`, for statements that differ only in their values. Rows also have the place of their statement. */
+export function scopeAllToAccount(accountId: string, statements: readonly Statement[]): Statement {
+  const [{ name, text, valueTypes = [] } = { text: "" }] = statements;
+  const lists = valueTypes.map((_type, index) => statements.map(({ values }) => values?.[index]));
+  return {
+    name: `${name}-all`,
+    text: scopedTextOfAll(`${name}-all`, text, valueTypes),
+    values: [accountId, ...lists],
+  };
+}
+
+/** The values of each statement are a row of `given`; the inner query runs once for each, by its own indexes. */
+function scopedTextOfAll(name: string, text: string, valueTypes: readonly string[]): string {
+  const cached = scopedTexts.get(name);
+  if (cached !== undefined) return cached;
+  const columns = valueTypes.map((_type, index) => `value_${index + 2}`);
+  const lists = valueTypes.map((type, index) => `$${index + 2}::${type}[]`);
+  const inner = text.replaceAll(/\$(\d+)/gu, "given.value_$1");
+  const scoped = `SELECT given.place::integer AS ${positionColumn}, result.* FROM (SELECT set_config('keep.account_id', $1, true) AS account) AS entered CROSS JOIN unnest(${lists.join(", ")}) WITH ORDINALITY AS given (${[...columns, "place"].join(", ")}) CROSS JOIN LATERAL (${inner} OFFSET 0) AS result`;
+  scopedTexts.set(name, scoped);
   return scoped;
 }
 
@@ -79,12 +112,17 @@ async function runOnce<Result>(
     const started = begin(client, scope);
     started.catch(() => undefined);
     const callbacks: (() => void)[] = [];
+    const lastStatements: Statement[] = [];
     const result = await work({
-      query: async <Row extends object>(statement: Statement) => (await client.query<Row>(statement)).rows,
+      query: async <Row extends object>(statement: Statement) => {
+        corkUntilNextTurn(client);
+        return (await client.query<Row>(statement)).rows;
+      },
+      queryAtCommit: (statement) => void lastStatements.push(statement),
       afterCommit: (callback) => void callbacks.push(callback),
     });
     await started;
-    await commit(client);
+    await commit(client, lastStatements);
     isReusable = true;
     for (const callback of callbacks) callback();
     return result;
@@ -128,9 +166,18 @@ async function begin(client: PoolClient, scope: Scope): Promise<void> {
 }
 
 /** If the connection breaks here, the transaction may have committed, so the failure must not claim that it did not. */
-async function commit(client: PoolClient): Promise<void> {
+async function commit(client: PoolClient, lastStatements: readonly Statement[]): Promise<void> {
   try {
-    const { result, hasWarning } = await runWatched(client, () => client.query("COMMIT"));
+    const { result, hasWarning } = await runWatched(client, async () => {
+      corkUntilNextTurn(client);
+      const sent = lastStatements.map((statement) => client.query(statement));
+      // After an error of one of them it rolls back.
+      const committing = client.query("COMMIT");
+      const settled = await Promise.allSettled([...sent, committing]);
+      const failed = settled.find(({ status }) => status === "rejected");
+      if (failed?.status === "rejected") throw failed.reason;
+      return committing;
+    });
     if (result.command !== "COMMIT") throw new Error("The transaction was rolled back at COMMIT");
     if (hasWarning) throw new Error("The commit may not have reached the synchronous standby");
   } catch (error) {
@@ -161,6 +208,20 @@ export function toOutageFailure(error: unknown): unknown {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+const corked = new WeakSet<PoolClient>();
+
+/** Sends all statements of one turn of the event loop in one packet. */
+export function corkUntilNextTurn(client: PoolClient): void {
+  if (corked.has(client)) return;
+  corked.add(client);
+  const { stream } = client.connection;
+  stream.cork();
+  setImmediate(() => {
+    corked.delete(client);
+    stream.uncork();
+  });
 }
 
 const warned = new WeakSet<PoolClient>();

@@ -5,14 +5,7 @@ import { readKeys } from "./key-encryption-key.ts";
 import { unboundKeyAssociatedData, vaultKeyAssociatedData } from "./key-wrapper.ts";
 import { asSuperuser } from "./test/tamper-fixtures.ts";
 
-const vaultTables = [
-  "vault_key",
-  "folder",
-  "secret",
-  "secret_version",
-  "audit_chain",
-  "audit_event",
-] as const;
+const vaultTables = ["vault_key", "folder", "secret", "secret_version", "audit_record"] as const;
 
 test("a vault that was moved to another account in the database is not decrypted there", async () => {
   await using keep = await startUnlimitedKeep();
@@ -27,7 +20,7 @@ test("a vault that was moved to another account in the database is not decrypted
       await superuser.query("SET session_replication_role = replica");
       await superuser.query("UPDATE vault SET account_id = $2 WHERE id = $1", [project.id, accountId]);
       for (const table of vaultTables) {
-        const column = table === "audit_chain" ? "id" : table === "audit_event" ? "chain_id" : "vault_id";
+        const column = table === "audit_record" ? "stream_id" : "vault_id";
         await superuser.query(`UPDATE ${table} SET account_id = $2 WHERE ${column} = $1`, [
           project.id,
           accountId,

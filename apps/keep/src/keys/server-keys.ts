@@ -73,11 +73,10 @@ export async function openServerKeys(
   const publicKeys = new Map(
     unwrapped
       .filter(({ purpose }) => purpose === "signing")
-      .map((each) => [each.version, derivePublicKey(each.key)]),
+      .map((each) => [each.version, publicKeyOf(each.key)]),
   );
   return {
-    rowMacs: createRowMacs(newestKey("integrity").key),
-    headSeal: createHeadSeal(newestKey("integrity").key),
+    ...openVerificationKeys(newestKey("integrity").key),
     encrypt: (plaintext, associatedData) => encrypt(plaintext, encryptionKey, associatedData),
     decrypt: (ciphertext, associatedData) => decryptStored(ciphertext, encryptionKey, associatedData),
     fingerprint: (associatedData) => computeMac(macKey, associatedData),
@@ -118,6 +117,28 @@ export async function canUnwrapServerKeys(
   return unwrapped.length > 0 && unwrapped.every(({ status }) => status === "fulfilled");
 }
 
+/** Undefined when the configured key does not unwrap it. */
+export async function openStoredKey(
+  { purpose, version, kekFingerprint, wrapped }: ServerKeyRow,
+  wrapper: KeyWrapper,
+): Promise<KeyObject | undefined> {
+  try {
+    return await wrapper.unwrap(
+      wrapped,
+      serverKeyAssociatedData(purpose, version, kekFingerprint),
+      kekFingerprint,
+    );
+  } catch (error) {
+    if (error instanceof IntegrityError) return undefined;
+    throw error;
+  }
+}
+
+/** What the server's integrity key authenticates. */
+export function openVerificationKeys(integrityKey: KeyObject): Pick<ServerKeys, "rowMacs" | "headSeal"> {
+  return { rowMacs: createRowMacs(integrityKey), headSeal: createHeadSeal(integrityKey) };
+}
+
 async function createFirstKey(
   database: Pick<Database, "query">,
   wrapper: KeyWrapper,
@@ -134,11 +155,12 @@ export async function generateServerKey(
   const key = generateKey();
   const { fingerprint } = wrapper;
   const wrapped = await wrapper.wrap(key, serverKeyAssociatedData(purpose, 1, fingerprint));
-  const publicKey = purpose === "signing" ? derivePublicKey(key) : null;
+  const publicKey = purpose === "signing" ? publicKeyOf(key) : null;
   return { key, row: { purpose, version: 1, kekFingerprint: fingerprint, wrapped, publicKey } };
 }
 
-function derivePublicKey(seed: KeyObject): Buffer {
+/** In SPKI format, of a signing key. */
+export function publicKeyOf(seed: KeyObject): Buffer {
   return createPublicKey(signingKey(seed)).export({ type: "spki", format: "der" });
 }
 

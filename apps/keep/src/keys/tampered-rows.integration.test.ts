@@ -43,7 +43,7 @@ async function evictDataKeys(keep: TestKeep, superuser: Client): Promise<void> {
 /** Vault and secret of each integrity error in the audit log. */
 async function readReports(superuser: Client): Promise<ReadonlySet<string>> {
   const { rows } = await superuser.query<{ report: string }>(
-    "SELECT chain_id || ' ' || (body::jsonb ->> 'secret') AS report FROM audit_event WHERE body::jsonb ->> 'type' = 'integrity-broken'",
+    "SELECT stream_id || ' ' || (body::jsonb ->> 'secret') AS report FROM audit_record WHERE body::jsonb ->> 'type' = 'integrity-broken'",
   );
   return new Set(rows.map(({ report }) => report));
 }

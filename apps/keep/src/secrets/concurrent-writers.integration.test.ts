@@ -99,7 +99,7 @@ test("a request repeated a thousand times with one Idempotency-Key while nodes a
   expect([...responses.keys()]).toEqual([expect.stringMatching(/^201 .*"version":1,/)]);
   expect(tally.completed).toBeGreaterThanOrEqual(replays);
   const effects = await keep.database.queryInAccount(person.accountId, {
-    text: "SELECT event.revision FROM audit_event AS event WHERE event.account_id = entered.account::uuid AND event.subject_id IS NOT NULL",
+    text: "SELECT event.revision FROM audit_record AS event WHERE event.account_id = entered.account::uuid AND event.subject_id IS NOT NULL",
   });
   expect(effects).toHaveLength(1);
   expect((await keep.json("GET", "/secrets"))[1].items).toMatchObject([{ version: 1, revision: 1 }]);

@@ -195,11 +195,19 @@ const byId = [
 const byPath = [`${ownVault} AND secret.folder = $3 AND secret.name = $4`, "secret.current_version"] as const;
 
 const valueById = {
-  small: { name: "read-small-value-by-id", text: selectValues(...byId, smallSealed) },
+  small: {
+    name: "read-small-value-by-id",
+    text: selectValues(...byId, smallSealed),
+    valueTypes: ["uuid", "uuid", "integer"],
+  },
   any: { name: "read-value-by-id", text: selectValues(...byId) },
 };
 const valueByPath = {
-  small: { name: "read-small-value-by-path", text: selectValues(...byPath, smallSealed) },
+  small: {
+    name: "read-small-value-by-path",
+    text: selectValues(...byPath, smallSealed),
+    valueTypes: ["uuid", "text", "text"],
+  },
   any: { name: "read-value-by-path", text: selectValues(...byPath) },
 };
 

@@ -73,8 +73,8 @@ export async function readValue(
   };
   const [decrypted] = await decryptVersions(vaultRef, read, { ...dependencies, by: actor });
   if (decrypted === undefined) throw new Error("A value that was found was not decrypted");
-  await dependencies.audit.recordRead(actor.accountId, {
-    chain: vaultId,
+  await dependencies.audit.recordRead({
+    ...vaultRef,
     by: actor,
     event: { type: "value-read", secret: decrypted.id, path: decrypted.path, version: decrypted.version },
   });

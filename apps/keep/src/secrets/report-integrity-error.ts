@@ -10,8 +10,8 @@ export async function reportIntegrityError(
   { audit }: { readonly audit: AuditLog },
 ): Promise<never> {
   if (!(error instanceof SecretIntegrityError)) throw error;
-  await audit.recordRead(vaultRef.accountId, {
-    chain: vaultRef.vaultId,
+  await audit.recordRead({
+    ...vaultRef,
     by,
     event: { type: "integrity-broken", secret: error.secretId },
   });

@@ -76,9 +76,9 @@ export async function reportRevokedSessions(
 ): Promise<void> {
   if (sessions.length === 0) return;
   const entries = sessions.map(
-    (session) => ({ chain: accountId, by, event: { type: "session-ended", session } }) as const,
+    (session) => ({ accountId, by, event: { type: "session-ended", session } }) as const,
   );
-  await audit.recordAll(transaction, accountId, entries);
+  audit.record(transaction, ...entries);
   const revocations = sessions.map((subjectId) => ({ kind: "session" as const, subjectId }));
   await notifyNodes(transaction, accountId, revocations);
 }

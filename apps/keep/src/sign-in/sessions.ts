@@ -81,8 +81,8 @@ export async function startSession(
     idleMinutes: limits.idleMinutes,
   });
   await deleteExpiredSessions(transaction, accountId);
-  await audit.record(transaction, {
-    chain: accountId,
+  audit.record(transaction, {
+    accountId,
     by: { kind: "session", id: session.id, address: client.address },
     event: { type: "signed-in", identity: identityId, provider: person.provider },
   });

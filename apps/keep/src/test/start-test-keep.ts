@@ -9,6 +9,7 @@ import { createLogger, type LogLevel } from "@hearth-and-keep/logging";
 import { acquireDatabase } from "@hearth-and-keep/test-servers";
 import { findOrCreateAccount } from "../accounts/find-or-create-account.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
+import { openNodeLog } from "../audit/node-log.ts";
 import type { Scope } from "../authorization/scopes.ts";
 import { serve } from "../commands/serve.ts";
 import { type ServeConfig, serveSettings } from "../config.ts";
@@ -50,7 +51,7 @@ export type TestRequest = {
 
 type TestServices = Pick<
   KeepDependencies,
-  "database" | "vaultKeys" | "vaultHeads" | "changeQueue" | "audit" | "serverKeys"
+  "database" | "vaultKeys" | "vaultHeads" | "changeQueue" | "audit" | "nodeLog" | "serverKeys"
 >;
 
 export type TestKeep = AsyncDisposable & {
@@ -101,14 +102,17 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   });
   const logLines: string[] = [];
   const { url, metricsUrl } = await startServing(config, logLines, cleanup);
-  const database = cleanup.use(await openDatabase({ url: databaseUrl }));
+  const migrationUrl = config.migrationDatabaseUrl?.reveal();
+  const database = cleanup.use(await openDatabase({ url: databaseUrl, migrationUrl }));
   const wrapper = readKeys(config.encryptionKey);
   const serverKeys = await openServerKeys(database, wrapper);
+  const nodeLog = cleanup.use(await openNodeLog({ database, serverKeys, originPrefix: "test/audit/" }));
   const stored = {
     database,
     vaultKeys: createVaultKeys(database, wrapper),
     vaultHeads: createVaultHeads(database, serverKeys.headSeal),
-    audit: createAuditLog(database),
+    audit: createAuditLog({ database, rowMacs: serverKeys.rowMacs, nodeLog }),
+    nodeLog,
   };
   const services = { ...stored, serverKeys, changeQueue: createChangeQueue(stored) };
   const owned = cleanup.move();
@@ -131,6 +135,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
       const [vault] = await database.queryInAccount<{ id: string }>(accountId, {
         text: "SELECT id FROM live_vault WHERE account_id = entered.account::uuid AND kind = 'personal'",
       });
+      await nodeLog.append();
       return { accountId, identityId, vaultId: vault?.id ?? "" };
     },
     addToken: (person, grant) => addToken(services, person.accountId, grant),

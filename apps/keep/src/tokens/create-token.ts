@@ -66,7 +66,7 @@ export async function createToken(
         name: spec.name,
         scopes: spec.scopes,
       } as const;
-      await audit.record(transaction, { chain: accountId, by: actor, event });
+      audit.record(transaction, { accountId, by: actor, event });
       return { id: created.id };
     },
   );

@@ -35,7 +35,7 @@ export function createLastUsed(database: Pick<Database, "inAccount">, databaseNo
   timer.unref();
   return {
     record: ({ accountId, id, address }) =>
-      void uses.set(id, { accountId, id, address, at: new Date(databaseNow()) }),
+      void uses.set(id, { accountId, id, address, at: new Date(databaseNow()) }, { size: 1 }),
     flush,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

@@ -79,7 +79,7 @@ async function revokeWithDescendants(
   });
   for (const token of revokedTokens) {
     const event = { type: "token-revoked", token: token.id, reason: token.reason } as const;
-    await audit.record(transaction, { chain: tokenRoute.accountId, by, event });
+    audit.record(transaction, { accountId: tokenRoute.accountId, by, event });
   }
   const revoked = revokedTokens.map(({ id }) => ({ kind: "token", subjectId: id }) as const);
   if (revoked.length > 0) await notifyNodes(transaction, tokenRoute.accountId, revoked);

@@ -51,7 +51,7 @@ export async function rotateToken(
       };
     });
     const event = { type: "token-rotated", token: tokenId, name } as const;
-    await audit.record(transaction, { chain: accountId, by: actor, event });
+    audit.record(transaction, { accountId, by: actor, event });
     // Other nodes may have cached the old value without an expiry.
     await notifyNodes(transaction, accountId, [{ kind: "token", subjectId: tokenId }]);
     return {};
@@ -102,7 +102,7 @@ export async function renameToken(
     assertMayManage(actor, await readLiveToken(transaction, actor, tokenId));
     await updateTokenName(transaction, { accountId, tokenId }, name);
     const event = { type: "token-changed", token: tokenId, name } as const;
-    await audit.record(transaction, { chain: accountId, by: actor, event });
+    audit.record(transaction, { accountId, by: actor, event });
     return {};
   });
   return getToken(database, accountId, tokenId);

@@ -227,7 +227,7 @@ test("anyone can revoke a token they found; invalid, unknown and revoked tokens 
   const row = await send(keep, `${tokensUrl}/${String(leaked.body["id"])}`, { token: creator.text });
   expect(row.body["revoke_reason"]).toBe("leaked");
   const events = await keep.database.queryInAccount<{ body: string }>(person.accountId, {
-    text: "SELECT body FROM audit_event WHERE account_id = entered.account::uuid AND chain_id = account_id AND body LIKE '%token-revoked%'",
+    text: "SELECT body FROM audit_record WHERE account_id = entered.account::uuid AND stream_id = account_id AND body LIKE '%token-revoked%'",
   });
   expect(events.map(({ body }) => JSON.parse(body))).toEqual([
     expect.objectContaining({ reason: "leaked", token: leaked.body["id"] }),

@@ -30,7 +30,7 @@ async function send(
 async function readHistory({ person: { vaultId } }: OpenedVault) {
   return asSuperuser(keep.databaseUrl, async (superuser) => {
     const { rows } = await superuser.query<{ transactions: number; recorded: number[] }>(
-      "SELECT count(DISTINCT xmin::text)::integer AS transactions, array_agg(revision::integer ORDER BY revision) AS recorded FROM audit_event WHERE chain_id = $1 AND revision IS NOT NULL",
+      "SELECT count(DISTINCT xmin::text)::integer AS transactions, array_agg(revision::integer ORDER BY revision) AS recorded FROM audit_record WHERE stream_id = $1 AND revision IS NOT NULL",
       [vaultId],
     );
     const { rows: vault } = await superuser.query<{ revision: number; live_secrets: number }>(

@@ -24,8 +24,8 @@ export function createVault(
     await assertVaultQuota(transaction, actor.accountId);
     const row = await insertNewVault(transaction, vaultRef, { kind: "project", name, revision: 1, ...keys });
     const event = { type: "vault-created", vault: vaultRef.vaultId, name } as const;
-    await audit.record(transaction, { chain: vaultRef.vaultId, by: actor, event });
-    await audit.record(transaction, { chain: actor.accountId, by: actor, event });
+    const entry = { accountId: actor.accountId, by: actor, event };
+    audit.record(transaction, { ...entry, ...vaultRef }, entry);
     return describeVaultDetail(row);
   });
 }

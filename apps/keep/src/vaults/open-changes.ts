@@ -36,9 +36,9 @@ export type VaultChange = {
   activeKey(): Promise<DataKey>;
   /** The data key of this version. */
   dataKey(version: number): Promise<DataKey>;
-  /** Records an event on the vault's audit chain, at the end of the transaction. */
+  /** Records an event in the vault's audit log, at the end of the transaction. */
   record(event: AuditEvent, subject?: Subject): void;
-  /** As `record`, on the account's audit chain. */
+  /** As `record`, in the account's audit log. */
   recordOnAccount(event: AuditEvent): void;
 };
 
@@ -114,12 +114,8 @@ export function openChanges(transaction: Transaction, context: ChangeContext): O
         allSecrets: usage.allSecrets - usageBefore.allSecrets,
         storedBytes: usage.storedBytes - usageBefore.storedBytes,
       };
-      // The vault's chain first, so that two transactions never wait for each other's.
-      const recorded = [vaultRef.vaultId, vaultRef.accountId].map((chain) => {
-        const entries = open.entries.filter((entry) => entry.chain === chain);
-        return entries.length > 0 && dependencies.audit.recordAll(transaction, chain, entries);
-      });
-      await Promise.all([updateVaultState(transaction, vaultRef, { revision, head, ...added }), ...recorded]);
+      updateVaultState(transaction, vaultRef, { revision, head, ...added });
+      dependencies.audit.record(transaction, ...open.entries);
     },
   };
 }
@@ -204,14 +200,9 @@ function beginChange(open: OpenVault, { transaction, vaultRef, by, dependencies 
     latestRevision,
     activeKey: () => open.active,
     dataKey: (version) => vaultKeys.ofVersionWithin(transaction, vaultRef, version),
-    record: (event, subject) =>
-      void entries.push({
-        chain: vaultRef.vaultId,
-        by,
-        event,
-        ...(subject === undefined ? {} : { subject }),
-      }),
-    recordOnAccount: (event) => void entries.push({ chain: vaultRef.accountId, by, event }),
+    record: (event, subject = { id: vaultRef.vaultId, revision: vault.revision }) =>
+      void entries.push({ ...vaultRef, by, event, subject }),
+    recordOnAccount: (event) => void entries.push({ accountId: vaultRef.accountId, by, event }),
     finish() {
       open.vault = { ...open.vault, ...columns };
       open.revision = Math.max(open.revision, vault.revision);

@@ -106,12 +106,12 @@ type ChangedState = {
   readonly storedBytes: number;
 };
 
-export async function updateVaultState(
+export function updateVaultState(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
   { revision, head, liveSecrets, allSecrets, storedBytes }: ChangedState,
-): Promise<void> {
-  await transaction.query({
+): void {
+  transaction.queryAtCommit({
     name: "update-vault-state",
     text: "UPDATE vault SET revision = $3, head = $4, updated_at = now(), live_secrets = live_secrets + $5, all_secrets = all_secrets + $6, stored_bytes = stored_bytes + $7 WHERE account_id = $1 AND id = $2",
     values: [accountId, vaultId, revision, head, liveSecrets, allSecrets, storedBytes],

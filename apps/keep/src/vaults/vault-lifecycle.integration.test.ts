@@ -134,7 +134,7 @@ test("expired deletions are purged and recorded with the server as actor, and ot
   expect(await asSuperuser(keep, "SELECT FROM idempotent_answer")).toEqual([]);
   const bodies = await asSuperuser(
     keep,
-    "SELECT body::json->>'type' AS type FROM audit_event WHERE body::json->>'by' = 'server' AND body::json->>'type' LIKE '%purged' ORDER BY 1",
+    "SELECT body::json->>'type' AS type FROM audit_record WHERE body::json->>'by' = 'server' AND body::json->>'type' LIKE '%purged' ORDER BY 1",
   );
   expect(bodies.map(({ type }) => type)).toEqual(["secret-purged", "vault-purged", "vault-purged"]);
 });

@@ -1,7 +1,7 @@
 import { ErrorNotice, Loading, WarnIcon } from "@hearth-and-keep/page-design";
 import { EmptyState } from "../../design/empty-state.tsx";
 import { Timestamp } from "../../design/timestamp.tsx";
-import type { AuditRecord, LogId } from "./audit-record.ts";
+import { type AuditRecord, type LogId, recordName } from "./audit-record.ts";
 import { describeEvent, type EntityNames } from "./describe-event.ts";
 import type { EventFilter } from "./event-filters.ts";
 import { useAuditRecords } from "./use-audit-records.ts";
@@ -34,7 +34,7 @@ export function AuditEvents({ logId, filter, names }: AuditEventsProps) {
       {items.length > 0 && (
         <ol className="card events" aria-label="Events, newest first">
           {items.map((record) => (
-            <Event key={record.seq} record={record} names={names} />
+            <Event key={recordName(record)} record={record} names={names} />
           ))}
         </ol>
       )}
@@ -62,7 +62,7 @@ function Event({ record, names }: { readonly record: AuditRecord; readonly names
       <span className="event-meta muted small">
         <Timestamp at={record.at} />
         {address !== undefined && <span className="break-words">{address}</span>}
-        <span className="seq">#{record.seq.toLocaleString("en")}</span>
+        <span className="record-name">{recordName(record)}</span>
       </span>
     </li>
   );

@@ -48,7 +48,8 @@ export function mergePages(pages: readonly AuditPage[]): LogPage {
   const lowest = Math.max(0, ...pages.map((page) => page.next_before ?? 0));
   const items = pages
     .flatMap((page) => page.items)
-    .filter(({ seq }) => seq >= lowest)
-    .toSorted((one, other) => other.seq - one.seq);
+    .filter(({ number }) => number >= lowest)
+    // Records of several logs can have one number.
+    .toSorted((one, other) => other.number - one.number || other.log - one.log);
   return { items, nextBefore: lowest > 1 ? lowest : undefined };
 }

@@ -1,6 +1,7 @@
+import type { AuditPage } from "@hearth-and-keep/vault-contract";
 import { expect, test } from "vitest";
 import { mergePages } from "./audit-log.ts";
-import type { AuditRecord } from "./audit-record.ts";
+import { type AuditRecord, recordName } from "./audit-record.ts";
 import { describeEvent, type EntityNames } from "./describe-event.ts";
 
 const names: EntityNames = {
@@ -10,18 +11,8 @@ const names: EntityNames = {
   provider: (kind) => kind,
 };
 
-function record(body: unknown, seq = 1): AuditRecord {
-  const hash = "0".repeat(64);
-  return {
-    seq,
-    at: "2026-01-31T08:15:00.000000Z",
-    previous: hash,
-    body_hash: hash,
-    hash,
-    body,
-    subject_id: null,
-    revision: null,
-  };
+function record(body: unknown, { log = 1, number = 1 } = {}): AuditRecord {
+  return { log, number, at: "2026-01-31T08:15:00.000000Z", body, subject_id: null, revision: null };
 }
 
 test.each([
@@ -36,6 +27,10 @@ test.each([
     { type: "denied", by: "token:a", route: "GET /api/secrets/audit", reason: "insufficient-scope" },
     "had a request denied: GET /api/secrets/audit (missing scope)",
   ],
+  [
+    { type: "chain-carried-over", seq: 1234, hash: "0".repeat(64) },
+    "carried over the earlier audit log with 1,234 records",
+  ],
   [{ type: "moon-landed", by: "server" }, "unknown event: moon-landed"],
   [null, "The content of this record was erased; its position in the log is kept"],
   ["no record", "This record cannot be read; verify the log"],
@@ -43,16 +38,40 @@ test.each([
   expect(describeEvent(record(body), names).action).toBe(action);
 });
 
-function page(seqs: readonly number[], next?: number) {
+test("an event without an actor was recorded by the server", () => {
+  expect(describeEvent(record({ type: "chain-carried-over", seq: 1 }), names).actor).toBe("server");
+  expect(describeEvent(record({ type: "signed-in", by: "session:a" }), names).actor).toBe("session:a");
+});
+
+function page(numbers: readonly number[], next?: number) {
   return {
-    items: seqs.map((seq) => record({}, seq)),
+    items: numbers.map((number) => record({}, { number })),
     ...(next === undefined ? {} : { next_before: next }),
   };
 }
 
 test("pages of several types merge without gaps or duplicates", () => {
   const { items, nextBefore } = mergePages([page([90, 80, 70], 70), page([95, 20]), page([85, 75, 72], 72)]);
-  expect(items.map(({ seq }) => seq)).toEqual([95, 90, 85, 80, 75, 72]);
+  expect(items.map(({ number }) => number)).toEqual([95, 90, 85, 80, 75, 72]);
   expect(nextBefore).toBe(72);
   expect(mergePages([page([2, 1]), page([])]).nextBefore).toBeUndefined();
+});
+
+function logsOf(pages: readonly AuditPage[]): readonly number[] {
+  return mergePages(pages).items.map(({ log }) => log);
+}
+
+test("records of several logs with one number are all kept, in one order whichever page has them", () => {
+  const one = { items: [record({}, { log: 1, number: 80 })], next_before: 80 };
+  const other = { items: [record({}, { log: 2, number: 80 })], next_before: 80 };
+  expect(logsOf([one, other])).toEqual([2, 1]);
+  expect(logsOf([other, one])).toEqual([2, 1]);
+});
+
+test("events of the earlier log come last and are named by their position", () => {
+  const { items } = mergePages([
+    { items: [record({}, { log: 0, number: 1234 })] },
+    { items: [record({}, { log: 3, number: 1_769_847_300_000_000 })] },
+  ]);
+  expect(items.map(recordName)).toEqual(["3/1769847300000000", "#1,234"]);
 });

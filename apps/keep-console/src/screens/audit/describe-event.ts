@@ -27,7 +27,8 @@ export function describeEvent(record: AuditRecord, names: EntityNames): EventDes
   const action = actions.get(type)?.(body, names) ?? `unknown event: ${type}`;
   const address = text(body, "address");
   return {
-    actor: names.actor(text(body, "by")),
+    // Only the server records events without an actor.
+    actor: names.actor(text(body, "by") || "server"),
     action,
     address: address === "" ? undefined : address,
     kind: type === "denied" || type === "integrity-broken" ? "alert" : "plain",
@@ -130,6 +131,7 @@ const actions = new Map<string, DescribeAction>([
   ],
   ["data-key-rotated", (body) => `rotated the vault key to version ${text(body, "version")}`],
   ["data-key-destroyed", (body) => `destroyed version ${text(body, "version")} of the vault key`],
+  ["chain-carried-over", (body) => `carried over the earlier audit log with ${count(body, "seq", "record")}`],
   [
     "integrity-broken",
     () => "requested a secret that failed its integrity check; the value was not returned",

@@ -39,6 +39,7 @@ const vaultFilters: readonly EventFilter[] = [
       "vault-restored",
       "data-key-rotated",
       "data-key-destroyed",
+      "chain-carried-over",
     ],
   },
   { id: "alerts", title: "Integrity failures", types: ["integrity-broken"] },
@@ -55,7 +56,14 @@ const accountFilters: readonly EventFilter[] = [
   {
     id: "sign-ins",
     title: "Sign-ins and account",
-    types: ["signed-in", "session-ended", "identity-linked", "identity-unlinked", "account-created"],
+    types: [
+      "signed-in",
+      "session-ended",
+      "identity-linked",
+      "identity-unlinked",
+      "account-created",
+      "chain-carried-over",
+    ],
   },
   {
     id: "vault",

@@ -1,21 +1,8 @@
-import {
-  type CheckpointKey,
-  readExportLine,
-  type VerificationResult,
-  verifyChain,
-} from "@hearth-and-keep/audit-chain";
+import { type AuditVerification, verifyAuditExport } from "@hearth-and-keep/audit-records";
 import type { AuditKeys } from "@hearth-and-keep/vault-contract";
 import { ApiError, request } from "../../vault-api/api-client.ts";
 import { logPath } from "./audit-log.ts";
 import type { LogId } from "./audit-record.ts";
-
-export type VerifyReport = {
-  readonly result: VerificationResult;
-  /** Time of the first record; undefined when the log is empty. */
-  readonly since: string | undefined;
-  /** The last signed checkpoint, with the time of the record it covers. */
-  readonly checkpoint: { readonly seq: number; readonly keyVersion: number; readonly at: string } | undefined;
-};
 
 export type VerifyOptions = {
   readonly logId: LogId;
@@ -24,7 +11,7 @@ export type VerifyOptions = {
 };
 
 /** Verifies an exported log in this browser; of the server, only its public signing keys are trusted. */
-export async function verifyLog({ logId, signal, onProgress }: VerifyOptions): Promise<VerifyReport> {
+export async function verifyLog({ logId, signal, onProgress }: VerifyOptions): Promise<AuditVerification> {
   const { body } = await request<AuditKeys>("/api/secrets/audit/keys", { signal });
   const response = await fetch(`${logPath(logId)}/export`, {
     credentials: "same-origin",
@@ -33,11 +20,7 @@ export async function verifyLog({ logId, signal, onProgress }: VerifyOptions): P
   });
   if (!response.ok || response.body === null)
     throw new ApiError(response.status, { title: "Cannot download the log", code: "unavailable" });
-  const observer = new ExportObserver(onProgress);
-  const result = await verifyChain(observer.observe(readLines(response.body)), {
-    keys: body.keys satisfies readonly CheckpointKey[],
-  });
-  return { result, since: observer.since, checkpoint: observer.checkpoint };
+  return verifyAuditExport(countRecords(readLines(response.body), onProgress), { keys: body.keys });
 }
 
 /** Web Crypto checks the signatures; older browsers lack Ed25519, and insecure pages lack Web Crypto. */
@@ -52,37 +35,23 @@ export async function canVerify(): Promise<boolean> {
 
 const progressInterval = 500;
 
-/** Collects what the report shows while the lines stream to the verifier. */
-class ExportObserver {
-  readonly #onProgress: (records: number) => void;
-  #records = 0;
-  #lastAt = "";
-  since: string | undefined;
-  checkpoint: VerifyReport["checkpoint"];
+/** The members of a line are sorted, so its type is at the end; `link` is a record of the earlier log. */
+const recordLine = /"type":"(?:record|link)"\}$/u;
 
-  constructor(onProgress: (records: number) => void) {
-    this.#onProgress = onProgress;
-  }
-
-  async *observe(lines: AsyncIterable<string>): AsyncGenerator<string> {
-    for await (const line of lines) {
-      this.#record(line);
-      yield line;
+/** Reports how many records have passed while the lines stream to the verifier. */
+async function* countRecords(
+  lines: AsyncIterable<string>,
+  onProgress: (records: number) => void,
+): AsyncGenerator<string> {
+  let records = 0;
+  for await (const line of lines) {
+    if (recordLine.test(line)) {
+      records += 1;
+      if (records % progressInterval === 0) onProgress(records);
     }
-    this.#onProgress(this.#records);
+    yield line;
   }
-
-  #record(text: string): void {
-    const line = readExportLine(text);
-    if (line?.type === "link") {
-      this.since ??= line.at;
-      this.#lastAt = line.at;
-      this.#records += 1;
-      if (this.#records % progressInterval === 0) this.#onProgress(this.#records);
-    }
-    if (line?.type === "checkpoint")
-      this.checkpoint = { seq: line.seq, keyVersion: line.key_version, at: this.#lastAt };
-  }
+  onProgress(records);
 }
 
 async function* readLines(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {

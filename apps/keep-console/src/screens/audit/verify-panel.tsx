@@ -1,15 +1,16 @@
+import type { AuditVerification } from "@hearth-and-keep/audit-records";
 import { ErrorNotice, Notice } from "@hearth-and-keep/page-design";
 import { useEffect, useRef, useState } from "react";
-import { formatDate } from "../../design/timestamp.tsx";
 import { toApiError } from "../../vault-api/api-client.ts";
 import type { LogId } from "./audit-record.ts";
-import { canVerify, type VerifyReport, verifyLog } from "./verify-log.ts";
+import { describeVerification } from "./describe-verification.ts";
+import { canVerify, verifyLog } from "./verify-log.ts";
 
 /** idle → verifying → done or failed; Verify starts over. */
 export type Verification =
   | { readonly state: "idle" }
   | { readonly state: "verifying"; readonly records: number }
-  | { readonly state: "done"; readonly report: VerifyReport }
+  | { readonly state: "done"; readonly result: AuditVerification }
   | { readonly state: "failed"; readonly text: string };
 
 /** One verification at a time; it is aborted when the screen shows another log. */
@@ -49,7 +50,7 @@ async function runVerification({ logId, signal, onUpdate }: VerificationRun): Pr
   }
   try {
     const onProgress = (records: number): void => onUpdate({ state: "verifying", records });
-    onUpdate({ state: "done", report: await verifyLog({ logId, signal, onProgress }) });
+    onUpdate({ state: "done", result: await verifyLog({ logId, signal, onProgress }) });
   } catch (error) {
     onUpdate({ state: "failed", text: `Verification did not finish. ${toApiError(error).message}` });
   }
@@ -66,41 +67,16 @@ export function VerifyPanel({ verification, onRetry }: VerifyPanelProps) {
         </Notice>
       )}
       {verification.state === "failed" && <ErrorNotice text={verification.text} onRetry={onRetry} />}
-      {verification.state === "done" && <Report report={verification.report} />}
+      {verification.state === "done" && <Result result={verification.result} />}
     </div>
   );
 }
 
-function Report({ report: { result, since, checkpoint } }: { readonly report: VerifyReport }) {
-  if (!result.isValid)
-    return (
-      <Notice kind="error">
-        <strong>
-          {result.seq === undefined ? "The log cannot be read" : `Record #${result.seq} failed verification`}:
-        </strong>{" "}
-        {result.reason}. The log was modified after it was written, or the database was restored to an earlier
-        state. Export the log now and contact the operator of this Keep.
-      </Notice>
-    );
+function Result({ result }: { readonly result: AuditVerification }) {
+  const { title, text } = describeVerification(result);
   return (
-    <Notice kind="success">
-      <strong>Log verified:</strong> {describeRecords(result.links, since)}{" "}
-      {describeCheckpoint(result.links, result.checkpoints, checkpoint)}
+    <Notice kind={result.isValid ? "success" : "error"}>
+      <strong>{title}:</strong> {text}
     </Notice>
   );
-}
-
-function describeRecords(links: number, since: string | undefined): string {
-  const records = links === 1 ? "1 record" : `${links.toLocaleString("en")} records`;
-  const start = since === undefined ? "" : ` since ${formatDate(new Date(since))}`;
-  return `${records}${start}, no changes detected.`;
-}
-
-/** The hash chain only shows that records are consistent; signatures cover records up to the newest checkpoint. */
-function describeCheckpoint(links: number, checkpoints: number, newest: VerifyReport["checkpoint"]): string {
-  if (newest === undefined)
-    return "No checkpoint is signed yet, so only the hash chain was checked. Keep signs a checkpoint about every minute.";
-  const count = checkpoints === 1 ? "1 signed checkpoint" : `${checkpoints} signed checkpoints`;
-  const covered = `${count}, key ${newest.keyVersion}, up to record #${newest.seq}.`;
-  return newest.seq === links ? covered : `${covered} Later records await the next checkpoint.`;
 }

@@ -116,6 +116,7 @@ async function finish(
   broken: readonly string[],
   { database, vaultKeys, audit }: ReencryptDependencies,
 ): Promise<boolean> {
+  const vaultRef = { accountId: operationRef.accountId, vaultId: operationRef.vaultId };
   return database.inAccount(operationRef.accountId, async (transaction) => {
     await lockVault(transaction, operationRef);
     const active = await vaultKeys.active(transaction, operationRef);
@@ -126,7 +127,7 @@ async function finish(
     if (remaining.length > 0) return false;
     for (const version of await destroyRetiredKeys(transaction, operationRef)) {
       const event = { type: "data-key-destroyed", version } as const;
-      await audit.record(transaction, { chain: operationRef.vaultId, by: "server", event });
+      audit.record(transaction, { ...vaultRef, by: "server", event });
     }
     await finishOperation(transaction, operationRef, broken.length === 0 ? "done" : "failed");
     await notifyNodes(transaction, operationRef.accountId, [

@@ -54,8 +54,8 @@ export async function rotateDataKey(
       });
     }
     const { version } = await vaultKeys.rotate(transaction, vaultRef);
-    await audit.record(transaction, {
-      chain: vaultId,
+    audit.record(transaction, {
+      ...vaultRef,
       by: actor,
       event: { type: "data-key-rotated", version },
     });

@@ -3,7 +3,7 @@
  * MACs over the rows that decide who may do what, under a key that the database does not have. Guarantees that a row
  * which Keep did not write, or wrote for another account or purpose, is not accepted; and, by the account's epoch, that a
  * row which was put back after a revocation is not accepted either.
- * Imported by `tokens/`, `accounts/`, `sign-in/` and `commands/`.
+ * Imported by `tokens/`, `accounts/`, `sign-in/`, `audit/` and `commands/`.
  */
 import type { KeyObject } from "node:crypto";
 import {
@@ -59,7 +59,11 @@ export type RowOfEpoch =
   | { readonly session: SessionRow }
   | { readonly identity: IdentityRow };
 
-type AuthenticatedRow = { readonly account: AccountRow } | (RowOfEpoch & { readonly epoch: number });
+type AuthenticatedRow =
+  | { readonly account: AccountRow }
+  /** The text of an audit record. */
+  | { readonly auditRecord: string }
+  | (RowOfEpoch & { readonly epoch: number });
 
 export type RowMacs = {
   compute(row: AuthenticatedRow): Buffer;
@@ -89,6 +93,7 @@ function fieldsOf(row: AuthenticatedRow): AssociatedData {
     const { accountId, status, epoch } = row.account;
     return ["account", accountId, status, epoch];
   }
+  if ("auditRecord" in row) return ["audit-record", row.auditRecord];
   const { epoch } = row;
   if ("token" in row) {
     const { accountId, id, scopes, vaultIds, paths, addresses, expiresAt, parentId } = row.token;

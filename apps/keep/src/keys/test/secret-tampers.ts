@@ -133,7 +133,7 @@ export const secretTampers: Readonly<Record<string, SecretTamper>> = {
   "keys rolled back": ofSecret(({ vaultId }) => rollBack("vault_key", `vault_id = '${vaultId}'`)),
   "secret rolled back, and removed from the audit log": ofSecret(({ secret }) => [
     ...rollBack("secret", `id = '${secret}'`),
-    `UPDATE audit_event SET subject_id = NULL, revision = NULL WHERE subject_id = '${secret}' AND revision > (SELECT revision FROM secret WHERE id = '${secret}')`,
+    `UPDATE audit_record SET subject_id = NULL, revision = NULL WHERE subject_id = '${secret}' AND revision > (SELECT revision FROM secret WHERE id = '${secret}')`,
   ]),
   "secret rolled back with its versions and the vault's revision": ofSecret(({ secret, vaultId }) => [
     ...rollBack("secret", `id = '${secret}'`),

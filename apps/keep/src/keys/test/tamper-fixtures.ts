@@ -28,7 +28,7 @@ export type TamperFixture = {
   readonly third: string;
 };
 
-const tables = ["secret", "secret_version", "vault", "vault_key", "audit_event", "audit_chain"] as const;
+const tables = ["secret", "secret_version", "vault", "vault_key", "audit_record"] as const;
 
 export async function createTamperFixtures(keep: TestKeep, count: number): Promise<readonly TamperFixture[]> {
   const fixtures: TamperFixture[] = [];

@@ -55,7 +55,7 @@ test("a secret put back is rejected also if the audit log no longer names its ne
     await vault.write("/KEY", "new");
     expect(await readStatus(vault, "/KEY")).toBe(200);
     await putBack("secret", "secret_version");
-    await superuser.query("UPDATE audit_event SET subject_id = NULL, revision = NULL WHERE chain_id = $1", [
+    await superuser.query("UPDATE audit_record SET subject_id = NULL, revision = NULL WHERE stream_id = $1", [
       vault.person.vaultId,
     ]);
   });

@@ -163,6 +163,32 @@ export async function sealAsFound(
   return vaultIds.length;
 }
 
+export type CheckedHead = {
+  readonly revision: number;
+  /** Whether the vault's row is as Keep sealed it. */
+  readonly isGenuine: boolean;
+  /** Whether the secrets are those that the head covers. */
+  readonly coversSecrets: boolean;
+};
+
+/** Verifies the head of a vault as stored; undefined when the vault does not exist. */
+export async function checkHead(
+  database: Pick<Database, "queryInAccount">,
+  vaultRef: VaultRef,
+  seal: HeadSeal,
+): Promise<CheckedHead | undefined> {
+  const [row] = await database.queryInAccount<HeadRow>(vaultRef.accountId, readHeadInAccount(vaultRef));
+  if (row === undefined) return undefined;
+  const { revision } = row;
+  const { sum } = await sumRevisions({ seal, vaultRef, row, known: undefined });
+  try {
+    return { revision, isGenuine: true, coversSecrets: seal.open(vaultRef, row, row.head) === sum };
+  } catch (error) {
+    if (error instanceof IntegrityError) return { revision, isGenuine: false, coversSecrets: false };
+    throw error;
+  }
+}
+
 /** Names the account too: a vault that was moved to another one must not find its head. */
 function cacheKey({ accountId, vaultId }: VaultRef): string {
   return `${vaultId} ${accountId}`;

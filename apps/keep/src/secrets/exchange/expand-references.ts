@@ -35,9 +35,10 @@ export async function expandReferences(
     );
   }
   await Promise.all(
-    [...read].map(([chain, secrets]) =>
-      dependencies.audit.recordRead(actor.accountId, {
-        chain,
+    [...read].map(([readVaultId, secrets]) =>
+      dependencies.audit.recordRead({
+        accountId: actor.accountId,
+        vaultId: readVaultId,
         by: actor,
         event: { type: "values-read", secrets: secrets.map(formatVersion), path: "/" },
       }),

@@ -230,8 +230,9 @@ async function recordDryRun(
   { audit }: ChangeDependencies,
 ): Promise<void> {
   if (dryRun.compared.length === 0) return;
-  await audit.recordRead(actor.accountId, {
-    chain: vaultId,
+  await audit.recordRead({
+    accountId: actor.accountId,
+    vaultId,
     by: actor,
     event: { type: "values-read", secrets: dryRun.compared, path: folder },
   });

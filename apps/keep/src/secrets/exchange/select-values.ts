@@ -78,8 +78,8 @@ export async function readSelected(
     ? await expandReferences(actor, { vaultId, values: decrypted }, dependencies)
     : decrypted;
   assertResponseSize(values);
-  await dependencies.audit.recordRead(actor.accountId, {
-    chain: vaultId,
+  await dependencies.audit.recordRead({
+    ...vaultRef,
     by: actor,
     event: { type: event, secrets: decrypted.map(formatVersion), path: folder },
   });

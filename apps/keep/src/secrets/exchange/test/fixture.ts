@@ -55,7 +55,7 @@ function fixtureFor(keep: TestKeep, { person, token: ownToken, vaultId }: Fixtur
     });
   const bodies = async (): Promise<readonly Json[]> => {
     const rows = await keep.database.queryInAccount<{ body: string }>(person.accountId, {
-      text: "SELECT body FROM audit_event WHERE account_id = entered.account::uuid AND chain_id = $2 ORDER BY seq",
+      text: "SELECT body FROM audit_record WHERE account_id = entered.account::uuid AND stream_id = $2 ORDER BY number",
       values: [vaultId],
     });
     return rows.map(({ body }) => JSON.parse(body));

@@ -1,37 +1,31 @@
 import { type CheckpointKey, chainFormat, writeExportLine } from "@hearth-and-keep/audit-chain";
-import type { ServerKeys } from "../keys/server-keys.ts";
-import { type ChainRef, type CheckpointRow, readHead, readRange } from "./queries.ts";
-import { describeLink, type LogReader } from "./read-log.ts";
-
-export type ExportDependencies = {
-  readonly database: LogReader;
-  readonly serverKeys: Pick<ServerKeys, "publicKeys">;
-};
+import type { Database } from "../../database/open-database.ts";
+import { describeLink } from "./describe-link.ts";
+import { type ChainHead, type ChainRef, type CheckpointRow, readRange } from "./queries.ts";
 
 const linksPerChunk = 500;
 
-/** Streams the chain up to its current head; `keep audit verify` checks the export offline. */
-export async function* exportLog(
+/** A chain of an earlier version, up to its end; with what the log says of the end, it can be verified offline. */
+export async function* exportChain(
   chainRef: ChainRef,
-  dependencies: ExportDependencies,
+  { head, keys, database }: ChainExport,
 ): AsyncGenerator<string> {
-  const head = await readHead(dependencies.database, chainRef);
-  const keys = describeKeys(dependencies.serverKeys);
   const { accountId: account, chain } = chainRef;
   yield writeExportLine({ type: "chain", format: chainFormat, account, chain, keys });
-  if (head === undefined) return;
   const last = Number(head.seq);
   for (let after = 0; after < last; after += linksPerChunk) {
     const upTo = Math.min(after + linksPerChunk, last);
-    const { links, checkpoints } = await readRange(dependencies.database, chainRef, { after, upTo });
+    const { links, checkpoints } = await readRange(database, chainRef, { after, upTo });
     yield interleave(chain, links.map(describeLink), checkpoints);
   }
   yield writeExportLine({ type: "end", seq: last, hash: head.hash });
 }
 
-export function describeKeys({ publicKeys }: Pick<ServerKeys, "publicKeys">): readonly CheckpointKey[] {
-  return [...publicKeys()].map(([version, key]) => ({ version, public_key: key.toString("base64") }));
-}
+export type ChainExport = {
+  readonly head: ChainHead;
+  readonly keys: readonly CheckpointKey[];
+  readonly database: Pick<Database, "queryInAccount">;
+};
 
 /** Sorts each checkpoint directly after its link, or where the link would be if it is missing. */
 function interleave(

@@ -1,0 +1,73 @@
+import type { Database } from "../../database/open-database.ts";
+import { type LoggedEvent, listAccountEvents, pageSizes } from "./queries.ts";
+import { readPages } from "./read-pages.ts";
+
+/** What the log says of an account. */
+export type LoggedAccount = {
+  /** Created, and neither revoked nor so old that they may have been deleted after their expiry. */
+  readonly tokens: ReadonlySet<string>;
+  readonly revokedTokens: ReadonlySet<string>;
+  readonly endedSessions: ReadonlySet<string>;
+  /** Linked, and not unlinked. */
+  readonly identities: ReadonlySet<string>;
+  readonly unlinkedIdentities: ReadonlySet<string>;
+  /** Created, and not purged. */
+  readonly vaults: ReadonlySet<string>;
+  readonly purgedVaults: ReadonlySet<string>;
+  readonly isDeleted: boolean;
+};
+
+/** Tokens are deleted this long after their expiry. */
+const tokenRetentionDays = 90;
+
+export async function foldAccountEvents(
+  database: Pick<Database, "queryInAccount">,
+  accountId: string,
+): Promise<LoggedAccount> {
+  const state = {
+    tokens: new Set<string>(),
+    revokedTokens: new Set<string>(),
+    endedSessions: new Set<string>(),
+    identities: new Set<string>(),
+    unlinkedIdentities: new Set<string>(),
+    vaults: new Set<string>(),
+    purgedVaults: new Set<string>(),
+    isDeleted: false,
+  };
+  const since = (Date.now() - tokenRetentionDays * 86_400_000) * 1000;
+  const events = readPages(pageSizes.events, (last: LoggedEvent | undefined) =>
+    listAccountEvents(database, accountId, last?.number ?? 0),
+  );
+  for await (const { number, body } of events) {
+    const { type, token = "", session = "", identity = "", vault = "" } = readEvent(body);
+    if (type === "token-created" && number > since) state.tokens.add(token);
+    if (type === "token-revoked") {
+      state.tokens.delete(token);
+      state.revokedTokens.add(token);
+    }
+    if (type === "session-ended") state.endedSessions.add(session);
+    if (type === "identity-linked") state.identities.add(identity);
+    if (type === "identity-unlinked") {
+      state.identities.delete(identity);
+      state.unlinkedIdentities.add(identity);
+    }
+    if (type === "vault-created") state.vaults.add(vault);
+    if (type === "vault-purged") {
+      state.vaults.delete(vault);
+      state.purgedVaults.add(vault);
+    }
+    if (type === "account-deleted") state.isDeleted = true;
+  }
+  return state;
+}
+
+/** The members of an event that are strings. A body that is not JSON was changed, which the verification of the log reports. */
+export function readEvent(body: string): Readonly<Record<string, string | undefined>> {
+  try {
+    const event: unknown = JSON.parse(body);
+    if (typeof event !== "object" || event === null) return {};
+    return Object.fromEntries(Object.entries(event).filter(([, member]) => typeof member === "string"));
+  } catch {
+    return {};
+  }
+}
