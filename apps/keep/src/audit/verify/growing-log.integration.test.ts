@@ -4,8 +4,6 @@ import { startTestKeep } from "../../test/start-test-keep.ts";
 import { keysOf } from "../test/archived-keep.ts";
 import { verifyLogs } from "./verify-logs.ts";
 
-const appendedLeaves = 5;
-
 test("a log that grows while it is verified has no findings", async () => {
   await using keep = await startTestKeep();
   const { accountId } = await keep.addPerson();
@@ -22,13 +20,13 @@ test("a log that grows while it is verified has no findings", async () => {
       work({
         ...transaction,
         query: async (statement) => {
-          if (statement.text.includes("REPEATABLE READ") && appended < appendedLeaves) await append();
+          if (statement.text.includes("FROM audit_log AS log")) await append();
           return transaction.query(statement);
         },
       }),
     );
   const request = { keys: keysOf(keep), trustedNotes: [] };
   const { findings, records } = await verifyLogs(request, { database: { acrossAccounts } });
-  expect([findings, appended]).toEqual([[], appendedLeaves]);
-  expect(records).toBeGreaterThan(appendedLeaves);
+  expect([findings, appended > 1]).toEqual([[], true]);
+  expect(records).toBeGreaterThan(0);
 });

@@ -110,7 +110,7 @@ export type EndRow = {
   readonly records: string;
 };
 
-/** The end of a log at one moment, with the ends of its streams. */
+/** The end of a log, with the ends of its streams. */
 export type LogEnd = Pick<LogRow, "size" | "note" | "edge"> & {
   readonly tiles: number;
   readonly streams: readonly EndRow[];
@@ -118,7 +118,6 @@ export type LogEnd = Pick<LogRow, "size" | "note" | "edge"> & {
 
 export async function readEnd(database: Reader, log: number): Promise<LogEnd> {
   return database.acrossAccounts(async (transaction) => {
-    await transaction.query({ text: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ" });
     const [end] = await transaction.query<Pick<LogRow, "size" | "note" | "edge"> & { tiles: number }>({
       text: "SELECT size, note, edge, (SELECT count(*)::integer FROM audit_tile WHERE log_id = log.id) AS tiles FROM audit_log AS log WHERE id = $1",
       values: [log],
