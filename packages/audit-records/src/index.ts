@@ -5,6 +5,7 @@
  * browsers and in Node.
  * Imported by Keep's audit log, by `keep audit verify` and by the console.
  */
+export { includesKey, nameKeys } from "./checkpoint-keys.ts";
 export {
   type AuditRecord,
   leafText,

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { recordText } from "@hearth-and-keep/audit-records";
 import type { Database } from "../database/open-database.ts";
 import type { RowMacs } from "../keys/row-integrity/row-macs.ts";
+import { hashText } from "./bytes.ts";
 import type { NodeLog } from "./node-log.ts";
 import { type HashedRow, listUnloggedRecords, lockAdoption, setAdoptedUntil } from "./queries.ts";
 
@@ -60,6 +60,6 @@ export function textOf(row: HashedRow): string {
 
 function toCommitted(row: HashedRow) {
   const { log_id, number, account_id, stream_id, outcome } = row;
-  const recordHash = createHash("sha256").update(textOf(row)).digest("hex");
+  const recordHash = hashText(textOf(row));
   return { log: log_id, number: Number(number), account: account_id, stream: stream_id, outcome, recordHash };
 }

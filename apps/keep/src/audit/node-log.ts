@@ -1,9 +1,6 @@
-import { hash } from "node:crypto";
-import { leafText } from "@hearth-and-keep/audit-records";
 import {
   formatCheckpoint,
   formatNote,
-  hashLeaf,
   makeVerifierKey,
   signNote,
   TileBuilder,
@@ -13,6 +10,7 @@ import { LRUCache } from "lru-cache";
 import { maxEntries } from "../cache-options.ts";
 import type { Database } from "../database/open-database.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
+import { hashRecordLeaf, sha256 } from "./bytes.ts";
 import type { AuditOutcome } from "./events.ts";
 import {
   appendLeaves,
@@ -156,7 +154,7 @@ async function appendBatch(
   const previous = records.map(({ stream, recordHash }) => {
     const before = ends.get(stream)?.index ?? null;
     ends.set(stream, { index: builder.size });
-    builder.append(hashLeaf(Buffer.from(leafText({ previous: before, recordHash })), sha256));
+    builder.append(hashRecordLeaf({ previous: before, recordHash }));
     return before;
   });
   const { size } = builder;
@@ -222,8 +220,4 @@ function describeLeaves(
 /** In UTC. */
 function dayOf(number: number): string {
   return new Date(number / 1000).toISOString().slice(0, 10);
-}
-
-function sha256(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(hash("sha256", bytes, "buffer"));
 }

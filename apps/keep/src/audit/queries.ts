@@ -1,6 +1,7 @@
 import type { TileContent } from "@hearth-and-keep/transparency-log";
 import type { Database } from "../database/open-database.ts";
 import type { Statement, Transaction } from "../database/transaction.ts";
+import { toBase64 } from "./bytes.ts";
 import type { AuditOutcome } from "./events.ts";
 
 /** A record as it is inserted. */
@@ -140,10 +141,6 @@ export async function appendLeaves(
     values: [id, epoch, JSON.stringify(encoded), JSON.stringify(leaves)],
   });
   return row?.is_stored === true;
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("base64");
 }
 
 export type StreamRef = {

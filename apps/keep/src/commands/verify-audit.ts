@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { type Checkpoint, type CheckpointKey, verifyChain } from "@hearth-and-keep/audit-chain";
 import { type AuditVerification, verifyAuditExport } from "@hearth-and-keep/audit-records";
+import { sha256 } from "../audit/bytes.ts";
 import { exportChain } from "../audit/chains/export-chain.ts";
 import { type ChainRef, listAllChains, readHead } from "../audit/chains/queries.ts";
 import { describeKeys } from "../audit/export/export-stream.ts";
@@ -29,7 +30,7 @@ export async function verifyExport(
   const trusted = await readTrustedMaterial(request, print);
   if (trusted === undefined) return exitCodes.unreadable;
   const lines = createInterface({ input: createReadStream(exportFile, "utf8"), crlfDelay: Infinity });
-  const result = await verifyAuditExport(lines, trusted).catch(() => undefined);
+  const result = await verifyAuditExport(lines, trusted, sha256).catch(() => undefined);
   if (result === undefined) {
     print(`Cannot verify: the file "${exportFile}" cannot be read`);
     return exitCodes.unreadable;

@@ -21,7 +21,7 @@ export type Statement = {
 
 export type Transaction = {
   query<Row extends object>(statement: Statement): Promise<readonly Row[]>;
-  /** Sends a statement together with COMMIT, without a round trip of its own; for one whose rows nobody needs. */
+  /** Sends a statement together with COMMIT, without a round trip of its own; for one whose rows are not needed. */
   queryAtCommit(statement: Statement): void;
   /** Calls back when the transaction has committed; not if it failed or its outcome is unknown. */
   afterCommit(callback: () => void): void;

@@ -84,7 +84,7 @@ export async function limitLockWait(transaction: Transaction, milliseconds: numb
   });
 }
 
-/** Nobody inserts records of a past month, and after this nobody can. */
+/** Records of a past month are no longer inserted, and from here on cannot be. */
 export async function lockPartition(transaction: Transaction, partition: string): Promise<void> {
   await transaction.query({ text: `LOCK TABLE ${partition} IN SHARE MODE` });
 }

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { type CheckpointKey, canonicalJson } from "@hearth-and-keep/audit-chain";
-import { leafText, recordText, timestampOf } from "@hearth-and-keep/audit-records";
-import { hashLeaf, TileBuilder, type VerifierKey, verifyCheckpoint } from "@hearth-and-keep/transparency-log";
+import { includesKey, recordText, timestampOf } from "@hearth-and-keep/audit-records";
+import { TileBuilder, type VerifierKey, verifyCheckpoint } from "@hearth-and-keep/transparency-log";
+import { hashRecordLeaf, hashText, sha256 } from "../bytes.ts";
 import { readTrustedNotes, type TrustedNote, verifierKeys } from "../verify/trusted-notes.ts";
 import {
   type ArchivedLog,
@@ -148,10 +148,6 @@ async function begin(
   state.trusted = Map.groupBy(notes, ({ origin, size }) => `${origin} ${size}`);
 }
 
-function includesKey(keys: readonly CheckpointKey[], { version, public_key }: CheckpointKey): boolean {
-  return keys.some((key) => key.version === version && key.public_key === public_key);
-}
-
 async function beginLog(state: ArchiveState, line: ArchivedLog): Promise<void> {
   verifyCovered(state);
   const { origin, first, size, edge } = line;
@@ -183,12 +179,11 @@ function addRecord(state: ArchiveState, record: ArchivedRecord): void {
   const before = ends.get(stream);
   const isLinked = before === undefined ? previous === null || previous < first : previous === before;
   if (!isLinked) throw new InvalidArchive(`${name} is not linked to the record before it`);
-  if (record.body !== null && hexHash(canonicalJson(record.body)) !== record.body_hash)
+  if (record.body !== null && hashText(canonicalJson(record.body)) !== record.body_hash)
     throw new InvalidArchive(`the content of ${name} does not match what was recorded`);
   const { log: writer, number, subject_id: subject, body_hash: bodyHash } = record;
   const text = recordText({ log: writer, number, account, stream, outcome, subject, revision, bodyHash });
-  const leaf = leafText({ previous, recordHash: hexHash(text) });
-  builder.append(hashLeaf(Uint8Array.from(Buffer.from(leaf)), sha256));
+  builder.append(hashRecordLeaf({ previous, recordHash: hashText(text) }));
   ends.set(stream, index);
   state.records += 1;
   state.earliest = Math.min(state.earliest, number);
@@ -245,12 +240,4 @@ function verifyEnd(state: ArchiveState, records: number): void {
   if (timestampOf(state.earliest).slice(0, 7) !== state.month)
     throw new InvalidArchive("the archive is not of the month that it names");
   state.isComplete = true;
-}
-
-function hexHash(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
-function sha256(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash("sha256").update(bytes).digest());
 }

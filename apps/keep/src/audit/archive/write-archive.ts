@@ -1,6 +1,7 @@
 import type { CheckpointKey } from "@hearth-and-keep/audit-chain";
 import type { Database } from "../../database/open-database.ts";
 import type { Transaction } from "../../database/transaction.ts";
+import { toBase64 } from "../bytes.ts";
 import { parseBody } from "../chains/describe-link.ts";
 import { type BatchRow, findBatchBefore, type LogRow, readBatches } from "../verify/queries.ts";
 import { createTileReader, type TileReader } from "../verify/read-tiles.ts";
@@ -128,8 +129,4 @@ function brokenLog({ origin }: LogRow): ArchiveError {
   return new ArchiveError(
     `log ${origin} is not complete in the database; run "keep audit verify --database", which names what is missing`,
   );
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("base64");
 }

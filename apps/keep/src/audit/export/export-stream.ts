@@ -4,7 +4,6 @@
  * that the proofs lead to. Guarantees nothing about what is stored: an export of altered rows does not verify.
  * Imported by `audit/http.ts`.
  */
-import { createHash } from "node:crypto";
 import type { CheckpointKey } from "@hearth-and-keep/audit-chain";
 import { recordFormat, type StreamExportLine, writeStreamLine } from "@hearth-and-keep/audit-records";
 import {
@@ -17,6 +16,7 @@ import { LRUCache } from "lru-cache";
 import { maxEntries } from "../../cache-options.ts";
 import type { Database } from "../../database/open-database.ts";
 import type { ServerKeys } from "../../keys/server-keys.ts";
+import { sha256, toBase64 } from "../bytes.ts";
 import { parseBody } from "../chains/describe-link.ts";
 import { exportChain } from "../chains/export-chain.ts";
 import { readHead } from "../chains/queries.ts";
@@ -63,7 +63,7 @@ export async function* exportStream(
 }
 
 export function describeKeys({ publicKeys }: Pick<ServerKeys, "publicKeys">): readonly CheckpointKey[] {
-  return [...publicKeys()].map(([version, key]) => ({ version, public_key: key.toString("base64") }));
+  return [...publicKeys()].map(([version, key]) => ({ version, public_key: toBase64(key) }));
 }
 
 function describeLog({ origin, note, first_kept_index }: StreamEndRow): StreamExportLine {
@@ -103,7 +103,7 @@ function createProver({ log_id: log, size, edge }: StreamEndRow, database: Pick<
   const readNodes = readNodesFromTiles({ size: Number(size), readTile: readCachedTile, sha256 });
   return async (index) => {
     const proof = await buildInclusionProof({ index, size: Number(size) }, { readNodes, sha256 });
-    return proof.map((hash) => Buffer.from(hash).toString("base64"));
+    return proof.map(toBase64);
   };
 }
 
@@ -135,8 +135,4 @@ async function exportLeaves(
     );
   }
   return lines;
-}
-
-function sha256(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash("sha256").update(bytes).digest());
 }

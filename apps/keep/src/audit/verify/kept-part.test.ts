@@ -1,15 +1,11 @@
-import { createHash } from "node:crypto";
 import { TileBuilder, tilePath } from "@hearth-and-keep/transparency-log";
 import { expect, test } from "vitest";
+import { sha256 } from "../bytes.ts";
 import { openKeptPart } from "./kept-part.ts";
 import { createTileReader, fullWidth, hashBytes } from "./read-tiles.ts";
 
 const size = 140_000;
 const firstKept = 131_500;
-
-function sha256(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash("sha256").update(bytes).digest());
-}
 
 const leafHash = (index: number) => sha256(Buffer.from(`leaf ${index}`));
 

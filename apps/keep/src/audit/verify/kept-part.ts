@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { Frontier, TileBuilder } from "@hearth-and-keep/transparency-log";
+import { sha256 } from "../bytes.ts";
 import { fullWidth, hashBytes, type TileReader } from "./read-tiles.ts";
 
 export type KeptPart = {
@@ -54,8 +54,4 @@ function rootOf(tile: Buffer): Buffer {
   for (let at = 0; at + hashBytes <= tile.length; at += hashBytes)
     frontier.append(Uint8Array.from(tile.subarray(at, at + hashBytes)));
   return Buffer.from(frontier.root());
-}
-
-function sha256(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash("sha256").update(bytes).digest());
 }

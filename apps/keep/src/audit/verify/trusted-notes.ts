@@ -1,6 +1,6 @@
 import type { CheckpointKey } from "@hearth-and-keep/audit-chain";
+import { nameKeys } from "@hearth-and-keep/audit-records";
 import {
-  makeVerifierKey,
   parseCheckpoint,
   parseNote,
   type VerifiedCheckpoint,
@@ -10,23 +10,12 @@ import {
 
 export type TrustedNote = Pick<VerifiedCheckpoint, "origin" | "size" | "root">;
 
-/** The last 32 bytes of an SPKI structure are the Ed25519 key. */
-const publicKeyBytes = 32;
-
 /** The keys under the name of one log. */
-export function verifierKeys(
+export async function verifierKeys(
   origin: string,
   keys: readonly CheckpointKey[],
 ): Promise<readonly VerifierKey[]> {
-  return Promise.all(
-    keys.map(({ public_key }) =>
-      makeVerifierKey({
-        name: origin,
-        type: "signature",
-        publicKey: Uint8Array.from(Buffer.from(public_key, "base64").subarray(-publicKeyBytes)),
-      }),
-    ),
-  );
+  return (await nameKeys(keys, origin)).map(({ key }) => key);
 }
 
 /** Notes that none of the keys signed are reported. */
@@ -39,7 +28,7 @@ export async function readTrustedNotes(
   const keysByOrigin = new Map<string, readonly VerifierKey[]>();
   for (const note of notes) {
     const origin = parseCheckpoint(parseNote(note)?.text ?? "")?.origin ?? "";
-    const known = keysByOrigin.get(origin) ?? (origin === "" ? [] : await verifierKeys(origin, keys));
+    const known = keysByOrigin.get(origin) ?? (await verifierKeys(origin, keys));
     keysByOrigin.set(origin, known);
     const verified = await verifyCheckpoint(note, { origin, keys: known });
     if (verified === undefined)

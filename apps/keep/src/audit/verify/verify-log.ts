@@ -1,14 +1,8 @@
-import { createHash } from "node:crypto";
 import type { CheckpointKey } from "@hearth-and-keep/audit-chain";
-import { leafText } from "@hearth-and-keep/audit-records";
-import {
-  hashLeaf,
-  type TileBuilder,
-  type VerifierKey,
-  verifyCheckpoint,
-} from "@hearth-and-keep/transparency-log";
+import { type TileBuilder, type VerifierKey, verifyCheckpoint } from "@hearth-and-keep/transparency-log";
 import type { Database } from "../../database/open-database.ts";
 import { textOf } from "../adopt-records.ts";
+import { hashRecordLeaf, hashText } from "../bytes.ts";
 import type { CarryOverCheck } from "./carry-overs.ts";
 import type { ErasureCheck } from "./erasures.ts";
 import { openKeptPart } from "./kept-part.ts";
@@ -289,10 +283,5 @@ function verifyStreamEnds(
 }
 
 function leafHashOf(row: VerifiedRow, previous: number | null): Uint8Array<ArrayBuffer> {
-  const recordHash = createHash("sha256").update(textOf(row)).digest("hex");
-  return hashLeaf(Uint8Array.from(Buffer.from(leafText({ previous, recordHash }))), sha256);
-}
-
-function sha256(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash("sha256").update(bytes).digest());
+  return hashRecordLeaf({ previous, recordHash: hashText(textOf(row)) });
 }

@@ -4,11 +4,11 @@
  * every record that was changed, removed or added since its checkpoint is named.
  * Imported by `commands/`.
  */
-import { createHash } from "node:crypto";
 import type { CheckpointKey } from "@hearth-and-keep/audit-chain";
 import type { Database } from "../../database/open-database.ts";
 import type { RowMacs } from "../../keys/row-integrity/row-macs.ts";
 import { textOf } from "../adopt-records.ts";
+import { sha256 } from "../bytes.ts";
 import { listUnloggedRecords } from "../queries.ts";
 import { createCarryOverCheck } from "./carry-overs.ts";
 import { createErasureCheck } from "./erasures.ts";
@@ -47,7 +47,7 @@ export type LogVerification = {
 
 const nothingArchived: ArchivedTree = {
   size: 0,
-  root: Uint8Array.from(createHash("sha256").digest()),
+  root: sha256(new Uint8Array()),
 };
 
 /** Younger records may be waiting for their leaves; the clock of the database may be ahead by as much. */
