@@ -76,6 +76,10 @@ module.exports = {
       },
       to: { path: "^packages/chat-templates/src/rendering\\.ts$" },
     }),
+    rule("documents-only-in-workers", "Documents of clients are parsed in a sandboxed process only", {
+      from: { path: "^(apps|packages)/", pathNot: [tests, "^packages/document-text/src/worker/"] },
+      to: { path: "node_modules/(pdfjs-dist|@jsquash)/" },
+    }),
     rule("sql-only-in-queries", "The pool and SQL are used in queries.ts and database/ only", {
       from: { path: keep, pathNot: [tests, `${keep}database/`, "/queries\\.ts$", `${keep}main\\.ts$`] },
       to: {

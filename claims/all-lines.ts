@@ -1,3 +1,4 @@
+import { agentsLines } from "./agents/lines.ts";
 import { consoleLines } from "./console/lines.ts";
 import { engineLines } from "./engine/lines.ts";
 import { enginesLines } from "./engines/lines.ts";
@@ -24,4 +25,5 @@ export const allLines: readonly ShowLine[] = [
   ...plainLines,
   ...guardLines,
   ...sealLines,
+  ...agentsLines,
 ];

@@ -43,7 +43,7 @@ export async function buildEngineWorker(output: string, program: string = worker
 }
 
 /** The licence of every bundled package, once each. */
-async function collectLicences(modules: readonly string[]): Promise<string> {
+export async function collectLicences(modules: readonly string[]): Promise<string> {
   const folders = new Set(
     modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(path)?.[0] ?? []),
   );

@@ -8,6 +8,7 @@ import { cp, readFile, rm } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { buildDocumentReader } from "./build-document-reader.ts";
 import { buildEngineWorker } from "./build-engine-worker.ts";
 import { buildPage } from "./build-page.ts";
 
@@ -40,7 +41,9 @@ async function buildProgram(folder: string): Promise<void> {
   for (const { source, name, address } of pagesOf(folder))
     if (existsSync(source)) await buildPage({ source, target: join(output, name), address });
   await cp(join(import.meta.dirname, "../LICENSE"), join(output, "LICENSE"));
-  if ("@hearth-and-keep/llama-engine" in (manifest.devDependencies ?? {})) await buildEngineWorker(output);
+  const bundled = manifest.devDependencies ?? {};
+  if ("@hearth-and-keep/llama-engine" in bundled) await buildEngineWorker(output);
+  if ("@hearth-and-keep/document-text" in bundled) await buildDocumentReader(output);
 }
 
 /** A program's browser app is a separate app next to it. */

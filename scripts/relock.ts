@@ -38,7 +38,7 @@ function relock(): void {
     // npm has just written it, as lockfile version 3.
     const lock = JSON.parse(readFileSync(path, "utf8")) as Lock;
     const added = addOtherPlatforms(lock);
-    excludeGpuPackages(lock);
+    excludePackages(lock);
     writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
     npm(folder, ["ci", "--dry-run"]);
     cpSync(path, join(root, "package-lock.json"));
@@ -77,10 +77,13 @@ function addOtherPlatforms(lock: Lock): number {
   return missing.length;
 }
 
-/** npm cannot detect a GPU. With an operating system that does not exist, these are locked but never installed. */
-function excludeGpuPackages(lock: Lock): void {
+/** npm cannot detect a GPU, and the canvas of the PDF parser draws pages, which nothing here does. */
+const neverInstalled = /^node_modules\/(@node-llama-cpp\/.*(cuda|vulkan)|@napi-rs\/canvas)/;
+
+/** With an operating system that does not exist, packages are locked but never installed. */
+function excludePackages(lock: Lock): void {
   for (const [path, entry] of Object.entries(lock.packages)) {
-    if (/^node_modules\/@node-llama-cpp\/.*(cuda|vulkan)/.test(path)) entry.os = ["none"];
+    if (neverInstalled.test(path)) entry.os = ["none"];
   }
 }
 

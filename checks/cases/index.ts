@@ -9,6 +9,7 @@ import { decryptionOnlyInSecretsAndKeys } from "./decryption-only-in-secrets-and
 import { dialectsAreIndependent } from "./dialects-are-independent.ts";
 import { documentedDependencies } from "./documented-dependencies.ts";
 import { documentedRoutes } from "./documented-routes.ts";
+import { documentsOnlyInWorkers } from "./documents-only-in-workers.ts";
 import { driversAreIndependent } from "./drivers-are-independent.ts";
 import { engineCallers } from "./engine-callers.ts";
 import { enginePortHasNoDriver } from "./engine-port-has-no-driver.ts";
@@ -49,6 +50,7 @@ import { useCasesHaveNoHttp } from "./use-cases-have-no-http.ts";
 import { variableNames } from "./variable-names.ts";
 export const cases: Readonly<Record<string, CheckCase>> = {
   "templates-only-in-workers": templatesOnlyInWorkers,
+  "documents-only-in-workers": documentsOnlyInWorkers,
   "plain-names": plainNames,
   "architecture-drawing": architectureDrawing,
   "interpreters-are-independent": interpretersAreIndependent,

@@ -96,12 +96,23 @@ test("count_tokens includes images", async () => {
   expect(counted).toBe(used);
 });
 
-test.each(imageCalls)(
+test.each(imageCalls.filter(({ protocol }) => protocol !== "anthropic"))(
   "a model without a projector rejects an image through $path",
   async ({ path, body }) => {
     const rejected = await send(server, path, { ...body(images.slice(0, 1), false), model: "blind" });
     expect([rejected.status, rejected.text]).toEqual([400, expect.stringContaining("vision")]);
     expect((await send(server, path, { ...body([], false), model: "blind" })).status).toBe(200);
+  },
+);
+
+test.each(imageCalls.filter(({ protocol }) => protocol === "anthropic"))(
+  "a model without a projector reads a sentence instead of an image through $path",
+  async ({ path, body }) => {
+    const sendToBlind = (sent: readonly SentImage[]) =>
+      send(server, path, { ...body(sent, false), model: "blind" });
+    const [without, replaced] = [await sendToBlind([]), await sendToBlind(images.slice(0, 1))];
+    expect([without.status, replaced.status]).toEqual([200, 200]);
+    expect(promptTokensOf(replaced)).toBeGreaterThan(promptTokensOf(without) ?? Number.NaN);
   },
 );
 

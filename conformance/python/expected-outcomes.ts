@@ -40,7 +40,7 @@ export const expectedOutcomes: Readonly<Record<string, Outcomes>> = {
     "create from a model with all fields": [
       ["writing manifest", "success"],
       "MIT\nApache-2.0",
-      ["stop", '"#"', "temperature", "0"],
+      ["stop", '"#"', "temperature", "0", "num_ctx", "1024"],
       "tiny:latest",
     ],
     push: "success",

@@ -116,7 +116,7 @@ test("a canary in prompts, images and keys appears nowhere but in the responses 
   await using hearth = await startHearth(folder.path, keyFile, temporary.path);
   const url = /Hearth is listening on (\S+)/.exec(hearth.output())?.[1] ?? "";
   const { errorResponses, succeeded } = await sendAll(url);
-  expect(succeeded).toBe(6);
+  expect(succeeded).toBe(7);
   expect(errorResponses.split("\n")).toHaveLength(requests.length - succeeded + 3);
   const pids = [hearth.pid, ...descendantsOf(hearth.pid)];
   expect(pids.length).toBeGreaterThan(1);

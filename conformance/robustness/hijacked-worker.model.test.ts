@@ -73,7 +73,7 @@ test("whatever a worker writes, the server lives, its memory stays bounded, and 
     const body = bodies[seed % bodies.length] ?? (["", {}] as const);
     const { status, text } = await send(url, body).catch((error: unknown) => {
       throw new Error(
-        `seed ${seed} of ${body[0]}: the server ${server.isRunning() ? "runs" : "has exited"}`,
+        `seed ${seed} of ${body[0]}: the server ${server.isRunning() ? "runs" : `has exited\n${server.output()}`}`,
         { cause: error },
       );
     });

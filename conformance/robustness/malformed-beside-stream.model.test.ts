@@ -5,7 +5,7 @@ import { runAll, type Trial, trialsOf } from "./malformed-trials.ts";
 import { sendBody } from "./send-bytes.ts";
 import { type ObservedServer, readMegabytes, smallHeap } from "./start-observed-server.ts";
 import { startRealEngineServer } from "./start-real-engine-server.ts";
-import { isForMissingModel, rowsWithBody, validBodyOf } from "./valid-bodies.ts";
+import { isForMissing, rowsWithBody, validBodyOf } from "./valid-bodies.ts";
 import { workersOf } from "./workers-of.ts";
 
 const needed = chooseSize({ ci: 1000, show: 10_000, nightly: 50_000 });
@@ -32,7 +32,7 @@ async function startServer(): Promise<ObservedServer> {
 async function sendValidBodies({ url }: ObservedServer): Promise<void> {
   for (const row of rowsWithBody) {
     const response = await sendBody(`${url}${row.path}`, row.method, JSON.stringify(validBodyOf(row)));
-    expect([row.path, response.status]).toEqual([row.path, isForMissingModel(row) ? 404 : 200]);
+    expect([row.path, response.status]).toEqual([row.path, isForMissing(row) ? 404 : 200]);
   }
 }
 

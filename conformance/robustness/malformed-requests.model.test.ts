@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { runAll, trialsOf } from "./malformed-trials.ts";
 import { sendBody } from "./send-bytes.ts";
 import { startFakeEngineServer } from "./start-fake-engine-server.ts";
-import { isForMissingModel, rowsWithBody, validBodyOf } from "./valid-bodies.ts";
+import { isForMissing, rowsWithBody, validBodyOf } from "./valid-bodies.ts";
 
 const needed = chooseSize({ ci: 2500, show: 10_000, nightly: 10_000 });
 const maxGrowthMegabytes = 50;
@@ -14,7 +14,7 @@ test("the valid body that each malformed one is derived from is accepted", async
   await using server = await startFakeEngineServer();
   for (const row of rowsWithBody) {
     const response = await sendBody(`${server.url}${row.path}`, row.method, JSON.stringify(validBodyOf(row)));
-    expect([row.path, response.status]).toEqual([row.path, isForMissingModel(row) ? 404 : 200]);
+    expect([row.path, response.status]).toEqual([row.path, isForMissing(row) ? 404 : 200]);
   }
 });
 

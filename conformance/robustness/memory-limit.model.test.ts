@@ -62,13 +62,15 @@ async function rejectContext(server: ObservedServer, contextTokens: number): Pro
 
 /** Loads the model with this context, and with as many sequences as the memory allows; all are used at once. */
 async function serveContext(server: ObservedServer, contextTokens: number): Promise<void> {
+  const preload = { options: { num_ctx: contextTokens } };
+  expect(await post(server, preload)).toMatchObject({ status: 200, done_reason: "load" });
   const responses = await Promise.all(
     Array.from({ length: parallelRequests }, () => post(server, requestOf(contextTokens))),
   );
   for (const response of responses)
     expect(response, JSON.stringify(response)).toMatchObject({ status: 200, done: true, eval_count: 4 });
   const loaded: unknown = await (await fetch(`${server.url}/api/ps`)).json();
-  expect(loaded).toMatchObject({ models: [{ context_length: contextTokens }] });
+  expect(loaded).toMatchObject({ models: [{ loaded_context_length: contextTokens }] });
   expect(await post(server, { keep_alive: 0 })).toMatchObject({ status: 200 });
   await expect.poll(() => workersOf(server.pid)).toEqual([]);
 }

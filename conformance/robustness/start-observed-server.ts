@@ -9,6 +9,8 @@ export type ObservedServer = AsyncDisposable & {
   readonly url: string;
   readonly pid: number;
   isRunning(): boolean;
+  /** The last lines it printed. */
+  output(): string;
   /** The memory of the process after a garbage collection. */
   measureMegabytes(): Promise<number>;
 };
@@ -40,6 +42,7 @@ export async function startObservedServer(
   return {
     url: /listening on (\S+)/.exec(owned.output())?.[1] ?? "",
     pid: owned.pid,
+    output: () => owned.output(),
     isRunning: () => readProcessFile(owned.pid, "cmdline").includes(program),
     async measureMegabytes() {
       process.kill(owned.pid, "SIGUSR2");

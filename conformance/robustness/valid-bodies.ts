@@ -14,6 +14,7 @@ const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/api/embeddings", { model, prompt: "Say hello" }],
   ["/api/copy", { source: "nothing", destination: "nothing-else" }],
   ["/api/delete", { model: "nothing" }],
+  ["/api/aliases", { name: "another-name", model }],
   ["/api/pull", { model: elsewhere }],
   ["/api/push", { model: elsewhere }],
   ["/api/create", { model: "nothing", from: elsewhere }],
@@ -21,6 +22,10 @@ const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/completions", { model, prompt: "Say hello" }],
   ["/embeddings", { model, input: "Say hello" }],
   ["/responses", { model, input: "Say hello" }],
+  ["/responses/input_tokens", { model, input: "Say hello" }],
+  ["/conversations", { items: messages }],
+  ["/conversations/:id", { metadata: { topic: "greetings" } }],
+  ["/conversations/:id/items", { items: messages }],
   ["/messages", { model, messages, max_tokens: 4 }],
   ["/count_tokens", { model, messages }],
 ];
@@ -37,7 +42,7 @@ export function validBodyOf({ path }: Pick<HearthRoute, "path">): object {
   return body;
 }
 
-/** Routes whose valid body names a missing model, because an existing one would be changed. */
-export function isForMissingModel({ path }: Pick<HearthRoute, "path">): boolean {
-  return path === "/api/copy" || path === "/api/delete";
+/** Routes whose valid body or path names something missing, because what exists would be changed. */
+export function isForMissing({ path }: Pick<HearthRoute, "path">): boolean {
+  return path === "/api/copy" || path === "/api/delete" || path.includes("/:id");
 }

@@ -84,10 +84,16 @@ test("on a server with keys, the Ollama command line is replaced by hearth, beca
   checked.push("clients that cannot send a key");
 });
 
-test("the Continue snippet starts with the required name, version and schema", async () => {
+test("an agent's settings are a command of hearth, the complete file and the commands to do it by hand", async () => {
+  await page.unroute("**/api/version");
+  await page.goto(`${fixture.url}/ui/connect`);
   await button("Continue").click();
-  await expect
-    .poll(() => page.locator("figure.code pre").last().textContent())
-    .toMatch(/^# \S+\nname: Hearth\nversion: 1\.0\.0\nschema: v1\nmodels:\n/u);
+  const blocks = page.locator("figure.code pre");
+  await expect.poll(() => blocks.count()).toBe(3);
+  const [launch, file, shell] = await blocks.allTextContents();
+  expect(launch).toMatch(/^HEARTH_HOST=http:\S+ hearth launch continue --model \S+$/u);
+  expect(file).toMatch(/^# .*\nname: Hearth\nversion: 1\.0\.0\nschema: v1\nmodels:\n/u);
+  expect(shell).toMatch(/^export HEARTH_API_KEY=hearth\ncn --config ~\/\.continue\/hearth\.yaml$/u);
+  await page.getByText("~/.continue/hearth.yaml", { exact: true }).waitFor();
   checked.push("the complete Continue config");
 });

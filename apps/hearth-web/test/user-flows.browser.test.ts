@@ -351,6 +351,10 @@ test("with a key, the browser asks for it once, the page works, and snippets use
   await user.getByText("This server requires an API key").waitFor();
   await expect
     .poll(() => user.locator("figure.code").last().textContent())
+    .toContain('ANTHROPIC_AUTH_TOKEN="$HEARTH_API_KEY"');
+  await user.getByRole("button", { name: "curl", exact: true }).click();
+  await expect
+    .poll(() => user.locator("figure.code").last().textContent())
     .toContain("Bearer $HEARTH_API_KEY");
   await user.getByLabel("API key", { exact: true }).fill("pasted-key");
   await expect.poll(() => user.locator("figure.code").last().textContent()).toContain("Bearer pasted-key");

@@ -78,10 +78,11 @@ const requestSettings = {
 const schedulingSettings = {
   contextLength: integerSetting({
     placeholder: "tokens",
-    defaultValue: 8192,
+    defaultValue: undefined,
+    defaultText: "as much as model and memory allow",
     min: 64,
     max: 16_777_216,
-    description: "context length per request, unless the request asks for more or the model supports less",
+    description: "context length of requests that set no num_ctx; allocated only as far as it is needed",
   }),
   parallelRequests: integerSetting({
     placeholder: "number",
@@ -223,14 +224,31 @@ const remoteEngineSettings = {
   }),
 } as const;
 
-/** Responses that later requests can continue. */
+/** Responses and conversations that later requests can continue. */
 const responseStoreSettings = {
   maxStoredResponses: integerSetting({
     placeholder: "number",
-    defaultValue: 0,
+    defaultValue: 512,
     min: 0,
     max: 100_000,
-    description: "responses stored in memory per key, for requests with previous_response_id; 0 stores none",
+    description:
+      "responses and conversations of the Responses API kept in memory per key, for requests that continue them by id; 0 stores none",
+  }),
+  responseMemory: byteSizeSetting({
+    placeholder: "size",
+    defaultText: "64MiB",
+    description: "memory for the stored responses of each key; the least recently used one is deleted first",
+  }),
+  responseMemoryTotal: byteSizeSetting({
+    placeholder: "size",
+    defaultText: "256MiB",
+    description: "memory for the stored responses of all keys together",
+  }),
+  responseIdle: durationSetting({
+    placeholder: "time",
+    defaultValue: 86_400,
+    defaultText: "24h",
+    description: "how long a stored response is kept after it was last used, e.g. 30m, 24h or forever",
   }),
 } as const;
 

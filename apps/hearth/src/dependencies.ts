@@ -1,8 +1,10 @@
 import type { HttpRequest, WebFiles } from "@hearth-and-keep/http-service";
 import type { Actor } from "./access/authenticate.ts";
+import type { ReasoningSeal } from "./dialects/openai/responses/reasoning-seal.ts";
 import type { ResponseStore } from "./dialects/openai/responses/response-store.ts";
 import type { FetchImage } from "./images/fetch-image.ts";
 import type { Metrics } from "./metrics.ts";
+import type { AliasStore } from "./models/aliases/alias-store.ts";
 import type { Catalog } from "./models/catalog.ts";
 import type { Transfers } from "./models/transfers/transfer.ts";
 import type { OpenApiDocuments } from "./openapi/create-document.ts";
@@ -11,6 +13,7 @@ import type { Scheduler } from "./scheduling/scheduler.ts";
 /** The services that handlers use, created once at start. */
 export type HearthDependencies = {
   readonly models: Catalog;
+  readonly aliases: AliasStore;
   readonly transfers: Transfers;
   readonly scheduler: Scheduler;
   readonly metrics: Metrics;
@@ -19,11 +22,18 @@ export type HearthDependencies = {
   readonly webUiFiles: WebFiles;
   /** True while the server finishes running requests before it stops. */
   readonly isDraining?: () => boolean;
-  /** Conversations that clients continue by id; absent unless storing them is enabled. */
+  /** Responses that clients continue by id; absent if storing them is disabled. */
   readonly responses?: ResponseStore;
+  /** Encrypts reasoning that clients keep. */
+  readonly reasoningSeal: ReasoningSeal;
   /** Absent unless image hosts are configured. */
   readonly fetchImage?: FetchImage | undefined;
+  /** Absent if PDFs cannot be read. */
+  readonly readPdf?: ReadPdf | undefined;
 };
+
+/** Extracts the text of a PDF. Rejects if it has none or cannot be parsed within the reader's limits. */
+export type ReadPdf = (bytes: Uint8Array, signal: AbortSignal) => Promise<string>;
 
 /** An authenticated request whose body matches the schema of its route. */
 export type HearthRequest<Body = unknown> = HttpRequest<Actor, Body>;

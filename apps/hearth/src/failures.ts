@@ -39,6 +39,13 @@ export type RequestFailure =
   | { readonly kind: "admin-key-required" }
   | { readonly kind: "site-forbidden"; readonly header: "host" | "origin" }
   | { readonly kind: "capability-missing"; readonly model: string; readonly capability: string }
+  /** An id of the Responses API that this key has nothing stored under. `field` names it, unless it is in the URL. */
+  | {
+      readonly kind: "stored-object-not-found";
+      readonly object: "response" | "conversation" | "item";
+      readonly field?: string;
+      readonly reason: string;
+    }
   /** There is no memory for another large body, or the client stopped reading while others wait for its slot. */
   | { readonly kind: "server-busy"; readonly retryAfterSeconds: number }
   | ModelFailure

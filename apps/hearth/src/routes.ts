@@ -6,6 +6,7 @@ import { handleCountTokens } from "./dialects/anthropic/messages/count-tokens.ts
 import { handleMessages } from "./dialects/anthropic/messages/messages.ts";
 import { handleAnthropicModel, handleAnthropicModelList } from "./dialects/anthropic/models.ts";
 import { countTokensRequest, messagesRequest } from "./dialects/anthropic/schema.ts";
+import { handleAliasList, handleRemoveAlias, handleSetAlias } from "./dialects/ollama/aliases.ts";
 import { handleHeadBlob, handleUploadBlob } from "./dialects/ollama/blobs.ts";
 import { handleCreate } from "./dialects/ollama/create.ts";
 import { handleEmbed, handleEmbeddings } from "./dialects/ollama/embed.ts";
@@ -14,6 +15,7 @@ import { handleChat } from "./dialects/ollama/generation/chat.ts";
 import { handleGenerate } from "./dialects/ollama/generation/generate.ts";
 import { handleCopy, handleDelete, handlePs, handleShow, handleTags } from "./dialects/ollama/models.ts";
 import {
+  aliasRequest,
   chatRequest,
   copyRequest,
   createRequest,
@@ -21,6 +23,7 @@ import {
   embeddingsRequest,
   embedRequest,
   generateRequest,
+  removeAliasRequest,
   showRequest,
   transferRequest,
 } from "./dialects/ollama/schema.ts";
@@ -31,8 +34,33 @@ import { handleCompletions } from "./dialects/openai/completions/completions.ts"
 import { handleCreateEmbeddings } from "./dialects/openai/embeddings.ts";
 import { openaiProtocol as openai } from "./dialects/openai/errors.ts";
 import { handleOpenAIModel, handleOpenAIModelList } from "./dialects/openai/models.ts";
+import {
+  handleCreateConversation,
+  handleCreateConversationItems,
+  handleDeleteConversation,
+  handleDeleteConversationItem,
+  handleGetConversation,
+  handleGetConversationItem,
+  handleListConversationItems,
+  handleUpdateConversation,
+} from "./dialects/openai/responses/conversations.ts";
+import { handleInputTokens } from "./dialects/openai/responses/count-input-tokens.ts";
+import { listQuery } from "./dialects/openai/responses/list-items.ts";
+import { responsesProtocol as responses } from "./dialects/openai/responses/map-error.ts";
 import { handleResponses } from "./dialects/openai/responses/responses.ts";
-import { responsesRequest } from "./dialects/openai/responses/schema.ts";
+import {
+  handleCancelResponse,
+  handleDeleteResponse,
+  handleGetResponse,
+  handleListInputItems,
+} from "./dialects/openai/responses/retrieve-response.ts";
+import {
+  createConversationRequest,
+  createItemsRequest,
+  inputTokensRequest,
+  responsesRequest,
+  updateConversationRequest,
+} from "./dialects/openai/responses/schema.ts";
 import {
   chatCompletionsRequest,
   completionsRequest,
@@ -80,6 +108,9 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/api/create",                   protocol: ollama,    role: "admin", ...accepts({ body: createRequest }, handleCreate) },
   { method: "HEAD",   path: "/api/blobs/:digest",            protocol: ollama,    role: "admin", handle: handleHeadBlob },
   { method: "POST",   path: "/api/blobs/:digest",            protocol: ollama,    role: "admin", body: "stream", handle: handleUploadBlob },
+  { method: "GET",    path: "/api/aliases",                  protocol: ollama,    handle: handleAliasList },
+  { method: "POST",   path: "/api/aliases",                  protocol: ollama,    role: "admin", ...accepts({ body: aliasRequest }, handleSetAlias) },
+  { method: "DELETE", path: "/api/aliases",                  protocol: ollama,    role: "admin", ...accepts({ body: removeAliasRequest }, handleRemoveAlias) },
   { method: "GET",    path: "/metrics",                      protocol: ollama,    role: "admin", handle: handleMetrics },
   { method: "GET",    path: "/openapi",                      protocol: ollama,    handle: handleOpenApiPage },
   { method: "GET",    path: "/openapi/:document",            protocol: ollama,    handle: handleOpenApiDocument },
@@ -89,7 +120,20 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/chat/completions",          protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },
   { method: "POST",   path: "/v1/completions",               protocol: openai,    ...accepts({ body: completionsRequest }, handleCompletions) },
   { method: "POST",   path: "/v1/embeddings",                protocol: openai,    ...accepts({ body: createEmbeddingsRequest }, handleCreateEmbeddings) },
-  { method: "POST",   path: "/v1/responses",                 protocol: openai,    contentEncoding: "zstd", ...accepts({ body: responsesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleResponses) },
+  { method: "POST",   path: "/v1/responses",                 protocol: responses, contentEncoding: "zstd", ...accepts({ body: responsesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleResponses) },
+  { method: "POST",   path: "/v1/responses/input_tokens",    protocol: openai,    ...accepts({ body: inputTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleInputTokens) },
+  { method: "GET",    path: "/v1/responses/:id",             protocol: openai,    handle: handleGetResponse },
+  { method: "DELETE", path: "/v1/responses/:id",             protocol: openai,    handle: handleDeleteResponse },
+  { method: "POST",   path: "/v1/responses/:id/cancel",      protocol: openai,    handle: handleCancelResponse },
+  { method: "GET",    path: "/v1/responses/:id/input_items", protocol: openai,    ...accepts({ query: listQuery }, handleListInputItems) },
+  { method: "POST",   path: "/v1/conversations",             protocol: openai,    ...accepts({ body: createConversationRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCreateConversation) },
+  { method: "GET",    path: "/v1/conversations/:id",         protocol: openai,    handle: handleGetConversation },
+  { method: "POST",   path: "/v1/conversations/:id",         protocol: openai,    ...accepts({ body: updateConversationRequest }, handleUpdateConversation) },
+  { method: "DELETE", path: "/v1/conversations/:id",         protocol: openai,    handle: handleDeleteConversation },
+  { method: "GET",    path: "/v1/conversations/:id/items",   protocol: openai,    ...accepts({ query: listQuery }, handleListConversationItems) },
+  { method: "POST",   path: "/v1/conversations/:id/items",   protocol: openai,    ...accepts({ body: createItemsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCreateConversationItems) },
+  { method: "GET",    path: "/v1/conversations/:id/items/:item", protocol: openai, handle: handleGetConversationItem },
+  { method: "DELETE", path: "/v1/conversations/:id/items/:item", protocol: openai, handle: handleDeleteConversationItem },
   { method: "GET",    path: "/v1/models",                    protocol: either,    handle: byClient(handleOpenAIModelList, handleAnthropicModelList) },
   { method: "GET",    path: "/v1/models/*",                  protocol: either,    handle: byClient(handleOpenAIModel, handleAnthropicModel) },
   { method: "POST",   path: "/chat/completions",             protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },

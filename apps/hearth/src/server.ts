@@ -14,6 +14,7 @@ import type { HearthDependencies } from "./dependencies.ts";
 import { anthropicProtocol } from "./dialects/anthropic/errors.ts";
 import { ollamaProtocol } from "./dialects/ollama/errors.ts";
 import { openaiProtocol } from "./dialects/openai/errors.ts";
+import { createReasoningSeal } from "./dialects/openai/responses/reasoning-seal.ts";
 import { isClientDisconnect, toRequestFailure } from "./failures.ts";
 import { createOpenApiDocument, type OpenApiDocuments } from "./openapi/create-document.ts";
 import type { Protocol } from "./protocol.ts";
@@ -38,6 +39,7 @@ export const logFields = [
   "droppedMessages",
   "skippedBlocks",
   "droppedTools",
+  "ignoredKeywords",
 ] as const;
 
 export type HearthLogger = Logger<(typeof logFields)[number]>;
@@ -46,7 +48,7 @@ const maxBodyBytes = 4 * 1024 * 1024;
 /** Eight of the largest bodies. */
 const maxBytesInFlight = 8 * maxBodyBytesWithImages;
 
-export type ServerDependencies = Omit<HearthDependencies, "documents"> & {
+export type ServerDependencies = Omit<HearthDependencies, "documents" | "reasoningSeal"> & {
   readonly logger: HearthLogger;
   readonly access: Access;
   /** Plain HTTP without a proxy by default. */
@@ -58,7 +60,7 @@ export function createModelServer({ transport, ...dependencies }: ServerDependen
   const { logger, access, metrics } = dependencies;
   return createHttpService<HearthRoute, Actor, HearthDependencies>({
     routes,
-    dependencies: { ...dependencies, documents: createDocuments() },
+    dependencies: { ...dependencies, documents: createDocuments(), reasoningSeal: createReasoningSeal() },
     maxBodyBytes,
     maxBytesInFlight,
     // People pause a program that streams, for example in a debugger.

@@ -8,6 +8,7 @@
  * worker processes only, so that no template ever runs on the server's event loop.
  */
 export type { ModelTemplate } from "./model-template.ts";
+export { fitPrompt } from "./prompt-preparation/fit-prompt.ts";
 export { fitText } from "./prompt-preparation/fit-text.ts";
 export { plainMetadata } from "./prompt-preparation/plain-metadata.ts";
 export { type PreparationOptions, PreparationThread } from "./prompt-preparation/preparation-thread.ts";

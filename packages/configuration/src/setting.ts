@@ -76,17 +76,19 @@ export function listSetting(
   };
 }
 
-export function integerSetting(
+export function integerSetting<Fallback extends number | undefined>(
   described: SettingDescription & {
-    readonly defaultValue: number;
+    readonly defaultValue: Fallback;
+    /** What it means if there is no default value. */
+    readonly defaultText?: string;
     readonly min: number;
     readonly max: number;
   },
-): Setting<number> {
-  const { min, max } = described;
+): Setting<number | Fallback> {
+  const { min, max, defaultValue, defaultText = String(defaultValue) } = described;
   return {
     ...described,
-    defaultText: String(described.defaultValue),
+    defaultText,
     isSecret: false,
     parse: (text) => {
       const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -3,7 +3,7 @@
  * Everything around an engine process that does not depend on the program that runs the model: the sandbox, memory
  * limits, free CPU cores, the circuit breakers for models that keep crashing and for grammars that stall, and the pool of
  * slots that requests lease.
- * Imported by the drivers.
+ * Imported by the drivers, and by `document-text` for the sandbox.
  */
 
 export { CrashBreaker } from "./crash-breaker.ts";
@@ -15,7 +15,7 @@ export { exitFailure, type ProcessExit, waitForExit } from "./process-exit.ts";
 export { type RunningClock, startRunningClock } from "./running-clock.ts";
 export { inspectMachine, type Machine, nobodyUserId } from "./sandbox/machine.ts";
 export { describeProtection, missingProtections } from "./sandbox/missing-protections.ts";
-export { findProgramFolders, planLaunch, planWorkerLaunch } from "./sandbox/plan-launch.ts";
+export { findProgramFolders, type LaunchPlan, planLaunch, planWorkerLaunch } from "./sandbox/plan-launch.ts";
 export { runsAsNobody } from "./sandbox/reject-root.ts";
 export { killLaunch, spawnLaunch } from "./sandbox/spawn-launch.ts";
 export { type Slot, SlotPool, type SlotRequest } from "./slot-pool.ts";

@@ -30,10 +30,17 @@ export type Tool = {
   readonly description?: string;
   /** JSON Schema of the arguments. */
   readonly parameters?: JsonObject;
+  /** Reject a schema that cannot be enforced exactly. Not part of the prompt. */
+  readonly isStrict?: boolean;
 };
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** For a value that was parsed from JSON. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** Everything a chat template renders into a prompt. */
 export type Conversation = {

@@ -57,6 +57,10 @@ export type EngineRequest = {
     | { readonly type: "fill-in-the-middle"; readonly prefix: string; readonly suffix: string };
   readonly sampling: Sampling;
   readonly maxTokens: number;
+  /** Uses at most this much of the context; absent uses all of it. */
+  readonly contextTokens?: number;
+  /** Rejects a prompt that leaves less of the context than this for the output. */
+  readonly reservedTokens?: number;
   readonly constraint?: OutputConstraint;
   /** How many alternatives to report for each token; absent turns log-probabilities off. */
   readonly logProbabilities?: number;
@@ -126,7 +130,13 @@ export type EngineFailure =
   | { readonly kind: "model-quarantined"; readonly reason: string; readonly retryAfterSeconds: number }
   /** None of the remote engines of this model responds. */
   | { readonly kind: "engines-unavailable"; readonly retryAfterSeconds: number }
-  | { readonly kind: "prompt-too-long"; readonly promptTokens: number; readonly contextTokens: number }
+  | {
+      readonly kind: "prompt-too-long";
+      readonly promptTokens: number;
+      readonly contextTokens: number;
+      /** What limits the context, if the engine is not the limit. */
+      readonly limitedBy?: "model" | "request" | "setting" | "memory" | "engine";
+    }
   | { readonly kind: "template-failed"; readonly reason: string }
   | { readonly kind: "schema-unsupported"; readonly keyword: string; readonly location: string }
   | { readonly kind: "grammar-invalid"; readonly reason: string }

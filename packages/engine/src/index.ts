@@ -6,6 +6,7 @@
  * Imported by the drivers, by `scheduling/`, which loads engines, and by `generation/`, which calls them.
  */
 export type { Conversation, Image, JsonObject, JsonValue, Message, Tool, ToolCall } from "./conversation.ts";
+export { isJsonObject } from "./conversation.ts";
 export type {
   Embeddings,
   EmbedRequest,

@@ -18,9 +18,12 @@ export type Sampling = {
   readonly logitBias: ReadonlyMap<number, number>;
 };
 
-/** The format the output must match. The driver compiles a schema to a grammar. */
+/**
+ * The format the output must match. The driver compiles a schema to a grammar. A strict schema is enforced exactly or
+ * rejected; otherwise keywords without an exact grammar have no effect.
+ */
 export type OutputConstraint =
-  | { readonly type: "json-schema"; readonly schema: unknown }
+  | { readonly type: "json-schema"; readonly schema: unknown; readonly isStrict?: boolean }
   | { readonly type: "json" }
   | { readonly type: "gbnf"; readonly grammar: string }
   /** One or more calls of these tools and nothing else, each a `<tool_call>` tag around a JSON object. */

@@ -29,6 +29,12 @@ const reasons = [
   "too-complex",
   "missing-length",
   "cut-off",
+  // prompt-too-long: what limits the context
+  "model",
+  "request",
+  "setting",
+  "memory",
+  "engine",
 ] as const;
 
 type ErrorReason = (typeof reasons)[number];

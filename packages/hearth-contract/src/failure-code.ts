@@ -20,6 +20,7 @@ export const failureCodes = [
   "grammar-rejected",
   "grammars-suspended",
   "template-failed",
+  "stored-object-not-found",
   // Access.
   "key-missing",
   "key-invalid",

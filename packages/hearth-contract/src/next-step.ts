@@ -17,6 +17,7 @@ export type NextStep =
       readonly capability: string | undefined;
     }
   | { readonly action: "use-local-model" }
+  /** With `promptTokens` if a larger context can be set. */
   | { readonly action: "shorten-prompt"; readonly promptTokens: number | undefined }
   | { readonly action: "send-less" }
   | { readonly action: "free-disk-space" }
@@ -79,13 +80,18 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "capability-missing": useCapableModel,
   "image-unreadable": none,
   "not-supported": useCapableModel,
-  "prompt-too-long": ({ prompt_tokens: promptTokens }) => ({ action: "shorten-prompt", promptTokens }),
+  "prompt-too-long": ({ prompt_tokens: promptTokens, reason }) => ({
+    action: "shorten-prompt",
+    promptTokens:
+      reason === undefined || reason === "request" || reason === "setting" ? promptTokens : undefined,
+  }),
   "schema-unsupported": none,
   "grammar-invalid": none,
   "grammar-too-slow": none,
   "grammar-rejected": none,
   "grammars-suspended": retry,
   "template-failed": none,
+  "stored-object-not-found": none,
   "key-missing": () => ({ action: "provide-key" }),
   "key-invalid": () => ({ action: "correct-key" }),
   "keys-conflict": () => ({ action: "correct-key" }),

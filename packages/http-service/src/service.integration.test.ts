@@ -8,7 +8,10 @@ import {
   RouteNotFoundError,
 } from "./index.ts";
 
-async function startService(routes: readonly Route[]) {
+async function startService(
+  routes: readonly Route[],
+  changes: Partial<Parameters<typeof createHttpService>[0]> = {},
+) {
   const records: RequestRecord[] = [];
   const service = createHttpService({
     routes,
@@ -20,6 +23,7 @@ async function startService(routes: readonly Route[]) {
     authenticate: () => undefined,
     recordRequest: (record) => records.push(record),
     maxBodyBytes: 1000,
+    ...changes,
   });
   const { url } = await service.listen({ host: "127.0.0.1", port: 0 });
   return {
@@ -31,6 +35,20 @@ async function startService(routes: readonly Route[]) {
 }
 
 const greeting: Route = { method: "GET", path: "/greeting", handle: () => jsonResponse({ hello: "there" }) };
+
+test("a request whose record cannot be kept is reported, and the server goes on", async () => {
+  const errors: unknown[] = [];
+  await using server = await startService([greeting], {
+    recordRequest: () => {
+      throw new Error("a counter cannot decrease");
+    },
+    onError: (error) => errors.push(error),
+  });
+  for (let request = 1; request <= 2; request += 1) {
+    expect((await fetch(`${server.url}/greeting`)).status).toBe(200);
+    await expect.poll(() => errors.length).toBe(request);
+  }
+});
 
 test("a row handles its method and path, and the response has a request id", async () => {
   await using server = await startService([greeting]);

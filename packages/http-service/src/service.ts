@@ -97,7 +97,7 @@ export function createHttpService<Row extends Route<Actor, Dependencies>, Actor,
     onRequestEnd(request, reply, (record) => {
       // An idle keep-alive connection would delay closing until the grace period is over.
       if (isClosing) setImmediate(() => server.server.closeIdleConnections());
-      options.recordRequest({ ...contextOf(request, reply).logFields(), ...record });
+      keepRecord(options, contextOf(request, reply), record);
     });
   };
   const server = createServer(options, (request, reply) => {
@@ -133,6 +133,24 @@ export function createHttpService<Row extends Route<Actor, Dependencies>, Actor,
 }
 
 /** Routes whose bodies arrive as a stream, at whatever pace the client has. */
+type RecordOptions = {
+  readonly recordRequest: (record: RequestRecord) => void;
+  readonly onError?: (error: unknown, head: RequestHead) => void;
+};
+
+/** Nobody waits for the record, so an error would end the process. */
+function keepRecord(
+  { recordRequest, onError }: RecordOptions,
+  { logFields, head }: Pick<RequestContext, "logFields" | "head">,
+  record: RequestRecord,
+): void {
+  try {
+    recordRequest({ ...logFields(), ...record });
+  } catch (error) {
+    onError?.(error, head);
+  }
+}
+
 function uploadNames(routes: readonly Pick<Route, "method" | "path" | "body">[]): ReadonlySet<string> {
   return new Set(routes.flatMap((row) => (row.body === "stream" ? [nameOf(row)] : [])));
 }

@@ -15,6 +15,13 @@ async function startService() {
           jsonResponse({ name: request.body.name + suffix, limit: request.query.limit ?? null }),
         ),
       },
+      {
+        method: "POST" as const,
+        path: "/optional",
+        ...accepts({ body: Type.Optional(body) }, (request) =>
+          jsonResponse({ isMissing: request.body === undefined }),
+        ),
+      },
     ],
     dependencies: "!",
     authenticate: () => undefined,
@@ -41,6 +48,16 @@ test("a handler runs only with a body and query that match its schemas, and gets
   expect(await post(`${server.url}/both?limit=5`, valid)).toEqual([200, { name: "abc!", limit: "5" }]);
   expect(await post(`${server.url}/both`, valid)).toEqual([200, { name: "abc!", limit: null }]);
   expect(await post(`${server.url}/both`)).toEqual([400, { reason: "missing" }]);
+});
+
+test("a body with an optional schema may be missing, but not invalid", async () => {
+  await using server = await startService();
+  expect(await post(`${server.url}/optional`)).toEqual([200, { isMissing: true }]);
+  expect(await post(`${server.url}/optional`, { name: "abc", items: [] })).toEqual([
+    200,
+    { isMissing: false },
+  ]);
+  expect(await post(`${server.url}/optional`, { name: "abc" })).toEqual([422, expect.any(Object)]);
 });
 
 test("every invalid field of the body and the query is named, at most eight of each", async () => {

@@ -1,4 +1,4 @@
-import type { Static, TSchema } from "typebox";
+import { IsOptional, type Static, type TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { BodyError } from "./read-body.ts";
 import type { Handler, HttpRequest, RequestHead, Route } from "./route.ts";
@@ -41,7 +41,10 @@ type QueryOf<Schema extends TSchema | undefined> = Schema extends TSchema
   ? Static<Schema>
   : RequestHead["query"];
 
-/** Throws unless the body and query match the row's schemas. Schemas are compiled by the first request. */
+/**
+ * Throws unless the body and query match the row's schemas; a body with an optional schema may be missing. Schemas are
+ * compiled by the first request.
+ */
 export function createRequestValidator({
   bodySchema,
   querySchema,
@@ -49,8 +52,9 @@ export function createRequestValidator({
   const bodyErrors = lazyErrors(bodySchema);
   const queryErrors = lazyErrors(querySchema);
   return (body, query) => {
-    if (bodySchema !== undefined && body === undefined) throw new BodyError("missing");
-    const errors = [...bodyErrors(body), ...queryErrors(query)];
+    const isMissing = bodySchema !== undefined && body === undefined;
+    if (isMissing && !IsOptional(bodySchema)) throw new BodyError("missing");
+    const errors = [...(isMissing ? [] : bodyErrors(body)), ...queryErrors(query)];
     if (errors.length > 0) throw new InvalidRequestError(errors);
   };
 }

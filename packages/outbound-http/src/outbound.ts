@@ -12,7 +12,7 @@ export type Outbound = AsyncDisposable & {
 };
 
 export type OutboundRequestOptions = {
-  readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH";
+  readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent to every hop, so never credentials: use `authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent to the origin of the URL only, never along a redirect to another origin. */

@@ -101,7 +101,7 @@ async function runAll(
 }
 
 async function complete(server: LlamaServer, { seed, generated }: Task): Promise<Outcome> {
-  const grammar = grammarForSchema(generated.schema);
+  const grammar = grammarForSchema(generated.schema, "strict");
   const response = await post(server, "/completion", {
     prompt: "Write the JSON document: ",
     grammar,

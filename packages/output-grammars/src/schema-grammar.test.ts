@@ -229,7 +229,7 @@ const cases: readonly Case[] = [
 ];
 
 test.for(cases)("$rule", ({ schema, accepted, rejected }) => {
-  const grammar = checkGrammar(grammarForSchema(schema));
+  const grammar = checkGrammar(grammarForSchema(schema, "strict"));
   expect(accepted.filter((document) => !acceptsText(grammar, document))).toEqual([]);
   expect(rejected.filter((document) => acceptsText(grammar, document))).toEqual([]);
 });

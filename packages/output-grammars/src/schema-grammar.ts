@@ -5,15 +5,15 @@ import { pruneGrammar } from "./prune-grammar.ts";
 import { rejectAmbiguity } from "./reject-ambiguity.ts";
 import { RuleTable } from "./schemas/rule-table.ts";
 import { SchemaDocument } from "./schemas/schema-document.ts";
-import { unsupported } from "./schemas/schema-failure.ts";
+import { type Enforcement, unsupported } from "./schemas/schema-failure.ts";
 import { ValueRules } from "./schemas/value-rules.ts";
 
 const maxGrammarLength = 1_000_000;
 
-/** The grammar of a JSON Schema; rejects a schema that cannot be enforced exactly. */
-export function grammarForSchema(schema: unknown): string {
+/** The grammar of a JSON Schema. `strict` rejects a schema that cannot be enforced exactly. */
+export function grammarForSchema(schema: unknown, enforcement: Enforcement): string {
   const table = new RuleTable();
-  return finishGrammar(table, writeSchema(schema, table));
+  return finishGrammar(table, writeSchema(schema, enforcement, table));
 }
 
 /** The grammar of any JSON object, or of any JSON value. */
@@ -23,8 +23,8 @@ export function grammarForJson(top: "object" | "value" = "object"): string {
 }
 
 /** Adds the rules of a schema to a table, which may already contain others. */
-export function writeSchema(schema: unknown, table: RuleTable): Expression {
-  const document = new SchemaDocument(schema);
+export function writeSchema(schema: unknown, enforcement: Enforcement, table: RuleTable): Expression {
+  const document = new SchemaDocument(schema, enforcement);
   const valueRules = new ValueRules(document, table, "closed");
   return valueRules.writeAll([document.root]);
 }

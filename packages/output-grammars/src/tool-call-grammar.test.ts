@@ -71,13 +71,15 @@ test("calls can be formatted as a list, or as a name followed by arguments", () 
   expect(acceptsText(names, "<function=weather>{}</function>")).toBe(false);
 });
 
-test("an unsupported schema is reported with its tool, and an empty list of tools is rejected", () => {
+test("an unsupported schema of a strict tool is reported with its tool, and an empty list of tools is rejected", () => {
   const odd = {
     name: "odd",
-    parameters: { type: "object", properties: { n: { type: "integer", multipleOf: 2 } } },
+    parameters: { type: "object", properties: { n: { type: "integer", multipleOf: 0.3 } } },
   };
   const failure = { kind: "schema-unsupported", keyword: "multipleOf", location: "odd#/properties/n" };
-  expect(() => grammarForToolCalls([odd], tagged)).toThrow(expect.objectContaining({ failure }));
+  const strict = { ...odd, isStrict: true };
+  expect(() => grammarForToolCalls([strict], tagged)).toThrow(expect.objectContaining({ failure }));
+  expect(grammarForToolCalls([odd], tagged)).toContain("root ::=");
   expect(() => grammarForToolCalls([], tagged)).toThrow(
     expect.objectContaining({ failure: expect.objectContaining({ keyword: "tools" }) }),
   );

@@ -24,7 +24,10 @@ export type ToolCallShape = {
     | { readonly type: "name-then-arguments"; readonly between: string };
 };
 
-/** The grammar of one or more calls of the given tools, with arguments valid for their schemas. */
+/**
+ * The grammar of one or more calls of the given tools. Arguments are valid for the schema of a strict tool; in the schema
+ * of any other, keywords without an exact grammar have no effect.
+ */
 export function grammarForToolCalls(tools: readonly Tool[], shape: ToolCallShape): string {
   if (tools.length === 0) throw unsupported("tools", "#");
   const table = new RuleTable();
@@ -36,7 +39,8 @@ export function grammarForToolCalls(tools: readonly Tool[], shape: ToolCallShape
 
 function writeCall(tool: Tool, { layout }: ToolCallShape, table: RuleTable): Expression {
   const schema = tool.parameters ?? { type: "object", additionalProperties: false };
-  const argumentsExpression = inTool(tool, () => writeSchema(schema, table));
+  const enforcement = tool.isStrict === true ? "strict" : "lenient";
+  const argumentsExpression = inTool(tool, () => writeSchema(schema, enforcement, table));
   if (layout.type === "name-then-arguments")
     return sequence(text(tool.name + layout.between), argumentsExpression);
   return sequence(

@@ -28,7 +28,10 @@ const formats: {
   "use-smaller-model": () => "Choose a smaller model, or a smaller context length under Parameters.",
   "use-capable-model": ({ capability }) => `Choose a model that supports ${capability ?? "it"}.`,
   "use-local-model": () => "Choose a local model.",
-  "shorten-prompt": () => "Start a new chat, or set a larger context length under Parameters.",
+  "shorten-prompt": ({ promptTokens }) =>
+    promptTokens === undefined
+      ? "Start a new chat."
+      : "Start a new chat, or set a larger context length under Parameters.",
   "send-less": () => "Send less at once, e.g. fewer or smaller images.",
   "free-disk-space": () => "Free disk space: delete models here, or run hearth prune on the server.",
   "replace-model": () => "Delete the model and pull it again.",

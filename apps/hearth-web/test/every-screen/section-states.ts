@@ -160,6 +160,14 @@ export const sectionStates: readonly PageState[] = [
     },
   },
   {
+    name: "connect-agent",
+    reach: async (page, url) => {
+      await openSection(page, url, "connect");
+      await press(page.getByRole("button", { name: "Codex" }));
+      await appear(page.getByText("~/.codex/hearth.config.toml", { exact: true }));
+    },
+  },
+  {
     name: "connect-key",
     isRefused: true,
     reach: async (page, url) => {

@@ -56,7 +56,7 @@ function concrete({ path }: Row): string {
   return path.replace(/\*$/u, "nowhere").replace(/:[a-z]+/u, "nowhere");
 }
 
-/** The row that a path matches: percent-escapes are decoded, and nothing else is normalized. */
+/** The row that a path matches: percent-escapes are decoded, nothing else is normalized, and a parameter may be empty. */
 function rowFor(method: string, spelled: string): Row | undefined {
   const segments = spelled.split("/");
   return routes.find((row) => {
@@ -70,7 +70,7 @@ function rowFor(method: string, spelled: string): Row | undefined {
     }
     return pattern.every((part, index) => {
       const segment = segments[index] ?? "";
-      return part === "*" || (part.startsWith(":") && segment !== "") || part === decode(segment);
+      return part === "*" || part.startsWith(":") || part === decode(segment);
     });
   });
 }
@@ -85,9 +85,14 @@ function decode(segment: string): string {
 function expectedStatus(method: string, spelled: string, { isAccepted }: Credential): number {
   if (!isAccepted) return 401;
   const row = spelled.includes("%zz") ? undefined : rowFor(method, spelled);
-  if (row === undefined) return 404;
+  if (row === undefined) return isMatchedByOther(method, spelled) ? 405 : 404;
   if (method !== "GET") return 400;
   return /[*:]/u.test(row.path) ? 404 : 200;
+}
+
+function isMatchedByOther(method: string, spelled: string): boolean {
+  const others = new Set(routes.map((row) => row.method)).difference(new Set([method]));
+  return !spelled.includes("%zz") && [...others].some((other) => rowFor(other, spelled) !== undefined);
 }
 
 test("every route requires the key in every spelling of its path, and accepts it in three headers only", async () => {

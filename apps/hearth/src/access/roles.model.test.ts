@@ -14,6 +14,8 @@ const forAdmins = new Set([
   "POST /api/pull",
   "POST /api/push",
   "POST /api/create",
+  "POST /api/aliases",
+  "DELETE /api/aliases",
   "HEAD /api/blobs/:digest",
   "POST /api/blobs/:digest",
   "GET /metrics",

@@ -4,6 +4,7 @@ import type { CommandEntry } from "./command-entry.ts";
 // biome-ignore format: a table is read down its columns
 export const commandTable: readonly CommandEntry[] = [
   { name: "run", summary: "Chat with a model, or send it a single prompt", takesModel: true, load: () => import("./run.ts") },
+  { name: "launch", summary: "Start a coding agent that uses a local model", load: () => import("./launch.ts") },
   { name: "pull", summary: "Download a model from a registry", takesModel: true, load: () => import("./pull.ts") },
   { name: "list", alias: "ls", summary: "List local models", load: () => import("./list.ts") },
   { name: "show", summary: "Show model information", takesModel: true, load: () => import("./show.ts") },
@@ -11,6 +12,7 @@ export const commandTable: readonly CommandEntry[] = [
   { name: "stop", summary: "Unload a model, or stop the background server", takesModel: true, load: () => import("./stop.ts") },
   { name: "create", summary: "Create a model from a GGUF file or a Modelfile", load: () => import("./create.ts") },
   { name: "copy", alias: "cp", summary: "Copy a model", takesModel: true, load: () => import("./copy.ts") },
+  { name: "alias", summary: "Give a model another name, with its own parameters", load: () => import("./alias.ts") },
   { name: "remove", alias: "rm", summary: "Remove models", takesModel: true, load: () => import("./remove.ts") },
   { name: "push", summary: "Upload a model to a registry", takesModel: true, load: () => import("./push.ts") },
   { name: "prune", summary: "Remove files that no model uses", load: () => import("./prune.ts") },

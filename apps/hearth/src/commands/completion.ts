@@ -1,3 +1,4 @@
+import { programs } from "@hearth-and-keep/hearth-contract";
 import { Command } from "commander";
 import { callFailure } from "../server-client/call-failure.ts";
 import { listModels } from "../server-client/response-types.ts";
@@ -7,6 +8,11 @@ import type { CommandDependencies, DefineCommand } from "./command-entry.ts";
 import { type CommandCompletion, writeCompletion } from "./completion-scripts.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
+/** Values of the first argument that are not subcommands. */
+const fixedArguments: Readonly<Record<string, readonly string[]>> = {
+  completion: shells,
+  launch: programs.map(({ name }) => name),
+};
 /** The shell blocks while completing; without a response in this time, no names are offered. */
 const timeoutSeconds = 2;
 
@@ -45,7 +51,7 @@ async function describeCommands(dependencies: CommandDependencies): Promise<read
         names: alias === undefined ? [name] : [name, alias],
         summary,
         takesModel,
-        arguments: [...command.commands.map((each) => each.name()), ...(name === "completion" ? shells : [])],
+        arguments: [...command.commands.map((each) => each.name()), ...(fixedArguments[name] ?? [])],
         flags: command.options.flatMap(({ long, description }) => (long ? [{ long, description }] : [])),
       };
     }),

@@ -1,15 +1,14 @@
 import { readFile } from "node:fs/promises";
-import { isReachable, startBackgroundServer } from "../server-client/background-server.ts";
 import { callFailure, hasErrorCode } from "../server-client/call-failure.ts";
 import { type GenerationStats, type ModelInfo, showModel } from "../server-client/response-types.ts";
 import { openServerClient, type ServerClient, type ServerFlags } from "../server-client/server-client.ts";
-import { printToStderr } from "../terminal/report-error.ts";
 import { showResponse } from "../terminal/response-view.ts";
 import { errorScreen, screen } from "../terminal/screen.ts";
 import { showSpinner } from "../terminal/spinner.ts";
 import { chat } from "./chat.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { type Conversation, formatStats, loadModel, sendMessage } from "./conversation.ts";
+import { ensureServer } from "./ensure-server.ts";
 import { extractImages, readImages } from "./prompt-images.ts";
 import { readStdin } from "./read-stdin.ts";
 import { addServerFlags } from "./server-flags.ts";
@@ -78,20 +77,6 @@ async function run(model: string, promptArguments: readonly string[], flags: Run
   if (isLoadOnly) await loadOnly(server, conversation);
   else if (isChat) await chat(server, conversation);
   else await respondOnce(server, conversation, prompt);
-}
-
-/** Starts a background server when none is reachable at a local address, and reports it. */
-async function ensureServer(server: ServerClient): Promise<void> {
-  if (!server.address.isLocal || (await isReachable(server))) return;
-  using waiting = showSpinner(errorScreen, "Starting the server");
-  const outcome = await startBackgroundServer(server);
-  waiting[Symbol.dispose]();
-  const { url } = server.address;
-  printToStderr(
-    outcome === "found"
-      ? `Using the server at ${url}, which another command has just started`
-      : `Started a server at ${url}, running in the background; stop it with "hearth stop --server", see its log with "hearth logs"`,
-  );
 }
 
 async function startConversation(

@@ -7,16 +7,18 @@ import { hostname } from "node:os";
 import { readServedCertificate, watchServedCertificate } from "@hearth-and-keep/command-line";
 import type { EngineDriver } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { serveUntil } from "@hearth-and-keep/http-service";
+import { type Certificate, serveUntil, type Transport } from "@hearth-and-keep/http-service";
 import { createOutbound, type Outbound } from "@hearth-and-keep/outbound-http";
 import type { Access } from "../access/authenticate.ts";
 import { isLoopbackAddress } from "../access/loopback.ts";
 import { readAccess } from "../access/read-access.ts";
 import type { ServeConfig } from "../config.ts";
 import { ResponseStore } from "../dialects/openai/responses/response-store.ts";
+import { openPdfReader } from "../documents/read-pdf.ts";
 import type { CommandFailure } from "../failures.ts";
 import { createImageFetcher, type FetchImage } from "../images/fetch-image.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
+import { createAliasStore, withAliases } from "../models/aliases/alias-store.ts";
 import { type Catalog, createCatalog } from "../models/catalog.ts";
 import { withDefaultSeed } from "../models/default-seed.ts";
 import { openStores } from "../models/open-stores.ts";
@@ -61,7 +63,9 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
   const local = createCatalog(stores);
   const remote = await readEnginesFile(config.enginesFile);
   await using engines = openRemoteEngines(remote);
-  const models = withDefaultSeed(withRemoteModels(local, remote, engines.getEngineInfo), config.seed);
+  const aliases = createAliasStore(stores);
+  const named = withAliases(withRemoteModels(local, remote, engines.getEngineInfo), aliases);
+  const models = withDefaultSeed(named, config.seed);
   logWarnings(logger, { missingProtections, shadowed: await shadowedNames(local, remote) });
   await using outbound = createOutbound({ privateHosts: config.privateRegistries });
   const transfers = guardRemoteModels(await openTransfers(config, { stores, outbound }), remote);
@@ -75,9 +79,10 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     pools: () => engines.snapshots(),
   });
   await using images = openImageFetcher(config);
-  const { trustedProxies, earlyHeaders } = config;
+  await using documents = openPdfReader();
   const server = createModelServer({
     models,
+    aliases,
     transfers,
     scheduler,
     metrics,
@@ -85,13 +90,10 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     access,
     webUiFiles: await readWebUiFiles(),
     fetchImage: images.fetchImage,
+    readPdf: documents.readPdf,
     isDraining: () => signal.aborted,
     ...openResponseStore(config),
-    transport: {
-      trustedProxies,
-      ...(served === undefined ? {} : { certificate: served.certificate }),
-      ...(earlyHeaders ? { earlyHeadMilliseconds } : {}),
-    },
+    transport: readTransport(config, served?.certificate),
   });
   using stack = new DisposableStack();
   stack.use(cleanUpRepeatedly(stores));
@@ -107,6 +109,17 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
       config.drainSeconds > 0 ? drainScheduler(scheduler, graceSeconds) : scheduler.close(graceSeconds),
   });
   logger.info("Stopped");
+}
+
+function readTransport(
+  { trustedProxies, earlyHeaders }: ServeConfig,
+  certificate: Certificate | undefined,
+): Transport {
+  return {
+    trustedProxies,
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(earlyHeaders ? { earlyHeadMilliseconds } : {}),
+  };
 }
 
 /** At the start and then a few times a day. An unreadable store is reported where it is used. */
@@ -151,7 +164,8 @@ async function reportLoaded(
 /** Metrics are labelled with model names rather than digests. */
 async function modelNamesByDigest(models: Catalog): Promise<ReadonlyMap<string, string>> {
   const listing = await models.list();
-  return new Map(listing.models.map(({ digest, name }) => [digest, name]));
+  const named = listing.models.filter(({ aliasOf }) => aliasOf === undefined);
+  return new Map(named.map(({ digest, name }) => [digest, name]));
 }
 
 function rejectInsecureBind({ host, allowInsecureBind }: ServeConfig, { keys }: Access): void {
@@ -200,9 +214,16 @@ function openImageFetcher({
   };
 }
 
-const maxResponseBytes = 64 * 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
-function openResponseStore({ maxStoredResponses }: ServeConfig): { readonly responses?: ResponseStore } {
+function openResponseStore(config: ServeConfig): { readonly responses?: ResponseStore } {
+  const { maxStoredResponses, responseMemory, responseMemoryTotal, responseIdle } = config;
   if (maxStoredResponses === 0) return {};
-  return { responses: new ResponseStore({ maxResponses: maxStoredResponses, maxBytes: maxResponseBytes }) };
+  const responses = new ResponseStore({
+    maxResponses: maxStoredResponses,
+    maxBytes: responseMemory ?? 64 * mebibyte,
+    maxTotalBytes: responseMemoryTotal ?? 256 * mebibyte,
+    idleSeconds: responseIdle === "forever" ? Number.POSITIVE_INFINITY : responseIdle,
+  });
+  return { responses };
 }

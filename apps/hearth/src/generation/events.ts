@@ -26,7 +26,7 @@ export type OutputEvent =
   | Extract<EngineEvent, { type: "prompt-progress" | "reasoning-delta" | "tool-call-start" }>
   /** Visible text, with the log-probabilities of its tokens if requested. */
   | TextDelta
-  /** The deltas of a call, joined, are exactly the JSON text of its arguments. */
+  /** The deltas of a call that ends, joined, are exactly the JSON text of its arguments. */
   | Extract<EngineEvent, { type: "tool-call-delta" }>
   | { readonly type: "tool-call-end"; readonly index: number; readonly arguments: JsonObject }
   | ToolCallFailure
@@ -40,9 +40,10 @@ export type OutputEvent =
     };
 
 /**
- * Replaces `tool-call-end`. `unfinished`: the output ended inside the call. `malformed`: it is not a call, or its
- * arguments are not a JSON object. `text` is what the model wrote, never repaired. If not even the name could be read,
- * there was no `tool-call-start`, and `index` is the one the call would have had.
+ * Replaces `tool-call-end`. `unfinished`: the token limit cut the call. `malformed`: its arguments exceed the limits for
+ * JSON. All other damage is repaired, or else the output is text. The call must not be run, and `text`, which is what the
+ * model wrote, must not be shown. If not even the name could be read, there was no `tool-call-start`, and `index` is
+ * the one the call would have had.
  */
 export type ToolCallFailure = {
   readonly type: "tool-call-fail";

@@ -38,25 +38,41 @@ export async function* generate(
 
 /** The request with only the tools that may be called, described in the prompt if the template cannot render them. */
 export function applyToolChoice(description: EngineDescription, request: ResolvedRequest): ResolvedRequest {
-  return describeToolsInPrompt(description, selectTools(request));
+  return describeToolsInPrompt(description, listCallableTools(description, selectTools(request)));
 }
 
 /** Keeps the tools that may be called and adds the constraint that forces a call if one is required. */
 function selectTools(request: ResolvedRequest): ResolvedRequest {
-  const { input, toolChoice } = request;
+  const { input, toolChoice, callableTools } = request;
   if (input.type !== "conversation") return request;
   const { type, toolName, maxCalls = maxForcedCalls } = toolChoice;
-  const available = type === "none" ? [] : (input.conversation.tools ?? []);
-  const tools = available.filter(({ name }) => toolName === undefined || toolName === name);
-  const isForced = type === "required" && tools.length > 0;
-  const constraint = isForced ? ({ type: "tool-calls", tools, maxCalls } as const) : request.constraint;
+  const listed = type === "none" ? [] : (input.conversation.tools ?? []);
+  const available = type === "none" ? [] : (callableTools ?? listed);
+  const selected = available.filter(({ name }) => toolName === undefined || toolName === name);
+  const isForced = type === "required" && selected.length > 0;
+  const constraint = isForced
+    ? ({ type: "tool-calls", tools: selected, maxCalls } as const)
+    : request.constraint;
   // A grammar leaves no room for thinking, so the template must not ask for it.
   const thinking = constraint === undefined ? {} : { thinking: false };
+  const tools = callableTools === undefined ? selected : listed;
   return {
     ...request,
     input: { ...input, conversation: { ...input.conversation, tools, ...thinking } },
     ...(constraint === undefined ? {} : { constraint }),
+    ...(callableTools === undefined ? {} : { callableTools: selected }),
   };
+}
+
+/** An engine that parses its output itself recognizes only calls of the tools in the conversation. */
+function listCallableTools(
+  { templateCapabilities, splitsEvents }: EngineDescription,
+  request: ResolvedRequest,
+): ResolvedRequest {
+  const { input, callableTools } = request;
+  if (input.type !== "conversation" || callableTools === undefined) return request;
+  if (!splitsEvents || templateCapabilities?.tools === false) return request;
+  return { ...request, input: { ...input, conversation: { ...input.conversation, tools: callableTools } } };
 }
 
 /**
@@ -80,7 +96,7 @@ function describeToolsInPrompt(
 function describeTools(tools: readonly Tool[]): string {
   return [
     "You can call these functions:",
-    ...tools.map((tool) => JSON.stringify({ type: "function", function: tool })),
+    ...tools.map(({ isStrict: _isStrict, ...tool }) => JSON.stringify({ type: "function", function: tool })),
     "To call one, write a JSON object with its name and arguments between tags:",
     "<tool_call>",
     '{"name": "function name", "arguments": {"argument name": "value"}}',
@@ -104,15 +120,15 @@ async function planOutput(engine: Engine, request: ResolvedRequest): Promise<Out
 /** Chooses the format to parse: the model's own, or the one that forced calls are written in. */
 async function planParsing(
   engine: Engine,
-  { input, constraint }: ResolvedRequest,
+  { input, constraint, callableTools }: ResolvedRequest,
 ): Promise<Pick<OutputPlan, "format" | "startsInReasoning" | "tools">> {
   const { splitsEvents, templateCapabilities } = engine.describe();
-  const tools = input.type === "conversation" ? (input.conversation.tools ?? []) : [];
+  const tools = input.type === "conversation" ? (callableTools ?? input.conversation.tools ?? []) : [];
   if (splitsEvents && templateCapabilities?.tools === false && tools.length > 0) {
     // The tools are described in the prompt, so the engine does not recognize calls itself.
     return { format: plainText, startsInReasoning: false, tools };
   }
-  if (splitsEvents) return { format: { type: "split" }, startsInReasoning: false, tools: [] };
+  if (splitsEvents) return { format: { type: "split" }, startsInReasoning: false, tools };
   // The output of a raw prompt is passed on unchanged.
   if (input.type !== "conversation") return { format: plainText, startsInReasoning: false, tools: [] };
   if (constraint !== undefined) {

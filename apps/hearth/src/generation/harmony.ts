@@ -1,13 +1,14 @@
 import type { Tool } from "@hearth-and-keep/engine";
-import { collectUntil, peek, peekLiteral, readUntil, skipWhitespace } from "./stream-parser/read-text.ts";
-import type { ParserSteps, Scanner, TextChunk } from "./stream-parser/scanner.ts";
+import { messageStart, readMessageBody } from "./stream-parser/message-body.ts";
+import { collectUntil, peek, peekLiteral, skipWhitespace } from "./stream-parser/read-text.ts";
+import type { ParserSteps, Scanner } from "./stream-parser/scanner.ts";
 import { type Emit, type SplitEvent, splitEvents, textDelta } from "./stream-parser/split-events.ts";
 import { CallWriter } from "./tool-calls/call-writer.ts";
-import { readJsonText } from "./tool-calls/json-text.ts";
+import { takeFence } from "./tool-calls/code-fences.ts";
 
 const bodyStart = "<|message|>";
 const messageEnds = ["<|end|>", "<|return|>", "<|call|>"];
-const headerStarts = ["<|start|>", "<|channel|>", " to=", "to="];
+const headerStarts = [messageStart, "<|channel|>", " to=", "to="];
 
 /** The format of gpt-oss: every message has a header with its channel and, for a call, its tool. */
 export function isHarmony(template: string): boolean {
@@ -27,7 +28,7 @@ export function splitHarmony(
   tools: readonly Tool[],
 ): AsyncGenerator<SplitEvent> {
   return splitEvents(events, function* readMessages(scanner, emit) {
-    const writer = new CallWriter(emit, tools);
+    const writer = new CallWriter(emit, { tools, endMarkers: messageEnds });
     while ((yield* peek(scanner)) !== "") yield* readMessage(scanner, writer, emit);
   });
 }
@@ -39,40 +40,37 @@ function* readMessage(scanner: Scanner, writer: CallWriter, emit: Emit): ParserS
     scanner.take(scanner.unread.length);
     return;
   }
-  if (start === undefined) return yield* readBody(scanner, (chunk) => emit(textDelta(chunk)));
+  if (start === undefined)
+    return yield* readMessageBody(scanner, messageEnds, (chunk) => emit(textDelta(chunk)));
   const header = yield* collectUntil(scanner, [bodyStart]);
   if (header.marker === undefined) return;
   scanner.take(bodyStart.length);
   const recipient = /\bto=(?<name>[^\s<]+)/u.exec(header.text)?.groups?.["name"];
   const channel = /<\|channel\|>(?<name>\w+)/u.exec(header.text)?.groups?.["name"];
-  if (recipient !== undefined)
-    return yield* readCall(scanner, writer, recipient.replace(/^functions\./u, ""));
-  if (channel !== "analysis") return yield* readBody(scanner, (chunk) => emit(textDelta(chunk)));
+  if (recipient !== undefined) return yield* readCall(scanner, writer, recipient);
+  if (channel !== "analysis")
+    return yield* readMessageBody(scanner, messageEnds, (chunk) => emit(textDelta(chunk)));
   yield* skipWhitespace(scanner);
-  yield* readBody(scanner, ({ text }) => emit({ type: "reasoning-delta", text }));
-}
-
-function* readBody(scanner: Scanner, onChunk: (chunk: TextChunk) => void): ParserSteps {
-  const search = { markers: [...messageEnds, "<|start|>"], partialMarkerAtEnd: "drop-if-truncated" } as const;
-  const marker = yield* readUntil(scanner, search, onChunk);
-  // The start of the next message belongs to its header.
-  if (marker !== undefined && marker !== "<|start|>") scanner.take(marker.length);
+  yield* readMessageBody(scanner, messageEnds, ({ text }) => emit({ type: "reasoning-delta", text }));
 }
 
 function* readCall(scanner: Scanner, writer: CallWriter, name: string): ParserSteps {
+  scanner.startRecording();
+  yield* takeFence(scanner);
   yield* skipWhitespace(scanner);
-  writer.start(name, undefined);
-  let written = "";
   const isObject = (yield* peek(scanner)) === "{";
-  const isComplete =
-    isObject &&
-    (yield* readJsonText(scanner, (text) => {
-      written += text;
-      writer.write(text);
-    }));
-  const rest = yield* collectUntil(scanner, [...messageEnds, "<|start|>"]);
-  if (rest.marker !== undefined && rest.marker !== "<|start|>") scanner.take(rest.marker.length);
-  if (isComplete) writer.end();
-  else
-    writer.fail(isObject || scanner.endedBy === "length" ? "unfinished" : "malformed", written + rest.text);
+  if (isObject) writer.start(name, undefined);
+  const isComplete = isObject && (yield* writer.readArguments(scanner, true));
+  const rest = yield* collectUntil(scanner, [...messageEnds, messageStart]);
+  const { recorded } = scanner;
+  scanner.stopRecording();
+  if (rest.marker !== undefined && rest.marker !== messageStart) scanner.take(rest.marker.length);
+  const isTruncated = rest.marker === undefined && scanner.endedBy === "length";
+  if (isTruncated && !isComplete) writer.fail("unfinished", recorded);
+  else if (isObject) writer.end();
+  else if (recorded.trim() !== "") writer.fail("malformed", recorded);
+  else {
+    writer.start(name, undefined);
+    writer.end();
+  }
 }

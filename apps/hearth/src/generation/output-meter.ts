@@ -1,9 +1,7 @@
-import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { EngineEvent, GenerationEnd, Timings, Usage } from "@hearth-and-keep/engine";
 import { estimateTokens } from "./estimate-tokens.ts";
 import type { OutputEvent } from "./events.ts";
 import type { SplitEvent } from "./stream-parser/split-events.ts";
-import { isJsonObject } from "./tool-calls/call-writer.ts";
 
 export type OutputMeterOptions = {
   readonly signal: AbortSignal;
@@ -48,19 +46,11 @@ export class OutputMeter {
     }
   }
 
-  /** Passes parsed events through and adds the end of calls that the driver parsed itself. */
-  async *closeCalls(events: AsyncIterable<SplitEvent>): AsyncGenerator<SplitEvent> {
-    let open: { readonly index: number; text: string } | undefined;
+  /** Passes parsed events through. */
+  async *watchParsed(events: AsyncIterable<SplitEvent>): AsyncGenerator<SplitEvent> {
     for await (const event of events) {
       if (event.type === "reasoning-delta") this.#reasoningText += event.text;
       if (event.type === "tool-call-end") this.#completeCalls += 1;
-      if (event.type === "tool-call-end" || event.type === "tool-call-fail") open = undefined;
-      if (open !== undefined && (event.type === "tool-call-start" || event.type === "generation-end")) {
-        yield this.#closeCall(open, event);
-        open = undefined;
-      }
-      if (event.type === "tool-call-start") open = { index: event.index, text: "" };
-      if (event.type === "tool-call-delta" && open !== undefined) open.text += event.argumentsText;
       yield event;
     }
   }
@@ -80,7 +70,9 @@ export class OutputMeter {
     const timings = this.#timings();
     const outputTokens = this.#outputTokens ?? (await this.#countTokens(this.#rawText));
     const usage = await this.#withReasoning({ ...this.#promptUsage, outputTokens });
-    return { type: "generation-end", ...end, usage, timings };
+    // Clients run calls only if the reason says that there are any.
+    const actual: EarlyEnd = this.#completeCalls > 0 ? { reason: "tool-calls" } : end;
+    return { type: "generation-end", ...actual, usage, timings };
   }
 
   #measure(event: EngineEvent): void {
@@ -118,15 +110,5 @@ export class OutputMeter {
     const counted = this.#reasoningText === "" ? 0 : await this.#countTokens(this.#reasoningText);
     // Tokenized on its own, the text can have one token more than within the output.
     return { ...usage, reasoningTokens: Math.min(counted, usage.outputTokens) };
-  }
-
-  #closeCall({ index, text }: { index: number; text: string }, next: SplitEvent): SplitEvent {
-    const parsed = text === "" ? {} : parseBoundedJson(text);
-    if (isJsonObject(parsed)) {
-      this.#completeCalls += 1;
-      return { type: "tool-call-end", index, arguments: parsed };
-    }
-    const isTruncated = next.type === "generation-end" && next.reason === "length";
-    return { type: "tool-call-fail", index, reason: isTruncated ? "unfinished" : "malformed", text };
   }
 }

@@ -11,6 +11,7 @@ type ReasoningFormatName =
   | "gemma-channel"
   | "apertus-inner"
   | "kimi-k3-think"
+  | "hunyuan-3-think"
   | "thinking"
   | "reasoning"
   | "thought";
@@ -45,6 +46,12 @@ export const reasoningFormats: readonly ReasoningFormat[] = [
     close: "<|close|>think<|sep|>",
     templateMarkers: ["<|open|>", "<|close|>"],
     hidden: ["<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>"],
+  },
+  {
+    name: "hunyuan-3-think",
+    opens: ["<think:opensource>"],
+    close: "</think:opensource>",
+    templateMarkers: ["<think{}>", ":opensource"],
   },
   { name: "think", opens: ["<think>"], close: "</think>" },
   { name: "thinking", opens: ["<thinking>"], close: "</thinking>" },

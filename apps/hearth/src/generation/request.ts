@@ -1,4 +1,4 @@
-import type { EngineRequest } from "@hearth-and-keep/engine";
+import type { EngineRequest, Tool } from "@hearth-and-keep/engine";
 import type { LoadInput } from "../scheduling/load-request.ts";
 import type { ResolvedSampling, SamplingOptions } from "./sampling.ts";
 
@@ -17,7 +17,15 @@ export type GenerationRequest = LoadInput &
   };
 
 /** An engine request plus everything that Hearth does itself: stop sequences and the tool choice. */
-export type ResolvedRequest = EngineRequest & ResolvedSampling & { readonly toolChoice: ToolChoice };
+export type ResolvedRequest = EngineRequest &
+  ResolvedSampling & {
+    readonly toolChoice: ToolChoice;
+    /**
+     * The tools that can be called, if the conversation has changed them since its beginning. The tools of the
+     * conversation are then still those at its beginning, so that the prompt keeps its cached prefix.
+     */
+    readonly callableTools?: readonly Tool[];
+  };
 
 /** `none` hides the tools from the model; `required` forces it to call one, `toolName` if given. */
 export type ToolChoice = {

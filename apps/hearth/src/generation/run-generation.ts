@@ -2,11 +2,13 @@ import type { Conversation, Message } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { type RequestFailure, requestFailure } from "../failures.ts";
 import type { ModelDescription } from "../models/metadata/describe-model.ts";
-import { createLoadRequest, type Lease } from "../scheduling/load-request.ts";
+import { createLoadRequest } from "../scheduling/load-request.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
 import type { GenerationEvent, OutputEvent } from "./events.ts";
 import { fitConversation } from "./fit-conversation.ts";
 import { generate } from "./generate.ts";
+import { GrowingLease } from "./growing-lease.ts";
+import { describeIgnoredKeywords } from "./ignored-keywords.ts";
 import { readAhead } from "./read-ahead.ts";
 import type { GenerationRequest } from "./request.ts";
 import { type ResolvedSampling, resolveSampling } from "./sampling.ts";
@@ -40,20 +42,27 @@ export async function* runGeneration(
 ): AsyncGenerator<GenerationEvent> {
   const startedAt = performance.now();
   const resolved = resolveSampling(request.sampling, request.model.parameters.values);
-  let lease = await scheduler.acquire(createLoadRequest(request, "generate"), client.signal);
+  const isConstrained = request.constraint !== undefined || request.toolChoice.type === "required";
+  if (isConstrained) client.addLogFields(describeIgnoredKeywords(request));
+  const loadRequest = createLoadRequest(request, "generate");
+  const acquire = async (): Promise<GrowingLease> =>
+    new GrowingLease(await scheduler.acquire(loadRequest, client.signal), (neededTokens) =>
+      scheduler.acquire({ ...loadRequest, neededTokens }, client.signal),
+    );
+  let lease = await acquire();
   const run = (): AsyncGenerator<GenerationEvent> =>
     generateOnLease(request, { lease, resolved, metrics, startedAt }, client);
   const runAgain = async (): Promise<AsyncGenerator<GenerationEvent>> => {
     // Otherwise the scheduler may lease the dead engine again.
     await lease.engine.closed;
-    lease = await scheduler.acquire(createLoadRequest(request, "generate"), client.signal);
+    lease = await acquire();
     return run();
   };
   yield* readAhead(repeatIfInterrupted(run(), runAgain), {
     sizeOf: countCharacters,
     maxSize: maxUnreadCharacters,
     onStall: () => {
-      if (lease.isWanted()) throw requestFailure({ kind: "server-busy", retryAfterSeconds: 1 });
+      if (lease.current.isWanted()) throw requestFailure({ kind: "server-busy", retryAfterSeconds: 1 });
     },
   });
 }
@@ -96,7 +105,7 @@ function countCharacters(event: GenerationEvent): number {
 }
 
 type LeaseContext = Pick<GenerationDependencies, "metrics"> & {
-  readonly lease: Lease;
+  readonly lease: GrowingLease;
   readonly resolved: ResolvedSampling;
   readonly startedAt: number;
 };
@@ -108,7 +117,7 @@ async function* generateOnLease(
 ): AsyncGenerator<GenerationEvent> {
   using lease = acquired;
   const { input, droppedMessages } = await fitInput(addModelMessages(request), lease, signal);
-  const { contextTokens, loadMilliseconds, queueMilliseconds } = lease;
+  const { window, loadMilliseconds, queueMilliseconds } = lease.current;
   addLogFields({
     queueMilliseconds: Math.round(queueMilliseconds),
     loadMilliseconds: Math.round(loadMilliseconds),
@@ -117,7 +126,7 @@ async function* generateOnLease(
   const { seed } = resolved.sampling;
   yield {
     type: "generation-start",
-    contextTokens,
+    contextTokens: window.tokens,
     loadMilliseconds,
     queueMilliseconds,
     droppedMessages,
@@ -139,11 +148,15 @@ type FittedInput = Pick<GenerationRequest, "input"> & { readonly droppedMessages
 
 async function fitInput(
   { input, overflow }: GenerationRequest,
-  lease: Lease,
+  { current: { engine, window } }: GrowingLease,
   signal: AbortSignal,
 ): Promise<FittedInput> {
   if (input.type !== "conversation" || overflow === "reject") return { input, droppedMessages: 0 };
-  const { conversation, droppedMessages } = await fitConversation(lease, input.conversation, signal);
+  const { conversation, droppedMessages } = await fitConversation(
+    { engine, contextTokens: window.tokens },
+    input.conversation,
+    signal,
+  );
   return { input: { ...input, conversation }, droppedMessages };
 }
 

@@ -25,6 +25,7 @@ const engineEnd: EngineEvent = {
 test("text without tags is passed on unchanged in every format", async () => {
   const formats: readonly OutputPlan[] = [
     { ...plan, format: { type: "harmony" } },
+    { ...plan, format: { type: "recipients" } },
     ...reasoningFormats.map((reasoning) => ({
       ...plan,
       format: { type: "tags", reasoning, toolCalls: hermes } as const,
@@ -98,7 +99,10 @@ test("stop sequences apply to visible text, not to thinking or arguments", async
   expect(result.reasoning).toBe("a STOP b");
   expect(result.calls[0]?.arguments).toEqual({ a: "STOP" });
   expect(result.text).toBe("text end ");
-  expect(result.end).toMatchObject({ reason: "stop-sequence", stopSequence: "STOP" });
+  // The reason says that there are calls to run.
+  expect(result.end?.reason).toBe("tool-calls");
+  const withoutCall = await collectOutput(["text STOP x"], { ...plan, stops: ["STOP"] });
+  expect(withoutCall.end).toMatchObject({ reason: "stop-sequence", stopSequence: "STOP" });
 });
 
 test("usage includes thinking and is complete even after a stop sequence", async () => {
@@ -139,9 +143,28 @@ test("events of a driver that parses output itself pass through, and its calls g
   const ended = await collect(events, { ...plan, format: { type: "split" } });
   expect(ended.filter(({ type }) => type === "tool-call-end" || type === "tool-call-fail")).toEqual([
     { type: "tool-call-end", index: 0, arguments: { a: 1 } },
-    { type: "tool-call-fail", index: 1, reason: "malformed", text: "{" },
+    { type: "tool-call-end", index: 1, arguments: {} },
   ]);
   expect(ended.at(-1)).toMatchObject({ reason: "tool-calls", usage: { reasoningTokens: 2 } });
+});
+
+const damagedCall = (reason: "stop" | "length"): EngineEvent[] => [
+  { type: "tool-call-start", index: 0, id: "call_a", name: "find" },
+  { type: "tool-call-delta", index: 0, argumentsText: '{"a": "x\n' },
+  { type: "tool-call-delta", index: 0, argumentsText: 'y", "b": [1,' },
+  { ...engineEnd, reason },
+];
+
+test("a call of such a driver is repaired at its end, but not at the token limit", async () => {
+  const split: OutputPlan = { ...plan, format: { type: "split" } };
+  const repaired = await collect(damagedCall("stop"), split);
+  const deltas = repaired.filter((event) => event.type === "tool-call-delta");
+  const text = deltas.map(({ argumentsText }) => argumentsText).join("");
+  expect(text).toBe(String.raw`{"a": "x\ny", "b": [1]}`);
+  expect(repaired.at(-1)).toMatchObject({ reason: "tool-calls" });
+  const truncated = await collect(damagedCall("length"), split);
+  expect(truncated.at(-2)).toMatchObject({ type: "tool-call-fail", reason: "unfinished" });
+  expect(truncated.at(-1)).toMatchObject({ reason: "length" });
 });
 
 test("aborting the signal or leaving the loop closes the engine's stream", async () => {

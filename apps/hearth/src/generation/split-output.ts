@@ -3,14 +3,17 @@ import type { OutputEvent } from "./events.ts";
 import { isHarmony, splitHarmony } from "./harmony.ts";
 import { OutputMeter, type OutputMeterOptions } from "./output-meter.ts";
 import { detectReasoningFormat, opensReasoning, type ReasoningFormat, splitReasoning } from "./reasoning.ts";
+import { hasRecipients, splitRecipients } from "./recipients.ts";
 import { readUntil } from "./stream-parser/read-text.ts";
 import { type SplitEvent, splitEvents, textDelta } from "./stream-parser/split-events.ts";
 import { detectToolCallFormat, type ToolCallFormat } from "./tool-calls/formats.ts";
+import { repairCalls } from "./tool-calls/repair-calls.ts";
 import { splitToolCalls } from "./tool-calls/split-tool-calls.ts";
 
 /** How to parse a model's raw output, detected from its chat template. */
 export type OutputFormat =
   | { readonly type: "harmony" }
+  | { readonly type: "recipients" }
   | {
       readonly type: "tags";
       readonly reasoning: ReasoningFormat | undefined;
@@ -22,7 +25,7 @@ export type OutputFormat =
 export type OutputPlan = {
   readonly format: OutputFormat;
   readonly startsInReasoning: boolean;
-  /** If empty, no text is parsed as a tool call. */
+  /** If empty, no text is parsed as a tool call. Their schemas decide the types of arguments. */
   readonly tools: readonly Tool[];
   readonly stops: readonly string[];
   /** Generation stops after this many complete calls. */
@@ -43,7 +46,7 @@ export async function* splitOutput(
 ): AsyncGenerator<OutputEvent> {
   const meter = new OutputMeter(options);
   const split = holdBackStops(splitText(meter.watch(events), plan), plan.stops);
-  for await (const event of meter.closeCalls(split)) {
+  for await (const event of meter.watchParsed(split)) {
     if (event.type === "stop-sequence-match") {
       yield await meter.endEarly({ reason: "stop-sequence", stopSequence: event.stopSequence });
       // Leaving the loop stops the engine.
@@ -57,18 +60,22 @@ export async function* splitOutput(
   }
 }
 
-/** A template does not change while its model is loaded, so it is searched once per engine. */
-const formats = new WeakMap<Engine, OutputFormat>();
+/** Every template is searched once, as long as there are not very many. */
+const formats = new Map<string | null, OutputFormat>();
+const maxFormats = 64;
 
-export function getOutputFormat(engine: Engine): OutputFormat {
-  const format = formats.get(engine) ?? detectOutputFormat(engine.describe().chatTemplate);
-  formats.set(engine, format);
+export function getOutputFormat(engine: Pick<Engine, "describe">): OutputFormat {
+  const { chatTemplate } = engine.describe();
+  const format = formats.get(chatTemplate) ?? detectOutputFormat(chatTemplate);
+  if (formats.size >= maxFormats) formats.clear();
+  formats.set(chatTemplate, format);
   return format;
 }
 
 /** An unknown template has no thinking tags and the generic format for tool calls. */
 export function detectOutputFormat(template: string | null): OutputFormat {
   if (template !== null && isHarmony(template)) return { type: "harmony" };
+  if (template !== null && hasRecipients(template)) return { type: "recipients" };
   return {
     type: "tags",
     reasoning: template === null ? undefined : detectReasoningFormat(template),
@@ -83,8 +90,9 @@ export function promptOpensReasoning(prompt: string, format: OutputFormat): bool
 
 function splitText(events: AsyncIterable<SplitEvent>, plan: OutputPlan): AsyncIterable<SplitEvent> {
   const { format, tools, startsInReasoning } = plan;
-  if (format.type === "split") return events;
+  if (format.type === "split") return repairCalls(events, tools);
   if (format.type === "harmony") return splitHarmony(events, tools);
+  if (format.type === "recipients") return splitRecipients(events, tools);
   const { reasoning, toolCalls } = format;
   const response =
     reasoning === undefined ? events : splitReasoning(events, { format: reasoning, startsInReasoning });

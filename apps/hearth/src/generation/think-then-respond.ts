@@ -32,7 +32,7 @@ export async function* thinkThenRespond(
     signal,
   }: { readonly engine: Engine; readonly generate: Generate; readonly signal: AbortSignal },
 ): AsyncGenerator<OutputEvent> {
-  const { constraint: _constraint, ...unconstrained } = request;
+  const { constraint: _constraint, callableTools: _callableTools, ...unconstrained } = request;
   const startedAt = performance.now();
   let thinkingText = "";
   let prompt = { promptTokens: 0, cachedTokens: 0 };

@@ -85,8 +85,6 @@ test("animated images are rejected, still images of the same format are not", ()
 });
 
 test("an image in an unsupported format is rejected with the name of the format", () => {
-  expect(reasonOf(smallestWebp)).toContain("WebP");
-  expect(reasonOf(drawWebp([webpChunk("ANIM", Buffer.alloc(6))]))).toContain("WebP");
   expect(reasonOf(Buffer.from("\0\0\0\x20ftypheic", "latin1"))).toContain("HEIC or AVIF");
   expect(reasonOf(Buffer.from("II*\0\b\0\0\0", "latin1"))).toContain("TIFF");
 });
@@ -151,4 +149,45 @@ test("a PNG whose chunks are truncated, or that starts with another chunk, is re
   expect(reasonOf(complete.subarray(0, -12))).toContain("truncated");
   const other = Buffer.concat([pngSignature, pngChunk("IDAT", Buffer.alloc(13)), complete.subarray(8)]);
   expect(reasonOf(other)).toContain("without a header");
+});
+
+/** Flags, and each side less one in three bytes. */
+const extendedWebp = (flags: number, width: number, height: number): Buffer => {
+  const content = Buffer.alloc(10);
+  content.writeUInt8(flags);
+  content.writeUIntLE(width - 1, 4, 3);
+  content.writeUIntLE(height - 1, 7, 3);
+  return drawWebp([webpChunk("VP8X", content)]);
+};
+const losslessWebp = (width: number, height: number): Buffer => {
+  const content = Buffer.alloc(5, 0x2f);
+  content.writeUInt32LE((width - 1) | ((height - 1) << 14), 1);
+  return drawWebp([webpChunk("VP8L", content)]);
+};
+
+describe("a WebP", () => {
+  test("has its size in the first chunk, of any kind", () => {
+    const mediaType = "image/webp";
+    expect(readImageHeader(smallestWebp)).toEqual({ mediaType, width: 1, height: 1, weight: 1 });
+    expect(readImageHeader(losslessWebp(80, 60))).toEqual({ mediaType, ...size, weight: 4800 });
+    expect(readImageHeader(extendedWebp(0x10, 80, 60))).toEqual({ mediaType, ...size, weight: 4800 });
+  });
+
+  test("is rejected if it is animated, and a still one is not", () => {
+    expect(reasonOf(extendedWebp(0x02, 80, 60))).toContain("animated WebP");
+    expect(reasonOf(extendedWebp(0x00, 80, 60))).toBe("");
+  });
+
+  test("is rejected if it has more pixels than its process can decode", () => {
+    expect(reasonOf(extendedWebp(0, 4096, 4096))).toBe("");
+    expect(reasonOf(extendedWebp(0, 4097, 4096))).toContain("at most 16 million");
+    expect(reasonOf(extendedWebp(0, 2 ** 24, 2 ** 24))).toContain("at most 16 million");
+  });
+
+  test("is rejected if its first chunk is another one, damaged or truncated", () => {
+    expect(reasonOf(drawWebp([webpChunk("ANIM", Buffer.alloc(6))]))).toContain("damaged WebP");
+    expect(reasonOf(drawWebp([webpChunk("VP8 ", Buffer.alloc(10))]))).toContain("damaged WebP");
+    expect(reasonOf(drawWebp([webpChunk("VP8L", Buffer.alloc(6))]))).toContain("damaged WebP");
+    expect(reasonOf(smallestWebp.subarray(0, 25))).toContain("truncated");
+  });
 });

@@ -1,8 +1,9 @@
 /**
  * @module
  * Images in requests: reads their type and size from the header without decoding, enforces limits on number and size,
- * and fetches image URLs from allowed hosts only. Images are decoded in the engine's process alone, and only if the
- * header describes an image of a reasonable size.
+ * and fetches image URLs from allowed hosts only. Images are decoded in the engine's process, or for WebP, which engines
+ * do not read, in a sandboxed process of `document-text`, and only if the header describes an image of a reasonable
+ * size.
  * Imported by all dialects, by `dependencies.ts` and by `commands/serve.ts`.
  */
 import { readBmpHeader } from "./bmp-header.ts";
@@ -10,6 +11,7 @@ import { readGifHeader } from "./gif-header.ts";
 import type { HeaderReader, ImageSize, RejectedImage } from "./image-size.ts";
 import { readJpegHeader } from "./jpeg-header.ts";
 import { readPngHeader } from "./png-header.ts";
+import { readWebpHeader } from "./webp-header.ts";
 
 export type ImageHeader = ImageSize & { readonly mediaType: string };
 
@@ -20,11 +22,11 @@ const formats: readonly ImageFormat[] = [
   { mediaType: "image/jpeg", signature: /^\xff\xd8\xff/u, read: readJpegHeader },
   { mediaType: "image/gif", signature: /^GIF8[79]a/u, read: readGifHeader },
   { mediaType: "image/bmp", signature: /^BM/u, read: readBmpHeader },
+  { mediaType: "image/webp", signature: /^RIFF.{4}WEBP/su, read: readWebpHeader },
 ];
 
 /** Common formats that llama.cpp does not decode. */
 const unsupportedFormats: readonly { readonly name: string; readonly signature: RegExp }[] = [
-  { name: "WebP", signature: /^RIFF.{4}WEBP/su },
   { name: "HEIC or AVIF", signature: /^.{4}ftyp/su },
   { name: "TIFF", signature: /^(?:II\*\0|MM\0\*)/u },
 ];
@@ -47,7 +49,7 @@ export function readImageHeader(bytes: Buffer): ImageHeader | RejectedImage {
 function describeUnsupported(start: string): string {
   const name = unsupportedFormats.find(({ signature }) => signature.test(start))?.name;
   const what = name === undefined ? "is not a supported image" : `is a ${name} image, which is not supported`;
-  return `${what}; send a PNG, JPEG, GIF or BMP`;
+  return `${what}; send a PNG, JPEG, WebP, GIF or BMP`;
 }
 
 function readSize(read: HeaderReader, bytes: Buffer): ImageSize | RejectedImage {

@@ -1,3 +1,4 @@
+import { createWebpConverter } from "@hearth-and-keep/document-text";
 import type { Image } from "@hearth-and-keep/engine";
 import { invalidField } from "../failures.ts";
 import { decodeBase64, decodedLength, splitDataUrl } from "./base64.ts";
@@ -17,10 +18,13 @@ export type ReadImagesOptions = {
   readonly signal: AbortSignal;
 };
 
+type HeldImage = { readonly bytes: Buffer; readonly mediaType: string };
+
 /** Every image of a request, by its path in the body. */
 export type ImagesByField = ReadonlyMap<string, Image>;
 
-const maxImages = 16;
+const webpType = "image/webp";
+export const maxImages = 16;
 const maxImageBytes = 20 * 1024 * 1024;
 /** The limit on request bodies, which also applies to fetched images. */
 const maxTotalBytes = 64 * 1024 * 1024;
@@ -47,9 +51,26 @@ export async function readImages(
     total.bytes += bytes.length;
     total.weight += header.weight;
     if (total.bytes > maxTotalBytes || total.weight > maxTotalWeight) throw totalTooLarge(source.field);
-    images.set(source.field, { bytes, mediaType: header.mediaType });
+    const image = await toEngineImage({ bytes, mediaType: header.mediaType }, source.field, options);
+    // A converted image can be larger.
+    total.bytes += image.bytes.length - bytes.length;
+    if (total.bytes > maxTotalBytes) throw totalTooLarge(source.field);
+    images.set(source.field, image);
   }
   return images;
+}
+
+/** One for all requests, so that its limits on processes hold for the server. It starts none before the first image. */
+const webpConverter = createWebpConverter();
+
+/** Engines do not read WebP. */
+async function toEngineImage(
+  { bytes, mediaType }: HeldImage,
+  field: string,
+  { signal }: ReadImagesOptions,
+): Promise<Image> {
+  if (mediaType !== webpType) return { bytes, mediaType };
+  return { bytes: accept(await webpConverter.convert(bytes, signal), field), mediaType: "image/png" };
 }
 
 /** The image that `readImages` read at this path. */

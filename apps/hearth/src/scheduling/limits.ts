@@ -4,8 +4,8 @@ import { defaultMemoryBudget } from "./memory-budget.ts";
 export type SchedulingLimits = {
   /** Budget for the estimated memory of all loaded models. */
   readonly memoryBudgetBytes: number;
-  /** Default context of each sequence, unless a request asks for more or the model was trained on less. */
-  readonly contextTokens: number;
+  /** The window of requests that set none; undefined gives them as much as model and memory allow. */
+  readonly contextTokens: number | undefined;
   /** Concurrent requests per generating model, if memory allows. */
   readonly sequences: number;
   /** How many requests may queue for one model beyond its slots. */
@@ -18,7 +18,7 @@ export type SchedulingLimits = {
 export function defaultLimits(): SchedulingLimits {
   return {
     memoryBudgetBytes: defaultMemoryBudget(),
-    contextTokens: 8192,
+    contextTokens: undefined,
     sequences: 8,
     maxQueuedPerModel: 64,
     maxQueuedTotal: 512,

@@ -1,6 +1,12 @@
 import type { Engine, LoadPlan } from "@hearth-and-keep/engine";
-import type { ModelDescription, RemoteExecution } from "../models/metadata/describe-model.ts";
+import type { ModelDescription, ModelSummary, RemoteExecution } from "../models/metadata/describe-model.ts";
 import { rejectPrivateDialect } from "../models/metadata/private-dialect.ts";
+import {
+  type ContextWindow,
+  growContext,
+  initialContextTokens,
+  type WindowRequest,
+} from "./context-window.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 import type { ModelSize } from "./memory-budget.ts";
 
@@ -13,18 +19,30 @@ export type LoadRequest = Pick<
   readonly key: string;
   /** Set if the model has a fixed concurrency, as on remote engines. */
   readonly sequences?: number;
-  /** The context the client requested; absent accepts whatever is loaded. */
+  /** The most context that the request wants to use; absent means as much as possible. */
   readonly contextTokens?: number;
+  /** The client set `contextTokens` itself, so too little memory is an error rather than a smaller context. */
+  readonly isContextDemanded?: boolean;
+  /** What it needs now, known once its prompt did not fit into a smaller context. */
+  readonly neededTokens?: number;
   readonly trainedContextTokens: number;
   readonly size: ModelSize;
   /** Replaces the model's keep-alive, for later requests too; absent leaves it unchanged. */
   readonly keepAlive?: KeepAlive;
 };
 
+export type RequestShape = { readonly window: ContextWindow; readonly cacheType: LoadPlan["cacheType"] };
+
+/** A request as it is queued: with its window, and the context that must be loaded for it. */
+export type QueuedLoadRequest = LoadRequest & RequestShape & { readonly minContextTokens: number };
+
 /** A slot on a loaded model. The request disposes of it when it ends, successfully or not. */
 export type Lease = Disposable & {
   readonly engine: Engine;
+  /** The context that is loaded. */
   readonly contextTokens: number;
+  /** What the request may use: if more is loaded, only this much; if less, it can ask for a larger context. */
+  readonly window: ContextWindow;
   /** How long this request waited for the model to load; 0 if it was loaded already. */
   readonly loadMilliseconds: number;
   /** How long it waited in the queue otherwise. */
@@ -66,8 +84,8 @@ export function createLoadRequest(
     ...(adapterPaths.length === 0 ? {} : { adapters: adapterPaths.map((path) => ({ path, scale: 1 })) }),
     ...(projectorPath === undefined ? {} : { projectorPath }),
     ...(model.template === null ? {} : { goTemplate: model.template }),
-    // Zero means the server's default.
-    ...(requestedTokens === undefined || requestedTokens === 0 ? {} : { contextTokens: requestedTokens }),
+    ...limitOf(requestedTokens),
+    ...(contextTokens === undefined ? {} : { isContextDemanded: true }),
     ...(keepAlive === undefined ? {} : { keepAlive }),
   };
 }
@@ -91,8 +109,35 @@ function createRemoteLoadRequest(
   };
 }
 
+/**
+ * The context of requests that set none, as every API reports it: what the server really accepts, not what the model
+ * was trained on. Null if it is unknown.
+ */
+export function effectiveContextTokens(
+  model: ModelSummary,
+  { contextWindow }: { readonly contextWindow: (request: WindowRequest) => ContextWindow },
+): number | null {
+  const { header, trainedContextTokens, ownContextTokens } = model;
+  if (header === null || model.remote !== undefined) return trainedContextTokens;
+  const purpose = header.isPooled ? "embed" : "generate";
+  return contextWindow({
+    purpose,
+    trainedContextTokens: trainedContextTokens ?? defaultTrainedContextTokens,
+    size: toModelSize({ ...model, header }, purpose),
+    ...limitOf(ownContextTokens),
+  }).tokens;
+}
+
+/** Zero means the server's default. */
+function limitOf(contextTokens: number | undefined): Pick<LoadRequest, "contextTokens"> {
+  return contextTokens === undefined || contextTokens === 0 ? {} : { contextTokens };
+}
+
 /** Layers may have different numbers of heads, so the heads of all layers are counted as those of one layer. */
-function toModelSize({ header, bytes }: ModelDescription, purpose: LoadPlan["purpose"]): ModelSize {
+function toModelSize(
+  { header, bytes }: Pick<ModelDescription, "header" | "bytes">,
+  purpose: LoadPlan["purpose"],
+): ModelSize {
   const { attention, vocabularySize, isPooled } = header;
   return {
     fileBytes: bytes,
@@ -108,24 +153,24 @@ function countScoreBuffers(isPooled: boolean, purpose: LoadPlan["purpose"]): 0 |
   return purpose === "embed" ? 3 : 1;
 }
 
-/** The smallest context that serves a request: what it asks for, but at most what the model was trained on. */
-export function minContextTokens({ contextTokens = 0, trainedContextTokens }: LoadRequest): number {
-  return Math.min(contextTokens, trainedContextTokens);
+/** Only generation can ask for more later; everything else gets its whole window. */
+export function withWindow(request: LoadRequest, { window, cacheType }: RequestShape): QueuedLoadRequest {
+  const { purpose, neededTokens = 0 } = request;
+  const neededFirst = purpose === "generate" ? initialContextTokens : window.tokens;
+  const minContextTokens = Math.min(window.tokens, Math.max(neededFirst, neededTokens));
+  return { ...request, window, cacheType, minContextTokens };
 }
 
 /**
- * The context sizes to try for a queue of requests, best first: enough for all of them, enough for the first, and less
- * than the default only if the first request asks for less.
+ * The context sizes to try for a queue of requests, best first: enough for all of them with room to grow, just enough
+ * for all, and enough for the first.
  */
-export function candidateContexts(
-  requests: readonly LoadRequest[],
-  defaultTokens: number,
-): readonly number[] {
+export function candidateContexts(requests: readonly QueuedLoadRequest[]): readonly number[] {
   const [first] = requests;
   if (first === undefined) return [];
-  const defaultContext = Math.min(defaultTokens, first.trainedContextTokens);
-  const forAll = Math.max(defaultContext, ...requests.map(minContextTokens));
-  const forFirst = Math.max(defaultContext, minContextTokens(first));
-  const requested = first.contextTokens === undefined ? forFirst : minContextTokens(first);
-  return [...new Set([forAll, forFirst, requested])];
+  const forAll = Math.max(...requests.map(({ minContextTokens }) => minContextTokens));
+  const grown = Math.max(...requests.map((each) => growContext(each.minContextTokens, each.window)));
+  return [
+    ...new Set([grown, forAll, growContext(first.minContextTokens, first.window), first.minContextTokens]),
+  ];
 }

@@ -27,6 +27,8 @@ export type MemoryNeed = {
   /** Acceptable context sizes, best first. */
   readonly contexts: readonly number[];
   readonly maxSequences: number;
+  /** What all sequences may have together, beyond the two that every model gets if memory allows. */
+  readonly maxTotalTokens?: number;
 };
 
 export type Resident = {
@@ -118,12 +120,20 @@ function sumBytes(residents: readonly Resident[]): number {
 /** Prefers a sufficient context over more sequences, because a smaller context rejects prompts. */
 function largestShape(need: MemoryNeed, bytes: number): LoadShape | undefined {
   for (const contextTokens of need.contexts) {
-    for (let sequences = need.maxSequences; sequences >= 1; sequences -= 1) {
+    for (let sequences = maxSequencesFor(need, contextTokens); sequences >= 1; sequences -= 1) {
       const shape = { contextTokens, sequences };
       if (estimateMemoryBytes(need, shape) <= bytes) return shape;
     }
   }
   return undefined;
+}
+
+/** Each sequence has the whole context, so a few large ones would take all memory. */
+function maxSequencesFor(
+  { maxSequences, maxTotalTokens = Number.POSITIVE_INFINITY }: MemoryNeed,
+  contextTokens: number,
+): number {
+  return Math.min(maxSequences, Math.max(2, Math.floor(maxTotalTokens / contextTokens)));
 }
 
 function chooseEvictions<Kind extends Resident>(

@@ -1,6 +1,6 @@
 import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import type { UnloadReason } from "./events.ts";
-import type { Lease, LoadRequest } from "./load-request.ts";
+import type { Lease, QueuedLoadRequest } from "./load-request.ts";
 import type { QueuedRequest } from "./request-queue.ts";
 
 export type InstanceEnd =
@@ -96,18 +96,24 @@ export class ModelInstance {
   }
 
   grantLease(
-    { enqueuedAt, position }: QueuedRequest<LoadRequest, Lease>,
+    { enqueuedAt, position, request }: QueuedRequest<QueuedLoadRequest, Lease>,
     { engine, isWanted }: Pick<Lease, "engine" | "isWanted">,
   ): Lease {
     const grantedAt = performance.now();
     this.#leases += 1;
     this.#usedAt = grantedAt;
     const loadMilliseconds = Math.max(0, this.#readyAt - Math.max(enqueuedAt, this.startedAt));
+    const { window } = request;
+    // A remote engine may have less context than planned, and will not have more.
+    const engineTokens = engine.describe().contextTokens;
+    const hasLess = engineTokens < this.plan.contextTokens;
+    const contextTokens = hasLess ? engineTokens : this.plan.contextTokens;
     let isReleased = false;
     return {
       engine,
-      // A remote engine may have less context than planned.
-      contextTokens: Math.min(this.plan.contextTokens, engine.describe().contextTokens),
+      contextTokens,
+      window:
+        hasLess && contextTokens < window.tokens ? { tokens: contextTokens, limitedBy: "engine" } : window,
       loadMilliseconds,
       queueMilliseconds: Math.max(0, grantedAt - enqueuedAt - loadMilliseconds),
       position,

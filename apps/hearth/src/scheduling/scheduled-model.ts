@@ -1,7 +1,7 @@
 import type { EngineDriver, LoadPlan } from "@hearth-and-keep/engine";
 import type { SchedulingEvent } from "./events.ts";
 import { computeExpiry, ExpiryTimer, isForever, type KeepAlive } from "./keep-alive.ts";
-import { type Lease, type LoadRequest, minContextTokens } from "./load-request.ts";
+import type { Lease, LoadRequest, QueuedLoadRequest, RequestShape } from "./load-request.ts";
 import type { LoadShape, Resident } from "./memory-budget.ts";
 import { type InstanceEnd, ModelInstance } from "./model-instance.ts";
 import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
@@ -30,7 +30,9 @@ export type ScheduledModelOptions = {
 export class ScheduledModel {
   readonly key: string;
   readonly purpose: LoadPlan["purpose"];
-  readonly queue = new RequestQueue<LoadRequest, Lease>();
+  readonly queue = new RequestQueue<QueuedLoadRequest, Lease>();
+  /** By the limit that requests set; 0 without one. */
+  readonly shapes = new Map<number, RequestShape>();
   readonly #options: ScheduledModelOptions;
   readonly #timer = new ExpiryTimer();
   #instance: ModelInstance | undefined;
@@ -58,7 +60,7 @@ export class ScheduledModel {
   }
 
   /** The queued requests that need a larger context, if the instance cannot be loaded again for them at once. */
-  get outgrowingRequests(): readonly LoadRequest[] {
+  get outgrowingRequests(): readonly QueuedLoadRequest[] {
     const isReplaceable = this.#instance?.state.type === "serving" && this.#instance.drain === undefined;
     if (!isReplaceable || this.#replacement !== undefined || this.#replaced !== undefined) return [];
     return this.queue.requests.filter((request) => !this.canServe(request));
@@ -92,18 +94,18 @@ export class ScheduledModel {
     });
   }
 
-  canServe(request: LoadRequest): boolean {
-    return this.#instance !== undefined && minContextTokens(request) <= this.#instance.plan.contextTokens;
+  canServe({ minContextTokens }: QueuedLoadRequest): boolean {
+    return this.#instance !== undefined && minContextTokens <= this.#instance.plan.contextTokens;
   }
 
   /** Loads the model, or its replacement if it is loaded already. */
-  load(request: LoadRequest, shape: LoadShape, memoryBytes: number): void {
+  load(request: QueuedLoadRequest, shape: LoadShape, memoryBytes: number): void {
     const instance = this.#createInstance(request, shape, memoryBytes);
     if (this.#instance === undefined) this.#instance = instance;
     else this.#replacement = instance;
   }
 
-  #createInstance(request: LoadRequest, shape: LoadShape, memoryBytes: number): ModelInstance {
+  #createInstance(request: QueuedLoadRequest, shape: LoadShape, memoryBytes: number): ModelInstance {
     const { modelPath, remote, adapters, projectorPath, goTemplate } = request;
     const { driver, loadSettings, onChange } = this.#options;
     const files = {
@@ -115,7 +117,7 @@ export class ScheduledModel {
     };
     const instance = new ModelInstance({
       driver,
-      plan: { ...loadSettings, ...files, ...shape, purpose: this.purpose },
+      plan: { ...loadSettings, ...files, ...shape, ...cacheOf(request), purpose: this.purpose },
       memoryBytes,
       onLoaded: () => this.#handleLoaded(instance),
       onSlotsChange: onChange,
@@ -160,7 +162,7 @@ export class ScheduledModel {
    * idle. Others overtake it until then; without a replacement, only while there are running requests to wait for, and
    * not for ever.
    */
-  #findNext(): QueuedRequest<LoadRequest, Lease> | undefined {
+  #findNext(): QueuedRequest<QueuedLoadRequest, Lease> | undefined {
     const { head } = this.queue;
     const instance = this.#instance;
     if (head === undefined || instance === undefined) return undefined;
@@ -210,4 +212,10 @@ export class ScheduledModel {
     }
     this.#options.onChange();
   }
+}
+
+/** llama.cpp computes with quantized values in flash attention only. */
+function cacheOf({ cacheType }: QueuedLoadRequest): Pick<LoadPlan, "cacheType" | "flashAttention"> {
+  if (cacheType === undefined) return {};
+  return cacheType === "f16" ? { cacheType } : { cacheType, flashAttention: true };
 }

@@ -11,11 +11,26 @@
 import { isDeepStrictEqual } from "node:util";
 import type { EngineDriver } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
+import {
+  type ContextWindow,
+  chooseCacheType,
+  findContextWindow,
+  initialContextTokens,
+  type WindowLimits,
+  type WindowRequest,
+} from "./context-window.ts";
 import type { SchedulingEvent } from "./events.ts";
 import type { SchedulingFailure } from "./failures.ts";
 import { defaultLimits, type SchedulingLimits } from "./limits.ts";
-import { candidateContexts, type Lease, type LoadRequest } from "./load-request.ts";
-import { bytesOverBudget, type MemoryNeed, planMemory } from "./memory-budget.ts";
+import {
+  candidateContexts,
+  type Lease,
+  type LoadRequest,
+  type QueuedLoadRequest,
+  type RequestShape,
+  withWindow,
+} from "./load-request.ts";
+import { bytesOverBudget, estimateMemoryBytes, type MemoryNeed, planMemory } from "./memory-budget.ts";
 import { estimateRetrySeconds } from "./request-queue.ts";
 import {
   listQueueLengths,
@@ -44,6 +59,8 @@ export type Scheduler = {
    * memory is free again. With `force`, queued requests are rejected and running ones are stopped after the grace period.
    */
   unload(key: string, force?: { readonly graceSeconds: number }): Promise<void>;
+  /** How much context a request may use. */
+  readonly contextWindow: (request: WindowRequest) => ContextWindow;
   running(): readonly RunningModel[];
   queueLengths(): readonly QueueLength[];
   /** Rejects queued requests, lets running ones finish within the grace period, and unloads everything. */
@@ -66,9 +83,20 @@ class ModelScheduler implements Scheduler {
     this.#limits = { ...defaultLimits(), ...options.limits };
   }
 
-  async acquire(request: LoadRequest, signal: AbortSignal): Promise<Lease> {
+  readonly contextWindow = (request: WindowRequest): ContextWindow => {
+    return findContextWindow(request, this.#windowLimits());
+  };
+
+  #windowLimits(): WindowLimits {
+    const { memoryBudgetBytes, contextTokens } = this.#limits;
+    return { memoryBudgetBytes, contextTokens, cacheType: this.#options.loadSettings?.cacheType };
+  }
+
+  async acquire(loadRequest: LoadRequest, signal: AbortSignal): Promise<Lease> {
     signal.throwIfAborted();
     if (this.#isClosing) throw new FailureError<SchedulingFailure>({ kind: "server-stopping" });
+    const request = withWindow(loadRequest, this.#shapeOf(loadRequest));
+    this.#checkDemand(request);
     const model = this.#modelFor(request);
     if (!model.canServe(request)) this.#checkBudget(request);
     this.#models.set(modelKey(request), model);
@@ -84,8 +112,24 @@ class ModelScheduler implements Scheduler {
     return result;
   }
 
+  /** The same for every request with this limit, so it is computed once while the model is loaded. */
+  #shapeOf(request: LoadRequest): RequestShape {
+    const shapes = this.#models.get(modelKey(request))?.shapes;
+    const limit = request.contextTokens ?? 0;
+    const shape = shapes?.get(limit) ?? {
+      window: this.contextWindow(request),
+      cacheType: chooseCacheType(request, this.#windowLimits()),
+    };
+    // Clients may send any number.
+    if (shapes !== undefined && shapes.size >= maxShapes) shapes.clear();
+    shapes?.set(limit, shape);
+    return shape;
+  }
+
   async preload(request: LoadRequest, signal: AbortSignal): Promise<void> {
-    const lease = await this.acquire(request, signal);
+    // A client that loads a model in advance with a certain context wants to have it when it needs it.
+    const { contextTokens: neededTokens } = request;
+    const lease = await this.acquire({ ...request, ...(neededTokens && { neededTokens }) }, signal);
     lease[Symbol.dispose]();
   }
 
@@ -139,19 +183,29 @@ class ModelScheduler implements Scheduler {
     );
   }
 
+  /** Rejects a request at once if there can never be enough memory for the context that its client set. */
+  #checkDemand({ isContextDemanded, contextTokens = 0, ...request }: QueuedLoadRequest): void {
+    if (isContextDemanded !== true || request.window.limitedBy !== "memory") return;
+    const demandedTokens = Math.min(contextTokens, request.trainedContextTokens);
+    throw insufficientMemory(estimateMemoryBytes(request, { contextTokens: demandedTokens, sequences: 1 }));
+  }
+
   /** Rejects a request at once if its model can never fit into the budget. */
-  #checkBudget(request: LoadRequest): void {
+  #checkBudget(request: QueuedLoadRequest): void {
     const neededBytes = bytesOverBudget(this.#memoryNeed([request]), this.#limits.memoryBudgetBytes);
     if (neededBytes !== undefined) throw insufficientMemory(neededBytes);
   }
 
-  #memoryNeed(requests: readonly [LoadRequest, ...LoadRequest[]]): MemoryNeed {
-    const [{ size, purpose, sequences }] = requests;
+  #memoryNeed(requests: readonly [QueuedLoadRequest, ...QueuedLoadRequest[]]): MemoryNeed {
+    const [{ size, cacheType, purpose, sequences }] = requests;
+    const maxSequences = sequences ?? (purpose === "generate" ? this.#limits.sequences : 1);
     return {
       size,
-      cacheType: this.#options.loadSettings?.cacheType,
-      contexts: candidateContexts(requests, this.#limits.contextTokens),
-      maxSequences: sequences ?? (purpose === "generate" ? this.#limits.sequences : 1),
+      cacheType,
+      contexts: candidateContexts(requests),
+      maxSequences,
+      // A remote engine uses no memory here.
+      ...(sequences === undefined ? { maxTotalTokens: maxSequences * 2 * initialContextTokens } : {}),
     };
   }
 
@@ -258,6 +312,8 @@ class ModelScheduler implements Scheduler {
     );
   }
 }
+
+const maxShapes = 64;
 
 /** A model is loaded separately for each purpose, because its context differs. */
 function modelKey({ key, purpose }: LoadRequest): string {

@@ -8,6 +8,8 @@ export function appPaths() {
     home,
     history: join(home, "history"),
     log: join(home, "logs", "server.log"),
+    /** What "hearth launch" has written, one file for each program. */
+    launches: join(home, "launch"),
     /** One PID file for each background server. */
     servers: join(home, "servers"),
   } as const;

@@ -13,6 +13,8 @@ export type ServerClient = AsyncDisposable & {
   /** Whether the address was set by a flag or an environment variable. */
   readonly isNamed: boolean;
   readonly apiKeyFile: string | undefined;
+  /** For programs that are started to call the same server. */
+  readonly apiKey: string | undefined;
   /** Sends a POST with a JSON body, or a GET without one. Returns the parsed JSON; undefined if the response is empty. */
   request(path: string, body?: unknown, options?: RequestOptions): Promise<unknown>;
   /** Yields the objects of an NDJSON response. */
@@ -23,7 +25,12 @@ export type ServerClient = AsyncDisposable & {
 
 type StreamedObject = Readonly<Record<string, unknown>>;
 
-type RequestOptions = { readonly idleSeconds?: number; readonly signal?: AbortSignal };
+type RequestOptions = {
+  /** Instead of the default for requests with or without a body. */
+  readonly method?: "DELETE";
+  readonly idleSeconds?: number;
+  readonly signal?: AbortSignal;
+};
 
 const maxResponseBytes = 256 * 1024 * 1024;
 const maxLineCharacters = 64 * 1024 * 1024;
@@ -56,6 +63,7 @@ export async function openServerClient(flags: ServerFlags): Promise<ServerClient
     address,
     isNamed: flags.host !== undefined || environment.host !== undefined,
     apiKeyFile,
+    apiKey: key,
     request: (path, body, options = {}) => requestJson(connection, path, { ...options, body }),
     stream: (path, body, signal) => streamObjects(connection, path, { body, ...(signal && { signal }) }),
     hasBlob: async (digest) => {
@@ -103,10 +111,11 @@ type RequestWithBody = RequestOptions & { readonly body: unknown };
 async function requestJson(
   connection: Connection,
   path: string,
-  { body, idleSeconds, signal }: RequestWithBody,
+  { body, method, idleSeconds, signal }: RequestWithBody,
 ): Promise<unknown> {
   await using response = await connection.request(path, {
     ...encodeBody(body),
+    ...(method && { method }),
     ...(signal && { signal }),
     ...(idleSeconds === undefined ? {} : { idleSeconds }),
   });

@@ -151,7 +151,9 @@ const stepFormats: { readonly [Action in NextStep["action"]]: (step: Step<Action
     `run "hearth show ${sanitizeLine(model)}" to see what it supports, or use another model`,
   "use-local-model": () => 'use a local model; "hearth list" shows them',
   "shorten-prompt": ({ promptTokens }) =>
-    `shorten the prompt, or enlarge the context with /set parameter num_ctx ${contextFor(promptTokens)}`,
+    promptTokens === undefined
+      ? "shorten the prompt, or use /clear to start again"
+      : `shorten the prompt, or enlarge the context with /set parameter num_ctx ${contextFor(promptTokens)}`,
   "send-less": () => "send less at once, e.g. fewer or smaller images",
   "free-disk-space": () =>
     'run "hearth prune" to delete unused files, or "hearth remove MODEL" to delete a model',
@@ -175,6 +177,6 @@ const stepFormats: { readonly [Action in NextStep["action"]]: (step: Step<Action
 };
 
 /** The next power of two that holds the prompt and leaves room for a response. */
-function contextFor(promptTokens = 8192): number {
+function contextFor(promptTokens: number): number {
   return 2 ** Math.ceil(Math.log2(promptTokens + 1024));
 }

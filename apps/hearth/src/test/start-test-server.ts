@@ -13,14 +13,16 @@ import { createOutbound, type Outbound, OutboundError } from "@hearth-and-keep/o
 import { makeTemporaryFolder, preparedWorker } from "@hearth-and-keep/test-servers";
 import type { Choose } from "@hearth-and-keep/upstream-engine";
 import type { Access } from "../access/authenticate.ts";
+import type { ReadPdf } from "../dependencies.ts";
 import type { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import type { FetchImage } from "../images/fetch-image.ts";
 import { createMetrics } from "../metrics.ts";
-import { createCatalog } from "../models/catalog.ts";
+import { type AliasStore, createAliasStore, withAliases } from "../models/aliases/alias-store.ts";
+import { type Catalog, createCatalog } from "../models/catalog.ts";
 import { withDefaultSeed } from "../models/default-seed.ts";
 import type { Credentials } from "../models/registry/credentials.ts";
 import type { RemoteModel } from "../models/remote/engines-file.ts";
-import { guardRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
+import { type GetEngineInfo, guardRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
 import { type ModelStore, openModelStore } from "../models/store/model-store.ts";
 import { createTransfers, type TransferLimits } from "../models/transfers/create-transfers.ts";
 import type { Transfers } from "../models/transfers/transfer.ts";
@@ -49,6 +51,8 @@ export type TestServerOptions = {
   readonly driver?: EngineDriver;
   /** Fetches image URLs. */
   readonly fetchImage?: FetchImage;
+  /** Extracts the text of PDFs. */
+  readonly readPdf?: ReadPdf;
   /** What the fake engine describes itself as. */
   readonly description?: Partial<EngineDescription>;
   readonly access?: Access;
@@ -113,17 +117,17 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     options.isOffline === true
       ? offline
       : stack.use(createOutbound({ privateHosts: options.privateRegistries ?? [] }));
+  const aliases = createAliasStore([store]);
   const server = createModelServer({
     metrics,
     transfers: guardRemoteModels(openTransfers(store, outbound, options), options.remote ?? []),
     // Real weights generate the same output for the same prompt, so no test depends on chance.
-    models: withDefaultSeed(
-      withRemoteModels(createCatalog([store]), options.remote ?? [], remote.getEngineInfo),
-      options.seed ?? 1,
-    ),
+    models: withDefaultSeed(openCatalog(store, options, { ...remote, aliases }), options.seed ?? 1),
+    aliases,
     scheduler,
     webUiFiles: await readWebUiFiles(),
     fetchImage: options.fetchImage,
+    readPdf: options.readPdf,
     ...(options.responses === undefined ? {} : { responses: options.responses }),
     access: options.access ?? { keys: [] },
     logger: createLogger({
@@ -144,6 +148,14 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     logRecords: () => lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line)),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+function openCatalog(
+  store: ModelStore,
+  { remote = [] }: TestServerOptions,
+  { aliases, getEngineInfo }: { readonly aliases: AliasStore; readonly getEngineInfo: GetEngineInfo },
+): Catalog {
+  return withAliases(withRemoteModels(createCatalog([store]), remote, getEngineInfo), aliases);
 }
 
 function openTransfers(

@@ -80,7 +80,7 @@ export function grammarFor(constraint: OutputConstraint | undefined): string | u
     case "json":
       return grammarForJson();
     case "json-schema":
-      return grammarForSchema(constraint.schema);
+      return grammarForSchema(constraint.schema, constraint.isStrict === true ? "strict" : "lenient");
     case "gbnf":
       checkGrammar(constraint.grammar);
       return constraint.grammar;

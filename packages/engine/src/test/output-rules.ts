@@ -72,9 +72,9 @@ export const outputRules: readonly DriverRule[] = [
   {
     name: "an unsupported schema keyword is rejected by name, and an invalid grammar with a reason",
     async verify({ run }) {
-      const schema = { type: "number", multipleOf: 3 };
+      const schema = { type: "number", multipleOf: 0.3 };
       await expect(
-        run(request("Say", { constraint: { type: "json-schema", schema } })),
+        run(request("Say", { constraint: { type: "json-schema", schema, isStrict: true } })),
       ).rejects.toMatchObject({
         failure: { kind: "schema-unsupported", keyword: "multipleOf" },
       });

@@ -57,6 +57,11 @@ test.each([
   ["text that is not JSON", frame("{"), "message is not JSON"],
   ["a message of no known type", frame('{"type":"exit"}'), "unknown message"],
   [
+    "a negative number of tokens, which metrics cannot count",
+    frame(JSON.stringify(end).replace('"outputTokens":1', '"outputTokens":-1')),
+    "unknown message",
+  ],
+  [
     "a failure that only the server may report",
     frame('{"type":"failure","id":1,"failure":{"kind":"engine-hung","seconds":1}}'),
     "unknown message",

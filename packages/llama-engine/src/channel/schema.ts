@@ -7,6 +7,9 @@ const maxItems = 4_000_000;
 const text = Type.String({ maxLength: 64 * 1024 * 1024 });
 const name = Type.String({ maxLength: 10_000 });
 const number = Type.Number({ minimum: -(2 ** 53), maximum: 2 ** 53 });
+/** Metrics reject negative numbers. */
+const count = Type.Integer({ minimum: 0, maximum: 2 ** 53 });
+const duration = Type.Number({ minimum: 0, maximum: 2 ** 53 });
 const boolean = Type.Boolean();
 const literal = <Value extends string>(value: Value) => Type.Literal(value);
 
@@ -17,18 +20,18 @@ const tokenProbability = Type.Object({
 });
 
 const event = Type.Union([
-  Type.Object({ type: literal("prompt-progress"), evaluated: number, total: number, cached: number }),
+  Type.Object({ type: literal("prompt-progress"), evaluated: count, total: count, cached: count }),
   Type.Object({
     type: literal("text-delta"),
     text,
-    outputTokens: Type.Optional(number),
+    outputTokens: Type.Optional(count),
     tokens: Type.Optional(Type.Array(tokenProbability, { maxItems: 10_000 })),
   }),
   Type.Object({
     type: literal("generation-end"),
     reason: Type.Union([literal("stop"), literal("length")]),
-    usage: Type.Object({ promptTokens: number, cachedTokens: number, outputTokens: number }),
-    timings: Type.Object({ promptMilliseconds: number, outputMilliseconds: number }),
+    usage: Type.Object({ promptTokens: count, cachedTokens: count, outputTokens: count }),
+    timings: Type.Object({ promptMilliseconds: duration, outputMilliseconds: duration }),
   }),
 ]);
 
@@ -36,7 +39,7 @@ const event = Type.Union([
 const failure = Type.Union([
   Type.Object({ kind: literal("model-invalid"), reason: text }),
   Type.Object({ kind: literal("insufficient-memory"), neededBytes: Type.Union([number, Type.Null()]) }),
-  Type.Object({ kind: literal("prompt-too-long"), promptTokens: number, contextTokens: number }),
+  Type.Object({ kind: literal("prompt-too-long"), promptTokens: count, contextTokens: count }),
   Type.Object({ kind: literal("template-failed"), reason: text }),
   Type.Object({ kind: literal("schema-unsupported"), keyword: text, location: text }),
   Type.Object({ kind: literal("grammar-invalid"), reason: text }),
@@ -50,12 +53,12 @@ const description = Type.Object({
   metadata: Type.Record(name, Type.Unknown(), { maxProperties: 100_000 }),
   chatTemplate: Type.Union([text, Type.Null()]),
   templateCapabilities: Type.Optional(Type.Object({ tools: boolean, thinking: boolean })),
-  trainedContextTokens: number,
-  contextTokens: number,
-  sequences: number,
-  threads: number,
+  trainedContextTokens: count,
+  contextTokens: count,
+  sequences: count,
+  threads: count,
   gpu: Type.Union([name, Type.Literal(false)]),
-  memoryBytes: Type.Object({ model: number, context: number }),
+  memoryBytes: Type.Object({ model: count, context: count }),
   splitsEvents: boolean,
   canFillInTheMiddle: boolean,
   canSeeImages: boolean,
@@ -64,7 +67,7 @@ const description = Type.Object({
 const fromWorker = lazyCheck(
   Type.Union([
     Type.Object({ type: literal("events"), id: number, events: Type.Array(event, { maxItems: 10_000 }) }),
-    Type.Object({ type: literal("heartbeat"), threads: Type.Optional(number), samplingSeconds: number }),
+    Type.Object({ type: literal("heartbeat"), threads: Type.Optional(count), samplingSeconds: duration }),
     Type.Object({ type: literal("load-progress"), fraction: number }),
     Type.Object({ type: literal("loaded"), description }),
     Type.Object({ type: literal("load-failed"), failure }),
@@ -82,11 +85,11 @@ export function isFromWorker(value: unknown): value is FromWorker {
 const numbers = Type.Array(number, { maxItems });
 const results = {
   /** Each vector is the base64 text of its 32-bit floats. */
-  embed: lazyCheck(Type.Object({ vectors: Type.Array(text, { maxItems: 100_000 }), tokens: number })),
+  embed: lazyCheck(Type.Object({ vectors: Type.Array(text, { maxItems: 100_000 }), tokens: count })),
   rank: lazyCheck(numbers),
   tokenize: lazyCheck(numbers),
   render: lazyCheck(text),
-  count: lazyCheck(number),
+  count: lazyCheck(count),
 } as const;
 
 /** The result of each kind of call, as it arrives from the worker. */

@@ -46,7 +46,7 @@ test("a prompt of 12 MB is rejected without tokenizing it, so that other streams
   const neighbour = run(engine, request("Once upon a time", 60), started.resolve);
   await started.promise;
   await expect(run(engine, request(longText, 1))).rejects.toMatchObject({
-    failure: { kind: "prompt-too-long", contextTokens: 2048 },
+    failure: { kind: "prompt-too-long", contextTokens: 8192 },
   });
   const conversation = { messages: [{ role: "user", content: longText }] } as const;
   await expect(engine.count(conversation)).rejects.toMatchObject({ failure: { kind: "prompt-too-long" } });

@@ -1,5 +1,5 @@
-import type { EngineEvent, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
-import { FailureError } from "@hearth-and-keep/failures";
+import { fitPrompt } from "@hearth-and-keep/chat-templates";
+import type { EngineEvent, EngineRequest } from "@hearth-and-keep/engine";
 import type { LlamaContextSequence, Token } from "node-llama-cpp";
 import { generateTokens } from "./generate-tokens.ts";
 import type { LoadedModel } from "./load-model.ts";
@@ -33,12 +33,12 @@ export function createGenerator(
       const { forClients } = loaded.preparation;
       const grammar = constraint === undefined ? undefined : await forClients.grammar(constraint);
       signal.throwIfAborted();
-      checkPromptLength(prompt.length, sequences[0]?.contextSize ?? 0);
+      const maxTokens = fitPrompt(prompt.length, request, sequences[0]?.contextSize ?? 0);
       using leased = await pool.acquire({ prompt, partition: request.cachePartition, signal });
       running += 1;
       try {
         const context = { ...loaded, signal, emit, isAlone, pendingAdmissions };
-        await runRequest(request, { prompt, grammar, leased }, context);
+        await runRequest({ ...request, maxTokens }, { prompt, grammar, leased }, context);
       } finally {
         running -= 1;
       }
@@ -103,11 +103,4 @@ async function runRequest(
       outputMilliseconds: performance.now() - firstTokenAt,
     },
   });
-}
-
-function checkPromptLength(promptTokens: number, contextTokens: number): void {
-  if (promptTokens === 0) throw new Error("Cannot generate from an empty prompt");
-  if (promptTokens >= contextTokens) {
-    throw new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });
-  }
 }

@@ -22,14 +22,14 @@ export function createPromptTokenizer({
   preparation: { forModel, forClients },
   maxTokenBytes,
   textCuts,
-  description: { contextTokens },
+  description: { trainedContextTokens },
 }: TokenizerModel): PromptTokenizer {
   const render = async (conversation: Conversation): Promise<string> => {
     rejectImages(conversation);
     return (conversation.goTemplate === undefined ? forModel : forClients).render(conversation);
   };
   const tokenize = async (text: string, hasSpecials: boolean): Promise<readonly Token[]> => {
-    rejectLongText(text, { maxTokenBytes, contextTokens });
+    rejectLongText(text, { maxTokenBytes, contextTokens: trainedContextTokens });
     const tokenizeSlice = (slice: string): readonly Token[] => model.tokenize(slice, hasSpecials);
     const cuts = text.length > sliceLength ? textCuts() : undefined;
     return cuts === undefined ? tokenizeSlice(text) : tokenizeInSlices(text, cuts, tokenizeSlice);
@@ -73,7 +73,7 @@ async function tokenizeInSlices(
   return tokens.flat();
 }
 
-/** Tokenizing megabytes takes seconds; a text that cannot fit into the context is rejected by its length. */
+/** Tokenizing megabytes takes seconds; a text that fits into no context of this model is rejected by its length. */
 function rejectLongText(
   text: string,
   { maxTokenBytes, contextTokens }: { maxTokenBytes: number | undefined; contextTokens: number },

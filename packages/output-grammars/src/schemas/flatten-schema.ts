@@ -1,5 +1,5 @@
 import type { SchemaDocument } from "./schema-document.ts";
-import { unsupported } from "./schema-failure.ts";
+import { leaveOut } from "./schema-failure.ts";
 import type { Alternatives, LocatedSchema, SchemaNode } from "./schema-node.ts";
 
 /** Nodes that a value must all satisfy, without references or combinations; an empty branch accepts any value. */
@@ -19,10 +19,8 @@ export function flattenSchemas(
   schemas: readonly LocatedSchema[],
   context: FlattenContext,
 ): readonly Branch[] {
-  return combine(
-    schemas.map((located) => flatten(located, [], context)),
-    schemas[0]?.pointer ?? "#",
-  );
+  const unions = schemas.map((located) => flatten(located, [], context));
+  return combine(unions, { ...context, pointer: schemas[0]?.pointer ?? "#" });
 }
 
 function flatten(
@@ -34,8 +32,10 @@ function flatten(
   if (node === true) return [[]];
   if (node === false) return [];
   // A schema that refers to itself without descending into a value constrains nothing.
-  if (ancestors.includes(node.pointer) || ancestors.length > maxChain)
-    throw unsupported("$ref", node.pointer);
+  if (ancestors.includes(node.pointer) || ancestors.length > maxChain) {
+    leaveOut(context.document.enforcement, { keyword: "$ref", pointer: node.pointer });
+    return [[]];
+  }
   const path = [...ancestors, node.pointer];
   const isUnconstrained =
     node.types === undefined && node.impliedTypes.size === 0 && node.valueLists.length === 0;
@@ -43,22 +43,31 @@ function flatten(
     flattenAlternatives(alternatives, path, { ...context, pointer: node.pointer }),
   );
   const also = node.also.map((schema) => flatten(schema, path, context));
-  return combine([[isUnconstrained ? [] : [node]], ...also, ...unions], node.pointer);
+  const own: readonly Branch[] = [isUnconstrained ? [] : [node]];
+  return combine([own, ...also, ...unions], { ...context, pointer: node.pointer });
 }
+
+type LocatedContext = FlattenContext & { readonly pointer: string };
 
 function flattenAlternatives(
   { keyword, options }: Alternatives,
   ancestors: readonly string[],
-  context: FlattenContext & { readonly pointer: string },
+  context: LocatedContext,
 ): readonly Branch[] {
   if (keyword === "oneOf") context.checkDisjoint(options, context.pointer);
   return distinct(options.flatMap((option) => flatten(option, ancestors, context)));
 }
 
-function combine(unions: readonly (readonly Branch[])[], pointer: string): readonly Branch[] {
+function combine(
+  unions: readonly (readonly Branch[])[],
+  { document, pointer }: LocatedContext,
+): readonly Branch[] {
   let combined: readonly Branch[] = [[]];
   for (const union of unions) {
-    if (combined.length * union.length > maxBranches) throw unsupported("anyOf", pointer);
+    if (combined.length * union.length > maxBranches) {
+      leaveOut(document.enforcement, { keyword: "anyOf", pointer });
+      continue;
+    }
     combined = combined.flatMap((branch) => union.map((other) => join(branch, other)));
   }
   return distinct(combined);

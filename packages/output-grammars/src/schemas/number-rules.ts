@@ -1,40 +1,69 @@
-import { type Automaton, isEmpty } from "../automata/automaton.ts";
+import { type Automaton, intersect, isEmpty, NotExpressibleError } from "../automata/automaton.ts";
 import { automataOfRange, type Bound, type NumberRange } from "../automata/decimal-range.ts";
+import { multiplesOf } from "../automata/multiples.ts";
 import { choice, type Expression, never, rule, sequence, text } from "../grammar.ts";
 import { writeAutomaton } from "./automaton-rules.ts";
 import type { Branch } from "./flatten-schema.ts";
 import type { RuleTable } from "./rule-table.ts";
-import { unsupported, withKeyword } from "./schema-failure.ts";
+import { type Enforcement, express, leaveOut } from "./schema-failure.ts";
 
 /** Larger bounds have no effect, because generated numbers have at most 15 digits and integers 19. */
 const maxNumber = 1e15;
 const maxInteger = 1e19;
 
-/** A JSON number or integer that satisfies the bounds of all nodes. */
-export function writeNumber(branch: Branch, isInteger: boolean, table: RuleTable): Expression {
-  const range = isInteger ? integerRange(rangeOf(branch), branch) : rangeOf(branch);
+export type NumberContext = { readonly table: RuleTable; readonly enforcement: Enforcement };
+
+type Range = { readonly lower?: Bound; readonly upper?: Bound };
+
+/** A JSON number or integer that satisfies the bounds and factors of all nodes. */
+export function writeNumber(branch: Branch, isInteger: boolean, context: NumberContext): Expression {
+  const factors = branch.flatMap(({ number }) => number.multipleOf ?? []);
+  // A multiple of an integer is an integer, and is written as one.
+  if (!isInteger && factors.some((factor) => Number.isInteger(factor)))
+    return writeNumber(branch, true, context);
+  const range = isInteger ? integerRange(rangeOf(branch), branch, context) : rangeOf(branch);
   const { lower, upper } = range;
-  const largest = isInteger ? maxInteger : maxNumber;
+  const anyNumber = rule(isInteger ? "json-integer" : "json-number");
   if (lower !== undefined && upper !== undefined && isContradiction(lower, upper)) return never;
-  if (lower === undefined && upper === undefined) return rule(isInteger ? "json-integer" : "json-number");
+  if (lower === undefined && upper === undefined && factors.length === 0) return anyNumber;
+  const largest = isInteger ? maxInteger : maxNumber;
   const effectiveRange: NumberRange = {
     isInteger,
     ...(lower === undefined || lower.value <= -largest ? {} : { lower }),
     ...(upper === undefined || upper.value >= largest ? {} : { upper }),
   };
-  const keyword = keywordOf(branch, lower === undefined ? "upper" : "lower");
-  const pointer = branch[0]?.pointer ?? "#";
-  const sides = withKeyword(keyword, pointer, () => automataOfRange(effectiveRange));
+  const location = {
+    keyword: keywordOf(branch, lower === undefined ? "upper" : "lower"),
+    pointer: pointerOf(branch),
+  };
+  const bounded = express(context.enforcement, location, () =>
+    writeSides(effectiveRange, factors, { ...context, pointer: location.pointer }),
+  );
+  return bounded ?? anyNumber;
+}
+
+function writeSides(
+  range: NumberRange,
+  factors: readonly number[],
+  { table, pointer }: NumberContext & { readonly pointer: string },
+): Expression {
+  const { positive, negative } = automataOfRange(range);
+  const withFactors = (side: Automaton | undefined) =>
+    side && factors.reduce((joined, factor) => intersect(joined, multiplesOf(factor)), side);
   const options = [
-    ...writeSide(sides.positive, (side) => writeAutomaton(side, pointer, table)),
-    ...writeSide(sides.negative, (side) => sequence(text("-"), writeAutomaton(side, pointer, table))),
+    ...writeSide(withFactors(positive), (side) => writeAutomaton(side, pointer, table)),
+    ...writeSide(withFactors(negative), (side) => sequence(text("-"), writeAutomaton(side, pointer, table))),
   ];
-  // The range contains numbers, but none that is short enough to be compared by its digits.
-  if (options.length === 0) throw unsupported(keyword, pointer);
+  if (options.length === 0)
+    throw new NotExpressibleError("no number in the range is short enough to be compared by its digits");
   return choice(...options);
 }
 
-function rangeOf(branch: Branch): { readonly lower?: Bound; readonly upper?: Bound } {
+function pointerOf(branch: Branch): string {
+  return branch[0]?.pointer ?? "#";
+}
+
+function rangeOf(branch: Branch): Range {
   const lowers = branch.flatMap(({ number }) => [
     ...bound(number.minimum, false),
     ...bound(number.exclusiveMinimum, true),
@@ -57,22 +86,25 @@ function bound(value: number | undefined, isExclusive: boolean): Bound[] {
 }
 
 /** The same range with integer, inclusive bounds. */
-function integerRange(
-  { lower, upper }: { readonly lower?: Bound; readonly upper?: Bound },
-  branch: Branch,
-): { readonly lower?: Bound; readonly upper?: Bound } {
-  const pointer = branch[0]?.pointer ?? "#";
-  const inclusive = (side: "lower" | "upper", { value, isExclusive }: Bound, step: 1 | -1): Bound => {
+function integerRange({ lower, upper }: Range, branch: Branch, { enforcement }: NumberContext): Range {
+  const inclusive = (side: "lower" | "upper", given: Bound | undefined): Bound | undefined => {
+    if (given === undefined) return undefined;
+    const { value, isExclusive } = given;
     // Beyond this, adjacent integers are the same floating-point number, so there is no next integer.
-    if (isExclusive && Math.abs(value) > Number.MAX_SAFE_INTEGER)
-      throw unsupported(keywordOf(branch, side), pointer);
-    const whole = step === 1 ? Math.ceil(value) : Math.floor(value);
+    if (isExclusive && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+      leaveOut(enforcement, { keyword: keywordOf(branch, side), pointer: pointerOf(branch) });
+      return undefined;
+    }
+    const whole = side === "lower" ? Math.ceil(value) : Math.floor(value);
+    const step = side === "lower" ? 1 : -1;
     // Adding zero turns -0 into 0, which has no sign.
     return { value: (isExclusive && whole === value ? whole + step : whole) + 0, isExclusive: false };
   };
+  const inclusiveLower = inclusive("lower", lower);
+  const inclusiveUpper = inclusive("upper", upper);
   return {
-    ...(lower === undefined ? {} : { lower: inclusive("lower", lower, 1) }),
-    ...(upper === undefined ? {} : { upper: inclusive("upper", upper, -1) }),
+    ...(inclusiveLower === undefined ? {} : { lower: inclusiveLower }),
+    ...(inclusiveUpper === undefined ? {} : { upper: inclusiveUpper }),
   };
 }
 

@@ -4,13 +4,14 @@ import { jsonString, member, separated, space } from "../json-rules.ts";
 import { writeAutomaton } from "./automaton-rules.ts";
 import type { Branch } from "./flatten-schema.ts";
 import type { RuleTable } from "./rule-table.ts";
-import { withKeyword } from "./schema-failure.ts";
+import { type Enforcement, express } from "./schema-failure.ts";
 import type { LocatedSchema } from "./schema-node.ts";
 import { quoted } from "./text-rules.ts";
 
 /** The value rules as needed by arrays and objects. */
 export type ContainerContext = {
   readonly table: RuleTable;
+  readonly enforcement: Enforcement;
   readonly interpretation: "closed" | "literal";
   valueOf(schemas: readonly LocatedSchema[]): Expression;
 };
@@ -26,7 +27,7 @@ export function writeObject(branch: Branch, context: ContainerContext): Expressi
     ...branch.flatMap(({ object }) => object.required),
   ]);
   const fields = [...names].map((name): Field => {
-    const schemas = branch.flatMap(({ object }) => object.properties.get(name) ?? object.additional ?? []);
+    const schemas = schemasOf(name, branch, context);
     const expression = member(text(JSON.stringify(name)), context.valueOf(schemas));
     return { expression, isRequired: branch.some(({ object }) => object.required.includes(name)) };
   });
@@ -34,6 +35,21 @@ export function writeObject(branch: Branch, context: ContainerContext): Expressi
   const pointer = branch[0]?.pointer ?? "#";
   const content = chainFields(fields, additional, (expression) => context.table.add(pointer, expression));
   return sequence(text("{"), space, content, text("}"));
+}
+
+/**
+ * The schemas of a field. Two objects combined by `allOf` that both forbid undeclared fields contradict each other by the
+ * specification, but libraries write intersections this way and mean the fields of both.
+ */
+function schemasOf(name: string, branch: Branch, { enforcement }: ContainerContext): LocatedSchema[] {
+  const isDeclared = branch.some(({ object }) => object.properties.has(name));
+  return branch.flatMap(({ object }): LocatedSchema[] => {
+    const own = object.properties.get(name);
+    const additional = object.additional === undefined ? [] : [object.additional];
+    if (own !== undefined) return [own];
+    const isClosed = additional.some(({ schema }) => schema === false);
+    return isDeclared && isClosed && enforcement === "lenient" ? [] : additional;
+  });
 }
 
 /** An undeclared field. Its name must differ from all declared ones, because a duplicate would replace their value. */
@@ -46,11 +62,9 @@ function writeAdditional(branch: Branch, names: ReadonlySet<string>, context: Co
   const key =
     names.size === 0
       ? jsonString
-      : quoted(
-          withKeyword("additionalProperties", pointer, () =>
-            writeAutomaton(allExcept([...names]), `${pointer}/key`, context.table),
-          ),
-        );
+      : (express(context.enforcement, { keyword: "additionalProperties", pointer }, () =>
+          quoted(writeAutomaton(allExcept([...names]), `${pointer}/key`, context.table)),
+        ) ?? jsonString);
   return context.table.add(`${pointer}/additional`, member(key, context.valueOf(schemas)));
 }
 

@@ -1,7 +1,9 @@
 import type { JsonValue } from "@hearth-and-keep/engine";
+import { isExpressibleFactor } from "../automata/multiples.ts";
+import { isJsonObject } from "./json-values.ts";
 import { KeywordReader } from "./keyword-reader.ts";
-import { rejectUnsupported } from "./reject-unsupported.ts";
-import { unsupported } from "./schema-failure.ts";
+import { listNames, rejectUnsupported } from "./reject-unsupported.ts";
+import { type Enforcement, leaveOut, unsupported } from "./schema-failure.ts";
 import type {
   Alternatives,
   ArrayLimits,
@@ -13,22 +15,24 @@ import type {
   TypeName,
 } from "./schema-node.ts";
 
-export type ResolveReference = (reference: string, pointer: string) => LocatedSchema;
+type ResolveReference = (reference: string, pointer: string) => LocatedSchema;
+
+export type ReadContext = { readonly resolve: ResolveReference; readonly enforcement: Enforcement };
 
 /** Larger lengths exceed any context, so they count as unlimited. */
 const maxLength = 10_000_000;
 const maxValues = 2000;
 
 /** Reads one schema object; boolean schemas and subschemas are up to the caller. */
-export function readSchema(located: LocatedSchema, resolve: ResolveReference): SchemaNode {
+export function readSchema(located: LocatedSchema, { resolve, enforcement }: ReadContext): SchemaNode {
   const reader = new KeywordReader(located);
-  rejectUnsupported(reader);
+  rejectUnsupported(reader, enforcement);
   const types = reader.types();
   return {
     pointer: located.pointer,
     ...(types === undefined ? {} : { types }),
     impliedTypes: impliedTypes(reader),
-    valueLists: readValues(reader),
+    valueLists: readValues(reader, enforcement),
     also: [...readReference(reader, resolve), ...reader.schemas("allOf")],
     alternatives: readAlternatives(reader),
     text: readText(reader),
@@ -40,8 +44,8 @@ export function readSchema(located: LocatedSchema, resolve: ResolveReference): S
 
 const keywordsByType: readonly (readonly [TypeName, readonly string[]])[] = [
   ["string", ["minLength", "maxLength", "pattern", "format"]],
-  ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]],
-  ["object", ["properties", "required", "additionalProperties"]],
+  ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
+  ["object", ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems"]],
 ];
 
@@ -51,12 +55,13 @@ function impliedTypes(reader: KeywordReader): ReadonlySet<TypeName> {
   );
 }
 
-function readValues(reader: KeywordReader): JsonValue[][] {
+function readValues(reader: KeywordReader, enforcement: Enforcement): JsonValue[][] {
   // A schema is parsed JSON, so its values are JSON values.
   const values = reader.list("enum") as JsonValue[] | undefined;
-  if (values !== undefined && values.length > maxValues) throw unsupported("enum", reader.pointer);
+  const isTooLong = values !== undefined && values.length > maxValues;
+  if (isTooLong) leaveOut(enforcement, { keyword: "enum", pointer: reader.pointer });
   const constant = reader.has("const") ? [[reader.value("const") as JsonValue]] : []; // as above
-  return values === undefined ? constant : [values, ...constant];
+  return values === undefined || isTooLong ? constant : [values, ...constant];
 }
 
 function readReference(reader: KeywordReader, resolve: ResolveReference): LocatedSchema[] {
@@ -98,16 +103,38 @@ function readNumber(reader: KeywordReader): NumberLimits {
     const value = reader.number(keyword);
     if (value !== undefined) limits[keyword] = value;
   }
+  const multipleOf = reader.number("multipleOf");
+  if (multipleOf !== undefined && isExpressibleFactor(multipleOf)) limits["multipleOf"] = multipleOf;
   return limits;
 }
 
 function readObject(reader: KeywordReader): ObjectLimits {
+  const additional = readAdditional(reader);
+  const listed = listNames(reader.value("propertyNames"));
+  const properties = reader.properties();
+  const required = reader.texts("required");
+  if (listed === undefined)
+    return { properties, required, ...(additional === undefined ? {} : { additional }) };
+  // Listed names are optional fields, and there are no others.
+  const named = listed.map((name): [string, LocatedSchema] => {
+    const anything = { schema: true, pointer: reader.pointer };
+    return [name, properties.get(name) ?? additional ?? anything];
+  });
+  const none = { schema: false, pointer: `${reader.pointer}/propertyNames` };
+  return { properties: new Map(named), required, additional: none };
+}
+
+/**
+ * Without a grammar for the names that a pattern accepts, an undeclared field may have the value of any pattern. The
+ * closed interpretation of `additionalProperties` must not reject them.
+ */
+function readAdditional(reader: KeywordReader): LocatedSchema | undefined {
   const additional = reader.schema("additionalProperties");
-  return {
-    properties: reader.properties(),
-    required: reader.texts("required"),
-    ...(additional === undefined ? {} : { additional }),
-  };
+  const patterns = reader.value("patternProperties");
+  const values = isJsonObject(patterns) ? Object.values(patterns) : [];
+  if (values.length === 0) return additional;
+  const others = additional === undefined || additional.schema === false ? [] : [additional.schema];
+  return { schema: { anyOf: [...values, ...others] }, pointer: `${reader.pointer}/patternProperties` };
 }
 
 function readArray(reader: KeywordReader): ArrayLimits {

@@ -1,3 +1,4 @@
+import { NotExpressibleError } from "../automata/automaton.ts";
 import { type Expression, rule } from "../grammar.ts";
 import { jsonRules } from "../json-rules.ts";
 import { unsupported } from "./schema-failure.ts";
@@ -24,9 +25,10 @@ export class RuleTable {
     return `${segment === "" ? "value" : segment}-${this.#count}`;
   }
 
-  countPattern(keyword: string, pointer: string): void {
+  countPattern(): void {
     this.#patterns += 1;
-    if (this.#patterns > maxPatterns) throw unsupported(keyword, pointer);
+    if (this.#patterns > maxPatterns)
+      throw new NotExpressibleError(`the schema has more than ${maxPatterns} patterns`);
   }
 
   define(name: string, expression: Expression): void {

@@ -10,12 +10,34 @@ export function unsupported(keyword: string, pointer: string, cause?: unknown): 
   );
 }
 
-/** Runs a step and attributes a NotExpressibleError to the given keyword. */
-export function withKeyword<Result>(keyword: string, pointer: string, step: () => Result): Result {
+/**
+ * What happens to a keyword that has no exact grammar. `strict` rejects the schema; `lenient` leaves the keyword out, so
+ * that the grammar accepts more than the schema, but never less.
+ */
+export type Enforcement = "strict" | "lenient";
+
+export type KeywordLocation = { readonly keyword: string; readonly pointer: string };
+
+/** Returns if the keyword may be left out, and rejects the schema otherwise. */
+export function leaveOut(
+  enforcement: Enforcement,
+  { keyword, pointer }: KeywordLocation,
+  cause?: unknown,
+): void {
+  if (enforcement === "strict") throw unsupported(keyword, pointer, cause);
+}
+
+/** Runs a step that expresses a keyword; undefined if it is left out. */
+export function express<Result>(
+  enforcement: Enforcement,
+  location: KeywordLocation,
+  step: () => Result,
+): Result | undefined {
   try {
     return step();
   } catch (error) {
-    if (error instanceof NotExpressibleError) throw unsupported(keyword, pointer, error);
-    throw error;
+    if (!(error instanceof NotExpressibleError)) throw error;
+    leaveOut(enforcement, location, error);
+    return undefined;
   }
 }

@@ -47,6 +47,7 @@ export type NumberLimits = {
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
   readonly exclusiveMaximum?: number;
+  readonly multipleOf?: number;
 };
 
 export type ObjectLimits = {

@@ -1,4 +1,4 @@
-import { type Automaton, intersect } from "../automata/automaton.ts";
+import { type Automaton, intersect, isEmpty } from "../automata/automaton.ts";
 import { boundLength } from "../automata/build-automata.ts";
 import { automatonOfPattern } from "../automata/pattern-automaton.ts";
 import { type Expression, never, repeat, rule, sequence, text } from "../grammar.ts";
@@ -6,12 +6,13 @@ import { jsonString } from "../json-rules.ts";
 import { writeAutomaton } from "./automaton-rules.ts";
 import type { Branch } from "./flatten-schema.ts";
 import type { RuleTable } from "./rule-table.ts";
-import { withKeyword } from "./schema-failure.ts";
+import { type Enforcement, express } from "./schema-failure.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { patternOfFormat } from "./text-formats.ts";
 
 export type TextContext = {
   readonly table: RuleTable;
+  readonly enforcement: Enforcement;
   /**
    * Whether to apply formats. Their patterns are narrower than the standards, so they must not be used to compare
    * schemas.
@@ -24,11 +25,16 @@ export function writeText(branch: Branch, context: TextContext): Expression {
   const min = Math.max(...branch.map((node) => node.text.min));
   const max = Math.min(...branch.map((node) => node.text.max));
   if (min > max) return never;
-  const automaton = branch.reduce(
-    (joined: Automaton | undefined, node) => restrict(joined, node, context),
+  const pointer = branch[0]?.pointer ?? "#";
+  const automata = branch.map((node) => automatonOf(node, context)).filter((own) => own !== undefined);
+  const automaton = automata.reduce(
+    (joined: Automaton | undefined, own) =>
+      joined === undefined
+        ? own
+        : (express(context.enforcement, { keyword: "pattern", pointer }, () => intersect(joined, own)) ??
+          joined),
     undefined,
   );
-  const pointer = branch[0]?.pointer ?? "#";
   if (automaton === undefined) {
     if (min === 0 && max === Number.POSITIVE_INFINITY) return jsonString;
     return quoted(repeat(rule("json-character"), min, max));
@@ -37,32 +43,30 @@ export function writeText(branch: Branch, context: TextContext): Expression {
   const isUnlimited = min === 0 && max === Number.POSITIVE_INFINITY;
   const bounded = isUnlimited
     ? automaton
-    : withKeyword(keyword, pointer, () => boundLength(automaton, min, max));
-  return quoted(writeAutomaton(bounded, pointer, context.table));
+    : express(context.enforcement, { keyword, pointer }, () => boundLength(automaton, min, max));
+  return quoted(writeAutomaton(bounded ?? automaton, pointer, context.table));
 }
 
-function restrict(
-  joined: Automaton | undefined,
-  node: SchemaNode,
-  { keepsFormats, table }: TextContext,
-): Automaton | undefined {
-  const { pattern, format } = node.text;
-  const formatPattern = keepsFormats && format !== undefined ? patternOfFormat(format) : undefined;
-  const sources = [
-    { keyword: "pattern", source: pattern },
-    { keyword: "format", source: formatPattern },
-  ];
-  return sources.reduce(
-    (combined, { keyword, source }) =>
-      source === undefined
-        ? combined
-        : withKeyword(keyword, node.pointer, () => {
-            table.countPattern(keyword, node.pointer);
-            const automaton = automatonOfPattern(source);
-            return combined === undefined ? automaton : intersect(combined, automaton);
-          }),
-    joined,
-  );
+/**
+ * Libraries send a pattern of their own beside a format. A pattern that cannot be expressed is left to the format. If no
+ * text satisfies both, the pattern decides: a format's pattern is narrower than the standard, and by the specification
+ * a format is an annotation.
+ */
+function automatonOf({ text: limits, pointer }: SchemaNode, context: TextContext): Automaton | undefined {
+  const { table, keepsFormats, enforcement } = context;
+  const { pattern, format = "" } = limits;
+  const compile = (keyword: string, source: string | undefined, mode: Enforcement) =>
+    source === undefined
+      ? undefined
+      : express(mode, { keyword, pointer }, () => {
+          table.countPattern();
+          return automatonOfPattern(source);
+        });
+  const byFormat = compile("format", keepsFormats ? patternOfFormat(format) : undefined, enforcement);
+  const byPattern = compile("pattern", pattern, byFormat === undefined ? enforcement : "lenient");
+  if (byFormat === undefined || byPattern === undefined) return byPattern ?? byFormat;
+  const both = express(enforcement, { keyword: "pattern", pointer }, () => intersect(byFormat, byPattern));
+  return both === undefined || isEmpty(both) ? byPattern : both;
 }
 
 export function quoted(content: Expression): Expression {

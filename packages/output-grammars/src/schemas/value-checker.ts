@@ -3,8 +3,9 @@ import { matches } from "../automata/automaton.ts";
 import { automatonOfPattern } from "../automata/pattern-automaton.ts";
 import { canonicalText, isJsonObject, typesOfValue } from "./json-values.ts";
 import type { SchemaDocument } from "./schema-document.ts";
-import { withKeyword } from "./schema-failure.ts";
+import { type Enforcement, express } from "./schema-failure.ts";
 import type { LocatedSchema, SchemaNode } from "./schema-node.ts";
+import { patternOfFormat } from "./text-formats.ts";
 
 /**
  * Checks the values of `enum` and `const` against the other keywords. Formats are not checked, as the schema lists the
@@ -25,7 +26,8 @@ export class ValueChecker {
       also.every((schema) => this.#accepts(value, schema)) &&
       alternatives.every(({ keyword, options }) => {
         const matching = options.filter((option) => this.#accepts(value, option)).length;
-        return keyword === "anyOf" ? matching > 0 : matching === 1;
+        const isEnough = keyword === "anyOf" || this.#document.enforcement === "lenient";
+        return isEnough ? matching > 0 : matching === 1;
       }) &&
       this.#acceptsContent(value, node)
     );
@@ -37,7 +39,7 @@ export class ValueChecker {
   }
 
   #acceptsContent(value: JsonValue, node: SchemaNode): boolean {
-    if (typeof value === "string") return acceptsText(value, node);
+    if (typeof value === "string") return acceptsText(value, node, this.#document.enforcement);
     if (typeof value === "number") return acceptsNumber(value, node);
     if (Array.isArray(value)) return this.#acceptsList(value, node);
     return !isJsonObject(value) || this.#acceptsFields(value, node);
@@ -65,12 +67,15 @@ export class ValueChecker {
   }
 }
 
-function acceptsText(value: string, { text, pointer }: SchemaNode): boolean {
+function acceptsText(value: string, { text, pointer }: SchemaNode, enforcement: Enforcement): boolean {
   const length = Array.from(value).length;
-  const { pattern } = text;
+  const { pattern, format = "" } = text;
   if (length < text.min || length > text.max) return false;
   if (pattern === undefined) return true;
-  return withKeyword("pattern", pointer, () => matches(automatonOfPattern(pattern), value));
+  const mode = patternOfFormat(format) === undefined ? enforcement : "lenient";
+  return (
+    express(mode, { keyword: "pattern", pointer }, () => matches(automatonOfPattern(pattern), value)) ?? true
+  );
 }
 
 function acceptsNumber(value: number, { number }: SchemaNode): boolean {
@@ -78,6 +83,13 @@ function acceptsNumber(value: number, { number }: SchemaNode): boolean {
     value >= (number.minimum ?? Number.NEGATIVE_INFINITY) &&
     value <= (number.maximum ?? Number.POSITIVE_INFINITY) &&
     value > (number.exclusiveMinimum ?? Number.NEGATIVE_INFINITY) &&
-    value < (number.exclusiveMaximum ?? Number.POSITIVE_INFINITY)
+    value < (number.exclusiveMaximum ?? Number.POSITIVE_INFINITY) &&
+    (number.multipleOf === undefined || isMultiple(value, number.multipleOf))
   );
+}
+
+/** Dividing by a decimal fraction is inexact. */
+function isMultiple(value: number, factor: number): boolean {
+  const quotient = value / factor;
+  return Math.abs(quotient - Math.round(quotient)) < 1e-9 * Math.max(1, Math.abs(quotient));
 }

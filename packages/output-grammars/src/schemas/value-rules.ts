@@ -9,7 +9,7 @@ import { writeNumber } from "./number-rules.ts";
 import { writeObject } from "./object-rules.ts";
 import { RuleTable } from "./rule-table.ts";
 import type { SchemaDocument } from "./schema-document.ts";
-import { unsupported } from "./schema-failure.ts";
+import { type Enforcement, unsupported } from "./schema-failure.ts";
 import type { LocatedSchema, TypeName } from "./schema-node.ts";
 import { writeText } from "./text-rules.ts";
 import { ValueChecker } from "./value-checker.ts";
@@ -26,6 +26,7 @@ const maxOneOfOptions = 40;
 export class ValueRules {
   readonly table: RuleTable;
   readonly interpretation: Interpretation;
+  readonly enforcement: Enforcement;
   readonly #document: SchemaDocument;
   readonly #checker: ValueChecker;
   readonly #names = new Map<string, string>();
@@ -35,6 +36,8 @@ export class ValueRules {
   constructor(document: SchemaDocument, table: RuleTable, interpretation: Interpretation) {
     this.table = table;
     this.interpretation = interpretation;
+    // What is left out makes a schema wider, so that two schemas found to be disjoint are.
+    this.enforcement = interpretation === "literal" ? "lenient" : document.enforcement;
     this.#document = document;
     this.#checker = new ValueChecker(document);
   }
@@ -91,9 +94,13 @@ export class ValueRules {
         return rule("json-boolean");
       case "integer":
       case "number":
-        return writeNumber(branch, type === "integer", this.table);
+        return writeNumber(branch, type === "integer", this);
       case "string":
-        return writeText(branch, { table: this.table, keepsFormats: this.interpretation === "closed" });
+        return writeText(branch, {
+          table: this.table,
+          enforcement: this.enforcement,
+          keepsFormats: this.interpretation === "closed",
+        });
       case "object":
         return writeObject(branch, this);
       case "array":
@@ -101,9 +108,9 @@ export class ValueRules {
     }
   }
 
-  /** `oneOf` is equivalent to `anyOf` if no value matches two of its options. */
+  /** `oneOf` is equivalent to `anyOf` if no value matches two of its options, and treated like it if lenient. */
   #checkDisjoint(options: readonly LocatedSchema[], pointer: string): void {
-    if (this.interpretation === "literal" || this.#knownDisjoint.has(pointer)) return;
+    if (this.enforcement === "lenient" || this.#knownDisjoint.has(pointer)) return;
     this.#knownDisjoint.add(pointer);
     if (options.length > maxOneOfOptions) throw unsupported("oneOf", pointer);
     for (const [index, one] of options.entries()) {

@@ -1,6 +1,5 @@
-import type { PreparationThread } from "@hearth-and-keep/chat-templates";
-import type { EngineEvent, EngineFailure, EngineRequest, TextDelta } from "@hearth-and-keep/engine";
-import { FailureError } from "@hearth-and-keep/failures";
+import { fitPrompt, type PreparationThread } from "@hearth-and-keep/chat-templates";
+import type { EngineEvent, EngineRequest, TextDelta } from "@hearth-and-keep/engine";
 import { unlessAborted } from "../wire/unless-aborted.ts";
 import { completionBody, stepBody } from "./completion-body.ts";
 import { mapErrorResponse } from "./map-error.ts";
@@ -37,12 +36,17 @@ export async function* generate(
   signal.throwIfAborted();
   const prompt = await prompts.prompt(request.input, signal);
   const tokens = prompt.type === "tokens" ? prompt.tokens : [];
-  if (prompt.type === "tokens") checkPromptLength(tokens.length, dependencies.contextTokens);
+  // Only the engine knows the length of a prompt with images.
+  const maxTokens =
+    prompt.type === "tokens"
+      ? fitPrompt(tokens.length, request, dependencies.contextTokens)
+      : request.maxTokens;
   const grammar = request.constraint === undefined ? undefined : await thread.grammar(request.constraint);
   const slot = await slots.acquire({ prompt: tokens, partition: request.cachePartition, signal });
   let outcome: SlotOutcome = "not-started";
   try {
-    for await (const event of generateInSlot(request, prompt, { ...dependencies, slot, grammar, signal })) {
+    const limited = { ...request, maxTokens };
+    for await (const event of generateInSlot(limited, prompt, { ...dependencies, slot, grammar, signal })) {
       if (event.type === "text-delta") outcome = "aborted";
       else if (event.type === "generation-end") outcome = "finished";
       yield event;
@@ -223,11 +227,4 @@ function endEvent(
       outputMilliseconds: performance.now() - firstTokenAt,
     },
   };
-}
-
-function checkPromptLength(promptTokens: number, contextTokens: number): void {
-  if (promptTokens === 0) throw new Error("Cannot generate from an empty prompt");
-  if (promptTokens >= contextTokens) {
-    throw new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });
-  }
 }

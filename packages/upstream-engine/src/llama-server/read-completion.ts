@@ -1,5 +1,5 @@
 import type { EndReason, TextDelta, TokenProbability } from "@hearth-and-keep/engine";
-import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
+import { countOf, type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 
 /** One event of a completion stream. */
 export type CompletionEvent =
@@ -36,9 +36,9 @@ export function readCompletion(value: unknown, alternatives: number | undefined)
     const { processed, total, cache } = fieldsOf(event["prompt_progress"]);
     return {
       type: "progress",
-      evaluated: numberOf(processed) ?? 0,
-      total: numberOf(total) ?? 0,
-      cached: numberOf(cache) ?? 0,
+      evaluated: countOf(processed) ?? 0,
+      total: countOf(total) ?? 0,
+      cached: countOf(cache) ?? 0,
     };
   }
   if (event["stop"] === true) return { type: "end", end: readEnd(event) };
@@ -48,7 +48,7 @@ export function readCompletion(value: unknown, alternatives: number | undefined)
     delta: {
       type: "text-delta",
       text: textOf(event["content"]),
-      outputTokens: numberOf(event["tokens_predicted"]) ?? 0,
+      outputTokens: countOf(event["tokens_predicted"]) ?? 0,
       ...(alternatives === undefined ? {} : { tokens: readProbabilities(event, alternatives) }),
     },
   };
@@ -56,10 +56,10 @@ export function readCompletion(value: unknown, alternatives: number | undefined)
 
 function readEnd(event: Fields): CompletionEnd {
   const isStopped = event["stop_type"] !== "limit";
-  const predicted = numberOf(event["tokens_predicted"]) ?? 0;
+  const predicted = countOf(event["tokens_predicted"]) ?? 0;
   return {
     reason: isStopped ? "stop" : "length",
-    promptTokens: numberOf(event["tokens_evaluated"]),
+    promptTokens: countOf(event["tokens_evaluated"]),
     outputTokens: Math.max(0, isStopped ? predicted - 1 : predicted),
     timings: readTimings(event),
   };
@@ -68,8 +68,8 @@ function readEnd(event: Fields): CompletionEnd {
 export function readTimings(event: unknown): CompletionTimings {
   const { cache_n, prompt_n, prompt_ms } = fieldsOf(fieldsOf(event)["timings"]);
   return {
-    cachedTokens: numberOf(cache_n) ?? 0,
-    readTokens: numberOf(prompt_n) ?? 0,
+    cachedTokens: countOf(cache_n) ?? 0,
+    readTokens: countOf(prompt_n) ?? 0,
     readMilliseconds: numberOf(prompt_ms) ?? 0,
   };
 }

@@ -12,7 +12,7 @@ export type SnippetContext = {
 export type Client = {
   readonly id: string;
   readonly name: string;
-  readonly language: "bash" | "javascript" | "python" | "yaml" | "text";
+  readonly language: "bash" | "javascript" | "python";
   /** The command that installs it. */
   readonly install?: string;
   /** Set on a client that cannot send a key: the id of an equivalent that can. */
@@ -226,37 +226,6 @@ const model = new ChatOpenAI({
 });
 const response = await model.invoke(${quote(prompt)});
 console.log(response.content);`,
-  },
-  {
-    id: "claude-code",
-    name: "Claude Code",
-    language: "bash",
-    render: (context) =>
-      [
-        `export ANTHROPIC_BASE_URL=${context.baseUrl}/alt`,
-        `export ANTHROPIC_AUTH_TOKEN=${shellKey(context)}`,
-        `export ANTHROPIC_MODEL=${context.model}`,
-        `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${context.model}`,
-        "claude",
-      ].join("\n"),
-  },
-  {
-    id: "continue",
-    name: "Continue",
-    language: "yaml",
-    render: (context) =>
-      [
-        "# ~/.continue/config.yaml",
-        "name: Hearth",
-        "version: 1.0.0",
-        "schema: v1",
-        "models:",
-        `  - name: ${quote(`${context.model} on Hearth`)}`,
-        "    provider: openai",
-        `    model: ${quote(context.model)}`,
-        `    apiBase: ${context.baseUrl}/v1`,
-        `    apiKey: ${context.key === "" ? (context.needsKey ? `\${{ secrets.${variable} }}` : anyKey) : quote(context.key)}`,
-      ].join("\n"),
   },
   {
     id: "open-webui",

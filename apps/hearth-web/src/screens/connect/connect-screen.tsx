@@ -1,18 +1,25 @@
 /**
  * @module
- * Code snippets for common clients and tools, with this server's URL, a model and the API key filled in. The page does
- * not know the key: snippets read it from a variable, or contain what the user pastes here, which is not stored.
+ * Code snippets for common clients and the settings of agents, with this server's URL, a model and the API key filled in.
+ * The page does not know the key: snippets read it from a variable, or contain what the user pastes here, which is not
+ * stored.
  * Imported by `screens/screens.tsx`.
  */
+import { programs } from "@hearth-and-keep/hearth-contract";
 import { useEffect, useId, useState } from "react";
 import { ScreenHeader } from "../../design/screen-header.tsx";
 import { chatModels, defaultModel, models } from "../../state/models.ts";
 import { useStore } from "../../state/store.ts";
 import { CodeBlock } from "../chat/markdown/code-block.tsx";
 import { type Client, clients, type SnippetContext } from "./client-snippets.ts";
+import { ProgramView } from "./program-view.tsx";
+
+const agents = programs.map(({ name, title }) => ({ id: name, name: title }));
 
 export function ConnectScreen() {
-  const [client, setClient] = useState<Client | undefined>(clients[0]);
+  const [chosenId, setChosenId] = useState(agents[0]?.id);
+  const client = clients.find(({ id }) => id === chosenId);
+  const program = programs.find(({ name }) => name === chosenId);
   const [key, setKey] = useState("");
   const loaded = useStore(models);
   const list = loaded.state === "loaded" ? loaded.list : [];
@@ -24,8 +31,8 @@ export function ConnectScreen() {
     <div className="column wide stack">
       <ScreenHeader title="Connect" />
       <p className="muted">
-        Hearth serves the Ollama, OpenAI and Anthropic APIs. Existing clients work without changes once you
-        set the base URL.
+        Hearth serves the Ollama, OpenAI and Anthropic APIs. Existing clients and agents work without changes
+        once you set the base URL.
       </p>
       <div className="connect-options">
         <ModelField
@@ -36,17 +43,47 @@ export function ConnectScreen() {
         <KeyField needsKey={needsKey} value={key} onChange={setKey} />
       </div>
       <div className="connect">
-        <ul className="clients" aria-label="Clients">
-          {clients.map((each) => (
-            <li key={each.id}>
-              <button type="button" aria-pressed={each === client} onClick={() => setClient(each)}>
-                {each.name}
-              </button>
-            </li>
-          ))}
-        </ul>
+        <div className="client-groups">
+          <ClientGroup label="Agents" items={agents} chosenId={chosenId} onChoose={setChosenId} />
+          <ClientGroup label="Clients" items={clients} chosenId={chosenId} onChoose={setChosenId} />
+        </div>
         {client !== undefined && <Snippet client={client} context={context} />}
+        {program !== undefined && (
+          <ProgramView
+            key={program.name}
+            program={program}
+            context={context}
+            model={list.find(({ name }) => name === model)}
+          />
+        )}
       </div>
+    </div>
+  );
+}
+
+type ClientGroupProps = {
+  readonly label: string;
+  readonly items: readonly { readonly id: string; readonly name: string }[];
+  readonly chosenId: string | undefined;
+  readonly onChoose: (id: string) => void;
+};
+
+function ClientGroup({ label, items, chosenId, onChoose }: ClientGroupProps) {
+  const id = useId();
+  return (
+    <div>
+      <h2 id={id} className="small muted">
+        {label}
+      </h2>
+      <ul className="clients" aria-labelledby={id}>
+        {items.map((each) => (
+          <li key={each.id}>
+            <button type="button" aria-pressed={each.id === chosenId} onClick={() => onChoose(each.id)}>
+              {each.name}
+            </button>
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }

@@ -33,7 +33,7 @@ test("a missing or invalid field is named by its path", async () => {
   expect(await messageOf({ ...baseRequest, messages: [{ role: "user" }] })).toBe(
     "messages.0.content: Field required",
   );
-  expect(await messageOf({ ...baseRequest, max_tokens: 0 })).toBe("max_tokens: must be >= 1");
+  expect(await messageOf({ ...baseRequest, max_tokens: -1 })).toBe("max_tokens: must be >= 0");
   expect(await messageOf({ ...baseRequest, messages: [] })).toMatch(/^messages: /u);
   expect(await messageOf({ ...baseRequest, messages: [{ role: "robot", content: "" }] })).toMatch(
     /^messages\.0\.role: /u,
@@ -73,7 +73,9 @@ test("a prompt longer than the context is rejected with the text that clients ma
     expect(response.status).toBe(400);
     expect((await readMessage(response)).error).toEqual({
       type: "invalid_request_error",
-      message: expect.stringMatching(/^prompt is too long: 20\d\d tokens > 1023 maximum$/u),
+      message: expect.stringMatching(
+        /^prompt is too long: 20\d\d tokens > 1023 maximum \(set by --context-length/u,
+      ),
     });
   }
 });

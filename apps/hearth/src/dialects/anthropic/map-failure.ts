@@ -1,6 +1,7 @@
 import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
 import type { SamplingOptions } from "../../generation/sampling.ts";
 import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
+import { explainContextLimit } from "../../scheduling/explain-context-limit.ts";
 
 /** The parts of an Anthropic error that depend on the failure. */
 export type ErrorResponse = {
@@ -62,6 +63,7 @@ const mappers: Mappers = {
   "model-not-found": ({ model }) => wire("not_found_error", `model: ${model}`),
   "model-remote": ({ model }) =>
     wire("not_found_error", `model: ${model} is hosted by its vendor; this server runs local models only`),
+  "stored-object-not-found": ({ object, reason }) => wire("not_found_error", `${object} ${reason}`),
   "digest-invalid": ({ digest }) => wire("invalid_request_error", `Invalid digest "${digest}"`),
   "model-on-remote-engine": ({ model }) =>
     wire("invalid_request_error", `Cannot change the model "${model}": it runs on a remote engine`),
@@ -113,10 +115,10 @@ const mappers: Mappers = {
   "engines-unavailable": ({ retryAfterSeconds }) =>
     retryLater("Overloaded: no engine that runs the model is reachable", retryAfterSeconds),
   // The maximum leaves room for one output token.
-  "prompt-too-long": ({ promptTokens, contextTokens }) =>
+  "prompt-too-long": ({ promptTokens, contextTokens, limitedBy }) =>
     wire(
       "invalid_request_error",
-      `prompt is too long: ${promptTokens} tokens > ${contextTokens - 1} maximum`,
+      `prompt is too long: ${promptTokens} tokens > ${contextTokens - 1} maximum${explainContextLimit(limitedBy)}`,
     ),
   "template-failed": ({ reason }) =>
     wire("invalid_request_error", `messages: cannot be rendered with the model's chat template: ${reason}`),

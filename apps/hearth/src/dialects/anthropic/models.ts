@@ -2,6 +2,7 @@ import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { invalidField } from "../../failures.ts";
 import type { ModelSummary } from "../../models/metadata/describe-model.ts";
+import { effectiveContextTokens } from "../../scheduling/load-request.ts";
 import { requestIdHeader } from "./errors.ts";
 
 const defaultLimit = 20;
@@ -9,10 +10,11 @@ const maxLimit = 1000;
 
 export async function handleAnthropicModelList(
   request: HearthRequest,
-  { models }: HearthDependencies,
+  { models, scheduler }: HearthDependencies,
 ): Promise<HttpResponse> {
   const listing = await models.list();
-  const page = selectPage(listing.models.map(writeModel), request.query);
+  const all = listing.models.map((model) => writeModel(model, effectiveContextTokens(model, scheduler)));
+  const page = selectPage(all, request.query);
   return respond(
     { ...page, first_id: page.data[0]?.id ?? null, last_id: page.data.at(-1)?.id ?? null },
     request,
@@ -21,21 +23,22 @@ export async function handleAnthropicModelList(
 
 export async function handleAnthropicModel(
   request: HearthRequest,
-  { models }: HearthDependencies,
+  { models, scheduler }: HearthDependencies,
 ): Promise<HttpResponse> {
-  return respond(writeModel(await models.describe(request.parameters["*"] ?? "")), request);
+  const model = await models.describe(request.parameters["*"] ?? "");
+  return respond(writeModel(model, effectiveContextTokens(model, scheduler)), request);
 }
 
 type WireModel = ReturnType<typeof writeModel>;
 
-function writeModel({ name, modifiedAt, trainedContextTokens }: ModelSummary) {
+function writeModel({ name, modifiedAt }: ModelSummary, contextTokens: number | null) {
   return {
     type: "model",
     id: name,
     display_name: name,
     created_at: modifiedAt,
-    max_input_tokens: trainedContextTokens,
-    max_tokens: trainedContextTokens,
+    max_input_tokens: contextTokens,
+    max_tokens: contextTokens,
     capabilities: null,
     lifecycle: "active",
     line: null,

@@ -16,7 +16,7 @@ export async function resolveModel(
   return model;
 }
 
-export function requireCapability({ name, capabilities }: ModelDescription, capability: Capability): void {
+function requireCapability({ name, capabilities }: ModelDescription, capability: Capability): void {
   if (capabilities.includes(capability)) return;
   throw requestFailure({ kind: "capability-missing", model: name, capability });
 }

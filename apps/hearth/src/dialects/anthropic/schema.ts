@@ -6,18 +6,21 @@ const longText = { maxLength: 67_108_864 };
 const shortText = { maxLength: 4096 };
 const messageLimit = { maxItems: 100_000 };
 const blockLimit = { maxItems: 10_000 };
-const tokenCount = { minimum: 1, maximum: 100_000_000 };
+const tokenCount = { minimum: 0, maximum: 100_000_000 };
+const pixelCount = { minimum: 0, maximum: 1_000_000 };
 const stopText = { maxLength: 1024 };
 const stopList = { maxItems: 64 };
 
 const orNull = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 /** Any type not listed. Its static type is a value that no client sends, so that a switch can distinguish it. */
+function typeOtherThan(kinds: readonly string[]) {
+  // Typed as one value although it accepts many: see above.
+  return Type.Unsafe<"*">(Type.String({ maxLength: 256, pattern: `^(?!(?:${kinds.join("|")})$)` }));
+}
+
 function otherThan(kinds: readonly string[]) {
-  return Type.Object({
-    // Typed as one value although it accepts many: see above.
-    type: Type.Unsafe<"*">(Type.String({ maxLength: 256, pattern: `^(?!(?:${kinds.join("|")})$)` })),
-  });
+  return Type.Object({ type: typeOtherThan(kinds) });
 }
 
 const base64Source = Type.Object({
@@ -56,11 +59,16 @@ const searchResultBlock = Type.Object({
   type: Type.Literal("search_result"),
   title: Type.String(longText),
   source: Type.String(longText),
-  content: Type.Array(textBlock, blockLimit),
+  content: Type.Array(Type.Union([textBlock, otherThan(["text"])]), blockLimit),
 });
 
 const contentBlocks = [textBlock, imageBlock, documentBlock, searchResultBlock] as const;
 const contentTypes = ["text", "image", "document", "search_result"];
+
+const toolReferenceBlock = Type.Object({
+  type: Type.Literal("tool_reference"),
+  tool_name: Type.String(shortText),
+});
 
 const toolResultBlock = Type.Object({
   type: Type.Literal("tool_result"),
@@ -68,7 +76,10 @@ const toolResultBlock = Type.Object({
   content: orNull(
     Type.Union([
       Type.String(longText),
-      Type.Array(Type.Union([...contentBlocks, otherThan(contentTypes)]), blockLimit),
+      Type.Array(
+        Type.Union([...contentBlocks, toolReferenceBlock, otherThan([...contentTypes, "tool_reference"])]),
+        blockLimit,
+      ),
     ]),
   ),
   is_error: orNull(Type.Boolean()),
@@ -85,18 +96,19 @@ const toolUseBlock = Type.Object({
 const thinkingBlock = Type.Object({ type: Type.Literal("thinking"), thinking: Type.String(longText) });
 const redactedBlock = Type.Object({ type: Type.Literal("redacted_thinking") });
 
-const block = Type.Union([
-  ...contentBlocks,
-  toolResultBlock,
-  toolUseBlock,
-  thinkingBlock,
-  redactedBlock,
-  otherThan([...contentTypes, "tool_result", "tool_use", "thinking", "redacted_thinking"]),
-]);
+const serverToolUseBlock = Type.Object({
+  type: Type.Union([Type.Literal("server_tool_use"), Type.Literal("mcp_tool_use")]),
+  name: Type.Optional(Type.String(shortText)),
+  // Printed, never read.
+  input: Type.Optional(Type.Unknown()),
+});
 
-const message = Type.Object({
-  role: Type.Union([Type.Literal("user"), Type.Literal("assistant"), Type.Literal("system")]),
-  content: Type.Union([Type.String(longText), Type.Array(block, blockLimit)]),
+/** Each server tool has its own type of result. */
+const serverToolResultBlock = Type.Object({
+  // Typed as one value although it accepts many, like the types of `typeOtherThan`.
+  type: Type.Unsafe<"*_tool_result">(Type.String({ maxLength: 256, pattern: "_tool_result$" })),
+  // Printed, except for what is encrypted.
+  content: Type.Optional(Type.Unknown()),
 });
 
 // A JSON Schema, passed on unchanged because chat templates print it.
@@ -107,6 +119,77 @@ const customTool = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 256 }),
   description: orNull(Type.String(longText)),
   input_schema: jsonObject,
+  defer_loading: orNull(Type.Boolean()),
+  strict: orNull(Type.Boolean()),
+});
+
+/** One of Anthropic's own tools, which have no schema: run by its servers, or by the client. */
+const typedTool = Type.Object({
+  type: typeOtherThan(["custom"]),
+  name: orNull(Type.String({ maxLength: 256 })),
+  defer_loading: orNull(Type.Boolean()),
+  /** Of an `mcp_toolset`. */
+  mcp_server_name: orNull(Type.String(shortText)),
+  // The next three belong to `computer_*`.
+  display_width_px: orNull(Type.Integer(pixelCount)),
+  display_height_px: orNull(Type.Integer(pixelCount)),
+  enable_zoom: orNull(Type.Boolean()),
+});
+
+const anyTool = Type.Union([customTool, typedTool]);
+
+const changedToolReference = Type.Object({
+  type: Type.Literal("tool_reference"),
+  name: Type.String(shortText),
+});
+
+const toolAdditionBlock = Type.Object({
+  type: Type.Literal("tool_addition"),
+  tool: Type.Union([
+    changedToolReference,
+    Type.Object({ type: Type.Literal("tool_definition"), definition: anyTool }),
+    otherThan(["tool_reference", "tool_definition"]),
+  ]),
+});
+
+const toolRemovalBlock = Type.Object({
+  type: Type.Literal("tool_removal"),
+  tool: Type.Union([changedToolReference, otherThan(["tool_reference"])]),
+});
+
+const block = Type.Union([
+  ...contentBlocks,
+  toolResultBlock,
+  toolUseBlock,
+  thinkingBlock,
+  redactedBlock,
+  serverToolUseBlock,
+  serverToolResultBlock,
+  toolReferenceBlock,
+  toolAdditionBlock,
+  toolRemovalBlock,
+  otherThan([
+    ...contentTypes,
+    "tool_result",
+    "tool_use",
+    "thinking",
+    "redacted_thinking",
+    "server_tool_use",
+    "mcp_tool_use",
+    ".*_tool_result",
+    "tool_reference",
+    "tool_addition",
+    "tool_removal",
+  ]),
+]);
+
+const message = Type.Object({
+  role: Type.Union([Type.Literal("user"), Type.Literal("assistant"), Type.Literal("system")]),
+  // Optional in system messages only: checked in read-conversation.ts.
+  content: Type.Optional(Type.Union([Type.String(longText), Type.Array(block, blockLimit)])),
+  // The next two belong to system messages.
+  clear_at: orNull(Type.String(shortText)),
+  output_config: orNull(Type.Object({ effort: orNull(Type.String(shortText)) })),
 });
 
 const toolChoice = Type.Union([
@@ -125,12 +208,19 @@ const outputFormat = Type.Object({ type: Type.Literal("json_schema"), schema: js
 const promptFields = {
   model: Type.String({ minLength: 1, maxLength: 1024 }),
   messages: Type.Array(message, { minItems: 1, ...messageLimit }),
-  system: orNull(Type.Union([Type.String(longText), Type.Array(textBlock, blockLimit)])),
-  tools: orNull(Type.Array(Type.Union([customTool, otherThan(["custom"])]), { maxItems: 1024 })),
+  system: orNull(
+    Type.Union([Type.String(longText), Type.Array(Type.Union([textBlock, otherThan(["text"])]), blockLimit)]),
+  ),
+  tools: orNull(Type.Array(anyTool, { maxItems: 1024 })),
   tool_choice: orNull(toolChoice),
   thinking: orNull(
     Type.Object({
-      type: Type.Union([Type.Literal("enabled"), Type.Literal("disabled"), Type.Literal("adaptive")]),
+      type: Type.Union([
+        Type.Literal("enabled"),
+        Type.Literal("disabled"),
+        Type.Literal("adaptive"),
+        Type.Literal("between_tools"),
+      ]),
       display: orNull(Type.String(shortText)),
     }),
   ),
@@ -145,6 +235,7 @@ export const countTokensRequest = Type.Object(promptFields);
 
 export const messagesRequest = Type.Object({
   ...promptFields,
+  /** 0 only evaluates the prompt, so that it is cached. */
   max_tokens: Type.Integer(tokenCount),
   stream: orNull(Type.Boolean()),
   temperature: orNull(Type.Number({ minimum: 0, maximum: 2 })),
@@ -162,4 +253,11 @@ export type MessagesBody = Static<typeof messagesRequest>;
 export type Block = Static<typeof block>;
 export type ImageBlock = Static<typeof imageBlock>;
 export type DocumentBlock = Static<typeof documentBlock>;
+export type SearchResultBlock = Static<typeof searchResultBlock>;
+export type ToolAdditionBlock = Static<typeof toolAdditionBlock>;
+export type ToolRemovalBlock = Static<typeof toolRemovalBlock>;
+export type ServerToolUseBlock = Static<typeof serverToolUseBlock>;
+export type ServerToolResultBlock = Static<typeof serverToolResultBlock>;
+export type CustomTool = Static<typeof customTool>;
+export type TypedTool = Static<typeof typedTool>;
 export type ToolResultBlock = Static<typeof toolResultBlock>;

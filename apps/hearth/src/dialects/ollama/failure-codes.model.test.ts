@@ -47,6 +47,10 @@ const cases: {
   "grammar-rejected": [{ kind: "grammar-rejected" }, ""],
   "grammars-suspended": [{ kind: "grammars-suspended", retryAfterSeconds: 90 }, "try again in 90 s"],
   "template-failed": [{ kind: "template-failed", reason: "roles must alternate" }, ""],
+  "stored-object-not-found": [
+    { kind: "stored-object-not-found", object: "response", reason: 'with id "x" not found' },
+    "",
+  ],
   "key-missing": [{ kind: "key-missing" }, "set HEARTH_API_KEY"],
   "key-invalid": [{ kind: "key-invalid" }, "correct the key in HEARTH_API_KEY"],
   "keys-conflict": [{ kind: "keys-conflict" }, "correct the key in HEARTH_API_KEY"],

@@ -3,6 +3,7 @@ import type { RequestHead } from "@hearth-and-keep/http-service";
 import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
 import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
 import { displayModelName, namePath, tryParseModelName } from "../../models/model-name.ts";
+import { explainContextLimit } from "../../scheduling/explain-context-limit.ts";
 import { optionNameOf } from "./read-options.ts";
 
 /** `details` become fields of the error object, in addition to `error` and `code`. */
@@ -55,6 +56,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
     }),
   "name-invalid": ({ name }) =>
     name === "" ? { status: 404, message: "model '' not found" } : badRequest("invalid model name"),
+  "stored-object-not-found": ({ object, reason }) => ({ status: 404, message: `${object} ${reason}` }),
   "digest-invalid": () => badRequest("invalid digest format"),
   "model-not-found": ({ model }, { path }) => ({
     status: 404,
@@ -119,10 +121,11 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
     unavailable(`model crashed repeatedly: ${reason}`, retryAfterSeconds),
   "engines-unavailable": ({ retryAfterSeconds }) =>
     unavailable("none of the model's remote engines is reachable", retryAfterSeconds),
-  "prompt-too-long": ({ promptTokens, contextTokens }, { path }) =>
-    badRequest(tooLongMessage(promptTokens - contextTokens, path), {
+  "prompt-too-long": ({ promptTokens, contextTokens, limitedBy }, { path }) =>
+    badRequest(tooLongMessage(promptTokens - contextTokens, path) + explainContextLimit(limitedBy), {
       prompt_tokens: promptTokens,
       context_tokens: contextTokens,
+      ...(limitedBy === undefined ? {} : { reason: limitedBy }),
     }),
   "template-failed": ({ reason }) => badRequest(`template: ${reason}`),
   "schema-unsupported": ({ keyword, location }) =>

@@ -19,7 +19,8 @@ const stored = {
 
 describe("tags", () => {
   test("lists every model with the recorded fields, with times in UTC", async () => {
-    await using server = await startTestServer({ models: { smol: smol, "team/tiny:small": tiny } });
+    const limits = { contextTokens: undefined };
+    await using server = await startTestServer({ models: { smol: smol, "team/tiny:small": tiny }, limits });
     const { last, headers } = await getRequest(server, "/api/tags");
     expect(headers.get("content-type")).toBe(recorded.tags.content_type);
     const { models } = last as { models: { name: string; digest: string; modified_at: string }[] }; // The shape of tags.
@@ -45,7 +46,9 @@ describe("ps", () => {
     await sendRequest(server, "/api/embed", { model: "minilm", input: "a", keep_alive: -1 });
     const { models } = (await getRequest(server, "/api/ps")).last as { models: Record<string, string>[] }; // The shape of ps.
     expect(models.map(({ name }) => name)).toEqual(["minilm:latest", "tiny:latest"]);
-    expect(keysOf(models[0])).toEqual(keysOf(recorded["ps loaded"].body.models[0]));
+    const { loaded_context_length: loaded, ...first } = models[0] ?? {};
+    expect(loaded).toBe(512);
+    expect(keysOf(first)).toEqual(keysOf(recorded["ps loaded"].body.models[0]));
     const years = models.map(({ expires_at = "" }) => (Date.parse(expires_at) - Date.now()) / 31_557_600_000);
     expect(Math.round(years[0] ?? 0)).toBe(292);
     expect((years[1] ?? 0) * 31_557_600).toBeCloseTo(600, -1);

@@ -2,6 +2,7 @@ import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import type { ModelSummary } from "../../models/metadata/describe-model.ts";
 import { bareDigest } from "../../models/store/digest.ts";
+import { effectiveContextTokens } from "../../scheduling/load-request.ts";
 import type { RunningModel } from "../../scheduling/running-models.ts";
 import { requireName } from "./resolve-model.ts";
 import type { CopyBody, DeleteBody } from "./schema.ts";
@@ -17,14 +18,16 @@ const foreverMilliseconds = 2 ** 63 / 1e6;
 
 export async function handleTags(
   _request: HearthRequest,
-  { models }: HearthDependencies,
+  { models, scheduler }: HearthDependencies,
 ): Promise<HttpResponse> {
   const listing = await models.list();
-  return jsonResponse({ models: listing.models.map(writeSummary) });
+  return jsonResponse({
+    models: listing.models.map((model) => writeSummary(model, effectiveContextTokens(model, scheduler))),
+  });
 }
 
-function writeSummary(summary: ModelSummary) {
-  const { name, modifiedAt, bytes, digest, trainedContextTokens, embeddingLength, capabilities } = summary;
+function writeSummary(summary: ModelSummary, contextTokens: number | null) {
+  const { name, modifiedAt, bytes, digest, embeddingLength, capabilities } = summary;
   return {
     name,
     model: name,
@@ -33,7 +36,7 @@ function writeSummary(summary: ModelSummary) {
     digest: bareDigest(digest),
     details: {
       ...writeDetails(summary.details),
-      ...(trainedContextTokens === null ? {} : { context_length: trainedContextTokens }),
+      ...(contextTokens === null ? {} : { context_length: contextTokens }),
       ...(embeddingLength === null ? {} : { embedding_length: embeddingLength }),
     },
     capabilities,
@@ -50,7 +53,13 @@ export async function handlePs(
     if (!byDigest.has(summary.digest)) byDigest.set(summary.digest, summary);
   }
   const running = scheduler.running().toSorted((one, other) => expiryOf(other) - expiryOf(one));
-  return jsonResponse({ models: running.map((each) => writeRunning(each, byDigest.get(each.key))) });
+  return jsonResponse({
+    models: running.map((each) => {
+      const summary = byDigest.get(each.key);
+      const contextTokens = summary === undefined ? null : effectiveContextTokens(summary, scheduler);
+      return writeRunning(each, { summary, contextTokens });
+    }),
+  });
 }
 
 function expiryOf({ expiresAt }: RunningModel): number {
@@ -58,7 +67,13 @@ function expiryOf({ expiresAt }: RunningModel): number {
 }
 
 /** A loaded model whose name now points to another one still uses memory, so it is shown by its digest. */
-function writeRunning(running: RunningModel, summary: ModelSummary | undefined) {
+function writeRunning(
+  running: RunningModel,
+  {
+    summary,
+    contextTokens,
+  }: { readonly summary: ModelSummary | undefined; readonly contextTokens: number | null },
+) {
   const digest = bareDigest(running.key);
   const name = summary?.name ?? digest.slice(0, 12);
   return {
@@ -69,8 +84,9 @@ function writeRunning(running: RunningModel, summary: ModelSummary | undefined) 
     details: writeDetails(summary?.details),
     expires_at: new Date(expiryOf(running)).toISOString(),
     size_vram: running.gpuBytes,
-    context_length: running.contextTokens,
-    // Ollama has no such field; JSON leaves it out for models on other machines.
+    context_length: contextTokens ?? running.contextTokens,
+    // Ollama does not have the following; JSON leaves the second out for models on other machines.
+    loaded_context_length: running.contextTokens,
     protection: running.description.protection,
   };
 }

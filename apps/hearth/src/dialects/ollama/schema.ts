@@ -117,6 +117,18 @@ export type CopyBody = Static<typeof copyRequest>;
 export const deleteRequest = Type.Object(named);
 export type DeleteBody = Static<typeof deleteRequest>;
 
+/** Hearth's own: an additional name for a model. */
+export const aliasRequest = Type.Object({
+  name: modelName,
+  model: modelName,
+  fallback: orNull(modelName),
+  parameters: options,
+});
+export type AliasBody = Static<typeof aliasRequest>;
+
+export const removeAliasRequest = Type.Object({ name: modelName });
+export type RemoveAliasBody = Static<typeof removeAliasRequest>;
+
 /** A pull or a push. */
 export const transferRequest = Type.Object({ ...named, insecure: flag, stream: flag });
 export type TransferBody = Static<typeof transferRequest>;

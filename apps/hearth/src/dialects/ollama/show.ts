@@ -3,6 +3,7 @@ import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import type { ModelDescription } from "../../models/metadata/describe-model.ts";
 import { type FlatValue, flattenMetadata, type LazyList } from "../../models/metadata/flatten-metadata.ts";
+import { effectiveContextTokens } from "../../scheduling/load-request.ts";
 import { writeModelfile, writeParameters } from "./modelfile.ts";
 import { requireName } from "./resolve-model.ts";
 import type { ShowBody } from "./schema.ts";
@@ -14,7 +15,7 @@ const omittedKeys = new Set(["general.name", "tokenizer.chat_template"]);
 
 export async function handleShow(
   request: HearthRequest<ShowBody>,
-  { models }: HearthDependencies,
+  { models, scheduler }: HearthDependencies,
 ): Promise<HttpResponse> {
   const name = requireName(request.body);
   const model = await models.describe(name);
@@ -23,7 +24,11 @@ export async function handleShow(
   const isVerbose = request.body.verbose === true;
   const metadata = flattenMetadata(file.metadata, isVerbose);
   const body = {
-    ...writeModel(model, file, writeModelInfo(metadata, { request, name, file })),
+    ...writeModel(model, {
+      file,
+      modelInfo: writeModelInfo(metadata, { request, name, file }),
+      parameters: writeParameterText(model, effectiveContextTokens(model, scheduler)),
+    }),
     ...(projector === undefined ? {} : { projector_info: writeProjector(projector, isVerbose) }),
   };
   return isVerbose ? streamJson(body) : jsonResponse(body);
@@ -31,12 +36,18 @@ export async function handleShow(
 
 type WrittenInfo = Readonly<Record<string, FlatValue | LazyList>>;
 
-function writeModel(model: ModelDescription, file: ModelFile, modelInfo: WrittenInfo) {
-  const { licenses, parameters, template, chatTemplate, system, messages } = model;
+type WrittenParts = {
+  readonly file: ModelFile;
+  readonly modelInfo: WrittenInfo;
+  readonly parameters: string | undefined;
+};
+
+function writeModel(model: ModelDescription, { file, modelInfo, parameters }: WrittenParts) {
+  const { licenses, template, chatTemplate, system, messages } = model;
   return {
     ...(licenses.length === 0 ? {} : { license: licenses.join("\n") }),
     modelfile: writeModelfile(model),
-    ...(parameters.entries.length === 0 ? {} : { parameters: writeParameters(parameters.entries) }),
+    ...(parameters === undefined ? {} : { parameters }),
     // Models without an Ollama template are rendered with the one in the model file.
     template: template ?? chatTemplate ?? "",
     ...(system === null ? {} : { system }),
@@ -47,6 +58,20 @@ function writeModel(model: ModelDescription, file: ModelFile, modelInfo: Written
     capabilities: model.capabilities,
     modified_at: model.modifiedAt,
   };
+}
+
+/**
+ * Clients read the context length here, or what the model was trained on from its metadata: if memory or a setting
+ * allows less, only this line tells them.
+ */
+function writeParameterText(
+  { parameters: { entries }, trainedContextTokens }: ModelDescription,
+  contextTokens: number | null,
+): string | undefined {
+  const isSet = entries.some(([name]) => name === "num_ctx");
+  const isLess = contextTokens !== null && contextTokens < (trainedContextTokens ?? 0);
+  const all = isSet || !isLess ? entries : [...entries, ["num_ctx", contextTokens] as const];
+  return all.length === 0 ? undefined : writeParameters(all);
 }
 
 type ModelInfoContext = {

@@ -29,6 +29,11 @@ test.for<[RequestFailure, number, string | null]>([
   [{ kind: "parameter-out-of-range", parameter: "topP", min: 0, max: 1 }, 400, "invalid_value"],
   [{ kind: "schema-unsupported", keyword: "not", location: "/a" }, 400, "unsupported_schema"],
   [{ kind: "template-failed", reason: "roles must alternate" }, 400, "invalid_value"],
+  [
+    { kind: "stored-object-not-found", object: "item", field: "input", reason: "not found" },
+    404,
+    "item_not_found",
+  ],
   [{ kind: "queue-full", waiting: 64, retryAfterSeconds: 3 }, 503, "overloaded"],
   [{ kind: "server-stopping" }, 503, "overloaded"],
   [{ kind: "model-quarantined", reason: "x", retryAfterSeconds: 2.5 }, 503, "model_unavailable"],

@@ -27,9 +27,12 @@ export type WireFailure = {
 export const openaiProtocol: Protocol = { name: "openai", errorResponse };
 
 function errorResponse(error: unknown, head: RequestHead): BufferedResponse {
-  const mapped = mapError(error, head);
-  const response = jsonResponse({ error: mapped.error }, mapped.status);
-  return { ...response, headers: { ...response.headers, ...mapped.headers } };
+  return writeFailure(mapError(error, head));
+}
+
+export function writeFailure({ status, headers, error }: WireFailure): BufferedResponse {
+  const response = jsonResponse({ error }, status);
+  return { ...response, headers: { ...response.headers, ...headers } };
 }
 
 /** Maps an error to its wire format, and logs its kind. */

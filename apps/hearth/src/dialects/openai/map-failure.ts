@@ -2,6 +2,7 @@ import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
 import type { SamplingOptions } from "../../generation/sampling.ts";
 import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
 import type { TransferFailure } from "../../models/model-failure.ts";
+import { explainContextLimit } from "../../scheduling/explain-context-limit.ts";
 
 /** The parts of an OpenAI error that depend on the failure. */
 export type ErrorResponse = {
@@ -56,6 +57,7 @@ const mappers: Mappers = {
   }),
   "parameter-out-of-range": ({ parameter, min, max }) =>
     invalid(wireNames[parameter], `must be between ${min} and ${max}`),
+  "stored-object-not-found": (failure) => storedObjectNotFound(failure),
   "name-invalid": ({ name }) => modelNotFound(name),
   "model-not-found": ({ model }) => modelNotFound(model),
   "model-remote": ({ model }) =>
@@ -140,10 +142,10 @@ const mappers: Mappers = {
     status: 429,
   }),
   // Gateways match the code, or the phrase "maximum context length".
-  "prompt-too-long": ({ promptTokens, contextTokens }) => ({
+  "prompt-too-long": ({ promptTokens, contextTokens, limitedBy }) => ({
     status: 400,
     code: "context_length_exceeded",
-    message: `This model's maximum context length is ${contextTokens} tokens, but the prompt has ${promptTokens}; shorten it`,
+    message: `This model's maximum context length is ${contextTokens} tokens${explainContextLimit(limitedBy)}, but the prompt has ${promptTokens}; shorten it`,
   }),
   "template-failed": ({ reason }) =>
     invalid("messages", `cannot be rendered with the model's chat template: ${reason}`),
@@ -222,6 +224,27 @@ function modelNotFound(model: string): ErrorResponse {
     param: "model",
     code: "model_not_found",
     message: `Model "${model}" not found; GET /v1/models lists the available models`,
+  };
+}
+
+/** The names of the objects at the start of a message. */
+const objectNames = { response: "Response", conversation: "Conversation", item: "Item" } as const;
+
+function storedObjectNotFound({
+  object,
+  field,
+  reason,
+}: Extract<RequestFailure, { kind: "stored-object-not-found" }>): ErrorResponse {
+  // Clients that match this code send the complete conversation instead.
+  if (field === "previous_response_id") {
+    const code = "previous_response_not_found";
+    return { status: 400, param: field, code, message: `Previous response ${reason}` };
+  }
+  return {
+    status: 404,
+    ...(field === undefined ? {} : { param: field }),
+    code: `${object}_not_found`,
+    message: `${objectNames[object]} ${reason}`,
   };
 }
 

@@ -94,7 +94,8 @@ test("a response format becomes a constraint: JSON, a schema, or none for text",
   expect(await constraintOf({ type: "json_object" })).toEqual({ type: "json" });
   expect(
     await constraintOf({ type: "json_schema", json_schema: { name: "x", schema, strict: true } }),
-  ).toEqual({
+  ).toEqual({ type: "json-schema", schema, isStrict: true });
+  expect(await constraintOf({ type: "json_schema", json_schema: { name: "x", schema } })).toEqual({
     type: "json-schema",
     schema,
   });

@@ -95,7 +95,14 @@ const message = Type.Object({
 
 const tool = Type.Object({
   type: Type.Optional(shortText),
-  function: Type.Optional(Type.Object({ name, description: orNull(text), parameters: orNull(jsonObject) })),
+  function: Type.Optional(
+    Type.Object({
+      name,
+      description: orNull(text),
+      parameters: orNull(jsonObject),
+      strict: orNull(Type.Boolean()),
+    }),
+  ),
 });
 
 const namedFunction = Type.Object({ name });
@@ -116,7 +123,7 @@ const responseFormat = Type.Union([
   Type.Object({ type: Type.Literal("json_object"), schema: orNull(jsonObject) }),
   Type.Object({
     type: Type.Literal("json_schema"),
-    json_schema: Type.Object({ schema: orNull(jsonObject) }),
+    json_schema: Type.Object({ schema: orNull(jsonObject), strict: orNull(Type.Boolean()) }),
   }),
 ]);
 

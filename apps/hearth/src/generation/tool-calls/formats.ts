@@ -1,7 +1,7 @@
 import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import type { CallWriter } from "./call-writer.ts";
 import { readGemmaCall } from "./gemma-calls.ts";
-import { type JsonShape, type Outcome, readJsonCalls } from "./json-calls.ts";
+import { jsonShape, type Outcome, readJsonCalls } from "./json-calls.ts";
 import {
   type NamedShape,
   readBareHeader,
@@ -12,6 +12,7 @@ import {
   readRecipient,
   readSolarHeader,
 } from "./named-json.ts";
+import { readNestedCall, tagPrefix } from "./nested-tags.ts";
 import { readPythonicCalls } from "./pythonic-calls.ts";
 import { readTaggedCall, type TagShape } from "./tagged-parameters.ts";
 
@@ -30,13 +31,6 @@ export type ToolCallFormat = {
   /** Whether output that starts with a JSON object naming a known tool is a call. */
   readonly acceptsUnmarkedJson?: boolean;
   readonly read: (scanner: Scanner, writer: CallWriter) => ParserSteps<Outcome>;
-};
-
-export const jsonShape: JsonShape = {
-  nameKeys: ["name", "tool_name"],
-  argumentKeys: ["arguments", "parameters"],
-  idKeys: ["id"],
-  wrappers: ["function", "tool_call", "tool_calls"],
 };
 
 const qwenCoderTags: TagShape = {
@@ -68,11 +62,28 @@ const kimiK3Tags: TagShape = {
     ),
   },
   valueEnd: "<|close|>argument<|sep|>",
+  objectStart: '<|open|>json type="object"<|sep|>',
   callEnd: "<|close|>call<|sep|>",
+};
+
+const miniCpmTags: TagShape = {
+  nameEnd: '">',
+  keyStart: '<param name="',
+  keyEnds: { '">': "by-schema" },
+  valueEnd: "</param>",
+  hasCharacterData: true,
+  callEnd: "</function>",
 };
 
 /** In order of detection, more specific formats first. */
 export const toolCallFormats: readonly ToolCallFormat[] = [
+  {
+    name: "minimax-m3",
+    templateMarkers: [[tagPrefix]],
+    openings: [`${tagPrefix}<invoke name="`],
+    hidden: [`${tagPrefix}<tool_call>`, `${tagPrefix}</tool_call>`],
+    read: readNestedCall,
+  },
   invokeFormat("deepseek-dsml", "｜DSML｜", {
     templateMarker: "｜DSML｜",
     keyEnds: { '" string="true">': "text", '" string="false">': "json", '">': "by-schema" },
@@ -120,6 +131,11 @@ export const toolCallFormats: readonly ToolCallFormat[] = [
       callEnd: "</tool_call:opensource>",
     },
   }),
+  tagged("minicpm-5", '<function name="', {
+    templateMarkers: [['<function name="', '<param name="']],
+    hidden: [],
+    shape: miniCpmTags,
+  }),
   tagged("seed-oss", "<function=", {
     templateMarkers: [["<seed:tool_call>"]],
     hidden: ["<seed:tool_call>", "</seed:tool_call>"],
@@ -150,7 +166,12 @@ export const toolCallFormats: readonly ToolCallFormat[] = [
   }),
   {
     name: "lfm2",
-    templateMarkers: [["<|tool_call_start|>"], ["<|tool_list_start|>"]],
+    // LFM2.5 has tools only in the prompt, and no markers.
+    templateMarkers: [
+      ["<|tool_call_start|>"],
+      ["<|tool_list_start|>"],
+      ["List of tools: [", "keep_past_thinking"],
+    ],
     openings: ["<|tool_call_start|>"],
     hidden: ["<|tool_call_end|>"],
     read: (scanner, writer) => readPythonicCalls(scanner, writer, jsonShape),

@@ -1,5 +1,6 @@
 import { collectUntil, peek, peekLiteral, takeLiteral } from "../stream-parser/read-text.ts";
 import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
+import { coerceJson } from "./argument-schema.ts";
 import type { CallWriter } from "./call-writer.ts";
 import type { Outcome } from "./json-calls.ts";
 import { takeCharacter } from "./json-text.ts";
@@ -14,10 +15,16 @@ export function* readGemmaCall(scanner: Scanner, writer: CallWriter): ParserStep
   const name = header.text.trim();
   if (!/^[\w.-]+$/u.test(name)) return "other";
   writer.start(name, undefined);
-  const value = yield* readValue(scanner);
-  if (value === undefined)
-    return scanner.endedBy !== undefined && scanner.unread === "" ? "unfinished" : "other";
-  writer.write(value);
+  scanner.take(1);
+  while ((yield* takeCharacter(scanner, "}")) === undefined) {
+    const key = yield* readKey(scanner);
+    const value = key === undefined ? undefined : yield* readValue(scanner);
+    if (key === undefined || value === undefined)
+      return scanner.endedBy !== undefined && scanner.unread === "" ? "unfinished" : "other";
+    writer.startArgument(key);
+    writer.writeValue(coerceJson(value, writer.argumentTypes(key)));
+    yield* takeCharacter(scanner, ",");
+  }
   writer.end();
   return "complete";
 }
@@ -30,14 +37,16 @@ function* readValue(scanner: Scanner): ParserSteps<string | undefined> {
   if (character === "[") return yield* readItems(scanner, { close: "]", hasKeys: false });
   const { text, marker } = yield* collectUntil(scanner, [",", "}", "]"]);
   // Gemma's template renders null as nothing.
-  return marker === undefined ? undefined : toJsonText(text.trim() === "" ? "null" : text);
+  const isComplete = marker !== undefined || (scanner.endedBy === "stop" && text.trim() !== "");
+  return isComplete ? toJsonText(text.trim() === "" ? "null" : text) : undefined;
 }
 
 function* readText(scanner: Scanner): ParserSteps<string | undefined> {
   scanner.take(quote.length);
   const { text, marker } = yield* collectUntil(scanner, [quote]);
   scanner.take(marker?.length ?? 0);
-  return marker === undefined ? undefined : JSON.stringify(text);
+  // A string that never ends is closed, unless the token limit cut it.
+  return marker === undefined && scanner.endedBy !== "stop" ? undefined : JSON.stringify(text);
 }
 
 type Items = { readonly close: string; readonly hasKeys: boolean };
@@ -50,10 +59,11 @@ function* readItems(scanner: Scanner, { close, hasKeys }: Items): ParserSteps<st
     if (key === undefined) return undefined;
     const value = yield* readValue(scanner);
     if (value === undefined) return undefined;
-    items.push(key + value);
+    items.push(hasKeys ? `${JSON.stringify(key)}: ${value}` : value);
     const character = yield* takeCharacter(scanner, `,${close}`);
-    if (character === undefined) return undefined;
-    if (character === close) return hasKeys ? `{${items.join(", ")}}` : `[${items.join(", ")}]`;
+    const isCut = character === undefined && scanner.endedBy === "stop" && scanner.unread === "";
+    if (character === undefined && !isCut) return undefined;
+    if (character === close || isCut) return hasKeys ? `{${items.join(", ")}}` : `[${items.join(", ")}]`;
     yield* peek(scanner);
   }
 }
@@ -62,5 +72,5 @@ function* readKey(scanner: Scanner): ParserSteps<string | undefined> {
   const { text, marker } = yield* collectUntil(scanner, [":"]);
   scanner.take(marker?.length ?? 0);
   if (marker === undefined) return undefined;
-  return `${JSON.stringify(text.trim().replaceAll(quote, ""))}: `;
+  return text.trim().replaceAll(quote, "");
 }

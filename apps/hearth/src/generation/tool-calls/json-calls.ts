@@ -1,8 +1,12 @@
 import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
+import type { JsonObject, JsonValue } from "@hearth-and-keep/engine";
+import { isJsonObject } from "@hearth-and-keep/engine";
 import { peek, peekAfterWhitespace, skipWhitespace } from "../stream-parser/read-text.ts";
 import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import type { CallWriter } from "./call-writer.ts";
-import { collectJson, readJsonText, takeCharacter } from "./json-text.ts";
+import { takeFence, takeFenceEnd } from "./code-fences.ts";
+import { collectJson, takeCharacter } from "./json-text.ts";
+import { repairJson } from "./repair-json.ts";
 
 /** The form of a call that is written as a JSON object. */
 export type JsonShape = {
@@ -18,6 +22,13 @@ export type JsonShape = {
   readonly nameIsKey?: boolean;
   /** No tag marks the object as a call, so a tool's name must come first. */
   readonly isUnmarked?: boolean;
+};
+
+export const jsonShape: JsonShape = {
+  nameKeys: ["name", "tool_name"],
+  argumentKeys: ["arguments", "parameters"],
+  idKeys: ["id"],
+  wrappers: ["function", "tool_call", "tool_calls"],
 };
 
 export type JsonCallContext = { readonly writer: CallWriter; readonly shape: JsonShape };
@@ -42,9 +53,13 @@ function* readList(scanner: Scanner, context: JsonCallContext): ParserSteps<Outc
   const isEmpty = (yield* takeCharacter(scanner, "]")) !== undefined;
   if (isEmpty) return context.shape.isUnmarked === true ? "other" : "complete";
   for (;;) {
+    const hasFence = yield* takeFence(scanner);
     const outcome = yield* readCall(scanner, context);
     if (outcome !== "complete") return outcome;
+    if (hasFence) yield* takeFenceEnd(scanner);
     const character = yield* takeCharacter(scanner, ",]");
+    // A trailing comma.
+    if (character === "," && (yield* takeCharacter(scanner, "]")) !== undefined) return "complete";
     if (character === "]") return "complete";
     if (character === undefined) return unexpectedInput(scanner);
   }
@@ -68,22 +83,68 @@ function* readCall(scanner: Scanner, context: JsonCallContext): ParserSteps<Outc
     isList: false,
   };
   const outcome = yield* readFields(scanner, context, call);
-  if (outcome !== "complete" || call.isList) return outcome;
-  if (call.name === undefined) return "other";
-  if (!call.isEmitted) {
-    context.writer.start(call.name, call.id);
-    // Missing arguments mean an empty object.
-    context.writer.write(call.argumentsText ?? "{}");
-  }
+  const isCut = outcome === "unfinished" && scanner.endedBy === "stop";
+  if ((outcome !== "complete" && !isCut) || call.isList || call.isEmitted)
+    return endEmitted(outcome, context, call);
+  if (call.name === undefined) return outcome === "complete" ? "other" : outcome;
+  // Missing arguments mean an empty object.
+  const json = toObjectText(call.argumentsText ?? "{}");
+  if (json === undefined) return "other";
+  context.writer.start(call.name, call.id);
+  context.writer.writeArguments(json);
   context.writer.end();
   return "complete";
 }
 
+function endEmitted(outcome: Outcome, { writer }: JsonCallContext, call: PartialCall): Outcome {
+  if (outcome === "complete" && call.isEmitted) writer.end();
+  return outcome;
+}
+
+/** Some models write the arguments as a string of JSON, or null or an empty list if there are none. */
+function toObjectText(text: string): string | undefined {
+  const start = text.trimStart();
+  if (start.startsWith("{")) return start;
+  const parsed = parseBoundedJson(text) ?? parseBoundedJson(`${text}"`);
+  if (typeof parsed === "string") return parsed.trim() === "" ? "{}" : objectIn(parsed);
+  const isEmpty = parsed === null || (Array.isArray(parsed) && parsed.length === 0);
+  return isEmpty ? "{}" : undefined;
+}
+
+function objectIn(text: string): string | undefined {
+  return text.trimStart().startsWith("{") ? text : undefined;
+}
+
+/** A call in a complete text that is not JSON, if what is left after repairs names a tool. */
+export function findDamagedCall(text: string, shape: JsonShape): DamagedCall | undefined {
+  const repaired = /^\s*[[{`]/u.test(text) ? repairJson(text, undefined) : undefined;
+  const parsed = repaired === undefined ? undefined : parseBoundedJson(repaired);
+  return isJsonObject(parsed) ? findCall(parsed, shape) : undefined;
+}
+
+export type DamagedCall = { readonly name: string; readonly argumentsText: string };
+
+function findCall(object: JsonObject, shape: JsonShape): DamagedCall | undefined {
+  const name = firstOf(object, shape.nameKeys);
+  const wrapped = firstOf(object, shape.wrappers);
+  if (typeof name !== "string" || name === "")
+    return isJsonObject(wrapped) ? findCall(wrapped, shape) : undefined;
+  const given = firstOf(object, shape.argumentKeys) ?? {};
+  const argumentsText = toObjectText(JSON.stringify(given));
+  return argumentsText === undefined ? undefined : { name, argumentsText };
+}
+
+function firstOf(object: JsonObject, keys: readonly string[]): JsonValue | undefined {
+  return keys
+    .map((key) => (Object.hasOwn(object, key) ? object[key] : undefined))
+    .find((value) => value !== undefined);
+}
+
 function* readFields(scanner: Scanner, context: JsonCallContext, call: PartialCall): ParserSteps<Outcome> {
   if ((yield* takeCharacter(scanner, "{")) === undefined) return unexpectedInput(scanner);
-  if ((yield* takeCharacter(scanner, "}")) !== undefined) return "complete";
   for (;;) {
-    yield* skipWhitespace(scanner);
+    // A trailing comma.
+    if ((yield* takeCharacter(scanner, "}")) !== undefined) return "complete";
     if ((yield* peek(scanner)) !== '"') return unexpectedInput(scanner);
     const key = yield* collectJson(scanner);
     if (!key.isComplete) return "unfinished";
@@ -130,14 +191,11 @@ function* readArguments(scanner: Scanner, context: JsonCallContext, call: Partia
   if (isObject && call.name !== undefined && shape.idComesLast !== true) {
     writer.start(call.name, call.id);
     call.isEmitted = true;
-    return (yield* readJsonText(scanner, (text) => writer.write(text))) ? "complete" : "unfinished";
+    return (yield* writer.readArguments(scanner, false)) ? "complete" : "unfinished";
   }
   const { text, isComplete } = yield* collectJson(scanner);
-  if (!isComplete) return "unfinished";
-  // Some models write the arguments as a string of JSON.
-  const parsed = parseBoundedJson(text);
-  call.argumentsText = typeof parsed === "string" ? parsed : text;
-  return "complete";
+  call.argumentsText = text;
+  return isComplete ? "complete" : "unfinished";
 }
 
 /** The input is not what was expected: either it has ended, or it is not a call. */

@@ -5,7 +5,7 @@ import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
  * Reads one JSON value and passes on its text verbatim as it arrives. Tracks only brackets and strings; the JSON parser
  * validates the complete value. Returns false if the text ends first.
  */
-export function* readJsonText(scanner: Scanner, onText: (text: string) => void): ParserSteps<boolean> {
+function* readJsonText(scanner: Scanner, onText: (text: string) => void): ParserSteps<boolean> {
   const first = yield* peek(scanner);
   const isNested = first === "{" || first === "[" || first === '"';
   const scan = isNested ? scanNested() : scanScalar;

@@ -30,9 +30,6 @@ const textBefore = "Let me look – 😀.";
 const textAfter = " That is all: é < 3.";
 const neededFamilies = 20;
 
-/** Templates with a call format that is not supported; each would need its own parser. */
-const unsupported = ["MiniMax-M3", "muse-glimmer", "openbmb-MiniCPM5-1B"];
-
 type Sample = { readonly output: string; readonly calls: readonly CallToRender[]; readonly text: string };
 type Family = {
   readonly template: string;
@@ -50,7 +47,7 @@ beforeAll(async () => {
     { content: null, calls: [weather, alarm] },
     { content: textBefore, calls: [weather] },
   ]);
-  families = rendered.filter(({ template }) => !unsupported.includes(template)).flatMap(toFamily);
+  families = rendered.flatMap(toFamily);
 }, 600_000);
 
 test("a call rendered by a model's own template parses back to the same call, split at every byte", async () => {
@@ -184,4 +181,8 @@ const compositions: Readonly<Record<string, Composition>> = {
     after: "<|start|>assistant<|channel|>final<|message|>",
   },
   "functionary-3.2": { after: ">>>all\n" },
+  recipients: {
+    before: (call) => ` to=user<|message|>${textBefore}<|eom|><|start|>assistant${call}`,
+    after: "<|start|>assistant to=user<|message|>",
+  },
 };

@@ -1,14 +1,8 @@
-import {
-  collectUntil,
-  peek,
-  peekAfterWhitespace,
-  skipWhitespace,
-  takeLiteral,
-} from "../stream-parser/read-text.ts";
+import { collectUntil, peek, peekLiteral, skipWhitespace } from "../stream-parser/read-text.ts";
 import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import type { CallWriter } from "./call-writer.ts";
+import { fence, takeFence, takeFenceEnd } from "./code-fences.ts";
 import { type JsonShape, type Outcome, readJsonCalls } from "./json-calls.ts";
-import { readJsonText } from "./json-text.ts";
 
 /** The form of a call with a header that has the name, followed by the arguments as a JSON object. */
 export type NamedShape = {
@@ -29,27 +23,28 @@ export function* readNamedJson(
   if (marker !== "{") scanner.take(marker.length);
   const header = shape.readHeader(text);
   if (header === undefined || header.name === "") return "other";
+  const hasFence = marker.startsWith(fence) || (yield* takeFence(scanner));
   yield* skipWhitespace(scanner);
   const next = yield* peek(scanner);
-  if (next !== "{") return next === "" ? "unfinished" : "other";
+  const isMissing = next === "" ? scanner.endedBy === "stop" : yield* startsWithMarker(scanner, writer);
+  if (next !== "{" && !isMissing) return next === "" ? "unfinished" : "other";
   writer.start(header.name, header.id);
-  if (!(yield* readJsonText(scanner, (chunk) => writer.write(chunk)))) return "unfinished";
+  if (!isMissing && !(yield* writer.readArguments(scanner, true))) return "unfinished";
   writer.end();
+  if (hasFence) yield* takeFenceEnd(scanner);
   return "complete";
+}
+
+function* startsWithMarker(scanner: Scanner, { endMarkers }: CallWriter): ParserSteps<boolean> {
+  return (yield* peekLiteral(scanner, endMarkers)) !== undefined;
 }
 
 const deepseekSeparator = "<｜tool▁sep｜>";
 
 /** `function<sep>name`, a code fence and the arguments; in newer models `name<sep>` and the arguments. */
 export function* readDeepseekCall(scanner: Scanner, writer: CallWriter): ParserSteps<Outcome> {
-  const shape = { headerEnds: ["{", "```json"], readHeader: readDeepseekHeader };
-  const outcome = yield* readNamedJson(scanner, shape, writer);
-  if (outcome !== "complete") return outcome;
-  if ((yield* peekAfterWhitespace(scanner)) === "`") {
-    yield* skipWhitespace(scanner);
-    yield* takeLiteral(scanner, "```");
-  }
-  return "complete";
+  const shape = { headerEnds: ["{", "```json", fence], readHeader: readDeepseekHeader };
+  return yield* readNamedJson(scanner, shape, writer);
 }
 
 function readDeepseekHeader(header: string): Header | undefined {

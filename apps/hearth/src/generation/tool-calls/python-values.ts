@@ -4,7 +4,11 @@ import { type ParserSteps, Scanner } from "../stream-parser/scanner.ts";
 import { takeCharacter } from "./json-text.ts";
 
 /** Some models write booleans and null as in Python. */
-const pythonConstants: Readonly<Record<string, string>> = { True: "true", False: "false", None: "null" };
+export const pythonConstants: Readonly<Record<string, string>> = {
+  True: "true",
+  False: "false",
+  None: "null",
+};
 
 /** Valid JSON unchanged, a Python list or dict converted to JSON, anything else as a JSON string. */
 export function toJsonText(text: string): string {
@@ -41,8 +45,9 @@ function* readText(scanner: Scanner, quote: string): ParserSteps<string | undefi
   let text = "";
   for (;;) {
     const chunk = yield* collectUntil(scanner, [quote, "\\"]);
-    if (chunk.marker === undefined) return undefined;
     text += chunk.text;
+    // A string that never ends is closed, unless the token limit cut it.
+    if (chunk.marker === undefined) return scanner.endedBy === "stop" ? JSON.stringify(text) : undefined;
     scanner.take(1);
     if (chunk.marker === quote) return JSON.stringify(text);
     const escaped = yield* peek(scanner);
@@ -63,9 +68,10 @@ type Items = { readonly close: string; readonly hasKeys: boolean };
 function* readItems(scanner: Scanner, { close, hasKeys }: Items): ParserSteps<string | undefined> {
   const items: string[] = [];
   while ((yield* takeCharacter(scanner, close)) === undefined) {
+    if (isCut(scanner)) break;
     if (items.length > 0 && (yield* takeCharacter(scanner, ",")) === undefined) return undefined;
     // A trailing comma is allowed.
-    if ((yield* takeCharacter(scanner, close)) !== undefined) break;
+    if ((yield* takeCharacter(scanner, close)) !== undefined || isCut(scanner)) break;
     const first = yield* readPythonValue(scanner);
     if (first === undefined) return undefined;
     if (!hasKeys) items.push(first);
@@ -77,4 +83,9 @@ function* readItems(scanner: Scanner, { close, hasKeys }: Items): ParserSteps<st
     }
   }
   return hasKeys ? `{${items.join(", ")}}` : `[${items.join(", ")}]`;
+}
+
+/** Whether the model ended its output inside a list, which is then closed. */
+function isCut(scanner: Scanner): boolean {
+  return scanner.endedBy === "stop" && scanner.unread === "";
 }

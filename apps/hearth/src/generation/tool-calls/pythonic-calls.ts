@@ -1,5 +1,6 @@
 import { collectUntil, peek, skipWhitespace } from "../stream-parser/read-text.ts";
 import type { ParserSteps, Scanner } from "../stream-parser/scanner.ts";
+import { coerceJson } from "./argument-schema.ts";
 import type { CallWriter } from "./call-writer.ts";
 import { type JsonShape, type Outcome, readJsonCalls } from "./json-calls.ts";
 import { takeCharacter } from "./json-text.ts";
@@ -40,16 +41,18 @@ function* readPythonicCall(scanner: Scanner, writer: CallWriter): ParserSteps<Ou
   let written = 0;
   while ((yield* takeCharacter(scanner, ")")) === undefined) {
     if (written > 0 && (yield* takeCharacter(scanner, ",")) === undefined) return unexpectedInput(scanner);
-    yield* skipWhitespace(scanner);
+    // A trailing comma.
+    if ((yield* takeCharacter(scanner, ")")) !== undefined) break;
     const key = yield* collectUntil(scanner, ["="]);
     if (key.marker === undefined) return "unfinished";
     scanner.take(1);
     const value = yield* readPythonValue(scanner);
     if (value === undefined) return unexpectedInput(scanner);
-    writer.write(`${written === 0 ? "{" : ", "}${JSON.stringify(key.text.trim())}: ${value}`);
+    const argument = key.text.trim();
+    writer.startArgument(argument);
+    writer.writeValue(coerceJson(value, writer.argumentTypes(argument)));
     written += 1;
   }
-  writer.write(written === 0 ? "{}" : "}");
   writer.end();
   return "complete";
 }

@@ -1,6 +1,6 @@
 import type { Tool } from "@hearth-and-keep/engine";
 import { describe, expect, test } from "vitest";
-import type { OutputPlan } from "../split-output.ts";
+import { detectOutputFormat, type OutputPlan } from "../split-output.ts";
 import { byteByByte, collectOutput, plainPlan, splitAtEveryByte } from "../test/collect-output.ts";
 import { detectToolCallFormat, genericFormat, toolCallFormats } from "./formats.ts";
 
@@ -9,6 +9,15 @@ const tools: readonly Tool[] = [
   { name: "stop", parameters: { properties: {} } },
 ];
 const find = { name: "find", arguments: { text: "é {x}", count: 2 } };
+
+/** Every tag has a prefix. */
+function minimax3(tags: string): string {
+  return tags.replaceAll("~", "]<]minimax[>[").replace(/^/u, "]<]minimax[>[");
+}
+
+function atem(text: string): string {
+  return `<atem:function_calls>\n<atem:invoke name="find">\n<atem:parameter name="text">${text}</atem:parameter>\n<atem:parameter name="count">2</atem:parameter>\n</atem:invoke>\n</atem:function_calls>`;
+}
 
 describe("call formats that no template renders are parsed, split at every byte", () => {
   const json = '{"text": "é {x}", "count": 2}';
@@ -26,6 +35,23 @@ describe("call formats that no template renders are parsed, split at every byte"
     ["generic", `{"tool_calls": [{"name": "find", "arguments": ${json}}]}`],
     ["generic", `[{"type": "function", "function": {"name": "find", "arguments": ${json}}}]`],
     ["harmony", `<|channel|>commentary to=functions.find <|constrain|>json<|message|>${json}`],
+    [
+      "kimi-k3",
+      `<|open|>call tool="find"<|sep|><|open|>json type="object"<|sep|>${json}<|close|>json<|sep|>`,
+    ],
+    [
+      "glm-4.5",
+      "<tool_call>find<arg_key>text</arg_key><arg_value>é {x}</arg_value><arg_key>count</arg_key><arg_value>2</arg_value></tool_call>",
+    ],
+    [
+      "minicpm-5",
+      `<function name="find"><param name="text"><![CDATA[é {x}]]></param><param name="count">2</param></function>`,
+    ],
+    [
+      "minimax-m3",
+      minimax3(`<invoke name="find">~<text>é {x}~</text>~<count>2~</count>~</invoke>~</tool_call>`),
+    ],
+    ["recipients", ` to=find<|message|>${atem("é {x}")}<|eot|>`],
   ])("%s: %s", async ([format = "", output = ""]) => {
     for (const chunks of [...splitAtEveryByte(output), byteByByte(output)]) {
       const { calls, text, failures } = await collectOutput(chunks, planFor(format));
@@ -78,25 +104,69 @@ test("a truncated call fails without repair, a complete one ends", async () => {
   expect(complete.end?.reason).toBe("tool-calls");
 });
 
-test("invalid text after an opening tag fails and stays hidden, even between two calls", async () => {
+test("text after an opening tag that is not a call is visible without its tags, even between two calls", async () => {
   const call = '<tool_call>{"name": "stop"}</tool_call>';
   const output = `a${call}<tool_call>nonsense}</tool_call>${call} b`;
   for (const chunks of splitAtEveryByte(output)) {
     const { calls, failures, text } = await collectOutput(chunks, planFor("hermes"));
     expect(calls).toHaveLength(2);
-    expect(failures).toEqual([{ type: "tool-call-fail", index: 1, reason: "malformed", text: "nonsense}" }]);
-    expect(text).toBe("a b");
+    expect(failures).toEqual([]);
+    expect(text).toBe("anonsense} b");
   }
 });
 
-test("arguments that are not a JSON object fail as malformed, before the text after them", async () => {
-  const { events, end } = await collectOutput(
-    ['<tool_call>{"name": "find", "arguments": {"text": nothing}}</tool_call>Sorry'],
-    planFor("hermes"),
-  );
-  const relevant = events.filter(({ type }) => type === "tool-call-fail" || type === "text-delta");
-  expect(relevant).toMatchObject([{ reason: "malformed" }, { text: "Sorry" }]);
-  expect(end?.reason).toBe("stop");
+test("arguments that are not JSON are repaired while they arrive, split at every byte", async () => {
+  for (const [written, expected] of repairs) {
+    const output = `<tool_call>{"name": "find", "arguments": ${written}}</tool_call>Sorry`;
+    for (const chunks of [...splitAtEveryByte(output), byteByByte(output)]) {
+      const { calls, text, end } = await collectOutput(chunks, planFor("hermes"));
+      expect(calls.map((call) => call.argumentsText)).toEqual([expected]);
+      expect(JSON.parse(expected)).toEqual(calls[0]?.arguments);
+      expect(text).toBe("Sorry");
+      expect(end?.reason).toBe("tool-calls");
+    }
+  }
+});
+
+const repairs = [
+  ['{"text": nothing}', '{"text": "nothing"}'],
+  ['{"text": "a\nb\tc"}', String.raw`{"text": "a\nb\tc"}`],
+  ['{"text": "a", }', '{"text": "a"}'],
+  ['{"text": "a" "count": "3"}', '{"text": "a", "count": 3}'],
+  ["{'text': 'it\\'s', count: 3}", `{"text": "it's", "count": 3}`],
+  ['{"text": 12, "count": 2.0}', '{"text": "12", "count": 2.0}'],
+  ['{"text": "a "b" c"}', String.raw`{"text": "a \"b\" c"}`],
+  [String.raw`{"text": "C:\dir"}`, String.raw`{"text": "C:\\dir"}`],
+  ['{"text": "a", "list": [1, 2}', '{"text": "a", "list": [1, 2]}'],
+  ['{"text": , "count": None}', '{"text":null, "count": null}'],
+] as const;
+
+test("a string that mentions the closing tag is kept, and one that never ends is cut before it", async () => {
+  const complete = '<tool_call>{"name": "find", "arguments": {"text": "a </tool_call> b"}}</tool_call>';
+  const endless = '<tool_call>{"name": "find", "arguments": {"text": "a}}\n</tool_call>\n';
+  for (const chunks of [...splitAtEveryByte(complete), byteByByte(complete)]) {
+    const { calls } = await collectOutput(chunks, planFor("hermes"));
+    expect(calls[0]?.arguments).toEqual({ text: "a </tool_call> b" });
+  }
+  for (const chunks of [...splitAtEveryByte(endless), byteByByte(endless)]) {
+    const { calls, text } = await collectOutput(chunks, planFor("hermes"));
+    expect(calls[0]?.arguments).toEqual({ text: "a" });
+    expect(text).toBe("");
+  }
+});
+
+test("a call in a code block is made, and another code block is text", async () => {
+  const call = '```json\n{"name": "stop", "arguments": {}}\n```';
+  for (const [format, output] of [
+    ["generic", call],
+    ["hermes", `<tool_call>\n${call}\n</tool_call>`],
+  ] as const) {
+    const { calls, text } = await collectOutput(byteByByte(output), planFor(format));
+    expect(calls).toHaveLength(1);
+    expect(text).toBe("");
+  }
+  const other = '```json\n{"text": "stop"}\n```';
+  expect((await collectOutput(byteByByte(other), planFor("generic"))).text).toBe(other);
 });
 
 describe("bare JSON is a call only at the start and only for a known tool", () => {
@@ -148,7 +218,48 @@ test("an unknown template uses the generic format", () => {
   }
 });
 
+test("nested tags become objects and lists of the types in the schema, and are closed at the end", async () => {
+  const items = { type: "array", items: { type: "object", properties: { n: { type: "integer" } } } };
+  const options = {
+    type: "object",
+    properties: { items, note: { type: "string" }, none: { type: "array" } },
+  };
+  const tool = { name: "set", parameters: { type: "object", properties: { options } } };
+  const complete = minimax3(
+    '<invoke name="set">~<options>~<items>~<item>~<n>1~</n>~</item>~<item>~<n>2~</n>~</item>~</items>~<none>~</none>~<note>3~</note>~</options>~</invoke>',
+  );
+  const expected = { options: { items: [{ n: 1 }, { n: 2 }], none: [], note: "3" } };
+  for (const chunks of [...splitAtEveryByte(complete), byteByByte(complete)]) {
+    const { calls } = await collectOutput(chunks, { ...planFor("minimax-m3"), tools: [tool] });
+    expect(calls[0]?.arguments).toEqual(expected);
+  }
+  const cut = [complete.slice(0, complete.indexOf("2]"))];
+  const { calls } = await collectOutput(cut, { ...planFor("minimax-m3"), tools: [tool] });
+  expect(calls[0]?.arguments).toMatchObject({ options: { items: [{ n: 1 }, expect.anything()] } });
+  const truncated = await collectOutput(cut, { ...planFor("minimax-m3"), tools: [tool] }, "length");
+  expect(truncated.calls[0]?.arguments).toBe(undefined);
+});
+
+test("messages to oneself are thinking, and a call quoted to the user is text", async () => {
+  const output = ` to=self<|message|>Maybe ${atem("x")}<|eom|><|start|>assistant to=user<|message|>Like ${atem("y")}<|eom|><|start|>assistant to=find<|message|>${atem("z")}<|eot|>`;
+  for (const chunks of [...splitAtEveryByte(output), byteByByte(output)]) {
+    const { calls, text, reasoning } = await collectOutput(chunks, planFor("recipients"));
+    expect(reasoning).toBe(`Maybe ${atem("x")}`);
+    expect(text).toBe(`Like ${atem("y")}`);
+    expect(calls.map((call) => call.arguments)).toEqual([{ text: "z", count: 2 }]);
+  }
+});
+
+test("a template without markers of its own is recognized by its text", () => {
+  const lfm = 'keep_past_thinking | default(false) … "List of tools: ["';
+  expect(detectToolCallFormat(lfm).name).toBe("lfm2");
+  const hunyuan = "'<think{}>'.format(':opensource') '<tool_sep{}>'";
+  const format = detectOutputFormat(hunyuan);
+  expect(format).toMatchObject({ toolCalls: { name: "hunyuan-3" }, reasoning: { name: "hunyuan-3-think" } });
+});
+
 function planFor(name: string): OutputPlan {
+  if (name === "recipients") return { ...plainPlan, tools, format: { type: "recipients" } };
   if (name === "harmony") return { ...plainPlan, tools, format: { type: "harmony" } };
   const toolCalls = [...toolCallFormats, genericFormat].find((format) => format.name === name);
   if (toolCalls === undefined) throw new Error(`Cannot find the format "${name}"`);

@@ -49,6 +49,14 @@ export type ModelSummary = {
   readonly embeddingLength: number | null;
   readonly capabilities: readonly Capability[];
   readonly isReadOnly: boolean;
+  /** Null if the file is missing or broken. */
+  readonly header: HeaderFacts | null;
+  /** The context in the model's own parameters, which applies to requests that set none. */
+  readonly ownContextTokens: number | undefined;
+  /** Set on a model that runs on remote engines and has no files on this machine. */
+  readonly remote?: RemoteExecution;
+  /** Set on an alias: the name of the model that it stands for. */
+  readonly aliasOf?: string;
 };
 
 export type ModelDescription = ModelSummary & {
@@ -64,8 +72,6 @@ export type ModelDescription = ModelSummary & {
   readonly projectorPaths: readonly string[];
   readonly adapterPaths: readonly string[];
   readonly header: HeaderFacts;
-  /** Set on a model that runs on remote engines and has no files on this machine. */
-  readonly remote?: RemoteExecution;
 };
 
 export type RemoteExecution = {
@@ -88,9 +94,11 @@ export async function summarizeModel(
   const template = await readTemplate(stores, model);
   try {
     const facts = await headers.readFacts(await resolveModelFile(stores, model));
-    return { summary: summarize(model, { config, template, facts }) };
+    const parameters = await readOptional(stores, model, parametersLayer);
+    return { summary: summarize(model, { config, template, facts, parameters }) };
   } catch (error) {
-    return { summary: summarize(model, { config, template, facts: null }), error };
+    const summary = summarize(model, { config, template, facts: null, parameters: noParameters });
+    return { summary, error };
   }
 }
 
@@ -103,12 +111,13 @@ export async function describeModel(
   const header = await headers.readFacts(file);
   const template = await readTemplate(stores, model);
   const [system] = await readTexts(stores, model, ["system"]);
+  const parameters = await readOptional(stores, model, parametersLayer);
   return {
-    ...summarize(model, { config, template, facts: header }),
+    ...summarize(model, { config, template, facts: header, parameters }),
     template,
     chatTemplate: header.chatTemplate,
     system: system ?? null,
-    parameters: await readOptional(stores, model, parametersLayer),
+    parameters,
     messages: await readOptional(stores, model, messagesLayer),
     licenses: await readTexts(stores, model, ["license"]),
     modelPath: file.path,
@@ -159,9 +168,10 @@ type SummaryInput = {
   readonly config: ModelConfig;
   readonly template: string | null;
   readonly facts: HeaderFacts | null;
+  readonly parameters: ParsedParameters;
 };
 
-function summarize(model: StoredModel, { config, template, facts }: SummaryInput): ModelSummary {
+function summarize(model: StoredModel, { config, template, facts, parameters }: SummaryInput): ModelSummary {
   const { location, manifest, digest, modifiedAt } = model;
   const hasProjector = layersOf(manifest, "projector").length > 0;
   const declared = config.capabilities;
@@ -175,6 +185,8 @@ function summarize(model: StoredModel, { config, template, facts }: SummaryInput
     embeddingLength: facts?.embeddingLength ?? null,
     capabilities: facts === null ? [] : listCapabilities({ facts, hasProjector, template, declared }),
     isReadOnly: location.store.access === "read-only",
+    header: facts,
+    ownContextTokens: parameters.values.contextTokens,
   };
 }
 

@@ -112,7 +112,7 @@ function rejectRemote(name: string, find: Find): void {
 }
 
 function summarize(
-  { name, digest, modifiedAt, capabilities, plan }: RemoteModel,
+  { name, digest, modifiedAt, capabilities, plan, sequences }: RemoteModel,
   getEngineInfo: GetEngineInfo,
 ): ModelSummary {
   return {
@@ -132,6 +132,9 @@ function summarize(
     embeddingLength: null,
     capabilities,
     isReadOnly: true,
+    header: null,
+    ownContextTokens: undefined,
+    remote: { name, sequences },
   };
 }
 

@@ -33,6 +33,8 @@ const number = fc.oneof(
   fc.double({ min: -(2 ** 53), max: 2 ** 53, noNaN: true }),
   fc.constantFrom(0, -1, 2 ** 53),
 );
+const count = fc.oneof(fc.nat(), fc.constantFrom(0, 2 ** 53));
+const duration = fc.double({ min: 0, max: 2 ** 53, noNaN: true });
 const text = fc.oneof(
   fc.string({ maxLength: 50 }),
   fc.integer({ min: 1, max: 300_000 }).map((length) => "x".repeat(length)),
@@ -47,19 +49,19 @@ const text = fc.oneof(
 );
 
 const event = fc.oneof(
-  fc.record({ type: fc.constant("text-delta"), text, outputTokens: number }),
-  fc.record({ type: fc.constant("prompt-progress"), evaluated: number, total: number, cached: number }),
+  fc.record({ type: fc.constant("text-delta"), text, outputTokens: count }),
+  fc.record({ type: fc.constant("prompt-progress"), evaluated: count, total: count, cached: count }),
   fc.record({
     type: fc.constant("generation-end"),
     reason: fc.constantFrom("stop", "length"),
-    usage: fc.record({ promptTokens: number, cachedTokens: number, outputTokens: number }),
-    timings: fc.record({ promptMilliseconds: number, outputMilliseconds: number }),
+    usage: fc.record({ promptTokens: count, cachedTokens: count, outputTokens: count }),
+    timings: fc.record({ promptMilliseconds: duration, outputMilliseconds: duration }),
   }),
 );
 
 const failure = fc.oneof(
   fc.record({ kind: fc.constantFrom("model-invalid", "template-failed", "grammar-invalid"), reason: text }),
-  fc.record({ kind: fc.constant("prompt-too-long"), promptTokens: number, contextTokens: number }),
+  fc.record({ kind: fc.constant("prompt-too-long"), promptTokens: count, contextTokens: count }),
   fc.record({ kind: fc.constant("not-supported"), feature: fc.string({ maxLength: 50 }) }),
 );
 
@@ -71,13 +73,14 @@ const message = fc.oneof(
   fc.record({ type: fc.constant("load-progress"), fraction: number }),
   fc.record({
     type: fc.constant("heartbeat"),
-    threads: number,
+    threads: count,
     samplingSeconds: fc.double({ min: 0, max: 1, noNaN: true }),
   }),
 );
 
 /** What ends the channel: no frame, no JSON, an unknown or altered message, a length beyond the limit. */
 const invalid = fc.oneof(
+  message.map((valid) => toFrame(JSON.stringify(valid).replaceAll(/Tokens":(?=\d)/gu, 'Tokens":-'))),
   fc.uint8Array({ minLength: 4, maxLength: 64 }).map((bytes) => Buffer.from(bytes)),
   fc.json({ maxDepth: 5 }).map((json) => toFrame(json)),
   fc.tuple(message, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 8 })).map(([valid, at, bytes]) => {

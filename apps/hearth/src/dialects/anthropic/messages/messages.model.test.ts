@@ -53,9 +53,11 @@ test("a message has its blocks in order, thinking first, and its usage excludes 
     usage: {
       input_tokens: 6,
       cache_creation_input_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
       cache_read_input_tokens: 4,
       output_tokens: 3,
       output_tokens_details: { thinking_tokens: 1 },
+      server_tool_use: null,
     },
   });
   expect(server.logRecords().at(-1)).toMatchObject({
@@ -154,6 +156,42 @@ test("thinking is included if requested, empty if omitted, and hidden otherwise"
     ({ input }) => input.type === "conversation" && input.conversation.thinking,
   );
   expect(requested).toEqual([true, undefined, true, false, false]);
+});
+
+test("thinking between_tools → 400: the model thinks only after tool results", async () => {
+  await using server = await startFakeServer([prompt(3, 0), reasoning("Hm"), text("Yes")]);
+  const between = { thinking: { type: "between_tools" } };
+  expect((await messageFor(server, between)).content).toMatchObject([{ type: "text" }]);
+  const result = { type: "tool_result", tool_use_id: "toolu_1", content: "Rain" };
+  const messages = [
+    hello,
+    { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "weather", input: {} }] },
+    { role: "user", content: [result] },
+  ];
+  expect((await messageFor(server, { ...between, messages })).content).toMatchObject([
+    { type: "thinking", thinking: "Hm" },
+    { type: "text" },
+  ]);
+  expect(server.requests.map(({ input }) => input)).toMatchObject([
+    { conversation: { thinking: false } },
+    { conversation: { thinking: true } },
+  ]);
+});
+
+test("max_tokens: 0 → 400: the prompt is evaluated, and the message has no content", async () => {
+  await using server = await startFakeServer([prompt(10, 4), reasoning("Hm"), text("Yes")], "length");
+  expect(await messageFor(server, { max_tokens: 0, thinking })).toMatchObject({
+    content: [],
+    stop_reason: "max_tokens",
+    usage: { output_tokens: 0, output_tokens_details: null },
+  });
+  const events = await streamOf(server, { max_tokens: 0, thinking });
+  expect(events.map(({ name }) => name)).toEqual(["message_start", "ping", "message_delta", "message_stop"]);
+  expect(events.at(-2)?.content).toMatchObject({
+    delta: { stop_reason: "max_tokens" },
+    usage: { output_tokens: 0 },
+  });
+  expect(server.requests.map(({ maxTokens }) => maxTokens)).toEqual([1, 1]);
 });
 
 test("content null when empty: it is an empty list", async () => {
@@ -280,20 +318,6 @@ test("tool JSON schema stripped: it reaches the engine as it was sent", async ()
   expect(JSON.stringify(conversation?.tools?.[0]?.parameters)).toBe(JSON.stringify(schema));
 });
 
-test("Anthropic's server tools are dropped, and requiring one of them leaves the choice to the model", async () => {
-  await using server = await startFakeServer([prompt(3, 0), text("ok")]);
-  const search = { type: "web_search_20250305", name: "web_search" };
-  const response = await post(server, "/alt/v1/messages", {
-    ...baseRequest,
-    tools: [search, weather],
-    tool_choice: { type: "tool", name: "web_search" },
-  });
-  expect(response.status).toBe(200);
-  const [request] = server.requests;
-  expect(request).toMatchObject({ input: { conversation: { tools: [{ name: "weather" }] } } });
-  expect(request?.constraint).toBeUndefined();
-});
-
 test("an output format reaches the engine, under its new and its old name", async () => {
   await using server = await startFakeServer([prompt(3, 0), text("{}")]);
   const format = { type: "json_schema", schema: { type: "object" } };
@@ -380,6 +404,26 @@ test("unknown fields are ignored, and null means absent", async () => {
     container: null,
   });
   expect(response.status).toBe(200);
+});
+
+test("a block of an unknown type → 400: it is skipped, counted in the log, and accepted by count_tokens", async () => {
+  await using server = await startFakeServer([prompt(3, 0), text("ok")]);
+  const future = { type: "hologram_2030", source: { type: "light" } };
+  const result = { type: "tool_result", tool_use_id: "toolu_1", content: [future] };
+  const body = {
+    system: [future],
+    messages: [
+      { role: "user", content: [future, { type: "text", text: "Hi" }] },
+      { role: "assistant", content: [future, { type: "tool_use", id: "toolu_1", name: "f", input: {} }] },
+      { role: "user", content: [result] },
+      { role: "system" },
+    ],
+    tools: [future, { name: "f", input_schema: {} }],
+  };
+  for (const path of ["/v1/messages", "/v1/messages/count_tokens"]) {
+    expect((await post(server, path, { ...baseRequest, ...body })).status).toBe(200);
+    expect(server.logRecords().at(-1)).toMatchObject({ skippedBlocks: 4, droppedTools: 1 });
+  }
 });
 
 test("non-unique chat ids: a thousand messages have a thousand ids", async () => {

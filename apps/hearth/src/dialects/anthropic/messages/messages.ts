@@ -10,7 +10,9 @@ import { runGeneration } from "../../../generation/run-generation.ts";
 import { requestIdHeader } from "../errors.ts";
 import type { MessagesBody } from "../schema.ts";
 import { streamResponse } from "../stream-response.ts";
-import { readPrompt, readSampling, stopsOf } from "./read-request.ts";
+import type { MessageEvent } from "./event-types.ts";
+import { isThinkingRequested, readPrompt, readSampling, stopsOf } from "./read-request.ts";
+import { refuseServerTool } from "./refuse-server-tool.ts";
 import { type MessageOptions, streamEvents } from "./stream-events.ts";
 import { writeResponse } from "./write-response.ts";
 
@@ -21,23 +23,28 @@ export async function handleMessages(
   request: HearthRequest<MessagesBody>,
   dependencies: HearthDependencies,
 ): Promise<HttpResponse> {
-  const { body } = request;
-  const prompt = await readPrompt(request, dependencies);
-  const generation = { ...prompt, sampling: readSampling(body), overflow: "reject" } as const;
-  const generated = runGeneration(generation, dependencies, request);
-  const events = streamEvents(generated, readOptions(request));
-  if (body.stream === true) return streamResponse(events, request);
+  const events = await generateEvents(request, dependencies);
+  if (request.body.stream === true) return streamResponse(events, request);
   const response = jsonResponse(await writeResponse(events));
   return { ...response, headers: { ...response.headers, ...requestIdHeader(request) } };
 }
 
+async function generateEvents(
+  request: HearthRequest<MessagesBody>,
+  dependencies: HearthDependencies,
+): Promise<AsyncIterable<readonly MessageEvent[]>> {
+  const { body } = request;
+  const { requiredServerTool, ...prompt } = await readPrompt(request, dependencies);
+  if (requiredServerTool !== undefined) return refuseServerTool(requiredServerTool, body.model);
+  const generation = { ...prompt, sampling: readSampling(body), overflow: "reject" } as const;
+  return streamEvents(runGeneration(generation, dependencies, request), readOptions(request));
+}
+
 function readOptions({ body, headers }: HearthRequest<MessagesBody>): MessageOptions {
-  const { thinking } = body;
-  const isRequested = thinking?.type === "enabled" || thinking?.type === "adaptive";
-  const requested = thinking?.display === "omitted" ? "empty" : "shown";
+  const requested = body.thinking?.display === "omitted" ? "empty" : "shown";
   return {
     model: body.model,
-    thinking: isRequested ? requested : "hidden",
+    thinking: isThinkingRequested(body) === false ? "hidden" : requested,
     maxTokens: body.max_tokens,
     stops: stopsOf(body),
     knowsFullContext: String(headers["anthropic-beta"] ?? "").includes(fullContextBeta),

@@ -1,9 +1,14 @@
 import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { Image, JsonObject, ToolCall } from "@hearth-and-keep/engine";
+import { isJsonObject } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
-import { type ImagesByField, imageAt } from "../../../images/read-images.ts";
-import type { Block, ToolResultBlock } from "../schema.ts";
-import { readDocument } from "./read-document.ts";
+import { type ImagesByField, maxImages } from "../../../images/read-images.ts";
+import type { Block, DocumentBlock, SearchResultBlock, ToolResultBlock } from "../schema.ts";
+import { describeServerCall, describeServerResult, isServerToolResult } from "./describe-server-tools.ts";
+import { readDocument, unreadableDocument } from "./read-document.ts";
+import type { PdfTexts } from "./read-pdfs.ts";
+import { applyAddition, applyReference, applyRemoval } from "./tool-changes.ts";
+import type { Toolset } from "./toolset.ts";
 
 /** The content of one message, grouped by block type. */
 export type ReadBlocks = {
@@ -12,8 +17,17 @@ export type ReadBlocks = {
   readonly thinking: readonly string[];
   readonly toolCalls: readonly ToolCall[];
   readonly toolResults: readonly ToolResult[];
-  /** How many blocks have an unknown type. */
+  /** For the model, a sentence for each tool that was added or removed. */
+  readonly toolChanges: readonly string[];
+  /** How many blocks the model does not see: of an unknown type, or replaced by a sentence. */
   readonly skipped: number;
+};
+
+/** What a request contains besides text, read beforehand. */
+export type Attachments = {
+  /** Undefined if the model cannot see images. */
+  readonly images: ImagesByField | undefined;
+  readonly pdfTexts: PdfTexts;
 };
 
 type ToolResult = { readonly toolCallId: string; readonly content: string };
@@ -22,40 +36,47 @@ type MutableBlocks = {
   -readonly [Name in keyof ReadBlocks]: ReadBlocks[Name] extends readonly (infer Item)[] ? Item[] : number;
 };
 
-type BlockContext = { readonly field: string; readonly images: ImagesByField };
+type BlockContext = Attachments & { readonly field: string; readonly toolset: Toolset };
 
-export function readBlocks(content: string | readonly Block[], { field, images }: BlockContext): ReadBlocks {
+/** Stands in for an image, also in the history that a client sends again and again. */
+const unseenImage = "[There is an image here, but this model cannot see images.]";
+/** Stands in for an image that `imageSources` left out. */
+const omittedImage = `[There was an image here; only the newest are shown, at most ${maxImages}.]`;
+
+export function readBlocks(content: string | readonly Block[], context: BlockContext): ReadBlocks {
   const blocks: MutableBlocks = {
     texts: [],
     images: [],
     thinking: [],
     toolCalls: [],
     toolResults: [],
+    toolChanges: [],
     skipped: 0,
   };
   if (typeof content === "string") blocks.texts.push(content);
   else {
     for (const [index, block] of content.entries()) {
-      addBlock(block, blocks, { field: `${field}.${index}`, images });
+      addBlock(block, blocks, { ...context, field: `${context.field}.${index}` });
     }
   }
   return blocks;
 }
 
 function addBlock(block: Block, blocks: MutableBlocks, context: BlockContext): void {
-  const { field, images } = context;
+  const { field } = context;
+  if (isServerToolResult(block)) return addLine(describeServerResult(block), blocks);
   switch (block.type) {
     case "text":
       blocks.texts.push(block.text);
       return;
     case "image":
-      blocks.images.push(imageAt(images, field));
+      addImage(blocks, context);
       return;
     case "document":
-      blocks.texts.push(readDocument(block, field));
+      addDocument(block, blocks, context);
       return;
     case "search_result":
-      blocks.texts.push([block.title, block.source, ...block.content.map(({ text }) => text)].join("\n"));
+      addSearchResult(block, blocks, context);
       return;
     case "thinking":
       blocks.thinking.push(block.thinking);
@@ -68,10 +89,70 @@ function addBlock(block: Block, blocks: MutableBlocks, context: BlockContext): v
     case "tool_result":
       addToolResult(block, blocks, context);
       return;
+    case "tool_reference":
+      addReference(block.tool_name, blocks, context);
+      return;
+    case "tool_addition":
+      addToolChange(applyAddition(block, context.toolset), blocks);
+      return;
+    case "tool_removal":
+      addToolChange(applyRemoval(block, context.toolset), blocks);
+      return;
+    case "server_tool_use":
+    case "mcp_tool_use":
+      addLine(describeServerCall(block), blocks);
+      return;
     case "*":
     default:
       blocks.skipped += 1;
   }
+}
+
+/** A line of its own, although the texts of an assistant's turn are joined without a separator. */
+function addLine(line: string, { texts }: MutableBlocks): void {
+  const isAtStart = texts.at(-1)?.endsWith("\n") ?? true;
+  texts.push(`${isAtStart ? "" : "\n"}${line}\n`);
+}
+
+function addImage(blocks: MutableBlocks, { field, images }: BlockContext): void {
+  const image = images?.get(field);
+  if (image !== undefined) blocks.images.push(image);
+  else {
+    blocks.texts.push(images === undefined ? unseenImage : omittedImage);
+    blocks.skipped += 1;
+  }
+}
+
+/** A document is text for the model, with its title and context first. */
+function addDocument(
+  { title, context: note, source }: DocumentBlock,
+  blocks: MutableBlocks,
+  context: BlockContext,
+): void {
+  const add = (text: string): void => {
+    const lines = [title, note, text].filter((line) => typeof line === "string" && line !== "");
+    blocks.texts.push(lines.join("\n"));
+  };
+  if (source.type === "content") {
+    const inside = readBlocks(source.content, { ...context, field: `${context.field}.source.content` });
+    add(inside.texts.join("\n"));
+    blocks.images.push(...inside.images);
+    blocks.skipped += inside.skipped;
+    return;
+  }
+  const text = readDocument(source, context.field, context.pdfTexts);
+  add(text ?? unreadableDocument(source));
+  if (text === undefined) blocks.skipped += 1;
+}
+
+function addSearchResult(
+  { title, source, content }: SearchResultBlock,
+  blocks: MutableBlocks,
+  context: BlockContext,
+): void {
+  const { texts, skipped } = readBlocks(content, context);
+  blocks.texts.push([title, source, ...texts].join("\n"));
+  blocks.skipped += skipped;
 }
 
 /** A tool result is text for the model; its images are attached to the same turn. */
@@ -85,6 +166,17 @@ function addToolResult(block: ToolResultBlock, blocks: MutableBlocks, context: B
   blocks.skipped += skipped;
 }
 
+function addReference(name: string, blocks: MutableBlocks, { toolset }: BlockContext): void {
+  const definition = applyReference(name, toolset);
+  blocks.texts.push(definition ?? `[There is no tool "${name}".]`);
+  if (definition === undefined) blocks.skipped += 1;
+}
+
+function addToolChange(change: string | undefined, blocks: MutableBlocks): void {
+  if (change === undefined) blocks.skipped += 1;
+  else blocks.toolChanges.push(change);
+}
+
 export function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
@@ -93,10 +185,6 @@ export function joinTexts(texts: readonly string[]): string {
 function readInput(input: unknown, field: string): JsonObject {
   if (input === undefined || input === null || input === "") return {};
   const value = typeof input === "string" ? parseBoundedJson(input) : input;
-  if (isObject(value)) return value;
+  if (isJsonObject(value)) return value;
   throw invalidField(`${field}.input`, "must be an object");
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,18 @@
 import type { Message } from "@hearth-and-keep/engine";
-import type { ImagesByField } from "../../../images/read-images.ts";
+import { invalidField } from "../../../failures.ts";
 import type { CountTokensBody } from "../schema.ts";
-import { joinTexts, type ReadBlocks, readBlocks } from "./read-blocks.ts";
+import { type Attachments, joinTexts, type ReadBlocks, readBlocks } from "./read-blocks.ts";
+import type { Toolset } from "./toolset.ts";
 
 export type ReadConversation = { readonly messages: readonly Message[]; readonly skippedBlocks: number };
 
 type WireMessage = CountTokensBody["messages"][number];
+
+type ConversationContext = Attachments & {
+  readonly chatTemplate: string | null;
+  /** Changed by the messages. */
+  readonly toolset: Toolset;
+};
 
 /**
  * Translates the messages of a request. Consecutive messages of one role become one turn, tool results come before the
@@ -13,44 +20,71 @@ type WireMessage = CountTokensBody["messages"][number];
  */
 export function readConversation(
   { system, messages }: Pick<CountTokensBody, "system" | "messages">,
-  { chatTemplate, images }: { readonly chatTemplate: string | null; readonly images: ImagesByField },
+  { chatTemplate, ...context }: ConversationContext,
 ): ReadConversation {
-  const read = messages.map(({ role, content }, index) => ({
-    role,
-    blocks: readBlocks(content, { field: `messages.${index}.content`, images }),
+  const lastUser = messages.findLastIndex(({ role }) => role === "user");
+  const read = messages.map((message, index) => ({
+    role: message.role,
+    blocks: readMessage(message, { ...context, field: `messages.${index}.content` }),
+    /** Whether the text was for the user's turn before it only. */
+    isCleared: message.role === "system" && message.clear_at === "next_user_message" && index < lastUser,
   }));
   const toolNames = new Map(read.flatMap(({ blocks }) => blocks.toolCalls.map(({ id, name }) => [id, name])));
-  const turns = read.flatMap(({ role, blocks }) => toMessages(role, blocks, toolNames));
+  const changeRole = mayReject(chatTemplate) ? "user" : "system";
+  const turns = read.flatMap(({ role, blocks, isCleared }) =>
+    toMessages(role, isCleared ? { ...blocks, texts: [] } : blocks, { toolNames, changeRole }),
+  );
   const first = readSystem(system);
   const all: readonly Message[] = first === "" ? turns : [{ role: "system", content: first }, ...turns];
   return {
     messages: arrangeSystemMessages(mergeTurns(all), chatTemplate),
-    skippedBlocks: read.reduce((sum, { blocks }) => sum + blocks.skipped, 0),
+    skippedBlocks: read.reduce((sum, { blocks }) => sum + blocks.skipped, countUnknown(system)),
   };
 }
+
+function readMessage(
+  { role, content }: WireMessage,
+  context: Omit<ConversationContext, "chatTemplate"> & { readonly field: string },
+): ReadBlocks {
+  if (content === undefined && role !== "system") throw invalidField(context.field, "Field required");
+  return readBlocks(content ?? "", context);
+}
+
+type TurnContext = {
+  readonly toolNames: ReadonlyMap<string, string>;
+  /** The role of messages about changed tools. They stay in place, so that the prompt before them stays cached. */
+  readonly changeRole: "system" | "user";
+};
 
 function toMessages(
   role: WireMessage["role"],
   blocks: ReadBlocks,
-  toolNames: ReadonlyMap<string, string>,
+  { toolNames, changeRole }: TurnContext,
 ): Message[] {
-  const { texts, images, toolResults } = blocks;
   switch (role) {
     case "system":
-      return [{ role, content: joinTexts(texts) }];
+      return [
+        { role, content: joinTexts(blocks.texts) },
+        { role: changeRole, content: joinTexts(blocks.toolChanges) },
+      ].filter(({ content }) => content !== "");
     case "assistant":
       return [assistantMessage(blocks)];
-    case "user": {
-      const results = toolResults.map(({ toolCallId, content }): Message => {
-        const toolName = toolNames.get(toolCallId);
-        return { role: "tool", content, toolCallId, ...(toolName === undefined ? {} : { toolName }) };
-      });
-      const spoken: Message = { role, content: joinTexts(texts), ...(images.length === 0 ? {} : { images }) };
-      const isEmpty = spoken.content === "" && images.length === 0;
-      // Drop a turn that is empty because all its blocks are unknown or results; keep one that the client sent empty.
-      return isEmpty && (results.length > 0 || blocks.skipped > 0) ? results : [...results, spoken];
-    }
+    case "user":
+      return userMessages(blocks, toolNames);
   }
+}
+
+function userMessages(blocks: ReadBlocks, toolNames: ReadonlyMap<string, string>): Message[] {
+  const { texts, images, toolResults, toolChanges } = blocks;
+  const results = toolResults.map(({ toolCallId, content }): Message => {
+    const toolName = toolNames.get(toolCallId);
+    return { role: "tool", content, toolCallId, ...(toolName === undefined ? {} : { toolName }) };
+  });
+  const content = joinTexts([...texts, ...toolChanges]);
+  const spoken: Message = { role: "user", content, ...(images.length === 0 ? {} : { images }) };
+  const isEmpty = content === "" && images.length === 0;
+  // Drop a turn that is empty because all its blocks are unknown or results; keep one that the client sent empty.
+  return isEmpty && (results.length > 0 || blocks.skipped > 0) ? results : [...results, spoken];
 }
 
 /**
@@ -61,7 +95,12 @@ const billingHeader = /^x-anthropic-billing-header:(?:[^\S\n]*[\w-]+=[^;\n]*;)*\
 
 function readSystem(system: CountTokensBody["system"]): string {
   if (typeof system === "string") return system.replace(billingHeader, "");
-  return joinTexts((system ?? []).map(({ text }) => text.replace(billingHeader, "")));
+  const texts = (system ?? []).flatMap((block) => (block.type === "text" ? [block.text] : []));
+  return joinTexts(texts.map((text) => text.replace(billingHeader, "")));
+}
+
+function countUnknown(system: CountTokensBody["system"]): number {
+  return typeof system === "object" ? (system ?? []).filter(({ type }) => type !== "text").length : 0;
 }
 
 /** Groups runs first and joins each once: joining pair by pair would be quadratic in the length of the history. */
@@ -118,8 +157,12 @@ function arrangeSystemMessages(
   messages: readonly Message[],
   chatTemplate: string | null,
 ): readonly Message[] {
-  if (chatTemplate?.includes("raise_exception") !== true) return messages;
+  if (!mayReject(chatTemplate)) return messages;
   const texts = messages.flatMap((message) => (message.role === "system" ? [message.content] : []));
   const turns = mergeTurns(messages.filter(({ role }) => role !== "system"));
   return texts.length === 0 ? turns : [{ role: "system", content: joinTexts(texts) }, ...turns];
+}
+
+function mayReject(chatTemplate: string | null): boolean {
+  return chatTemplate?.includes("raise_exception") === true;
 }

@@ -1,42 +1,32 @@
-import { invalidField } from "../../../failures.ts";
+import { decodeBase64 } from "../../../images/base64.ts";
 import type { DocumentBlock } from "../schema.ts";
-import { readBase64 } from "./read-images.ts";
+import { isPdf, type PdfTexts } from "./read-pdfs.ts";
 
-/** A document as text for the model, with its title and context first. Only text documents are supported. */
-export function readDocument({ title, context, source }: DocumentBlock, field: string): string {
-  const lines = [title, context, readSource(source, `${field}.source`)];
-  return lines.filter((line) => typeof line === "string" && line !== "").join("\n");
-}
+type Source = Exclude<DocumentBlock["source"], { type: "content" }>;
 
-function readSource(source: DocumentBlock["source"], field: string): string {
+/** The text of the document at this path in the body; undefined if it cannot be read. */
+export function readDocument(source: Source, field: string, pdfTexts: PdfTexts): string | undefined {
   switch (source.type) {
     case "text":
       return source.data;
-    case "content":
-      return readContent(source.content, `${field}.content`);
     case "base64":
-      if (source.media_type.toLowerCase().startsWith("text/")) {
-        return new TextDecoder().decode(readBase64(source.data, `${field}.data`));
-      }
-      throw notText(`${field}.media_type`);
+      return source.media_type.toLowerCase().startsWith("text/")
+        ? decodeText(source.data)
+        : pdfTexts.get(field);
     case "*":
     default:
-      throw notText(`${field}.type`);
+      return undefined;
   }
 }
 
-type Content = Extract<DocumentBlock["source"], { type: "content" }>["content"];
-
-function readContent(content: Content, field: string): string {
-  if (typeof content === "string") return content;
-  return content
-    .map((block, index) => {
-      if (block.type === "text") return block.text;
-      throw notText(`${field}.${index}.type`);
-    })
-    .join("\n");
+function decodeText(base64: string): string | undefined {
+  const bytes = base64 === "" ? Buffer.alloc(0) : decodeBase64(base64);
+  return bytes === undefined ? undefined : new TextDecoder().decode(bytes);
 }
 
-function notText(field: string): Error {
-  return invalidField(field, "must be text; other documents are not supported");
+/** Stands in for a document that cannot be read. */
+export function unreadableDocument(source: Source): string {
+  return source.type === "base64" && isPdf(source.media_type)
+    ? "[The text of this PDF could not be read.]"
+    : "[This document could not be read: only text and PDF documents are supported.]";
 }

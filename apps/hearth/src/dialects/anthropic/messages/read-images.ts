@@ -1,20 +1,25 @@
 import { invalidField } from "../../../failures.ts";
-import { decodeBase64 } from "../../../images/base64.ts";
-import type { ImageSource } from "../../../images/read-images.ts";
-import type { Block, CountTokensBody, ImageBlock } from "../schema.ts";
+import { type ImageSource, maxImages } from "../../../images/read-images.ts";
+import type { CountTokensBody, ImageBlock } from "../schema.ts";
+import { nestedBlocks } from "./nested-blocks.ts";
 
-/** Every image of a request, including those in tool results. */
+/** So many of the oldest images are left out at once, so that the beginning of the prompt seldom changes. */
+const omittedTogether = 8;
+
+/**
+ * The images of a request, including those in tool results and documents. An agent sends all images of its history, so
+ * the oldest of too many are left out, but none of the user's last message.
+ */
 export function imageSources(messages: CountTokensBody["messages"]): readonly ImageSource[] {
-  return messages.flatMap(({ content }, index) => blockSources(content, `messages.${index}.content`));
-}
-
-function blockSources(content: string | readonly Block[], field: string): readonly ImageSource[] {
-  if (typeof content === "string") return [];
-  return content.flatMap((block, index) => {
-    const inside = `${field}.${index}`;
-    if (block.type === "image") return [imageSource(block, inside)];
-    return block.type === "tool_result" ? blockSources(block.content ?? "", `${inside}.content`) : [];
-  });
+  const all = [...nestedBlocks(messages)].flatMap(({ block, field }) =>
+    block.type === "image" ? [imageSource(block, field)] : [],
+  );
+  const excess = Math.max(0, all.length - maxImages);
+  if (excess === 0) return all;
+  const lastUser = messages.findLastIndex(({ role }) => role === "user");
+  const last = all.findIndex(({ field }) => field.startsWith(`messages.${lastUser}.`));
+  const earlier = last === -1 ? all.length : last;
+  return all.slice(Math.min(earlier, Math.ceil(excess / omittedTogether) * omittedTogether));
 }
 
 function imageSource({ source }: ImageBlock, field: string): ImageSource {
@@ -27,10 +32,4 @@ function imageSource({ source }: ImageBlock, field: string): ImageSource {
     default:
       throw invalidField(`${field}.source.type`, 'must be "base64" or "url"');
   }
-}
-
-export function readBase64(text: string, field: string): Buffer {
-  const bytes = decodeBase64(text);
-  if (bytes === undefined) throw invalidField(field, "must be valid base64");
-  return bytes;
 }

@@ -1,34 +1,77 @@
 import type { Tool } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
 import type { ToolChoice } from "../../../generation/request.ts";
-import type { CountTokensBody } from "../schema.ts";
+import type { CountTokensBody, CustomTool, TypedTool } from "../schema.ts";
+import { toClientTool } from "./client-tools.ts";
+import { type RequiredServerTool, type ServerTool, toServerTool } from "./server-tools.ts";
+import type { Toolset } from "./toolset.ts";
 
-export type ReadTools = {
-  readonly tools: readonly Tool[];
-  readonly toolChoice: ToolChoice;
-  /** Tools that only Anthropic's own servers provide. */
+/** The tools of a request. */
+export type DeclaredTools = {
+  /** In the prompt from the beginning. */
+  readonly listed: readonly Tool[];
+  /** Hidden until a message refers to them. */
+  readonly deferred: readonly Tool[];
+  readonly serverTools: readonly ServerTool[];
+  /** How many are not offered to the model, because nothing here runs them. */
   readonly droppedTools: number;
 };
 
-export function readTools({ tools, tool_choice: choice }: CountTokensBody): ReadTools {
-  const all = tools ?? [];
-  const own = all.flatMap((tool): Tool[] => {
-    if (!("input_schema" in tool)) return [];
-    const { name, description, input_schema: parameters } = tool;
-    return [{ name, parameters, ...(typeof description === "string" ? { description } : {}) }];
-  });
-  const droppedTools = all.length - own.length;
-  return { tools: own, toolChoice: readChoice(choice, { own, droppedTools }), droppedTools };
+export function readTools(tools: CountTokensBody["tools"]): DeclaredTools {
+  const all = (tools ?? []).map((tool) => ({
+    isDeferred: tool.defer_loading === true,
+    own: toOwnTool(tool),
+  }));
+  const serverTools = (tools ?? []).flatMap((tool) => (isCustom(tool) ? [] : (toServerTool(tool) ?? [])));
+  // Only Anthropic's servers run this search, so nothing would ever refer to a hidden tool.
+  const listsAll = serverTools.some(
+    (tool) => tool.kind === "built-in" && tool.resultType === "tool_search_tool_result",
+  );
+  return {
+    listed: all.flatMap(({ isDeferred, own }) =>
+      own !== undefined && (listsAll || !isDeferred) ? [own] : [],
+    ),
+    deferred: all.flatMap(({ isDeferred, own }) =>
+      own !== undefined && isDeferred && !listsAll ? [own] : [],
+    ),
+    serverTools,
+    droppedTools: all.filter(({ own }) => own === undefined).length,
+  };
 }
 
-type Offered = { readonly own: readonly Tool[]; readonly droppedTools: number };
+/** A tool that the client runs; undefined for other tools. */
+export function toOwnTool(tool: CustomTool | TypedTool): Tool | undefined {
+  return isCustom(tool) ? toTool(tool) : toClientTool(tool);
+}
 
-function readChoice(choice: CountTokensBody["tool_choice"], { own, droppedTools }: Offered): ToolChoice {
+function isCustom(tool: CustomTool | TypedTool): tool is CustomTool {
+  return tool.type === undefined || tool.type === null || tool.type === "custom";
+}
+
+function toTool({ name, description, input_schema: parameters, strict }: CustomTool): Tool {
+  return {
+    name,
+    parameters,
+    ...(strict === true ? { isStrict: true } : {}),
+    ...(typeof description === "string" ? { description } : {}),
+  };
+}
+
+type Choice = CountTokensBody["tool_choice"];
+
+/** Reads the choice after the messages, which may have changed the tools. */
+export function readToolChoice(
+  choice: Choice,
+  toolset: Toolset,
+  { droppedTools }: Pick<DeclaredTools, "droppedTools">,
+): ToolChoice {
   if (choice === undefined || choice === null) return { type: "auto" };
   if (choice.type === "none") return { type: "none" };
   const limit = choice.disable_parallel_tool_use === true ? { maxCalls: 1 } : {};
   if (choice.type === "auto") return { type: "auto", ...limit };
-  const isOffered = choice.type === "any" ? own.length > 0 : own.some(({ name }) => name === choice.name);
+  // A deferred tool that the client requires is callable, even if no message has referred to it.
+  const isOffered =
+    choice.type === "any" ? toolset.callable.length > 0 : toolset.add(choice.name) !== undefined;
   // The required tool may be one of the dropped ones; an error would stop an agent permanently.
   if (!isOffered && droppedTools > 0) return { type: "auto", ...limit };
   if (!isOffered) throw notOffered(choice);
@@ -41,4 +84,26 @@ function notOffered(
   return choice.type === "any"
     ? invalidField("tool_choice", 'requires at least one tool in "tools"')
     : invalidField("tool_choice.name", `names "${choice.name}", which is not in "tools"`);
+}
+
+/**
+ * The server tool that the model would have to use: the one that the choice names, or the only tool of the request. A
+ * client that sends a search as a request of its own has only that tool, and takes any text for search results.
+ */
+export function findRequiredServerTool(
+  choice: Choice,
+  { listed, deferred, serverTools, droppedTools }: DeclaredTools,
+): RequiredServerTool | undefined {
+  const own = [...listed, ...deferred];
+  if (choice?.type === "tool") {
+    const { name } = choice;
+    const named = serverTools.find((tool) => tool.kind === "built-in" && tool.name === name);
+    if (named !== undefined) return { tool: named, name };
+    if (own.some((tool) => tool.name === name)) return undefined;
+    const toolset = serverTools.find(({ kind }) => kind === "mcp");
+    return toolset && { tool: toolset, name };
+  }
+  const [first] = serverTools;
+  if (first?.kind !== "built-in" || choice?.type === "none" || own.length > 0) return undefined;
+  return droppedTools === 1 || choice?.type === "any" ? { tool: first, name: first.name } : undefined;
 }

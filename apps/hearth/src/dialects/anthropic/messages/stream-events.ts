@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import type { GenerationEvent } from "../../../generation/events.ts";
-import type { ContentBlock, MessageEvent, MessageUsage, StopReason } from "./event-types.ts";
+import type { ContentBlock, MessageEvent, StopReason } from "./event-types.ts";
+import { startMessage, usageOf } from "./message-frame.ts";
 
 export type MessageOptions = {
   /** The model's name as it appears in the request. */
@@ -25,7 +25,20 @@ export async function* streamEvents(
   options: MessageOptions,
 ): AsyncGenerator<readonly MessageEvent[]> {
   const writer = new MessageWriter(options);
-  for await (const event of events) yield writer.write(event);
+  const shown = options.maxTokens === 0 ? dropOutput(events) : events;
+  for await (const event of shown) yield writer.write(event);
+}
+
+const noOutput = { outputTokens: 0, reasoningTokens: 0 };
+
+/** For a request that only evaluates its prompt: engines generate at least one token. */
+async function* dropOutput(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
+  for await (const event of events) {
+    if (event.type === "generation-start" || event.type === "prompt-progress") yield event;
+    if (event.type === "generation-end") {
+      yield { ...event, reason: "length", usage: { ...event.usage, ...noOutput } };
+    }
+  }
 }
 
 /**
@@ -71,17 +84,7 @@ class MessageWriter {
   #start(usage: { readonly promptTokens: number; readonly cachedTokens: number }): MessageEvent[] {
     if (this.#isStarted) return [];
     this.#isStarted = true;
-    const message = {
-      id: `msg_${randomUUID().replaceAll("-", "")}`,
-      type: "message",
-      role: "assistant",
-      model: this.#options.model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: usageOf({ ...usage, outputTokens: 0 }),
-    } as const;
-    return [{ type: "message_start", message }, { type: "ping" }];
+    return [...startMessage(this.#options.model, usageOf({ ...usage, ...noOutput }))];
   }
 
   #writeThinking(thinking: string): MessageEvent[] {
@@ -135,13 +138,10 @@ class MessageWriter {
       stop_reason: this.#stopReasonOf(end, isOwnStop),
       stop_sequence: isOwnStop ? (end.stopSequence ?? null) : null,
     };
-    const { reasoningTokens } = usage;
-    const details =
-      reasoningTokens === 0 ? {} : { output_tokens_details: { thinking_tokens: reasoningTokens } };
     return [
       ...this.#start(usage),
       ...this.#close(),
-      { type: "message_delta", delta, usage: { ...usageOf(usage), ...details } },
+      { type: "message_delta", delta, usage: usageOf(usage) },
       { type: "message_stop" },
     ];
   }
@@ -161,21 +161,6 @@ class MessageWriter {
       }
     }
   }
-}
-
-type Counts = {
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly outputTokens: number;
-};
-
-function usageOf({ promptTokens, cachedTokens, outputTokens }: Counts): MessageUsage {
-  return {
-    input_tokens: promptTokens - cachedTokens,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: cachedTokens,
-    output_tokens: outputTokens,
-  };
 }
 
 function toolUseId(id: string): string {

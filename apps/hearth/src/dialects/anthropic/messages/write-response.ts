@@ -1,4 +1,5 @@
 import type { JsonObject } from "@hearth-and-keep/engine";
+import { isJsonObject } from "@hearth-and-keep/engine";
 import type { ContentBlock, MessageEvent, WireMessage } from "./event-types.ts";
 
 /** Accumulates the stream events into one message, the way the official clients do. */
@@ -55,18 +56,23 @@ function finishBlock({ block, text, signature }: OpenBlock, isTruncated: boolean
       if (input !== undefined) return [{ ...block, input }];
       return isTruncated ? [] : [{ type: "text", text }];
     }
+    case "server_tool_use":
+    case "mcp_tool_use":
+    case "mcp_tool_result":
+    case "web_search_tool_result":
+    case "web_fetch_tool_result":
+    case "code_execution_tool_result":
+    case "tool_search_tool_result":
+    case "advisor_tool_result":
+      return [block];
   }
 }
 
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

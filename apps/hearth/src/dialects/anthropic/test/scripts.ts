@@ -3,7 +3,7 @@
  * Scripts for fake engines that parse their own output, for the tests of the Anthropic API, and a reader of raw
  * event streams. Imported by the tests of `dialects/anthropic/` only.
  */
-import type { EngineEvent } from "@hearth-and-keep/engine";
+import type { Conversation, EngineEvent } from "@hearth-and-keep/engine";
 import type { FakeEngineScript } from "@hearth-and-keep/engine/testing";
 import { smol, startTestServer, type TestServer } from "../../../test/start-test-server.ts";
 
@@ -53,6 +53,13 @@ export const baseRequest = { model: "smol", max_tokens: 16, messages: [hello] };
 
 export function post(server: TestServer, path: string, body: unknown): Promise<Response> {
   return fetch(`${server.url}${path}`, { method: "POST", body: JSON.stringify(body) });
+}
+
+/** The conversation of the last request that reached an engine. */
+export function lastConversation(server: TestServer): Conversation {
+  const input = server.requests.at(-1)?.input;
+  if (input?.type !== "conversation") throw new Error("No conversation reached an engine");
+  return input.conversation;
 }
 
 export type WireMessage = {

@@ -283,7 +283,9 @@ describe("messages", () => {
     expect(complete.headers.get("x-context-truncated")).toBe(cut.headers.get("x-context-truncated"));
     const rejected = await sendRequest(server, "/api/chat", { ...body, truncate: false });
     expect(rejected.status).toBe(400);
-    expect(rejected.last["error"]).toMatch(/^prompt too long; exceeded max context length by \d+ tokens$/u);
+    expect(rejected.last["error"]).toMatch(
+      /^prompt too long; exceeded max context length by \d+ tokens \(set by --context-length/u,
+    );
     const short = await sendRequest(server, "/api/chat", { ...body, messages: userMessages });
     expect(short.headers.has("x-context-truncated")).toBe(false);
   }, 60_000);

@@ -138,8 +138,11 @@ test("stop sequences of a request are added to the model's own", async () => {
 });
 
 async function loadedContext(server: TestServer): Promise<unknown> {
-  const { models } = (await getRequest(server, "/api/ps")).last as { models: { context_length: number }[] }; // The shape of ps.
-  return models[0]?.context_length;
+  // The shape of ps.
+  const { models } = (await getRequest(server, "/api/ps")).last as {
+    models: { loaded_context_length: number }[];
+  };
+  return models[0]?.loaded_context_length;
 }
 
 test("num_ctx of the request or the model sets the loaded context, and a smaller one does not reload the model", async () => {

@@ -1,37 +1,38 @@
 import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { JsonObject, Message, Tool, ToolCall } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
+import { attachImages, type ReadMessage } from "../../../images/attach-images.ts";
 import { type ImagesByField, imageAt } from "../../../images/read-images.ts";
 import type { ChatMessage, ChatTool } from "../schema.ts";
 
-/** Each wire message becomes one message. */
+/** Each wire message becomes one message; images of tool results follow in another. */
 export function readMessages(
   messages: readonly ChatMessage[],
   images: ImagesByField = new Map(),
 ): readonly Message[] {
-  return messages.map((message, index) => readMessage(message, `messages.${index}`, images));
+  return attachImages(messages.map((message, index) => readMessage(message, `messages.${index}`, images)));
 }
 
-function readMessage(message: ChatMessage, field: string, allImages: ImagesByField): Message {
+function readMessage(message: ChatMessage, field: string, allImages: ImagesByField): ReadMessage {
   const content = message.content ?? "";
   const images = (message.images ?? []).map((_, index) => imageAt(allImages, `${field}.images.${index}`));
   const role = message.role.toLowerCase();
-  if (images.length > 0 && role !== "user")
-    throw invalidField(`${field}.images`, "are supported in user messages only");
+  if (images.length > 0 && role !== "user" && role !== "tool")
+    throw invalidField(`${field}.images`, "are supported in user messages and tool results only");
   switch (role) {
     case "system":
-      return { role, content };
+      return { message: { role, content } };
     case "user":
-      return { role, content, ...(images.length === 0 ? {} : { images }) };
+      return { message: { role, content, ...(images.length === 0 ? {} : { images }) } };
     case "assistant":
-      return readAssistant(message, field);
-    case "tool":
-      return {
-        role,
-        content,
+      return { message: readAssistant(message, field) };
+    case "tool": {
+      const call = {
         ...(message.tool_call_id ? { toolCallId: message.tool_call_id } : {}),
         ...(message.tool_name ? { toolName: message.tool_name } : {}),
       };
+      return { message: { role, content, ...call }, images };
+    }
     default:
       throw invalidField(`${field}.role`, 'must be "system", "user", "assistant" or "tool"');
   }

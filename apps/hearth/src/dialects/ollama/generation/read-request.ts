@@ -97,12 +97,13 @@ function readCommonFields(
   const { sampling, contextTokens } = readOptions(body.options);
   const keepAlive = onlyFromAdmin(actor, readKeepAlive(body.keep_alive));
   const constraint = readFormat(body.format);
+  // Ollama's API has no tool choice.
+  const toolChoice = { type: "auto" } as const;
   return {
     model,
     input,
     sampling,
-    // Ollama's API has no tool choice.
-    toolChoice: { type: "auto" },
+    toolChoice,
     cachePartition: actor.cachePartition,
     overflow: body.truncate === false ? "reject" : "drop-oldest",
     ...(contextTokens === undefined ? {} : { contextTokens }),

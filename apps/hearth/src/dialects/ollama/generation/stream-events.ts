@@ -88,12 +88,11 @@ class ChunkReader {
         return undefined;
       case "tool-call-end":
         return { ...emptyChunk, toolCalls: [this.#endCall(event)] };
-      case "tool-call-fail":
-        // Malformed output is sent as text. A truncated call is dropped; `done_reason` is then `length`.
-        return event.reason === "malformed" ? { ...emptyChunk, text: event.text } : undefined;
       case "generation-start":
       case "prompt-progress":
       case "tool-call-delta":
+      // An incomplete call is dropped; `done_reason` reports it.
+      case "tool-call-fail":
       case "generation-end":
         return undefined;
     }

@@ -34,7 +34,7 @@ export async function startReplay(): Promise<ReplayServers> {
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await createRecordedStore());
   const folder = stack.use(await makeTemporaryFolder("replay"));
-  const limits = { contextTokens: 4096 };
+  const limits = { contextTokens: undefined };
   const opened = stack.use(
     await startTestServer({
       models: {},

@@ -1,5 +1,6 @@
 import type { Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
+import { attachImages, omittedImageText, type ReadMessage } from "../../../images/attach-images.ts";
 import {
   type ImageSource,
   type ImagesByField,
@@ -16,20 +17,29 @@ type MessagesContext = {
   readonly images: ImagesByField;
 };
 
-/** Each wire message becomes one message, however many content parts it has. */
+/** Each wire message becomes one message, however many content parts it has; images of tool results follow in another. */
 export function readMessages(messages: readonly WireMessage[], context: MessagesContext): readonly Message[] {
   // A tool result names only its call; some templates need the tool's name.
   const toolNames = new Map<string, string>();
-  return messages.map((message, index) => {
+  const read = messages.map((message, index) => {
     for (const call of message.tool_calls ?? []) toolNames.set(call.id ?? "", call.function.name);
     return readMessage(message, { field: `messages.${index}`, toolNames, ...context });
   });
+  const hasToolImages = read.some(({ message, images = [] }) => message.role === "tool" && images.length > 0);
+  return hasToolImages ? attachImages(read) : read.map(({ message }) => message);
 }
 
-/** Every image of a request. */
-export function imageSources(messages: readonly WireMessage[]): readonly ImageSource[] {
-  return messages.flatMap(({ content }, index) => {
+/**
+ * Every image of a request. Those of tool results only if the model can see them: an agent sends them again with every
+ * request, so they must not fail it.
+ */
+export function imageSources(
+  messages: readonly WireMessage[],
+  { canSee }: { readonly canSee: boolean },
+): readonly ImageSource[] {
+  return messages.flatMap(({ role, content }, index) => {
     const parts = typeof content === "string" ? [] : (content ?? []);
+    if (isToolResult(role) && !canSee) return [];
     return parts.flatMap(({ type, image_url: image }, part) => {
       if (type !== "image_url") return [];
       const field = `messages.${index}.content.${part}.image_url`;
@@ -43,25 +53,29 @@ type MessageContext = MessagesContext & {
   readonly toolNames: ReadonlyMap<string, string>;
 };
 
-function readMessage(message: WireMessage, context: MessageContext): Message {
+function isToolResult(role: string): boolean {
+  return role === "tool" || role === "function";
+}
+
+function readMessage(message: WireMessage, context: MessageContext): ReadMessage {
   const { text, images } = readContent(message, context);
-  if (images.length > 0 && message.role !== "user") {
+  if (images.length > 0 && message.role !== "user" && !isToolResult(message.role)) {
     throw invalidField(
       `${context.field}.content`,
-      "contains an image; images are supported in user messages only",
+      "contains an image; images are supported in user messages and tool results only",
     );
   }
   switch (message.role) {
     case "system":
     case "developer":
-      return { role: "system", content: text };
+      return { message: { role: "system", content: text } };
     case "user":
-      return { role: "user", content: text, ...(images.length === 0 ? {} : { images }) };
+      return { message: { role: "user", content: text, ...(images.length === 0 ? {} : { images }) } };
     case "assistant":
-      return readAssistant(message, text);
+      return { message: readAssistant(message, text) };
     case "tool":
     case "function":
-      return readToolResult(message, text, context.toolNames);
+      return { message: readToolResult(message, text, context.toolNames), images };
     default:
       throw invalidField(`${context.field}.role`, `is "${message.role}", which is not a supported role`);
   }
@@ -69,12 +83,15 @@ function readMessage(message: WireMessage, context: MessageContext): Message {
 
 type Content = { readonly text: string; readonly images: readonly Image[] };
 
-function readContent({ content }: WireMessage, context: MessageContext): Content {
+function readContent({ role, content }: WireMessage, context: MessageContext): Content {
   if (typeof content === "string") return { text: content, images: [] };
   const texts: string[] = [];
   const images: Image[] = [];
   for (const [index, part] of (content ?? []).entries()) {
-    const read = readPart(part, `${context.field}.content.${index}`, context);
+    const field = `${context.field}.content.${index}`;
+    const isOmitted =
+      isToolResult(role) && part.type === "image_url" && !context.images.has(`${field}.image_url`);
+    const read = isOmitted ? omittedImageText : readPart(part, field, context);
     if (typeof read === "string") texts.push(read);
     else images.push(read);
   }

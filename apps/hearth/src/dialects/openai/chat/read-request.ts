@@ -20,7 +20,7 @@ export async function readRequest(
   rejectUnsupported(body);
   const { tools, toolChoice } = readTools(body);
   const named = { name: body.model, capabilities: model.capabilities };
-  const sources = imageSources(body.messages);
+  const sources = imageSources(body.messages, { canSee: model.capabilities.includes("vision") });
   if (sources.length > 0) requireCapability(named, body.model, "vision");
   const images = await readImages(sources, { signal, fetchImage });
   const messages = readMessages(body.messages, { model: named, images });
@@ -76,6 +76,8 @@ function readThinking(body: ChatCompletionsBody): Pick<Conversation, "thinking" 
 
 function readConstraint({ response_format: format }: ChatCompletionsBody): OutputConstraint | undefined {
   if (format === undefined || format === null || format.type === "text") return undefined;
-  const schema = format.type === "json_schema" ? format.json_schema.schema : format.schema;
-  return schema === undefined || schema === null ? { type: "json" } : { type: "json-schema", schema };
+  const { schema, strict } =
+    format.type === "json_schema" ? format.json_schema : { ...format, strict: false };
+  if (schema === undefined || schema === null) return { type: "json" };
+  return { type: "json-schema", schema, ...(strict === true ? { isStrict: true } : {}) };
 }

@@ -34,9 +34,10 @@ function readTool({ type = "function", function: described }: WireTool, index: n
       type === "function" ? 'is missing "function"' : `has the type "${type}"; only "function" is supported`;
     throw invalidField(`tools.${index}`, reason);
   }
-  const { name, description, parameters } = described;
+  const { name, description, parameters, strict } = described;
   return {
     name,
+    ...(strict === true ? { isStrict: true } : {}),
     ...(typeof description === "string" ? { description } : {}),
     // Part of the parsed JSON body, passed on unchanged.
     ...(parameters === undefined || parameters === null ? {} : { parameters: parameters as JsonObject }),

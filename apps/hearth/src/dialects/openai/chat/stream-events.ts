@@ -73,10 +73,6 @@ class OpenCalls {
     return index;
   }
 
-  has(generatedIndex: number): boolean {
-    return this.#calls.has(generatedIndex);
-  }
-
   write(generatedIndex: number, text: string): ChatDelta | undefined {
     const call = this.#calls.get(generatedIndex);
     if (call === undefined) return undefined;
@@ -113,8 +109,8 @@ function deltaOf(event: GenerationEvent, calls: OpenCalls): ChatDelta | undefine
     case "tool-call-end":
       return calls.end(event.index, event.arguments);
     case "tool-call-fail":
-      // Output that never became a call is text. A started call cannot be withdrawn; the finish reason reports it.
-      return calls.has(event.index) || event.text === "" ? undefined : plain({ content: event.text });
+      // A started call cannot be withdrawn; the finish reason reports that it is incomplete.
+      return undefined;
     case "generation-end":
       return { delta: {}, logprobs: null, finish_reason: finishReasonOf(event), end: event };
   }

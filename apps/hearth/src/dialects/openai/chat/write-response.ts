@@ -84,9 +84,8 @@ function addEvent(draft: Draft, event: GenerationEvent): void {
       }
       break;
     case "tool-call-fail":
-      // An incomplete call cannot be run, so it is returned as text.
+      // An incomplete call cannot be run; the finish reason reports it.
       draft.calls.delete(event.index);
-      draft.text += event.text;
       break;
     case "generation-start":
     case "prompt-progress":

@@ -5,7 +5,10 @@
  * Imported by `routes.ts`; `response-store.ts` also by `dependencies.ts` and `commands/serve.ts`.
  */
 import { randomBytes } from "node:crypto";
-import type { ToolName } from "./tool-names.ts";
+import type { JsonObject, TokenProbability } from "@hearth-and-keep/engine";
+import { parseArguments } from "../parse-arguments.ts";
+import { writeTokens } from "../response-fields.ts";
+import type { CalledTool, ToolName } from "./tool-names.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
@@ -14,16 +17,28 @@ export type OutputItem = {
   readonly status: ItemStatus;
 } & (
   | { readonly type: "message"; readonly role: "assistant"; readonly content: readonly OutputText[] }
-  | { readonly type: "reasoning"; readonly summary: readonly SummaryText[] }
+  | {
+      readonly type: "reasoning";
+      readonly summary: readonly SummaryText[];
+      readonly encrypted_content?: string;
+    }
   | (ToolName & { readonly type: "function_call"; readonly call_id: string; readonly arguments: string })
+  | (ToolName & { readonly type: "custom_tool_call"; readonly call_id: string; readonly input: string })
+  | {
+      readonly type: "tool_search_call";
+      readonly call_id: string;
+      readonly execution: "client";
+      readonly arguments: JsonObject;
+    }
 );
 
 type OutputText = {
   readonly type: "output_text";
   readonly text: string;
   readonly annotations: readonly never[];
-  readonly logprobs: readonly never[];
+  readonly logprobs: Readonly<WireTokens>;
 };
+type WireTokens = ReturnType<typeof writeTokens>;
 type SummaryText = { readonly type: "summary_text"; readonly text: string };
 
 /** An event without its sequence number. */
@@ -35,12 +50,13 @@ export type OpenItem = {
   /** The item as of now. */
   readonly snapshot: (status: ItemStatus) => OutputItem;
   readonly begin: () => readonly UnnumberedEvent[];
-  readonly write: (text: string) => readonly UnnumberedEvent[];
+  /** `tokens` are those of the text, if log-probabilities were requested. */
+  readonly write: (text: string, tokens?: readonly TokenProbability[]) => readonly UnnumberedEvent[];
   /** All final events but `output_item.done`, which is the same for every type. */
   readonly end: () => readonly UnnumberedEvent[];
 };
 
-export function createId(prefix: "resp" | "msg" | "rs" | "fc"): string {
+export function createId(prefix: "resp" | "conv" | "msg" | "rs" | "fc" | "ctc" | "tsc" | "item"): string {
   return `${prefix}_${randomBytes(24).toString("hex")}`;
 }
 
@@ -48,7 +64,8 @@ export function openMessage(outputIndex: number): OpenItem {
   const id = createId("msg");
   const position = { item_id: id, output_index: outputIndex, content_index: 0 };
   let text = "";
-  const part = (): OutputText => ({ type: "output_text", annotations: [], logprobs: [], text });
+  const logprobs: WireTokens = [];
+  const part = (): OutputText => ({ type: "output_text", annotations: [], logprobs: [...logprobs], text });
   return {
     type: "message",
     snapshot: (status) => {
@@ -56,19 +73,21 @@ export function openMessage(outputIndex: number): OpenItem {
       return { id, type: "message", status, role: "assistant", content };
     },
     begin: () => [{ type: "response.content_part.added", ...position, part: part() }],
-    write: (delta) => {
+    write: (delta, tokens = []) => {
       text += delta;
-      return [{ type: "response.output_text.delta", ...position, delta, logprobs: [] }];
+      const written = writeTokens(tokens);
+      logprobs.push(...written);
+      return [{ type: "response.output_text.delta", ...position, delta, logprobs: written }];
     },
     end: () => [
-      { type: "response.output_text.done", ...position, text, logprobs: [] },
+      { type: "response.output_text.done", ...position, text, logprobs },
       { type: "response.content_part.done", ...position, part: part() },
     ],
   };
 }
 
 /** The complete reasoning is sent as the summary, which is the only part that clients show. */
-export function openReasoning(outputIndex: number): OpenItem {
+export function openReasoning(outputIndex: number, seal?: (text: string) => string): OpenItem {
   const id = createId("rs");
   const position = { item_id: id, output_index: outputIndex, summary_index: 0 };
   let text = "";
@@ -76,7 +95,9 @@ export function openReasoning(outputIndex: number): OpenItem {
   return {
     type: "reasoning",
     snapshot: (status) => {
-      return { id, type: "reasoning", status, summary: status === "in_progress" ? [] : [part()] };
+      if (status === "in_progress") return { id, type: "reasoning", status, summary: [] };
+      const sealed = seal === undefined ? {} : { encrypted_content: seal(text) };
+      return { id, type: "reasoning", status, summary: [part()], ...sealed };
     },
     begin: () => [{ type: "response.reasoning_summary_part.added", ...position, part: part() }],
     write: (delta) => {
@@ -90,7 +111,18 @@ export function openReasoning(outputIndex: number): OpenItem {
   };
 }
 
-export function openFunctionCall(outputIndex: number, callId: string, name: ToolName): OpenItem {
+export function openCall(outputIndex: number, callId: string, { type, name }: CalledTool): OpenItem {
+  switch (type) {
+    case "function":
+      return openFunctionCall(outputIndex, callId, name);
+    case "custom":
+      return openCustomCall(outputIndex, callId, name);
+    case "tool_search":
+      return openToolSearch(callId);
+  }
+}
+
+function openFunctionCall(outputIndex: number, callId: string, name: ToolName): OpenItem {
   const id = createId("fc");
   const position = { item_id: id, output_index: outputIndex };
   let text = "";
@@ -103,5 +135,59 @@ export function openFunctionCall(outputIndex: number, callId: string, name: Tool
       return [{ type: "response.function_call_arguments.delta", ...position, delta }];
     },
     end: () => [{ type: "response.function_call_arguments.done", ...position, ...name, arguments: text }],
+  };
+}
+
+/** The model writes the input as an argument in JSON, so it is sent when the call is complete. */
+function openCustomCall(outputIndex: number, callId: string, name: ToolName): OpenItem {
+  const id = createId("ctc");
+  const position = { item_id: id, output_index: outputIndex };
+  let text = "";
+  const input = (): string => {
+    const { input: written, malformed } = parseArguments(text === "" ? "{}" : text);
+    const found = written ?? malformed ?? "";
+    return typeof found === "string" ? found : JSON.stringify(found);
+  };
+  return {
+    type: "custom_tool_call",
+    snapshot: (status) => {
+      const shown = status === "in_progress" ? "" : input();
+      return { id, type: "custom_tool_call", status, call_id: callId, ...name, input: shown };
+    },
+    begin: () => [],
+    write: (delta) => {
+      text += delta;
+      return [];
+    },
+    end: () => [
+      { type: "response.custom_tool_call_input.delta", ...position, delta: input() },
+      { type: "response.custom_tool_call_input.done", ...position, input: input() },
+    ],
+  };
+}
+
+/** A search that the client runs; such calls have no events of their own. */
+function openToolSearch(callId: string): OpenItem {
+  const id = createId("tsc");
+  let text = "";
+  return {
+    type: "tool_search_call",
+    snapshot: (status) => {
+      const written = status === "in_progress" || text === "" ? {} : parseArguments(text);
+      return {
+        id,
+        type: "tool_search_call",
+        status,
+        call_id: callId,
+        execution: "client",
+        arguments: written,
+      };
+    },
+    begin: () => [],
+    write: (delta) => {
+      text += delta;
+      return [];
+    },
+    end: () => [],
   };
 }

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import { ResponseStore } from "./response-store.ts";
-import { messagesOf, startResponsesServer } from "./test/start-responses-server.ts";
+import { messagesOf, startResponsesServer, storeOf } from "./test/start-responses-server.ts";
 
-const limits = { maxResponses: 10, maxBytes: 100_000 };
 const hello = { do: "write", text: "Hello" } as const;
 const next = (id: string) => ({ model: "tiny", input: "Two", previous_response_id: id });
 const stop = { do: "end", reason: "stop" } as const;
@@ -10,7 +8,7 @@ const stop = { do: "end", reason: "stop" } as const;
 test("a stored response can be continued by its id, repeatedly", async () => {
   await using server = await startResponsesServer({
     script: () => [hello, stop],
-    responses: new ResponseStore(limits),
+    responses: storeOf(),
   });
   const { responses } = server.client();
   const first = await responses.create({ model: "tiny", input: "One", instructions: "Be kind" });
@@ -32,7 +30,7 @@ test("a stored response can be continued by its id, repeatedly", async () => {
 test("a streamed response can be continued as soon as its last event arrives", async () => {
   await using server = await startResponsesServer({
     script: () => [hello, stop],
-    responses: new ResponseStore(limits),
+    responses: storeOf(),
   });
   const { responses } = server.client();
   for await (const event of await responses.create({ model: "tiny", input: "One", stream: true })) {
@@ -47,7 +45,7 @@ test("a stored call needs only its id in the result, and the engine gets the fun
   const call = { type: "tool-call-start", index: 0, id: "call_7", name: "look" } as const;
   await using server = await startResponsesServer({
     script: (_request, turn) => (turn === 1 ? [{ do: "emit", event: call }, stop] : [hello, stop]),
-    responses: new ResponseStore(limits),
+    responses: storeOf(),
   });
   const { responses } = server.client();
   const tools = [{ type: "function", name: "look", parameters: {}, strict: false } as const];
@@ -83,12 +81,12 @@ test("only stored responses of the same key can be continued", async () => {
   await using server = await startResponsesServer({
     keys: ["mine", "other"],
     script: () => [hello, stop],
-    responses: new ResponseStore(limits),
+    responses: storeOf(),
   });
   const mine = server.client("mine").responses;
   const first = await mine.create({ model: "tiny", input: "One" });
   const unkept = await mine.create({ model: "tiny", input: "One", store: false });
-  const refusal = { status: 400, param: "previous_response_id" };
+  const refusal = { status: 400, param: "previous_response_id", code: "previous_response_not_found" };
   await expect(server.client("other").responses.create(next(first.id))).rejects.toMatchObject(refusal);
   await expect(mine.create(next("resp_unknown"))).rejects.toMatchObject(refusal);
   await expect(mine.create(next(unkept.id))).rejects.toMatchObject(refusal);
@@ -98,18 +96,18 @@ test("only stored responses of the same key can be continued", async () => {
 test("an invalid field in a continued request is named by its path in that request", async () => {
   await using server = await startResponsesServer({
     script: () => [hello, stop],
-    responses: new ResponseStore(limits),
+    responses: storeOf(),
   });
   const { responses } = server.client();
   const first = await responses.create({ model: "tiny", input: "One" });
-  const input = [{ type: "item_reference", id: "msg_1" } as const];
+  const input = [{ type: "function_call_output", output: "x" } as const];
   await expect(responses.create({ ...next(first.id), input })).rejects.toMatchObject({
-    param: "input.0.type",
+    param: "input.0.call_id",
   });
 });
 
 test("real weights: the second turn is longer than the first, and hits the cache", async () => {
-  await using server = await startResponsesServer({ responses: new ResponseStore(limits) });
+  await using server = await startResponsesServer({ responses: storeOf() });
   const { responses } = server.client();
   const more = { temperature: 0, max_output_tokens: 4, options: { num_ctx: 256 } };
   const first = await responses.create({ model: "tiny", input: "One", ...more });

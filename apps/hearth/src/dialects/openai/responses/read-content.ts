@@ -1,5 +1,7 @@
 import type { Image } from "@hearth-and-keep/engine";
+import { FailureError } from "@hearth-and-keep/failures";
 import { invalidField } from "../../../failures.ts";
+import { omittedImageText } from "../../../images/attach-images.ts";
 import { decodeBase64, splitDataUrl } from "../../../images/base64.ts";
 import {
   type ImageSource,
@@ -41,6 +43,35 @@ export function readText(content: WireContent, field: string): string {
     throw invalidField(field, "contains an image, but only text is supported here");
   }
   return readContent(content, field, new Map()).text;
+}
+
+/**
+ * The output of a tool. What the model cannot see is replaced by a sentence: an agent sends it again with every request, so
+ * rejecting it would end the conversation.
+ */
+export function readToolOutput(content: WireContent, field: string, images: ImagesByField): Content {
+  if (content === null || content === undefined) return { text: "", images: [] };
+  if (typeof content === "string") return { text: content, images: [] };
+  const read = content.map((part, index) => readOutputPart(part, `${field}.${index}`, images));
+  return {
+    text: read.flatMap(({ text }) => (text === undefined ? [] : [text])).join("\n"),
+    images: read.flatMap(({ image }) => (image === undefined ? [] : [image])),
+  };
+}
+
+function readOutputPart(part: InputPart, field: string, images: ImagesByField): ReadPart {
+  const { type, filename } = part;
+  if (type === "input_image") {
+    const image = images.get(`${field}.image_url`);
+    return image === undefined ? { text: omittedImageText } : { image };
+  }
+  try {
+    return readPart(part, field, images);
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    const what = typeof filename === "string" ? `The file "${filename}"` : `Content of the type "${type}"`;
+    return { text: `[${what} is left out here, because this model cannot read it]` };
+  }
 }
 
 type ReadPart = { readonly text?: string; readonly image?: Image };

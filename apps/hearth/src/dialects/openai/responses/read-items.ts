@@ -1,13 +1,33 @@
 import type { JsonObject, Message } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
+import { attachImages, type ReadMessage } from "../../../images/attach-images.ts";
 import type { ImageSource, ImagesByField } from "../../../images/read-images.ts";
 import { parseArguments } from "../parse-arguments.ts";
-import { contentImageSources, readContent, readText } from "./read-content.ts";
-import type { InputItem } from "./schema.ts";
+import { type HistoryEntry, readHistoryItem } from "./history-items.ts";
+import {
+  contentImageSources,
+  readContent,
+  readText,
+  readToolOutput,
+  type WireContent,
+} from "./read-content.ts";
+import type { InputItem, OfferedTool } from "./schema.ts";
 import { modelToolName } from "./tool-names.ts";
 
 /** The items of the previous response, and those of the request itself. */
 export type Items = { readonly previous: readonly InputItem[]; readonly own: readonly InputItem[] };
+
+export type ReadItems = {
+  readonly messages: readonly Message[];
+  /** How many items have no meaning to a model. */
+  readonly skippedItems: number;
+};
+
+export type ReadItemsOptions = {
+  readonly images: ImagesByField;
+  /** Opens reasoning that this server sealed for the same key. */
+  readonly openReasoning: (sealed: string) => string | undefined;
+};
 
 type AssistantMessage = Extract<Message, { role: "assistant" }>;
 
@@ -15,18 +35,23 @@ type AssistantMessage = Extract<Message, { role: "assistant" }>;
  * Translates items to messages. One turn of a model is several items (reasoning, text, calls), but templates expect one
  * message per turn, so consecutive assistant items are merged.
  */
-export function readItems({ previous, own }: Items, images: ImagesByField): readonly Message[] {
+export function readItems({ previous, own }: Items, { images, openReasoning }: ReadItemsOptions): ReadItems {
   const items = [...previous, ...own];
-  const callNames = new Map(items.flatMap((item) => (item.type === "function_call" ? [callName(item)] : [])));
-  const messages: Message[] = [];
+  const callNames = new Map<string, string>();
+  const read: ReadMessage[] = [];
+  let skippedItems = 0;
   for (const [index, item] of items.entries()) {
-    const message = readItem(item, fieldOf(index, previous), { callNames, images });
-    const last = messages.at(-1);
-    if (last?.role === "assistant" && message.role === "assistant")
-      messages.splice(-1, 1, join(last, message));
-    else messages.push(message);
+    const field = fieldOf(index, previous);
+    const messages = readItem(item, { field, callNames, images, openReasoning });
+    if (messages === undefined) skippedItems += 1;
+    for (const next of messages ?? []) {
+      const last = read.at(-1)?.message;
+      if (last?.role === "assistant" && next.message.role === "assistant")
+        read.splice(-1, 1, { message: join(last, next.message) });
+      else read.push(next);
+    }
   }
-  return messages.map(withText);
+  return { messages: attachImages(read).map(withText), skippedItems };
 }
 
 /** Every image in the user messages. */
@@ -36,40 +61,59 @@ export function imageSources({ previous, own }: Items): readonly ImageSource[] {
   );
 }
 
+export type ToolOutput = { readonly content: WireContent; readonly field: string };
+
+/** The output of every tool, which may contain images. */
+export function toolOutputs({ previous, own }: Items): readonly ToolOutput[] {
+  return [...previous, ...own].flatMap((item, index) => {
+    const field = `${fieldOf(index, previous)}.output`;
+    if (isResult(item)) return [{ content: item.output, field }];
+    const entries = readHistoryItem(item) ?? [];
+    return entries.flatMap((entry) => (entry.type === "result" ? [{ content: entry.output, field }] : []));
+  });
+}
+
+/** Tools that the conversation introduces, e.g. as the result of a search for tools. */
+export function introducedTools({ previous, own }: Items): readonly OfferedTool[] {
+  return [...previous, ...own].flatMap(({ tools }) => tools ?? []);
+}
+
+function isResult({ type }: InputItem): boolean {
+  return type === "function_call_output" || type === "custom_tool_call_output";
+}
+
 /** Items of the previous response come before `input.0`, at negative indexes. */
 function fieldOf(index: number, previous: Items["previous"]): string {
   return `input.${index - previous.length}`;
 }
 
-type ItemContext = { readonly callNames: ReadonlyMap<string, string>; readonly images: ImagesByField };
+type ItemContext = ReadItemsOptions & {
+  readonly field: string;
+  /** The names of the calls so far, by their ids; some templates need the name at the result. */
+  readonly callNames: Map<string, string>;
+};
 
-function callName({ call_id: id, name, namespace }: InputItem): [string, string] {
-  const namespaced = typeof namespace === "string" ? { namespace } : {};
-  return [id ?? "", modelToolName({ name: name ?? "", ...namespaced })];
-}
-
-function readItem(item: InputItem, field: string, { callNames, images }: ItemContext): Message {
-  const { type } = item;
-  switch (type ?? "message") {
+/** Undefined for an item that has no meaning to a model. */
+function readItem(item: InputItem, context: ItemContext): readonly ReadMessage[] | undefined {
+  const { field } = context;
+  switch (item.type ?? "message") {
     case "message":
-      return readMessage(item, field, images);
+      return [{ message: readMessage(item, field, context.images) }];
     case "reasoning":
-      return { role: "assistant", content: null, reasoning: readReasoning(item, field) };
+      return [{ message: { role: "assistant", content: null, reasoning: readReasoning(item, context) } }];
     case "function_call":
-      return readCall(item, field);
-    case "function_call_output": {
-      const toolCallId = required(item.call_id, `${field}.call_id`);
-      const toolName = callNames.get(toolCallId);
-      const content = readText(item.output, `${field}.output`);
-      return { role: "tool", content, toolCallId, ...(toolName === undefined ? {} : { toolName }) };
-    }
-    case "item_reference":
-      throw invalidField(
-        `${field}.type`,
-        'is "item_reference", which is not supported; send the complete item',
-      );
+      return [readCall(item, readArguments(item.arguments ?? ""), context)];
+    case "custom_tool_call":
+      return [readCall(item, { input: item.input ?? "" }, context)];
+    case "function_call_output":
+    case "custom_tool_call_output":
+      return [readResult(item, context)];
+    case "additional_tools":
+      return [];
+    case "tool_search_output":
+      return [readFoundTools(item, context)];
     default:
-      throw invalidField(`${field}.type`, `is "${type}", which is not a supported item type`);
+      return readHistoryItem(item)?.map((entry) => readEntry(entry, context));
   }
 }
 
@@ -90,22 +134,59 @@ function readMessage({ role, content }: InputItem, field: string, allImages: Ima
   }
 }
 
-/** The complete reasoning if present, its summary otherwise. */
-function readReasoning({ content, summary }: InputItem, field: string): string {
+/** The complete reasoning if present, its summary otherwise. Foreign sealed reasoning cannot be read. */
+function readReasoning(item: InputItem, { field, openReasoning }: ItemContext): string {
+  const { content, summary, encrypted_content: sealed } = item;
+  const opened = typeof sealed === "string" ? openReasoning(sealed) : undefined;
+  if (opened !== undefined) return opened;
   const complete = readText(content, `${field}.content`);
   return complete === "" ? readText(summary, `${field}.summary`) : complete;
 }
 
-function readCall(item: InputItem, field: string): Message {
-  const id = required(item.call_id, `${field}.call_id`);
-  required(item.name, `${field}.name`);
-  const [, name] = callName(item);
-  const call = { id, name, arguments: readArguments(item.arguments ?? "") };
-  return { role: "assistant", content: null, toolCalls: [call] };
+function readCall(item: InputItem, written: JsonObject, context: ItemContext): ReadMessage {
+  const callId = required(item.call_id, `${context.field}.call_id`);
+  const name = required(item.name, `${context.field}.name`);
+  const namespaced = typeof item.namespace === "string" ? { namespace: item.namespace } : {};
+  const modelName = modelToolName({ name, ...namespaced });
+  return readEntry({ type: "call", callId, name: modelName, arguments: written }, context);
 }
 
 function readArguments(text: string): JsonObject {
   return text.trim() === "" ? {} : parseArguments(text);
+}
+
+/** The result of a call that the client made itself has a name instead of an id. */
+function readResult(item: InputItem, context: ItemContext): ReadMessage {
+  const callId = required((item.call_id ?? "") || item.name, `${context.field}.call_id`);
+  if (typeof item.name === "string" && !context.callNames.has(callId))
+    context.callNames.set(callId, item.name);
+  return readEntry({ type: "result", callId, output: item.output }, context);
+}
+
+function readFoundTools({ call_id: callId, tools }: InputItem, context: ItemContext): ReadMessage {
+  const names = (tools ?? []).flatMap(({ name }) => name ?? []);
+  const output = names.length === 0 ? "No tools found" : `Tools found: ${names.join(", ")}`;
+  return readEntry({ type: "result", callId: callId ?? "", output }, context);
+}
+
+function readEntry(entry: HistoryEntry, { field, callNames, images: allImages }: ItemContext): ReadMessage {
+  switch (entry.type) {
+    case "text":
+      return { message: { role: "assistant", content: entry.text } };
+    case "call": {
+      const { callId: id, name, arguments: written } = entry;
+      callNames.set(id, name);
+      const toolCalls = [{ id, name, arguments: written }];
+      return { message: { role: "assistant", content: null, toolCalls } };
+    }
+    case "result": {
+      const { callId: toolCallId, output } = entry;
+      const toolName = callNames.get(toolCallId);
+      const { text, images } = readToolOutput(output, `${field}.output`, allImages);
+      const named = toolName === undefined ? {} : { toolName };
+      return { message: { role: "tool", content: text, toolCallId, ...named }, images };
+    }
+  }
 }
 
 function required(value: string | null | undefined, field: string): string {

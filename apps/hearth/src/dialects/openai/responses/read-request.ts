@@ -2,29 +2,26 @@ import type { Conversation, Message, OutputConstraint } from "@hearth-and-keep/e
 import type { Actor } from "../../../access/authenticate.ts";
 import { invalidField } from "../../../failures.ts";
 import type { GenerationRequest } from "../../../generation/request.ts";
-import type { ImagesByField } from "../../../images/read-images.ts";
 import type { ModelDescription } from "../../../models/metadata/describe-model.ts";
 import { readSettings } from "../read-settings.ts";
 import { nearestEffort } from "../reasoning-effort.ts";
-import { type Items, readItems } from "./read-items.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import { chooseTools } from "./tool-choice.ts";
 import type { ToolSet } from "./tool-names.ts";
 
 export type ReadRequestOptions = {
   readonly model: ModelDescription;
-  readonly items: Items;
+  readonly messages: readonly Message[];
   readonly toolSet: ToolSet;
   readonly actor: Actor;
-  readonly images: ImagesByField;
 };
 
 /** Translates the body of a response request. */
 export function readRequest(body: ResponsesRequest, options: ReadRequestOptions): GenerationRequest {
-  const { model, items, toolSet, actor, images } = options;
+  const { model, toolSet, actor } = options;
   rejectUnsupported(body);
   const { toolChoice, tools } = chooseTools(body, toolSet.tools);
-  const messages = withInstructions(readItems(items, images), body.instructions ?? "");
+  const messages = withInstructions(options.messages, body.instructions ?? "");
   const conversation = { messages, ...(tools.length === 0 ? {} : { tools }), ...readThinking(body, model) };
   const constraint = readFormat(body);
   return {
@@ -32,19 +29,37 @@ export function readRequest(body: ResponsesRequest, options: ReadRequestOptions)
     input: { type: "conversation", conversation },
     toolChoice,
     ...(constraint === undefined ? {} : { constraint }),
-    ...readSettings({ ...body, max_completion_tokens: body.max_output_tokens ?? null }, actor),
+    ...withoutDefaultLimit(
+      readSettings({ ...body, max_completion_tokens: body.max_output_tokens ?? null }, actor),
+      model,
+    ),
+    ...readLogProbabilities(body),
     cachePartition: actor.cachePartition,
     overflow: body.truncation === "auto" ? "drop-oldest" : "reject",
   };
 }
 
-function rejectUnsupported({ background, conversation, prompt }: ResponsesRequest): void {
+type Settings = ReturnType<typeof readSettings>;
+
+/** Without a limit a response may fill the context: agents send none, and take a cut response for a failed one. */
+function withoutDefaultLimit(settings: Settings, { parameters }: ModelDescription): Settings {
+  const limit = settings.sampling.maxTokens ?? parameters.values.maxTokens;
+  return limit === undefined ? { ...settings, sampling: { ...settings.sampling, maxTokens: -1 } } : settings;
+}
+
+function readLogProbabilities({
+  include,
+  top_logprobs: alternatives,
+}: ResponsesRequest): Pick<GenerationRequest, "logProbabilities"> {
+  const isIncluded = include?.includes("message.output_text.logprobs") === true;
+  return isIncluded ? { logProbabilities: alternatives ?? 0 } : {};
+}
+
+function rejectUnsupported({ background, prompt }: ResponsesRequest): void {
   if (background === true)
     throw invalidField("background", "must be false; background responses are not supported");
-  for (const [field, value] of Object.entries({ conversation, prompt })) {
-    if (value !== undefined && value !== null)
-      throw invalidField(field, "is not supported; this server stores no conversations or prompts");
-  }
+  if (prompt !== undefined && prompt !== null)
+    throw invalidField("prompt", "is not supported; this server stores no prompts");
 }
 
 /** Many templates support a single system message at the beginning, so leading ones are merged. */
@@ -75,5 +90,9 @@ function readFormat({ text }: ResponsesRequest): OutputConstraint | undefined {
   if (format?.type !== "json_schema") return undefined;
   if (format.schema === null || format.schema === undefined)
     throw invalidField("text.format.schema", "is missing");
-  return { type: "json-schema", schema: format.schema };
+  return {
+    type: "json-schema",
+    schema: format.schema,
+    ...(format.strict === true ? { isStrict: true } : {}),
+  };
 }

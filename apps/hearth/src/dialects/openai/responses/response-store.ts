@@ -1,59 +1,150 @@
-import type { OutputItem } from "./output-item.ts";
-import type { InputItem } from "./schema.ts";
+import type { KeyRecords, StoredItem, StoredRecord } from "./stored-record.ts";
 
-/** The flag that enables storing responses, named in errors. */
+/** The flag that sets how many responses are stored, named in errors. */
 export const storedResponsesFlag = "--max-stored-responses";
 
-export type ResponseLimits = {
-  /** Per API key. */
+export type StoreLimits = {
+  /** Responses and conversations per API key. */
   readonly maxResponses: number;
+  /** Per API key. */
   readonly maxBytes: number;
+  /** Of all keys together. */
+  readonly maxTotalBytes: number;
+  /** A record is deleted when it has not been used for this long. */
+  readonly idleSeconds: number;
 };
 
-type Partition = { readonly conversations: Map<string, string>; bytes: number };
+/** What an entry of a map and its objects occupy beside their text, estimated generously. */
+const recordOverheadBytes = 1024;
+const itemOverheadBytes = 512;
+
+type Entry = { readonly record: StoredRecord; readonly bytes: number; usedAt: number };
+type OwnedItem = { readonly item: StoredItem; readonly recordId: string };
+
+/** Entries are in the order of their last use. */
+type Partition = {
+  readonly entries: Map<string, Entry>;
+  readonly items: Map<string, OwnedItem>;
+  bytes: number;
+};
 
 /**
- * Conversations that clients continue with `previous_response_id`. Each API key has its own partition and sees only its
- * own responses; the least recently used is evicted first. Everything is in memory and lost when the process exits.
+ * Responses and conversations that clients continue by id. Each API key has a partition of its own and reads only that.
+ * The least recently used record is evicted first: of the key that exceeds its share, or of the largest partition when
+ * all keys together exceed the total, so that a key within its fair share loses nothing to others.
+ * Everything is in memory and lost when the process exits.
  */
 export class ResponseStore {
-  readonly #limits: ResponseLimits;
+  readonly #limits: StoreLimits;
+  readonly #now: () => number;
   readonly #partitions = new Map<string, Partition>();
+  #bytes = 0;
 
-  constructor(limits: ResponseLimits) {
+  constructor(limits: StoreLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
+    this.#now = now;
   }
 
-  /** All items up to and including the response's output; undefined if this key has no such response. */
-  find(keyName: string, responseId: string): readonly InputItem[] | undefined {
-    const conversations = this.#partitions.get(keyName)?.conversations;
-    const text = conversations?.get(responseId);
-    if (conversations === undefined || text === undefined) return undefined;
-    conversations.delete(responseId);
-    conversations.set(responseId, text);
-    // Written by `save`. Output items are valid input items.
-    return JSON.parse(text) as readonly InputItem[];
+  /** Memory in use, of all keys. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
-  /** Stored as JSON text, so that it is immutable and its size is known. */
-  save(keyName: string, responseId: string, items: readonly (InputItem | OutputItem)[]): void {
-    const text = JSON.stringify(items);
-    const bytes = Buffer.byteLength(text);
-    if (bytes > this.#limits.maxBytes) return;
-    const partition = this.#partitions.get(keyName) ?? { conversations: new Map<string, string>(), bytes: 0 };
+  /** The records of one key; there is no way to reach those of another. */
+  forKey(keyName: string): KeyRecords {
+    return {
+      find: (id) => this.#find(keyName, id)?.record,
+      findItem: (id) => this.#findItem(keyName, id),
+      save: (record) => this.#save(keyName, record),
+      delete: (id) => this.#delete(keyName, id),
+    };
+  }
+
+  /** Moves the entry to the end of the order of eviction. */
+  #find(keyName: string, id: string): Entry | undefined {
+    this.#deleteIdle(keyName);
+    const partition = this.#partitions.get(keyName);
+    const entry = partition?.entries.get(id);
+    if (partition === undefined || entry === undefined) return undefined;
+    entry.usedAt = this.#now();
+    partition.entries.delete(id);
+    partition.entries.set(id, entry);
+    return entry;
+  }
+
+  #findItem(keyName: string, id: string): StoredItem | undefined {
+    const owned = this.#partitions.get(keyName)?.items.get(id);
+    if (owned === undefined) return undefined;
+    return this.#find(keyName, owned.recordId) === undefined ? undefined : owned.item;
+  }
+
+  #save(keyName: string, record: StoredRecord): boolean {
+    const bytes = sizeOf(record);
+    if (bytes > Math.min(this.#limits.maxBytes, this.#limits.maxTotalBytes)) return false;
+    this.#delete(keyName, record.id);
+    const partition = this.#partitions.get(keyName) ?? { entries: new Map(), items: new Map(), bytes: 0 };
     this.#partitions.set(keyName, partition);
-    partition.conversations.set(responseId, text);
+    partition.entries.set(record.id, { record, bytes, usedAt: this.#now() });
+    for (const item of [...record.input, ...record.output]) {
+      if (item.isReference !== true) partition.items.set(item.id, { item, recordId: record.id });
+    }
     partition.bytes += bytes;
-    this.#evict(partition);
+    this.#bytes += bytes;
+    this.#evict(keyName, partition);
+    return true;
   }
 
-  #evict(partition: Partition): void {
-    for (const [responseId, text] of partition.conversations) {
-      const isFull =
-        partition.conversations.size > this.#limits.maxResponses || partition.bytes > this.#limits.maxBytes;
-      if (!isFull) return;
-      partition.conversations.delete(responseId);
-      partition.bytes -= Buffer.byteLength(text);
+  #delete(keyName: string, id: string): boolean {
+    const partition = this.#partitions.get(keyName);
+    const entry = partition?.entries.get(id);
+    if (partition === undefined || entry === undefined) return false;
+    partition.entries.delete(id);
+    partition.bytes -= entry.bytes;
+    this.#bytes -= entry.bytes;
+    for (const item of [...entry.record.input, ...entry.record.output]) {
+      // A later record may contain the same item.
+      if (partition.items.get(item.id)?.recordId === id) partition.items.delete(item.id);
+    }
+    if (partition.entries.size === 0) this.#partitions.delete(keyName);
+    return true;
+  }
+
+  #evict(keyName: string, partition: Partition): void {
+    for (const name of this.#partitions.keys()) this.#deleteIdle(name);
+    const { maxResponses, maxBytes, maxTotalBytes } = this.#limits;
+    while (partition.entries.size > maxResponses || partition.bytes > maxBytes) {
+      this.#deleteOldest(keyName, partition);
+    }
+    while (this.#bytes > maxTotalBytes) {
+      const [largest] = [...this.#partitions].toSorted(([, first], [, second]) => second.bytes - first.bytes);
+      if (largest === undefined) return;
+      this.#deleteOldest(...largest);
     }
   }
+
+  #deleteOldest(keyName: string, { entries }: Partition): void {
+    const [oldest] = entries.keys();
+    if (oldest !== undefined) this.#delete(keyName, oldest);
+  }
+
+  #deleteIdle(keyName: string): void {
+    const before = this.#now() - this.#limits.idleSeconds * 1000;
+    for (const [id, { usedAt }] of this.#partitions.get(keyName)?.entries ?? []) {
+      if (usedAt > before) return;
+      this.#delete(keyName, id);
+    }
+  }
+}
+
+function sizeOf({ id, head, input, output }: StoredRecord): number {
+  const items = [...input, ...output];
+  return items.reduce(
+    (sum, item) => sum + sizeOfText(item.text) + sizeOfText(item.id) + itemOverheadBytes,
+    recordOverheadBytes + sizeOfText(id) + sizeOfText(head),
+  );
+}
+
+/** V8 stores a text with one byte per character if all of them are in Latin-1, and with two otherwise. */
+function sizeOfText(text: string): number {
+  return /[\u0100-\u{10ffff}]/u.test(text) ? 2 * text.length : text.length;
 }

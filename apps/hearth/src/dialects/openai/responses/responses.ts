@@ -1,27 +1,17 @@
 import { type HttpResponse, jsonResponse, type StreamedResponse } from "@hearth-and-keep/http-service";
-import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
-import { invalidField } from "../../../failures.ts";
+import type { HearthRequest } from "../../../dependencies.ts";
 import type { GenerationEvent } from "../../../generation/events.ts";
 import { runGeneration } from "../../../generation/run-generation.ts";
 import { resolveSampling } from "../../../generation/sampling.ts";
-import { readImages } from "../../../images/read-images.ts";
-import { mapError } from "../errors.ts";
-import { requireCapability, resolveModel } from "../resolve-model.ts";
+import { isContextFull, mapStreamError } from "./map-error.ts";
 import { createId } from "./output-item.ts";
-import { imageSources } from "./read-items.ts";
-import { readRequest } from "./read-request.ts";
-import { type ResponseStore, storedResponsesFlag } from "./response-store.ts";
-import type { InputItem, ResponsesRequest } from "./schema.ts";
+import { type PreparedResponse, prepareResponse, type ResponsesDependencies } from "./prepare-response.ts";
+import type { ResponsesRequest } from "./schema.ts";
+import { appendTurn } from "./stored-conversations.ts";
+import { toStoredItem } from "./stored-record.ts";
+import { saveResponse, toStoredOutput } from "./stored-responses.ts";
 import { type ResponseEvent, ResponseWriter } from "./stream-events.ts";
-import { readTools } from "./tool-names.ts";
-
-/** Without a response store, responses are not stored and cannot be continued. */
-export type ResponsesDependencies = Pick<
-  HearthDependencies,
-  "models" | "scheduler" | "metrics" | "fetchImage"
-> & {
-  readonly responses?: ResponseStore;
-};
+import type { ResponseObject } from "./write-response.ts";
 
 export async function handleResponses(
   request: HearthRequest<ResponsesRequest>,
@@ -40,19 +30,13 @@ async function startResponse(
   request: HearthRequest<ResponsesRequest>,
   dependencies: ResponsesDependencies,
 ): Promise<StartedResponse> {
-  const { body, actor, signal } = request;
-  const { fetchImage } = dependencies;
-  const model = await resolveModel(request, dependencies, "completion");
-  const previous = findPreviousItems(request, dependencies.responses);
-  const own = readInput(body);
-  const toolSet = readTools(body.tools ?? []);
-  const items = { previous, own };
-  const sources = imageSources(items);
-  if (sources.length > 0) requireCapability(model, body.model, "vision");
-  const images = await readImages(sources, { signal, fetchImage });
-  const generation = readRequest(body, { model, items, toolSet, actor, images });
-  const { sampling } = resolveSampling(generation.sampling, model.parameters.values);
-  const store = body.store === false ? undefined : dependencies.responses;
+  const { body, actor } = request;
+  const { reasoningSeal } = dependencies;
+  const prepared = await prepareResponse(request, dependencies);
+  const { generation, toolSet, records } = prepared;
+  const { sampling } = resolveSampling(generation.sampling, generation.model.parameters.values);
+  const isSealed = body.include?.includes("reasoning.encrypted_content") === true;
+  const isStored = body.store !== false && records !== undefined;
   const writer = new ResponseWriter({
     frame: {
       id: createId("resp"),
@@ -60,35 +44,24 @@ async function startResponse(
       request: body,
       temperature: sampling.temperature,
       topP: sampling.topP,
-      isStored: store !== undefined,
+      isStored,
     },
-    nameOf: toolSet.nameOf,
+    toolOf: toolSet.toolOf,
+    ...(isSealed ? { sealReasoning: (text) => reasoningSeal.seal(actor.keyName, text) } : {}),
   });
   const generated = runGeneration(generation, dependencies, request);
   const save = (): void => {
-    const { id, output } = writer.response;
-    store?.save(actor.keyName, id, [...previous, ...own, ...output]);
+    if (isStored) store(writer.response, prepared);
   };
   return { writer, events: streamEvents(generated, writer, save) };
 }
 
-function findPreviousItems(
-  { body, actor }: HearthRequest<ResponsesRequest>,
-  store: ResponseStore | undefined,
-): readonly InputItem[] {
-  const id = body.previous_response_id ?? undefined;
-  if (id === undefined) return [];
-  const field = "previous_response_id";
-  if (store === undefined) {
-    throw invalidField(field, `requires stored responses; start the server with ${storedResponsesFlag}`);
-  }
-  const items = store.find(actor.keyName, id);
-  if (items === undefined) throw invalidField(field, `is "${id}", but no such response is stored`);
-  return items;
-}
-
-function readInput({ input }: ResponsesRequest): readonly InputItem[] {
-  return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
+function store(response: ResponseObject, { records, items }: PreparedResponse): void {
+  if (records === undefined) return;
+  const input = items.sent.map(toStoredItem);
+  saveResponse(records, { response, input });
+  if (items.conversationId === undefined) return;
+  appendTurn(records, items.conversationId, [...input, ...toStoredOutput(response.output)]);
 }
 
 async function* streamEvents(
@@ -112,10 +85,23 @@ function streamResponse(
   return {
     status: 200,
     headers: { "content-type": "text/event-stream; charset=utf-8" },
-    chunks: writeChunks(events),
+    chunks: writeChunks(endWithFailure(events, writer, request)),
     keepAliveChunk: ":\n\n",
-    formatError: (error) => writer.fail(mapError(error, request)).map(writeEvent).join(""),
+    formatError: (error) => writer.fail(mapStreamError(error, request)).map(writeEvent).join(""),
   };
+}
+
+async function* endWithFailure(
+  events: AsyncIterable<ResponseEvent>,
+  writer: ResponseWriter,
+  request: HearthRequest<ResponsesRequest>,
+): AsyncGenerator<ResponseEvent> {
+  try {
+    yield* events;
+  } catch (error) {
+    if (!isContextFull(error)) throw error;
+    yield* writer.fail(mapStreamError(error, request));
+  }
 }
 
 /** The writer accumulates the response. */

@@ -26,20 +26,6 @@ const part = Type.Object({
 
 const contentOrText = Type.Union([Type.Array(part, { maxItems: 4096 }), text]);
 
-/** The required fields depend on the type and are checked in read-items.ts. */
-const item = Type.Object({
-  type: orNull(name),
-  id: orNull(name),
-  role: orNull(name),
-  content: orNull(contentOrText),
-  call_id: orNull(name),
-  name: orNull(name),
-  namespace: orNull(name),
-  arguments: orNull(text),
-  output: orNull(contentOrText),
-  summary: orNull(Type.Array(part, { maxItems: 4096 })),
-});
-
 const functionFields = {
   type: name,
   name: orNull(name),
@@ -52,7 +38,51 @@ const tool = Type.Object({
   ...functionFields,
   /** Only for the type `namespace`. */
   tools: orNull(Type.Array(Type.Object(functionFields), { maxItems: 1024 })),
+  /** Only for the type `custom`. */
+  format: orNull(Type.Object({ type: orNull(name), syntax: orNull(name), definition: orNull(text) })),
+  /** Only for the type `tool_search`. */
+  execution: orNull(name),
 });
+
+const itemTypes = [
+  "message",
+  "reasoning",
+  "function_call",
+  "function_call_output",
+  "custom_tool_call",
+  "custom_tool_call_output",
+  "item_reference",
+  "additional_tools",
+  "tool_search_output",
+];
+
+/** The required fields depend on the type and are checked in read-items.ts. */
+const checkedItem = Type.Object({
+  type: orNull(Type.Enum(itemTypes)),
+  id: orNull(name),
+  role: orNull(name),
+  content: orNull(contentOrText),
+  call_id: orNull(name),
+  name: orNull(name),
+  namespace: orNull(name),
+  arguments: orNull(text),
+  output: orNull(contentOrText),
+  summary: orNull(Type.Array(part, { maxItems: 4096 })),
+  /** Of a custom tool call. */
+  input: orNull(text),
+  encrypted_content: orNull(text),
+  tools: orNull(Type.Array(tool, { maxItems: 1024 })),
+});
+
+/** Any other item is allowed, whatever it contains: agents send back what other servers gave them. */
+const otherItem = Type.Object({
+  type: Type.String({ maxLength: maxNameLength, pattern: `^(?!(?:${itemTypes.join("|")})$)` }),
+});
+
+// Read field by field in history-items.ts, so its own type would only be in the way.
+const item = Type.Unsafe<Omit<Static<typeof checkedItem>, "type"> & { type?: string | null }>(
+  Type.Union([checkedItem, otherItem]),
+);
 
 const toolChoice = Type.Union([
   Type.Object({
@@ -113,10 +143,15 @@ const extraFields = {
   ),
 };
 
+const metadata = Type.Record(name, Type.String({ maxLength: 4096 }), { maxProperties: 64 });
+
+const maxItems = 16_384;
+const items = Type.Array(item, { maxItems });
+
 /** The body of `POST /v1/responses`; fields that are not listed are allowed and ignored. */
 export const responsesRequest = Type.Object({
   model: Type.String({ maxLength: 1024 }),
-  input: Type.Union([Type.Array(item, { minItems: 1, maxItems: 16_384 }), text]),
+  input: Type.Union([Type.Array(item, { minItems: 1, maxItems }), text]),
   instructions: orNull(text),
   stream: orNull(Type.Boolean()),
   store: orNull(Type.Boolean()),
@@ -130,17 +165,39 @@ export const responsesRequest = Type.Object({
   text: orNull(Type.Object({ format: orNull(textFormat), verbosity: orNull(name) })),
   reasoning: orNull(Type.Object({ effort: orNull(effort), summary: orNull(name) })),
   truncation: orNull(Type.Union([Type.Literal("auto"), Type.Literal("disabled")])),
-  metadata: orNull(Type.Record(name, Type.String({ maxLength: 4096 }), { maxProperties: 64 })),
+  metadata: orNull(metadata),
   user: orNull(Type.String({ maxLength: 1024 })),
   background: orNull(Type.Boolean()),
+  include: orNull(Type.Array(name, { maxItems: 64 })),
+  top_logprobs: orNull(Type.Integer({ minimum: 0, maximum: 20 })),
+  conversation: orNull(Type.Union([Type.Object({ id: name }), name])),
   // Declared only to be rejected when present.
-  conversation: Type.Optional(Type.Unknown()),
-  // As above.
   prompt: Type.Optional(Type.Unknown()),
   ...extraFields,
 });
 
+/** The body of `POST /v1/responses/input_tokens`: the fields that decide the prompt. */
+export const inputTokensRequest = Type.Object({
+  ...Type.Omit(responsesRequest, ["input"]).properties,
+  input: orNull(responsesRequest.properties.input),
+});
+
+/** The body of `POST /v1/conversations`, which may be empty. */
+export const createConversationRequest = Type.Optional(
+  Type.Object({ items: orNull(items), metadata: orNull(metadata) }),
+);
+
+/** The body of `POST /v1/conversations/{id}`. */
+export const updateConversationRequest = Type.Object({ metadata: orNull(metadata) });
+
+/** The body of `POST /v1/conversations/{id}/items`. */
+export const createItemsRequest = Type.Object({ items });
+
 export type ResponsesRequest = Static<typeof responsesRequest>;
+export type InputTokensRequest = Static<typeof inputTokensRequest>;
+export type CreateConversation = Static<typeof createConversationRequest>;
+export type UpdateConversation = Static<typeof updateConversationRequest>;
+export type CreateItems = Static<typeof createItemsRequest>;
 export type InputItem = Static<typeof item>;
 export type InputPart = Static<typeof part>;
 export type OfferedTool = Static<typeof tool>;

@@ -126,11 +126,11 @@ test("at the token limit the response and its item are incomplete, not completed
 });
 
 test("a call truncated by the limit is an incomplete item of an incomplete response", async () => {
-  const cut = [callStart(0, "look"), callText(0, '{"at'), { do: "end", reason: "length" }] as const;
+  const cut = [callStart(0, "look"), callText(0, '{"at": "ra'), { do: "end", reason: "length" }] as const;
   const events = await streamOf(cut);
   expect(events.at(-1)).toMatchObject({
     type: "response.incomplete",
-    response: { output: [{ type: "function_call", status: "incomplete", arguments: '{"at' }] },
+    response: { output: [{ type: "function_call", status: "incomplete", arguments: '{"at": "ra' }] },
   });
 });
 
@@ -210,14 +210,12 @@ test("an engine that crashes midway ends the stream with response.failed, and th
 
 test("a failure before the engine starts has its own status, even if streaming was requested", async () => {
   await using server = await startResponsesServer({
-    script: () => [
-      { do: "fail", failure: { kind: "prompt-too-long", promptTokens: 100, contextTokens: 64 } },
-    ],
+    script: () => [{ do: "fail", failure: { kind: "template-failed", reason: "roles must alternate" } }],
   });
   const request = { model: "tiny", input: "Hello", stream: true } as const;
   await expect(server.client().responses.create(request)).rejects.toMatchObject({
     status: 400,
-    code: "context_length_exceeded",
+    code: "invalid_value",
   });
 });
 

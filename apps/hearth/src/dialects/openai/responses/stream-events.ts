@@ -1,15 +1,16 @@
+import type { TokenProbability } from "@hearth-and-keep/engine";
 import type { GenerationEvent, ToolCallFailure } from "../../../generation/events.ts";
 import type { WireFailure } from "../errors.ts";
 import {
   type ItemStatus,
   type OpenItem,
   type OutputItem,
-  openFunctionCall,
+  openCall,
   openMessage,
   openReasoning,
   type UnnumberedEvent,
 } from "./output-item.ts";
-import type { ToolName } from "./tool-names.ts";
+import type { CalledTool } from "./tool-names.ts";
 import {
   type ResponseFrame,
   type ResponseObject,
@@ -19,7 +20,9 @@ import {
 
 export type ResponseWriterOptions = {
   readonly frame: ResponseFrame;
-  readonly nameOf: (modelName: string) => ToolName;
+  readonly toolOf: (modelName: string) => CalledTool;
+  /** Adds the sealed reasoning to its items, if requested. */
+  readonly sealReasoning?: ((text: string) => string) | undefined;
 };
 
 export type ResponseEvent = UnnumberedEvent & { readonly sequence_number: number };
@@ -86,7 +89,7 @@ export class ResponseWriter {
       case "prompt-progress":
         return [];
       case "text-delta":
-        return event.text === "" ? [] : this.#write("message", event.text);
+        return event.text === "" ? [] : this.#write("message", event.text, event.tokens);
       case "reasoning-delta":
         return event.text === "" ? [] : this.#write("reasoning", event.text);
       case "generation-end":
@@ -104,8 +107,8 @@ export class ResponseWriter {
       case "tool-call-start": {
         this.#startedCalls = event.index + 1;
         const closed = this.#close("completed");
-        const name = this.#options.nameOf(event.name);
-        return [...closed, ...this.#start(openFunctionCall(this.#written.length, event.id, name))];
+        const tool = this.#options.toolOf(event.name);
+        return [...closed, ...this.#start(openCall(this.#written.length, event.id, tool))];
       }
       case "tool-call-delta":
         return this.#openCall()?.write(event.argumentsText) ?? [];
@@ -125,17 +128,24 @@ export class ResponseWriter {
   }
 
   #openCall(): OpenItem | undefined {
-    return this.#open?.type === "function_call" ? this.#open : undefined;
+    const type = this.#open?.type ?? "message";
+    return type === "message" || type === "reasoning" ? undefined : this.#open;
   }
 
-  #write(type: "message" | "reasoning", text: string): readonly UnnumberedEvent[] {
+  #write(
+    type: "message" | "reasoning",
+    text: string,
+    tokens?: readonly TokenProbability[],
+  ): readonly UnnumberedEvent[] {
     const events: UnnumberedEvent[] = [];
     if (this.#open?.type !== type) {
       events.push(...this.#close("completed"));
       const index = this.#written.length;
-      events.push(...this.#start(type === "message" ? openMessage(index) : openReasoning(index)));
+      const { sealReasoning } = this.#options;
+      const item = type === "message" ? openMessage(index) : openReasoning(index, sealReasoning);
+      events.push(...this.#start(item));
     }
-    return [...events, ...(this.#open?.write(text) ?? [])];
+    return [...events, ...(this.#open?.write(text, tokens) ?? [])];
   }
 
   #start(item: OpenItem): readonly UnnumberedEvent[] {

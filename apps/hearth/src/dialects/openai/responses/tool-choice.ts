@@ -20,7 +20,7 @@ type Choice = NonNullable<ResponsesRequest["tool_choice"]>;
 
 function readChoice(choice: Choice, tools: readonly Tool[]): ChosenTools {
   if (typeof choice === "string") return { toolChoice: { type: choice }, tools };
-  if (choice.type === "function") {
+  if (choice.type === "function" || choice.type === "custom") {
     const toolName = requireTool(choice, tools, "tool_choice.name");
     return { toolChoice: { type: "required", toolName, maxCalls: 1 }, tools };
   }
@@ -32,7 +32,7 @@ function readChoice(choice: Choice, tools: readonly Tool[]): ChosenTools {
   }
   const allowed = new Set(
     (choice.tools ?? [])
-      .filter(({ type }) => type === "function")
+      .filter(({ type }) => type === "function" || type === "custom")
       .map((tool, index) => requireTool(tool, tools, `tool_choice.tools.${index}.name`)),
   );
   const offered = tools.filter(({ name }) => allowed.has(name));

@@ -4,20 +4,28 @@ import type { OfferedTool } from "./schema.ts";
 /** A function as the client names it. */
 export type ToolName = { readonly name: string; readonly namespace?: string };
 
+/** How calls of a tool are written. */
+type ToolType = "function" | "custom" | "tool_search";
+
+export type CalledTool = { readonly type: ToolType; readonly name: ToolName };
+
 /** The functions that the model may call. Models do not know namespaces, so they see them as a prefix of the name. */
 export type ToolSet = {
   readonly tools: readonly Tool[];
-  /** The client's name for a function that the model called. */
-  readonly nameOf: (modelName: string) => ToolName;
+  /** The client's tool that the model called. */
+  readonly toolOf: (modelName: string) => CalledTool;
+  /** How many tools only the vendor can run. */
+  readonly droppedTools: number;
 };
 
-/** Hosted tools, e.g. OpenAI's web search, are left out. */
+/** Hosted tools, e.g. OpenAI's web search, are left out. Of tools with the same name the last one counts. */
 export function readTools(offered: readonly OfferedTool[]): ToolSet {
-  const named = offered.flatMap(expand);
-  const names = new Map(named.map(({ name, tool }) => [tool.name, name]));
+  const expanded = offered.map(expand);
+  const byName = new Map(expanded.flat().map((named) => [named.tool.name, named]));
   return {
-    tools: named.map(({ tool }) => tool),
-    nameOf: (modelName) => names.get(modelName) ?? { name: modelName },
+    tools: [...byName.values()].map(({ tool }) => tool),
+    toolOf: (modelName) => byName.get(modelName) ?? { type: "function", name: { name: modelName } },
+    droppedTools: expanded.filter((tools) => tools.length === 0).length,
   };
 }
 
@@ -26,26 +34,59 @@ export function modelToolName({ name, namespace }: ToolName): string {
   return namespace.endsWith("_") ? `${namespace}${name}` : `${namespace}__${name}`;
 }
 
-type NamedTool = { readonly name: ToolName; readonly tool: Tool };
+type NamedTool = CalledTool & { readonly tool: Tool };
 
 function expand(tool: OfferedTool): readonly NamedTool[] {
-  if (tool.type === "function") return readFunction(tool);
-  if (tool.type !== "namespace" || typeof tool.name !== "string") return [];
-  const namespace = tool.name;
-  return (tool.tools ?? []).flatMap((inner) =>
-    inner.type === "function" ? readFunction(inner, namespace) : [],
+  switch (tool.type) {
+    case "function":
+      return readFunction(tool);
+    case "custom":
+      return readFunction(
+        { ...tool, description: describeCustom(tool), parameters: customParameters },
+        "custom",
+      );
+    case "tool_search":
+      return tool.execution === "client" ? readFunction({ ...tool, name: "tool_search" }, "tool_search") : [];
+    case "namespace":
+      return readNamespace(tool);
+    default:
+      return [];
+  }
+}
+
+function readNamespace({ name: namespace, tools }: OfferedTool): readonly NamedTool[] {
+  if (typeof namespace !== "string") return [];
+  return (tools ?? []).flatMap((inner) =>
+    inner.type === "function" ? readFunction({ ...inner, namespace }) : [],
   );
 }
 
-function readFunction(tool: Omit<OfferedTool, "tools">, namespace?: string): readonly NamedTool[] {
-  const { name: plainName, description, parameters } = tool;
+/** The call of a custom tool has one text instead of arguments. */
+const customParameters: JsonObject = {
+  type: "object",
+  properties: { input: { type: "string" } },
+  required: ["input"],
+};
+
+/** The model's output is not constrained to the grammar of a custom tool, so the model is told about it. */
+function describeCustom({ description, format }: OfferedTool): string {
+  const { syntax, definition } = format ?? {};
+  const grammar = definition ? `The input must match this ${syntax ?? ""} grammar:\n${definition}` : "";
+  return [description ?? "", grammar].filter((part) => part !== "").join("\n\n");
+}
+
+type FunctionTool = Omit<OfferedTool, "tools" | "format" | "execution"> & { readonly namespace?: string };
+
+function readFunction(tool: FunctionTool, type: ToolType = "function"): readonly NamedTool[] {
+  const { name: plainName, namespace, description, parameters } = tool;
   if (typeof plainName !== "string") return [];
   const name = { name: plainName, ...(namespace === undefined ? {} : { namespace }) };
   const offered = {
     name: modelToolName(name),
+    ...(tool.strict === true ? { isStrict: true } : {}),
     ...(typeof description === "string" ? { description } : {}),
     // Part of the parsed JSON body.
     ...(parameters === null || parameters === undefined ? {} : { parameters: parameters as JsonObject }),
   };
-  return [{ name, tool: offered }];
+  return [{ type, name, tool: offered }];
 }

@@ -47,7 +47,7 @@ export function writeResponse(frame: ResponseFrame, state: ResponseState, output
     access_programs: null,
     max_tool_calls: null,
     service_tier: "default",
-    top_logprobs: 0,
+    top_logprobs: request.top_logprobs ?? 0,
   } as const;
 }
 
@@ -57,6 +57,7 @@ function echo(request: ResponsesRequest) {
     instructions: request.instructions ?? null,
     max_output_tokens: request.max_output_tokens ?? null,
     previous_response_id: request.previous_response_id ?? null,
+    conversation: writeConversation(request),
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     tool_choice: request.tool_choice ?? "auto",
     tools: (request.tools ?? []).map(writeTool),
@@ -72,6 +73,11 @@ function echo(request: ResponsesRequest) {
     metadata: request.metadata ?? {},
     user: request.user ?? null,
   };
+}
+
+function writeConversation({ conversation }: ResponsesRequest): { readonly id: string } | null {
+  if (typeof conversation === "string") return { id: conversation };
+  return conversation === null || conversation === undefined ? null : { id: conversation.id };
 }
 
 function writeTool(tool: OfferedTool): OfferedTool {

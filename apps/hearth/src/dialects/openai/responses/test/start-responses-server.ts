@@ -7,14 +7,25 @@ import type { EngineDescription, EngineRequest, Message } from "@hearth-and-keep
 import type { FakeEngineScript } from "@hearth-and-keep/engine/testing";
 import OpenAI from "openai";
 import { accessKey } from "../../../../access/keys.ts";
-import { startTestServer, type TestServer, tiny } from "../../../../test/start-test-server.ts";
-import type { ResponseStore } from "../response-store.ts";
+import type { ReadPdf } from "../../../../dependencies.ts";
+import {
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+  tiny,
+  tinyVision,
+} from "../../../../test/start-test-server.ts";
+import { ResponseStore, type StoreLimits } from "../response-store.ts";
 
 export type ResponsesServerOptions = {
   /** Without a script the model runs in llama.cpp with one thread. */
   readonly script?: FakeEngineScript;
   readonly description?: Partial<EngineDescription>;
   readonly responses?: ResponseStore;
+  readonly readPdf?: ReadPdf;
+  /** Gives the model a projector. */
+  readonly hasVision?: boolean;
+  readonly limits?: TestServerOptions["limits"];
   /** Accepted API keys, each named like itself; none means no authentication. */
   readonly keys?: readonly string[];
 };
@@ -28,13 +39,15 @@ export type ResponsesServer = TestServer & {
 export async function startResponsesServer({
   description,
   keys = [],
+  hasVision = false,
+  limits,
   ...options
 }: ResponsesServerOptions): Promise<ResponsesServer> {
   const server = await startTestServer({
     ...options,
-    models: { tiny },
+    models: { tiny: hasVision ? tinyVision : tiny },
     description: { splitsEvents: true, ...description },
-    limits: { contextTokens: 64 },
+    limits: { contextTokens: 64, ...limits },
     access: { keys: keys.map((key) => accessKey(key, key)) },
   });
   return {
@@ -47,6 +60,18 @@ export async function startResponsesServer({
     },
     client: (key = "any") => new OpenAI({ baseURL: `${server.url}/v1`, apiKey: key, maxRetries: 0 }),
   };
+}
+
+/** A store with ample limits, except for those given. */
+export function storeOf(changes: Partial<StoreLimits> = {}): ResponseStore {
+  const mebibyte = 1024 * 1024;
+  return new ResponseStore({
+    maxResponses: 512,
+    maxBytes: 64 * mebibyte,
+    maxTotalBytes: 256 * mebibyte,
+    idleSeconds: 86_400,
+    ...changes,
+  });
 }
 
 /** The conversation in an engine request. */

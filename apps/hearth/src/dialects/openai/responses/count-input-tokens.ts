@@ -1,0 +1,18 @@
+import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import type { HearthRequest } from "../../../dependencies.ts";
+import { countPrompt } from "../../../generation/count-prompt.ts";
+import { prepareResponse, type ResponsesDependencies } from "./prepare-response.ts";
+import type { InputTokensRequest } from "./schema.ts";
+
+/** `POST /v1/responses/input_tokens`: the prompt tokens of a response, or an estimate if the engine cannot count. */
+export async function handleInputTokens(
+  request: HearthRequest<InputTokensRequest>,
+  dependencies: ResponsesDependencies,
+): Promise<HttpResponse> {
+  const { body, actor, signal, addLogFields } = request;
+  const complete = { body: { ...body, input: body.input ?? "" }, actor, signal, addLogFields };
+  const { generation } = await prepareResponse(complete, dependencies);
+  const inputTokens = await countPrompt(generation, dependencies.scheduler, signal);
+  addLogFields({ promptTokens: inputTokens });
+  return jsonResponse({ object: "response.input_tokens", input_tokens: inputTokens });
+}

@@ -1,0 +1,60 @@
+import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
+import type { GenerationRequest } from "../../../generation/request.ts";
+import { readImages } from "../../../images/read-images.ts";
+import { requireCapability, resolveModel } from "../resolve-model.ts";
+import { type LoadedItems, loadItems } from "./load-items.ts";
+import { imageSources, introducedTools, readItems, toolOutputs } from "./read-items.ts";
+import { readPdfFiles } from "./read-pdf-files.ts";
+import { readRequest } from "./read-request.ts";
+import type { ResponseStore } from "./response-store.ts";
+import type { ResponsesRequest } from "./schema.ts";
+import type { KeyRecords } from "./stored-record.ts";
+import { selectToolImages } from "./tool-images.ts";
+import { readTools, type ToolSet } from "./tool-names.ts";
+
+/** Without a response store, responses are not stored and cannot be continued. */
+export type ResponsesDependencies = Pick<
+  HearthDependencies,
+  "models" | "scheduler" | "metrics" | "fetchImage" | "reasoningSeal" | "readPdf"
+> & {
+  readonly responses?: ResponseStore;
+};
+
+export type ResponsesHttpRequest = Pick<
+  HearthRequest<ResponsesRequest>,
+  "body" | "actor" | "signal" | "addLogFields"
+>;
+
+export type PreparedResponse = {
+  readonly generation: GenerationRequest;
+  readonly items: LoadedItems;
+  readonly toolSet: ToolSet;
+  /** What the key has stored. */
+  readonly records: KeyRecords | undefined;
+};
+
+/** Validates the whole request and reads its prompt. Shared by responses and token counts, so that a count is exact. */
+export async function prepareResponse(
+  request: ResponsesHttpRequest,
+  dependencies: ResponsesDependencies,
+): Promise<PreparedResponse> {
+  const { body, actor, signal, addLogFields } = request;
+  const { fetchImage, readPdf } = dependencies;
+  const model = await resolveModel(request, dependencies, "completion");
+  const records = dependencies.responses?.forKey(actor.keyName);
+  const items = loadItems(body, records);
+  const toolSet = readTools([...(body.tools ?? []), ...introducedTools(items)]);
+  const sources = imageSources(items);
+  if (sources.length > 0) requireCapability(model, body.model, "vision");
+  const canSee = model.capabilities.includes("vision");
+  const toolSources = canSee ? await selectToolImages(toolOutputs(items), signal) : [];
+  const images = await readImages([...sources, ...toolSources], { signal, fetchImage });
+  const { messages, skippedItems } = readItems(await readPdfFiles(items, { readPdf, signal }), {
+    images,
+    openReasoning: (sealed) => dependencies.reasoningSeal.open(actor.keyName, sealed),
+  });
+  if (skippedItems > 0) addLogFields({ skippedBlocks: skippedItems });
+  if (toolSet.droppedTools > 0) addLogFields({ droppedTools: toolSet.droppedTools });
+  const generation = readRequest(body, { model, messages, toolSet, actor });
+  return { generation, items, toolSet, records };
+}

@@ -1,0 +1,27 @@
+import type { Tool } from "@hearth-and-keep/engine";
+import { expect, test } from "vitest";
+import { describeIgnoredKeywords } from "./ignored-keywords.ts";
+
+const set = { type: "array", uniqueItems: true };
+const tool = { name: "save", parameters: { type: "object", properties: { tags: set } } };
+const auto = { type: "auto" } as const;
+const inputWith = (tools: readonly Tool[]) =>
+  ({ type: "conversation", conversation: { messages: [], tools } }) as const;
+
+test("keywords that are not enforced are named for a lenient schema, and a strict one has none", () => {
+  const constraint = { type: "json-schema", schema: set } as const;
+  expect(describeIgnoredKeywords({ constraint, input: inputWith([]), toolChoice: auto })).toEqual({
+    ignoredKeywords: "uniqueItems",
+  });
+  const strict = { ...constraint, isStrict: true };
+  expect(describeIgnoredKeywords({ constraint: strict, input: inputWith([]), toolChoice: auto })).toEqual({});
+});
+
+test("the schemas of tools count only if a call is required, and only those that can be called", () => {
+  const tools = [tool, { name: "stop" }];
+  const described = (toolChoice: Parameters<typeof describeIgnoredKeywords>[0]["toolChoice"]) =>
+    describeIgnoredKeywords({ input: inputWith(tools), toolChoice });
+  expect(described(auto)).toEqual({});
+  expect(described({ type: "required" })).toEqual({ ignoredKeywords: "uniqueItems" });
+  expect(described({ type: "required", toolName: "stop" })).toEqual({});
+});

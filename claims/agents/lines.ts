@@ -1,0 +1,96 @@
+/**
+ * @module
+ * The claims about coding agents: their requests work at the first try, and every context that is reported is served.
+ * Imported by `claims/all-lines.ts`.
+ */
+import type { Need, ShowLine } from "../line.ts";
+import { provenByTests } from "../prove-by-tests.ts";
+
+const topic = "agents";
+const everything: readonly Need[] = ["debian packages", "python", "test models"];
+
+type Line = Pick<ShowLine, "line" | "title"> & { readonly paths: readonly string[] };
+
+const responses = "apps/hearth/src/dialects/openai/responses";
+const messages = "apps/hearth/src/dialects/anthropic/messages";
+
+const lines: readonly Line[] = [
+  {
+    line: 2,
+    title:
+      "What broke popular clients is accepted: references, images, PDFs, tool search, schemas, unfinished calls",
+    paths: [
+      "conformance/context-window.model.test.ts",
+      `${responses}/item-references.integration.test.ts`,
+      `${responses}/history-items.integration.test.ts`,
+      `${responses}/custom-tools.integration.test.ts`,
+      `${responses}/agents.integration.test.ts`,
+      `${responses}/pdf-files.integration.test.ts`,
+      "apps/hearth/src/images/tool-images.integration.test.ts",
+      "apps/hearth/src/images/webp-images.integration.test.ts",
+      `${messages}/documents.model.test.ts`,
+      `${messages}/server-tools.model.test.ts`,
+      `${messages}/tool-search.model.test.ts`,
+      `${messages}/client-tools.model.test.ts`,
+      `${messages}/agent-session.integration.test.ts`,
+      "apps/hearth/src/generation/tool-calls/model-templates.integration.test.ts",
+      "conformance/claude-code.model.test.ts",
+    ],
+  },
+  {
+    line: 4,
+    title: "Every API serves the context that it reports, as much as model and memory allow",
+    paths: [
+      "apps/hearth/src/scheduling/context-window.test.ts",
+      "apps/hearth/src/generation/growing-lease.test.ts",
+      "conformance/context-window.model.test.ts",
+    ],
+  },
+  {
+    line: 5,
+    title: "Stored responses and conversations are kept within their limits, and no other key can read them",
+    paths: [
+      `${responses}/response-store.test.ts`,
+      `${responses}/stored-responses.test.ts`,
+      `${responses}/stored-responses.integration.test.ts`,
+      `${responses}/conversations.integration.test.ts`,
+      `${responses}/retrieve-response.integration.test.ts`,
+    ],
+  },
+  {
+    line: 6,
+    title: "A damaged tool call has the same outcome in every API, and its arguments are always JSON",
+    paths: ["apps/hearth/src/test/damaged-calls.model.test.ts"],
+  },
+  {
+    line: 7,
+    title: "Schemas as zod and Pydantic send them are accepted, and their grammars enforce what they can",
+    paths: ["packages/output-grammars/src/library-schemas.test.ts"],
+  },
+  {
+    line: 9,
+    title: "Hostile PDFs and images are contained in a sandbox, and good ones are read",
+    paths: [
+      "packages/document-text/src/pdf-reader.integration.test.ts",
+      "packages/document-text/src/hostile-pdfs.integration.test.ts",
+      "packages/document-text/src/sandbox.integration.test.ts",
+      "packages/document-text/src/webp-converter.integration.test.ts",
+    ],
+  },
+  {
+    line: 10,
+    title: "hearth launch starts agents with their settings, and --remove undoes what it wrote",
+    paths: [
+      "apps/hearth/src/commands/launch.integration.test.ts",
+      "packages/hearth-contract/src/programs/programs.test.ts",
+      "conformance/claude-code.model.test.ts",
+    ],
+  },
+];
+
+export const agentsLines: readonly ShowLine[] = lines.map(({ paths, ...line }) => ({
+  topic,
+  needs: everything,
+  ...line,
+  ...provenByTests(`${topic} ${line.line}`, paths),
+}));
