@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { createLogger, Hidden } from "./index.ts";
+import { collectLines } from "./logger.ts";
 
 function collect(level: "info" | "debug" = "info") {
   const lines: string[] = [];
@@ -31,6 +33,19 @@ test("lines below the log level are not written", () => {
   const verbose = collect("debug");
   verbose.logger.debug("Detail");
   expect(verbose.lines).toHaveLength(1);
+});
+
+test("the lines of one turn are written together, in order, and none is lost or repeated", async () => {
+  const written: string[] = [];
+  const write = collectLines((text) => written.push(text));
+  write("1\n");
+  write("2\n");
+  expect(written).toEqual([]);
+  await nextTurn();
+  write("3\n");
+  await nextTurn();
+  await nextTurn();
+  expect(written).toEqual(["1\n2\n", "3\n"]);
 });
 
 test("a hidden value is never printed, and only reveal() returns it", () => {

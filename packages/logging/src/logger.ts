@@ -18,7 +18,7 @@ export type LoggerOptions<Field extends string> = {
 export const logLevels = ["error", "warn", "info", "debug"] as const;
 
 export function createLogger<Field extends string>(options: LoggerOptions<Field>): Logger<Field> {
-  const write = options.write ?? ((line: string): void => void process.stderr.write(line));
+  const write = options.write ?? collectLines((text) => process.stderr.write(text));
   const allowed: ReadonlySet<string> = new Set(options.allowedFields);
   const sink = pino(
     {
@@ -35,6 +35,25 @@ export function createLogger<Field extends string>(options: LoggerOptions<Field>
     (message, fields = {}) =>
       sink[level](keepAllowed(fields, allowed), message);
   return { error: logAt("error"), warn: logAt("warn"), info: logAt("info"), debug: logAt("debug") };
+}
+
+/**
+ * The lines of one turn of the event loop are written together: with many requests at once, a system call for each line
+ * takes longer than making the line. What a program writes before it exits is still written.
+ */
+export function collectLines(write: (text: string) => void): (line: string) => void {
+  let collected = "";
+  const flush = (): void => {
+    if (collected === "") return;
+    const text = collected;
+    collected = "";
+    write(text);
+  };
+  process.once("exit", flush);
+  return (line) => {
+    if (collected === "") setImmediate(flush);
+    collected += line;
+  };
 }
 
 /** The type allows only these fields too, but a variable of a wider type can carry others. */
