@@ -11,6 +11,7 @@ import {
 import type { VaultRef } from "../keys/vault-keys.ts";
 import type { Preconditions } from "../preconditions.ts";
 import { type OpenChanges, type OpenDependencies, openChanges, type VaultChange } from "./open-changes.ts";
+import { WaitingList } from "./waiting-list.ts";
 
 /**
  * Runs the changes of a node, those of one vault one after the other. Changes that arrive while another one commits share
@@ -42,12 +43,17 @@ export type ChangeDependencies = QueueDependencies & { readonly changeQueue: Cha
 
 const maxChangesPerTransaction = 64;
 const maxWaiting = 256;
+const maxReturnMilliseconds = 3;
 
 export function createChangeQueue(dependencies: QueueDependencies): ChangeQueue {
-  const queues = new Map<string, Member[]>();
-  const runAll = async (vaultRef: VaultRef, queue: Member[]): Promise<void> => {
-    while (queue.length > 0)
-      await runTogether(vaultRef, queue.splice(0, maxChangesPerTransaction), dependencies);
+  const queues = new Map<string, WaitingList<Member>>();
+  const runAll = async (vaultRef: VaultRef, queue: WaitingList<Member>): Promise<void> => {
+    while (queue.length > 0) {
+      const members = queue.take(maxChangesPerTransaction);
+      const startedAt = performance.now();
+      await runTogether(vaultRef, members, dependencies);
+      await waitForReturning(queue, { members: members.length, startedAt });
+    }
     queues.delete(queueKey(vaultRef));
   };
   return {
@@ -57,16 +63,32 @@ export function createChangeQueue(dependencies: QueueDependencies): ChangeQueue 
       const member: Member<Result> = { ...request, work, resolve, reject };
       const waiting = queues.get(queueKey(vaultRef));
       if (waiting === undefined) {
+        const queue = new WaitingList<Member>();
         // Members of a queue have results of different types, which only their own callers see.
-        const queue = [member as Member];
+        queue.add(member as Member);
         queues.set(queueKey(vaultRef), queue);
         void runAll(vaultRef, queue);
       } else if (waiting.length >= maxWaiting) reject(requestFailure({ kind: "account-busy" }));
       // As above.
-      else waiting.push(member as Member);
+      else waiting.add(member as Member);
       return promise;
     },
   };
+}
+
+/**
+ * Clients that send one change after another are back a moment after their last one has committed. Without them, the
+ * next transaction would have only those that waited, and they in turn would wait for all of it.
+ */
+async function waitForReturning(
+  queue: WaitingList<Member>,
+  { members, startedAt }: { readonly members: number; readonly startedAt: number },
+): Promise<void> {
+  const expected = Math.min(members + queue.length, maxChangesPerTransaction);
+  // A client on its own waits for nobody.
+  if (expected === 1) return;
+  const milliseconds = Math.min(maxReturnMilliseconds, (performance.now() - startedAt) / 2);
+  await queue.waitUntilHolds(expected, milliseconds);
 }
 
 type Member<Result = unknown> = Omit<QueuedRequest, "vaultId"> & {
