@@ -130,13 +130,17 @@ test.each(cases)(
   300_000,
 );
 
-test.each(longOutputs)("a response of %i tokens goes on in a larger context", async (outputTokens) => {
-  await using server = await startTestServer({ models: { m: tiny }, limits: { contextTokens: undefined } });
-  const prompt = "a ".repeat(await wordsFor(server, 6100));
-  const options = { num_predict: outputTokens, temperature: 0 };
-  const body = { model: "m", prompt, raw: true, stream: false, options };
-  const response = await call(server, "/api/generate", body);
-  expect(response).toMatchObject({ status: 200, done_reason: "length", eval_count: outputTokens });
-  expect(Number(response["prompt_eval_count"]) + outputTokens).toBeGreaterThan(8192);
-  expect(server.scheduler.running()).toMatchObject([{ contextTokens: trainedTokens }]);
-}, 600_000);
+test.each(longOutputs)(
+  "a response of %i tokens goes on in a larger context",
+  async (outputTokens) => {
+    await using server = await startTestServer({ models: { m: tiny }, limits: { contextTokens: undefined } });
+    const prompt = "a ".repeat(await wordsFor(server, 6100));
+    const options = { num_predict: outputTokens, temperature: 0 };
+    const body = { model: "m", prompt, raw: true, stream: false, options };
+    const response = await call(server, "/api/generate", body);
+    expect(response).toMatchObject({ status: 200, done_reason: "length", eval_count: outputTokens });
+    expect(Number(response["prompt_eval_count"]) + outputTokens).toBeGreaterThan(8192);
+    expect(server.scheduler.running()).toMatchObject([{ contextTokens: trainedTokens }]);
+  },
+  600_000,
+);

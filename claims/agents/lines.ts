@@ -35,6 +35,10 @@ const lines: readonly Line[] = [
       `${messages}/agent-session.integration.test.ts`,
       "apps/hearth/src/generation/tool-calls/model-templates.integration.test.ts",
       "conformance/claude-code.model.test.ts",
+      "conformance/small-symptoms.model.test.ts",
+      "apps/hearth/src/dialects/openai/response-fields.test.ts",
+      "packages/upstream-engine/src/remote/map-error.test.ts",
+      "apps/hearth-web/src/state/models.test.ts",
     ],
   },
   {

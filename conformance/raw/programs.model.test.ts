@@ -1,4 +1,4 @@
-import { constants, zstdCompressSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClientFixture, rightKey, startClientFixture } from "../client-fixture.ts";
 
@@ -215,11 +215,16 @@ describe("Codex", () => {
     ]);
   });
 
-  test("can compress its body for responses only; elsewhere a compressed body is invalid JSON", async () => {
-    const chat = zstdCompressSync(
-      JSON.stringify({ model: "tiny", messages: [{ role: "user", content: "Hi" }] }),
-    );
-    const rejected = await send(`${fixture.fake.url}/v1/chat/completions`, { headers: zstd, body: chat });
-    expect(rejected.status).toBe(400);
+  test('gzip body → "Cannot parse": bodies can be compressed for every API, and other encodings are named', async () => {
+    const chat = JSON.stringify({ model: "tiny", messages: [{ role: "user", content: "Hi" }] });
+    const address = `${fixture.fake.url}/v1/chat/completions`;
+    const gzip = { ...headers, "content-encoding": "gzip" };
+    expect(await send(address, { headers: gzip, body: gzipSync(chat) })).toMatchObject({ status: 200 });
+    expect(await send(address, { headers: zstd, body: zstdCompressSync(chat) })).toMatchObject({
+      status: 200,
+    });
+    const unknown = { ...headers, "content-encoding": "br" };
+    const rejected = await send(address, { headers: unknown, body: brotliCompressSync(chat) });
+    expect([rejected.status, rejected.text]).toEqual([415, expect.stringContaining("use gzip or zstd")]);
   });
 });

@@ -63,6 +63,8 @@ export function createModelServer({ transport, ...dependencies }: ServerDependen
     dependencies: { ...dependencies, documents: createDocuments(), reasoningSeal: createReasoningSeal() },
     maxBodyBytes,
     maxBytesInFlight,
+    // Codex compresses with zstd, proxies and older clients with gzip.
+    contentEncodings: ["gzip", "zstd"],
     // People pause a program that streams, for example in a debugger.
     unreadMilliseconds: 300_000,
     authenticate: (head, row) => authenticate(head, access, row?.role),

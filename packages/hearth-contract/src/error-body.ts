@@ -28,6 +28,7 @@ const reasons = [
   "too-deep",
   "too-complex",
   "missing-length",
+  "encoding-not-supported",
   "cut-off",
   // prompt-too-long: what limits the context
   "model",

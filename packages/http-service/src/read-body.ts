@@ -1,5 +1,5 @@
 import { promisify } from "node:util";
-import { constants, zstdDecompress } from "node:zlib";
+import { constants, gunzip, zstdDecompress } from "node:zlib";
 import { findExceededLimit } from "@hearth-and-keep/bounded-json";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
@@ -13,6 +13,7 @@ export class BodyError extends Error {
     | "too-deep"
     | "too-complex"
     | "missing-length"
+    | "encoding-not-supported"
     | "cut-off";
 
   constructor(reason: BodyError["reason"], options?: ErrorOptions) {
@@ -21,44 +22,48 @@ export class BodyError extends Error {
   }
 }
 
+/** Content encodings that bodies may have; the body limit applies to the decompressed body too. */
+export type ContentEncoding = keyof typeof decompressors;
+
+type ParsingOptions = {
+  /** None by default. */
+  readonly contentEncodings: readonly ContentEncoding[] | undefined;
+  /** Called with the size of a decompressed body; throws to reject it. */
+  readonly onDecompressed: ((request: FastifyRequest, bytes: number) => void) | undefined;
+};
+
 /**
  * Parses every body as JSON, whatever its content type: `curl -d` claims to send a form. The content type is no
  * defence against cross-site requests here; those are rejected before the body is read. Keys that would change an
  * object's prototype are rejected by the parser.
  */
-export function parseJsonBodies(server: FastifyInstance): void {
+export function parseJsonBodies(server: FastifyInstance, options: ParsingOptions): void {
   const parse = replaceParsers(server);
   server.addContentTypeParser("*", { parseAs: "buffer" }, (request, bytes, done) => {
-    // `parseAs` above makes it a buffer.
-    parse(request, bytes as Buffer, done);
-  });
-}
-
-/** For rows that accept zstd: decompresses bodies with that content encoding, and parses all as JSON. */
-export function parseCompressedBodies(
-  server: FastifyInstance,
-  { maxBytes, onDecompressed }: DecompressionOptions,
-): void {
-  const parse = replaceParsers(server);
-  server.addContentTypeParser("*", { parseAs: "buffer" }, (request, bytes, done) => {
-    const isCompressed = request.headers["content-encoding"]?.toLowerCase() === "zstd";
     // `parseAs` above makes it a buffer.
     const received = bytes as Buffer;
-    const decompressed = async (): Promise<Buffer> => {
-      const body = await decompress(received, maxBytes);
-      onDecompressed?.(request, body.length);
-      return body;
-    };
-    if (isCompressed) decompressed().then((body) => parse(request, body, done), done);
-    else parse(request, received, done);
+    const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
+    if (encoding === "identity" || received.length === 0) parse(request, received, done);
+    else
+      decompress(request, received, { ...options, encoding }).then(
+        (body) => parse(request, body, done),
+        done,
+      );
   });
 }
 
-type DecompressionOptions = {
-  readonly maxBytes: number;
-  /** Called with the size of a decompressed body; throws to reject it. */
-  readonly onDecompressed: ((request: FastifyRequest, bytes: number) => void) | undefined;
-};
+/** Stops at the row's limit, so that a small body cannot expand into a large one. */
+async function decompress(
+  request: FastifyRequest,
+  received: Buffer,
+  { encoding, contentEncodings = [], onDecompressed }: ParsingOptions & { readonly encoding: string },
+): Promise<Buffer> {
+  const supported = contentEncodings.find((each) => each === encoding);
+  if (supported === undefined) throw new BodyError("encoding-not-supported");
+  const body = await decompressors[supported](received, request.routeOptions.bodyLimit);
+  onDecompressed?.(request, body.length);
+  return body;
+}
 
 type ParseBody = (request: FastifyRequest, bytes: Buffer, done: BodyDone) => void;
 type BodyDone = (error: Error | null, body?: unknown) => void;
@@ -79,15 +84,15 @@ function replaceParsers(server: FastifyInstance): ParseBody {
   };
 }
 
-const zstd = promisify(zstdDecompress);
-
 /** 8 MB, which RFC 8878 asks decoders to support; a sender may demand a window of 2 GB for a few bytes. */
 const maxWindow = { [constants.ZSTD_d_windowLogMax]: 23 };
 
-/** Stops at the limit, so that a small body cannot expand into a large one. */
-function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer> {
-  return zstd(bytes, { maxOutputLength: maxBytes, params: maxWindow });
-}
+const [unzip, unpackZstd] = [promisify(gunzip), promisify(zstdDecompress)];
+
+const decompressors = {
+  gzip: (bytes: Buffer, maxOutputLength: number) => unzip(bytes, { maxOutputLength }),
+  zstd: (bytes: Buffer, maxOutputLength: number) => unpackZstd(bytes, { maxOutputLength, params: maxWindow }),
+} as const;
 
 /** Fastify rejects content types without a parser of their own before it tries the catch-all parser. */
 export function ignoreContentType({ raw }: FastifyRequest): void {
@@ -116,4 +121,5 @@ const reasons: Readonly<Record<string, BodyError["reason"]>> = {
   ERR_STREAM_PREMATURE_CLOSE: "cut-off",
   FST_ERR_CTP_INVALID_JSON_BODY: "malformed",
   Z_BUF_ERROR: "malformed",
+  Z_DATA_ERROR: "malformed",
 };

@@ -50,8 +50,6 @@ export type Route<Actor = unknown, Dependencies = unknown> = {
   readonly body?: "json" | "stream";
   /** Replaces the service's limit. */
   readonly maxBodyBytes?: number;
-  /** Content encoding that a JSON body may have; the limit applies to the decompressed body too. */
-  readonly contentEncoding?: "zstd";
   /** Set by `accepts`, together with the handler. */
   readonly bodySchema?: TSchema;
   readonly querySchema?: TSchema;

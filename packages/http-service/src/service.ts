@@ -5,8 +5,8 @@ import { enforceBodyDeadline } from "./client-errors.ts";
 import { type Certificate, createServer, type Transport } from "./create-server.ts";
 import { close, type ListenAddress, listen } from "./listen.ts";
 import {
+  type ContentEncoding,
   ignoreContentType,
-  parseCompressedBodies,
   parseJsonBodies,
   passBodyStreams,
   toBodyError,
@@ -45,6 +45,8 @@ export type HttpServiceOptions<Row extends Route<Actor, Dependencies>, Actor, De
   readonly maxBodyBytes: number;
   /** For all large bodies at once; no limit by default. */
   readonly maxBytesInFlight?: number;
+  /** Content encodings that JSON bodies may have; none by default. */
+  readonly contentEncodings?: readonly ContentEncoding[];
 } & Transport;
 
 export type HttpService = {
@@ -104,20 +106,16 @@ export function createHttpService<Row extends Route<Actor, Dependencies>, Actor,
     watch(request, reply);
     rejectUnknownPath(request, reply).catch((error: unknown) => fail(error, undefined, reply));
   });
-  parseJsonBodies(server);
+  const bodyBudget = createBodyBudget(options.maxBytesInFlight);
+  parseJsonBodies(server, { contentEncodings: options.contentEncodings, onDecompressed: bodyBudget?.add });
   server.addHook("onRequest", (request, reply, done) => {
     watch(request, reply);
     void reply.headers(options.addHeaders?.(contextOf(request, reply).head) ?? {});
     if (isUnknownPath(request)) void rejectUnknownPath(request, reply).then(undefined, done);
     else done();
   });
-  const { handlePreflight } = options;
-  if (handlePreflight !== undefined) {
-    server.options("*", (request, reply) =>
-      sendBuffered(reply, handlePreflight(contextOf(request, reply).head)),
-    );
-  }
-  addRoutes(server, { options, contextOf, bodyBudget: createBodyBudget(options.maxBytesInFlight), fail });
+  addPreflight(server, options, contextOf);
+  addRoutes(server, { options, contextOf, bodyBudget, fail });
   server.setErrorHandler((error, _request, reply) => fail(error, undefined, reply));
   return {
     listen: (address) => listen(server, address, options.certificate === undefined ? "http" : "https"),
@@ -149,6 +147,17 @@ function keepRecord(
   } catch (error) {
     onError?.(error, head);
   }
+}
+
+function addPreflight(
+  server: FastifyInstance,
+  { handlePreflight }: { readonly handlePreflight?: (head: RequestHead) => BufferedResponse },
+  contextOf: (request: FastifyRequest, reply: FastifyReply) => RequestContext,
+): void {
+  if (handlePreflight === undefined) return;
+  server.options("*", (request, reply) =>
+    sendBuffered(reply, handlePreflight(contextOf(request, reply).head)),
+  );
 }
 
 function uploadNames(routes: readonly Pick<Route, "method" | "path" | "body">[]): ReadonlySet<string> {
@@ -224,13 +233,12 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
       },
     });
   };
-  if (row.body !== "stream" && row.contentEncoding === undefined) {
+  if (row.body !== "stream") {
     register(server);
     return;
   }
   void server.register(async (scope) => {
-    if (row.body === "stream") passBodyStreams(scope);
-    else parseCompressedBodies(scope, { maxBytes: maxBodyBytes, onDecompressed: bodyBudget?.add });
+    passBodyStreams(scope);
     register(scope);
   });
 }

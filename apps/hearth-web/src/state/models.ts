@@ -56,11 +56,12 @@ export function isRemote({ details }: Model): boolean {
 
 const storageKey = "hearth-model";
 
-/** The model used last, if it still exists; otherwise the first. */
+/** The model used last, if it still exists; otherwise the first, preferably one on this machine. */
 export function defaultModel(list: readonly Model[]): string | undefined {
   const last = localStorage.getItem(storageKey);
   const usable = chatModels(list);
-  return (usable.find(({ name }) => name === last) ?? usable[0])?.name;
+  const preferred = usable.find(({ name }) => name === last) ?? usable.find((model) => !isRemote(model));
+  return (preferred ?? usable[0])?.name;
 }
 
 export function saveChosenModel(name: string): void {

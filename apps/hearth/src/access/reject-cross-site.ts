@@ -9,6 +9,8 @@ import { type AllowedSites, isAllowedHost, isAllowedOrigin, isSameOrigin } from 
  */
 export function rejectCrossSite(head: RequestHead, sites: AllowedSites): void {
   const { host, origin } = head.headers;
+  // Only HTTP/1.0 allows requests without Host, which no browser sends.
+  if (host === undefined && origin === undefined && isNotCrossSite(head)) return;
   if (typeof host !== "string" || !isAllowedHost(host, sites)) {
     throw requestFailure({ kind: "site-forbidden", header: "host" });
   }

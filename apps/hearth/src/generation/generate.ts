@@ -24,6 +24,10 @@ export async function* generate(
   request: ResolvedRequest,
   signal: AbortSignal,
 ): AsyncGenerator<OutputEvent> {
+  if (request.maxTokens === 0) {
+    yield* dropOutput(generate(engine, { ...request, maxTokens: 1 }, signal));
+    return;
+  }
   const thinkingPass = request.constraint === undefined ? undefined : findThinkingPass(engine, request);
   if (thinkingPass !== undefined) {
     yield* thinkThenRespond(request, thinkingPass, { engine, generate, signal });
@@ -34,6 +38,18 @@ export async function* generate(
   const countTokens: OutputMeterOptions["countTokens"] = async (text, countSignal) =>
     (await engine.tokenize(text, countSignal)).length;
   yield* splitOutput(engine.generate(toEngineRequest(prepared), signal), plan, { signal, countTokens });
+}
+
+const noOutput = { outputTokens: 0, reasoningTokens: 0 };
+
+/** For a request that only evaluates its prompt: engines generate at least one token. */
+async function* dropOutput(events: AsyncIterable<OutputEvent>): AsyncGenerator<OutputEvent> {
+  for await (const event of events) {
+    if (event.type === "prompt-progress") yield event;
+    if (event.type === "generation-end") {
+      yield { ...event, reason: "length", usage: { ...event.usage, ...noOutput } };
+    }
+  }
 }
 
 /** The request with only the tools that may be called, described in the prompt if the template cannot render them. */

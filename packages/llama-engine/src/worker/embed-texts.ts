@@ -1,6 +1,6 @@
 import { fitText } from "@hearth-and-keep/chat-templates";
 import type { EmbedRequest } from "@hearth-and-keep/engine";
-import type { LlamaEmbeddingContext, LlamaModel } from "node-llama-cpp";
+import type { LlamaEmbeddingContext, LlamaModel, Token } from "node-llama-cpp";
 import type { CallResults } from "../channel/schema.ts";
 import { encodeVector } from "../channel/vectors.ts";
 
@@ -22,9 +22,14 @@ export async function embedTexts(
   for (const text of texts) {
     signal.throwIfAborted();
     const input = fitText(model.tokenize(text), { truncates, contextTokens });
-    const { vector } = await context.getEmbeddingFor(input);
+    const { vector } = await context.getEmbeddingFor(input.length === 0 ? emptyText(model) : input);
     vectors.push(encodeVector(Float32Array.from(vector)));
     tokens += input.length;
   }
   return { vectors, tokens };
+}
+
+/** The binding has no vector for no tokens; the model has one for what surrounds every text. */
+function emptyText({ tokens }: LlamaModel): Token[] {
+  return [tokens.bos ?? tokens.eos ?? tokens.nl].filter((token) => token !== null);
 }

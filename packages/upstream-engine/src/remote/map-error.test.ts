@@ -52,6 +52,14 @@ test("a request that every engine would reject is a client error without text fr
   expect(classifyError(new Error("ours"))).toBeUndefined();
 });
 
+test("embeddings of a chat-only model → 503: the request is rejected as not supported", () => {
+  const missingEndpoint = { kind: "error-response", status: 404, value: { detail: "Not Found" } } as const;
+  const rejected = { type: "client-error", failure: { kind: "not-supported" } };
+  expect(classifyError(new WireError(missingEndpoint))).toMatchObject(rejected);
+  expect([classify(405), classify(501)]).toMatchObject([rejected, rejected]);
+  expect(classify(404, "The model `x` does not exist")).toMatchObject({ type: "retry-elsewhere" });
+});
+
 test.each([
   [
     "llama.cpp's own server",

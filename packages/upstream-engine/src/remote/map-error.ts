@@ -31,9 +31,14 @@ export function classifyError(error: unknown): ClassifiedError | undefined {
   const reason = readTemplateError(value);
   if (reason !== undefined) return { type: "client-error", failure: { kind: "template-failed", reason } };
   // Wrong credentials and an unknown model are a misconfiguration of this engine, not the client's fault.
-  const isClientError = [400, 413, 422, 501].includes(status);
+  const isClientError = [400, 405, 413, 422, 501].includes(status) || isMissingEndpoint(detail);
   if (!isClientError) return { type: "retry-elsewhere", condition: "failed" };
   return { type: "client-error", failure: { kind: "not-supported", feature: "this type of request" } };
+}
+
+/** As vLLM and SGLang report an endpoint that their model does not need, e.g. embeddings of a chat model. */
+function isMissingEndpoint({ status, value }: ErrorResponseDetail): boolean {
+  return status === 404 && fieldsOf(value)["detail"] === "Not Found";
 }
 
 type Lengths = { readonly promptTokens: number; readonly contextTokens: number };

@@ -140,6 +140,13 @@ const bodyErrors: Readonly<
   "too-deep": wire("invalid_request_error", "The request body nests objects and arrays too deeply"),
   "too-complex": wire("request_too_large", "The request body has too many values"),
   "missing-length": wire("invalid_request_error", "The request body does not match its Content-Length"),
+  "encoding-not-supported": {
+    ...wire(
+      "invalid_request_error",
+      "The Content-Encoding of the request is not supported; use gzip or zstd",
+    ),
+    status: 415,
+  },
   "cut-off": wire("invalid_request_error", "The request body ended unexpectedly"),
 };
 

@@ -144,6 +144,10 @@ const bodyErrors = {
   "too-deep": badRequest("the request body nests objects and arrays too deeply"),
   "too-complex": { status: 413, message: "the request body has too many values" },
   "missing-length": badRequest("invalid Content-Length"),
+  "encoding-not-supported": {
+    status: 415,
+    message: "the Content-Encoding of the request is not supported; use gzip or zstd",
+  },
   "cut-off": badRequest("unexpected EOF"),
 } as const;
 

@@ -184,6 +184,10 @@ const bodyErrors = {
     status: 400,
     message: "The request body does not match its Content-Length",
   },
+  "encoding-not-supported": {
+    status: 415,
+    message: "The Content-Encoding of the request is not supported; use gzip or zstd",
+  },
   "cut-off": { status: 400, message: "The request body ended unexpectedly" },
 } as const;
 

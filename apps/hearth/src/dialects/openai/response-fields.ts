@@ -74,7 +74,12 @@ export function writeTokens(tokens: readonly TokenProbability[]) {
 }
 
 function writeToken({ text, logProbability }: Pick<TokenProbability, "text" | "logProbability">) {
-  return { token: text, logprob: finiteLogprob(logProbability), bytes: [...Buffer.from(text)] };
+  return { token: text, logprob: finiteLogprob(logProbability), bytes: bytesOf(text) };
+}
+
+/** A token that ends within a character has no text of its own, and engines do not report its bytes. */
+function bytesOf(text: string): readonly number[] | null {
+  return text.includes("\uFFFD") ? null : [...Buffer.from(text)];
 }
 
 /** JSON has no infinity; OpenAI uses -9999 for impossible tokens. */

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from "typebox";
+import { effortLevels } from "./reasoning-effort.ts";
 
 export type ChatCompletionsBody = Static<typeof chatCompletionsRequest>;
 export type WireMessage = ChatCompletionsBody["messages"][number];
@@ -127,7 +128,7 @@ const responseFormat = Type.Union([
   }),
 ]);
 
-const effort = Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+const effort = Type.Enum(effortLevels);
 
 export const chatCompletionsRequest = Type.Object({
   model: name,

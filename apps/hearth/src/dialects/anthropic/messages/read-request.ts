@@ -109,8 +109,7 @@ export function readSampling(body: MessagesBody): SamplingOptions {
   };
   return {
     ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => typeof value === "number")),
-    // Engines generate at least one token; stream-events.ts drops it if the request wants none.
-    maxTokens: Math.max(1, body.max_tokens),
+    maxTokens: body.max_tokens,
     ...(stops.length === 0 ? {} : { stops }),
   };
 }

@@ -25,21 +25,10 @@ export async function* streamEvents(
   options: MessageOptions,
 ): AsyncGenerator<readonly MessageEvent[]> {
   const writer = new MessageWriter(options);
-  const shown = options.maxTokens === 0 ? dropOutput(events) : events;
-  for await (const event of shown) yield writer.write(event);
+  for await (const event of events) yield writer.write(event);
 }
 
 const noOutput = { outputTokens: 0, reasoningTokens: 0 };
-
-/** For a request that only evaluates its prompt: engines generate at least one token. */
-async function* dropOutput(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
-  for await (const event of events) {
-    if (event.type === "generation-start" || event.type === "prompt-progress") yield event;
-    if (event.type === "generation-end") {
-      yield { ...event, reason: "length", usage: { ...event.usage, ...noOutput } };
-    }
-  }
-}
 
 /**
  * Translates generation events into the events of one message. At most one block is open:

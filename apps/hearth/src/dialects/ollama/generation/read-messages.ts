@@ -21,7 +21,10 @@ function readMessage(message: ChatMessage, field: string, allImages: ImagesByFie
     throw invalidField(`${field}.images`, "are supported in user messages and tool results only");
   switch (role) {
     case "system":
-      return { message: { role, content } };
+    case "developer":
+    // Instructions for some models, which templates that know no such role would drop.
+    case "control":
+      return { message: { role: "system", content } };
     case "user":
       return { message: { role, content, ...(images.length === 0 ? {} : { images }) } };
     case "assistant":

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from "typebox";
+import { effortLevels } from "../reasoning-effort.ts";
 
 /** The limit on request bodies, so the body limit is always reached first. */
 const maxTextLength = 64 * 1024 * 1024;
@@ -108,15 +109,7 @@ const textFormat = Type.Object({
   strict: orNull(Type.Boolean()),
 });
 
-const effort = Type.Union([
-  Type.Literal("none"),
-  Type.Literal("minimal"),
-  Type.Literal("low"),
-  Type.Literal("medium"),
-  Type.Literal("high"),
-  Type.Literal("xhigh"),
-  Type.Literal("max"),
-]);
+const effort = Type.Enum(effortLevels);
 
 const penalty = Type.Number({ minimum: -2, maximum: 2 });
 
