@@ -12,6 +12,8 @@ const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/api/chat", { model, messages, stream: false }],
   ["/api/embed", { model, input: "Say hello" }],
   ["/api/embeddings", { model, prompt: "Say hello" }],
+  ["/api/tokenize", { model, prompt: "Say hello" }],
+  ["/api/render", { model, messages }],
   ["/api/copy", { source: "nothing", destination: "nothing-else" }],
   ["/api/delete", { model: "nothing" }],
   ["/api/aliases", { name: "another-name", model }],
@@ -21,6 +23,7 @@ const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/chat/completions", { model, messages }],
   ["/completions", { model, prompt: "Say hello" }],
   ["/embeddings", { model, input: "Say hello" }],
+  ["/rerank", { model: "nothing", query: "hello", documents: ["Say hello"] }],
   ["/responses", { model, input: "Say hello" }],
   ["/responses/input_tokens", { model, input: "Say hello" }],
   ["/conversations", { items: messages }],
@@ -42,7 +45,8 @@ export function validBodyOf({ path }: Pick<HearthRoute, "path">): object {
   return body;
 }
 
-/** Routes whose valid body or path names something missing, because what exists would be changed. */
+/** Routes whose valid body or path names something missing: what exists would be changed, or is not of that kind. */
 export function isForMissing({ path }: Pick<HearthRoute, "path">): boolean {
-  return path === "/api/copy" || path === "/api/delete" || path.includes("/:id");
+  const isNamed = ["/api/copy", "/api/delete", "/v1/rerank"].includes(path);
+  return isNamed || path.includes("/:id");
 }

@@ -14,6 +14,7 @@ import { ollamaProtocol as ollama } from "./dialects/ollama/errors.ts";
 import { handleChat } from "./dialects/ollama/generation/chat.ts";
 import { handleGenerate } from "./dialects/ollama/generation/generate.ts";
 import { handleCopy, handleDelete, handlePs, handleShow, handleTags } from "./dialects/ollama/models.ts";
+import { handleRender, handleTokenize } from "./dialects/ollama/prompts.ts";
 import {
   aliasRequest,
   chatRequest,
@@ -25,6 +26,7 @@ import {
   generateRequest,
   removeAliasRequest,
   showRequest,
+  tokenizeRequest,
   transferRequest,
 } from "./dialects/ollama/schema.ts";
 import { handleReady, handleRoot, handleStatus, handleVersion } from "./dialects/ollama/status.ts";
@@ -34,6 +36,7 @@ import { handleCompletions } from "./dialects/openai/completions/completions.ts"
 import { handleCreateEmbeddings } from "./dialects/openai/embeddings.ts";
 import { openaiProtocol as openai } from "./dialects/openai/errors.ts";
 import { handleOpenAIModel, handleOpenAIModelList } from "./dialects/openai/models.ts";
+import { handleRerank } from "./dialects/openai/rerank.ts";
 import {
   handleCreateConversation,
   handleCreateConversationItems,
@@ -65,6 +68,7 @@ import {
   chatCompletionsRequest,
   completionsRequest,
   createEmbeddingsRequest,
+  rerankRequest,
 } from "./dialects/openai/schema.ts";
 import { handleMetrics, handleOpenApiDocument, handleOpenApiPage } from "./openapi/handlers.ts";
 import type { Protocol } from "./protocol.ts";
@@ -100,6 +104,8 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/api/chat",                     protocol: ollama,    ...accepts({ body: chatRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChat) },
   { method: "POST",   path: "/api/embed",                    protocol: ollama,    ...accepts({ body: embedRequest }, handleEmbed) },
   { method: "POST",   path: "/api/embeddings",               protocol: ollama,    ...accepts({ body: embeddingsRequest }, handleEmbeddings) },
+  { method: "POST",   path: "/api/tokenize",                 protocol: ollama,    ...accepts({ body: tokenizeRequest }, handleTokenize) },
+  { method: "POST",   path: "/api/render",                   protocol: ollama,    ...accepts({ body: chatRequest, maxBodyBytes: maxBodyBytesWithImages }, handleRender) },
   { method: "POST",   path: "/api/copy",                     protocol: ollama,    role: "admin", ...accepts({ body: copyRequest }, handleCopy) },
   { method: "DELETE", path: "/api/delete",                   protocol: ollama,    role: "admin", ...accepts({ body: deleteRequest }, handleDelete) },
   { method: "POST",   path: "/api/delete",                   protocol: ollama,    role: "admin", ...accepts({ body: deleteRequest }, handleDelete) },
@@ -120,6 +126,7 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/chat/completions",          protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },
   { method: "POST",   path: "/v1/completions",               protocol: openai,    ...accepts({ body: completionsRequest }, handleCompletions) },
   { method: "POST",   path: "/v1/embeddings",                protocol: openai,    ...accepts({ body: createEmbeddingsRequest }, handleCreateEmbeddings) },
+  { method: "POST",   path: "/v1/rerank",                    protocol: openai,    ...accepts({ body: rerankRequest }, handleRerank) },
   { method: "POST",   path: "/v1/responses",                 protocol: responses, ...accepts({ body: responsesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleResponses) },
   { method: "POST",   path: "/v1/responses/input_tokens",    protocol: openai,    ...accepts({ body: inputTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleInputTokens) },
   { method: "GET",    path: "/v1/responses/:id",             protocol: openai,    handle: handleGetResponse },

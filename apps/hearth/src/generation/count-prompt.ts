@@ -19,9 +19,31 @@ export async function countPrompt(
 ): Promise<number> {
   const prompt = addModelMessages(request);
   using lease = await scheduler.acquire(createLoadRequest(prompt, "generate"), signal);
+  return countConversation(lease.engine, withTools(lease.engine, prompt), signal);
+}
+
+/** The prompt of a request as the model's template renders it, with its tokens. */
+export async function renderPrompt(
+  request: CountedRequest,
+  scheduler: Pick<Scheduler, "acquire">,
+  signal: AbortSignal,
+): Promise<{ readonly prompt: string; readonly tokens: number }> {
+  const prompt = addModelMessages(request);
+  using lease = await scheduler.acquire(createLoadRequest(prompt, "generate"), signal);
   const conversation = withTools(lease.engine, prompt);
+  return {
+    prompt: await lease.engine.render(conversation),
+    tokens: await countConversation(lease.engine, conversation, signal),
+  };
+}
+
+async function countConversation(
+  engine: Engine,
+  conversation: Conversation,
+  signal: AbortSignal,
+): Promise<number> {
   try {
-    return await lease.engine.count(conversation, signal);
+    return await engine.count(conversation, signal);
   } catch (error) {
     const cannotCount = error instanceof FailureError && error.failure.kind === "not-supported";
     if (!cannotCount) throw error;

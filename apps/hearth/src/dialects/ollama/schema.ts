@@ -108,6 +108,10 @@ export const embeddingsRequest = Type.Object({
 });
 export type EmbeddingsBody = Static<typeof embeddingsRequest>;
 
+/** Hearth's own. */
+export const tokenizeRequest = Type.Object({ ...named, prompt: text });
+export type TokenizeBody = Static<typeof tokenizeRequest>;
+
 export const showRequest = Type.Object({ ...named, verbose: flag });
 export type ShowBody = Static<typeof showRequest>;
 

@@ -7,6 +7,7 @@ export type WirePart = Static<typeof contentPart>;
 export type WireTool = Static<typeof tool>;
 export type WireSettings = Static<typeof settings>;
 export type CompletionsBody = Static<typeof completionsRequest>;
+export type RerankBody = Static<typeof rerankRequest>;
 export type CreateEmbeddingsBody = Static<typeof createEmbeddingsRequest>;
 
 /** The limit on request bodies, so the body limit is always reached first. */
@@ -182,5 +183,14 @@ export const createEmbeddingsRequest = Type.Object({
   encoding_format: orNull(Type.Enum(["float", "base64"])),
   dimensions: orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
   options: orNull(options),
+  keep_alive: settings.properties.keep_alive,
+});
+
+export const rerankRequest = Type.Object({
+  model: name,
+  query: text,
+  documents: Type.Array(Type.Union([text, Type.Object({ text })]), { minItems: 1, maxItems: 1000 }),
+  top_n: orNull(Type.Integer({ minimum: 1, maximum: 1000 })),
+  return_documents: orNull(Type.Boolean()),
   keep_alive: settings.properties.keep_alive,
 });
