@@ -42,6 +42,16 @@ const lines: readonly Line[] = [
     ],
   },
   {
+    line: 3,
+    title:
+      "Every field that the official clients know is supported, named as ignored, or refused with a reason",
+    paths: [
+      "conformance/fields/fields.integration.test.ts",
+      "apps/hearth/src/ignored-fields.test.ts",
+      "apps/hearth/src/ignored-header.test.ts",
+    ],
+  },
+  {
     line: 4,
     title: "Every API serves the context that it reports, as much as model and memory allow",
     paths: [

@@ -4,7 +4,11 @@ import type { HearthDependencies } from "./dependencies.ts";
 import { anthropicProtocol as anthropic } from "./dialects/anthropic/errors.ts";
 import { handleCountTokens } from "./dialects/anthropic/messages/count-tokens.ts";
 import { handleMessages } from "./dialects/anthropic/messages/messages.ts";
-import { handleAnthropicModel, handleAnthropicModelList } from "./dialects/anthropic/models.ts";
+import {
+  handleAnthropicModel,
+  handleAnthropicModelList,
+  modelListQuery,
+} from "./dialects/anthropic/models.ts";
 import { countTokensRequest, messagesRequest } from "./dialects/anthropic/schema.ts";
 import { handleAliasList, handleRemoveAlias, handleSetAlias } from "./dialects/ollama/aliases.ts";
 import { handleHeadBlob, handleUploadBlob } from "./dialects/ollama/blobs.ts";
@@ -48,7 +52,7 @@ import {
   handleUpdateConversation,
 } from "./dialects/openai/responses/conversations.ts";
 import { handleInputTokens } from "./dialects/openai/responses/count-input-tokens.ts";
-import { listQuery } from "./dialects/openai/responses/list-items.ts";
+import { itemQuery, listQuery } from "./dialects/openai/responses/list-items.ts";
 import { responsesProtocol as responses } from "./dialects/openai/responses/map-error.ts";
 import { handleResponses } from "./dialects/openai/responses/responses.ts";
 import {
@@ -56,6 +60,7 @@ import {
   handleDeleteResponse,
   handleGetResponse,
   handleListInputItems,
+  responseQuery,
 } from "./dialects/openai/responses/retrieve-response.ts";
 import {
   createConversationRequest,
@@ -129,7 +134,7 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/rerank",                    protocol: openai,    ...accepts({ body: rerankRequest }, handleRerank) },
   { method: "POST",   path: "/v1/responses",                 protocol: responses, ...accepts({ body: responsesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleResponses) },
   { method: "POST",   path: "/v1/responses/input_tokens",    protocol: openai,    ...accepts({ body: inputTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleInputTokens) },
-  { method: "GET",    path: "/v1/responses/:id",             protocol: openai,    handle: handleGetResponse },
+  { method: "GET",    path: "/v1/responses/:id",             protocol: openai,    ...accepts({ query: responseQuery }, handleGetResponse) },
   { method: "DELETE", path: "/v1/responses/:id",             protocol: openai,    handle: handleDeleteResponse },
   { method: "POST",   path: "/v1/responses/:id/cancel",      protocol: openai,    handle: handleCancelResponse },
   { method: "GET",    path: "/v1/responses/:id/input_items", protocol: openai,    ...accepts({ query: listQuery }, handleListInputItems) },
@@ -138,10 +143,10 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/conversations/:id",         protocol: openai,    ...accepts({ body: updateConversationRequest }, handleUpdateConversation) },
   { method: "DELETE", path: "/v1/conversations/:id",         protocol: openai,    handle: handleDeleteConversation },
   { method: "GET",    path: "/v1/conversations/:id/items",   protocol: openai,    ...accepts({ query: listQuery }, handleListConversationItems) },
-  { method: "POST",   path: "/v1/conversations/:id/items",   protocol: openai,    ...accepts({ body: createItemsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCreateConversationItems) },
-  { method: "GET",    path: "/v1/conversations/:id/items/:item", protocol: openai, handle: handleGetConversationItem },
+  { method: "POST",   path: "/v1/conversations/:id/items",   protocol: openai,    ...accepts({ body: createItemsRequest, query: itemQuery, maxBodyBytes: maxBodyBytesWithImages }, handleCreateConversationItems) },
+  { method: "GET",    path: "/v1/conversations/:id/items/:item", protocol: openai, ...accepts({ query: itemQuery }, handleGetConversationItem) },
   { method: "DELETE", path: "/v1/conversations/:id/items/:item", protocol: openai, handle: handleDeleteConversationItem },
-  { method: "GET",    path: "/v1/models",                    protocol: either,    handle: byClient(handleOpenAIModelList, handleAnthropicModelList) },
+  { method: "GET",    path: "/v1/models",                    protocol: either,    ...accepts({ query: modelListQuery }, byClient(handleOpenAIModelList, handleAnthropicModelList)) },
   { method: "GET",    path: "/v1/models/*",                  protocol: either,    handle: byClient(handleOpenAIModel, handleAnthropicModel) },
   { method: "POST",   path: "/chat/completions",             protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },
   { method: "POST",   path: "/completions",                  protocol: openai,    ...accepts({ body: completionsRequest }, handleCompletions) },
@@ -159,7 +164,7 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/messages/count_tokens",     protocol: anthropic, ...accepts({ body: countTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCountTokens) },
   { method: "POST",   path: "/alt/v1/messages",              protocol: anthropic, ...accepts({ body: messagesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleMessages) },
   { method: "POST",   path: "/alt/v1/messages/count_tokens", protocol: anthropic, ...accepts({ body: countTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCountTokens) },
-  { method: "GET",    path: "/alt/v1/models",                protocol: anthropic, handle: handleAnthropicModelList },
+  { method: "GET",    path: "/alt/v1/models",                protocol: anthropic, ...accepts({ query: modelListQuery }, handleAnthropicModelList) },
   { method: "GET",    path: "/alt/v1/models/*",              protocol: anthropic, handle: handleAnthropicModel },
 ];
 

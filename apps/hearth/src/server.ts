@@ -16,6 +16,7 @@ import { ollamaProtocol } from "./dialects/ollama/errors.ts";
 import { openaiProtocol } from "./dialects/openai/errors.ts";
 import { createReasoningSeal } from "./dialects/openai/responses/reasoning-seal.ts";
 import { isClientDisconnect, toRequestFailure } from "./failures.ts";
+import { reportIgnoredFields } from "./ignored-fields.ts";
 import { createOpenApiDocument, type OpenApiDocuments } from "./openapi/create-document.ts";
 import type { Protocol } from "./protocol.ts";
 import { type HearthRoute, maxBodyBytesWithImages, routes } from "./routes.ts";
@@ -39,6 +40,7 @@ export const logFields = [
   "droppedMessages",
   "skippedBlocks",
   "droppedTools",
+  "ignoredFields",
   "ignoredKeywords",
 ] as const;
 
@@ -59,7 +61,7 @@ export type ServerDependencies = Omit<HearthDependencies, "documents" | "reasoni
 export function createModelServer({ transport, ...dependencies }: ServerDependencies): HttpService {
   const { logger, access, metrics } = dependencies;
   return createHttpService<HearthRoute, Actor, HearthDependencies>({
-    routes,
+    routes: routes.map(reportIgnoredFields),
     dependencies: { ...dependencies, documents: createDocuments(), reasoningSeal: createReasoningSeal() },
     maxBodyBytes,
     maxBytesInFlight,
@@ -94,7 +96,8 @@ function createDocuments(): OpenApiDocuments {
 }
 
 /** The protocol for errors on unknown paths. */
-function protocolOf({ path }: RequestHead): Protocol {
+function protocolOf({ path, headers }: RequestHead): Protocol {
   if (path.startsWith("/alt/") || path.startsWith("/v1/messages")) return anthropicProtocol;
-  return path.startsWith("/v1/") ? openaiProtocol : ollamaProtocol;
+  if (!path.startsWith("/v1/")) return ollamaProtocol;
+  return headers["anthropic-version"] === undefined ? openaiProtocol : anthropicProtocol;
 }

@@ -26,7 +26,9 @@ export function createRequestContexts(): (request: FastifyRequest, reply: Fastif
     const context: RequestContext = {
       head: readHead(request, {
         addLogFields: (fields) => void (logFields = { ...logFields, ...fields }),
-        addResponseHeaders: (headers) => void reply.headers(headers),
+        addResponseHeaders: (headers) => {
+          for (const [name, value] of Object.entries(headers)) addValue(reply, name, value);
+        },
       }),
       logFields: () => logFields,
       actor: undefined,
@@ -34,6 +36,12 @@ export function createRequestContexts(): (request: FastifyRequest, reply: Fastif
     contexts.set(request, context);
     return context;
   };
+}
+
+/** Values of one header are joined as if it had been sent several times (RFC 9110, section 5.3). */
+function addValue(reply: FastifyReply, name: string, value: string): void {
+  const earlier = reply.hasHeader(name) ? String(reply.getHeader(name)).split(", ") : [];
+  if (!earlier.includes(value)) void reply.header(name, [...earlier, value].join(", "));
 }
 
 function readHead(

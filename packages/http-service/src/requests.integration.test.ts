@@ -20,8 +20,14 @@ const rows: readonly Route[] = [
   { method: "GET", path: "/thing", handle: ({ clientAddress }) => jsonResponse({ clientAddress }) },
   { method: "POST", path: "/echo", handle: ({ body }) => jsonResponse({ body: body ?? null }) },
   { method: "POST", path: "/bytes", body: "stream", handle: countBytes },
+  { method: "GET", path: "/noted", handle: addNotes },
   { method: "GET", path: "/named/:name", handle: ({ parameters }) => jsonResponse(parameters) },
 ];
+
+function addNotes({ addResponseHeaders }: HttpRequest): BufferedResponse {
+  for (const note of ["first", "second", "first"]) addResponseHeaders({ "x-notes": note });
+  return jsonResponse({});
+}
 
 async function countBytes(request: HttpRequest): Promise<BufferedResponse> {
   let bytes = 0;
@@ -210,4 +216,10 @@ test("X-Forwarded-For is believed only from trusted proxies", async () => {
     200,
     { clientAddress: "198.51.100.7" },
   ]);
+});
+
+test("values that are added to one response header are joined, each once", async () => {
+  await using service = await startService();
+  const response = await fetch(`${service.url}/noted`, { headers: key });
+  expect(response.headers.get("x-notes")).toBe("first, second");
 });

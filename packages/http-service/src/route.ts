@@ -15,7 +15,10 @@ export type RequestHead = {
   readonly clientAddress: string;
   /** Adds fields to the log record of this request. */
   readonly addLogFields: (fields: LogFields) => void;
-  /** Adds headers to the response of this request, whether it succeeds or fails. */
+  /**
+   * Adds headers to the response of this request, whether it succeeds or fails. A header that it already has gets
+   * another value, unless it has that value too.
+   */
   readonly addResponseHeaders: (headers: Readonly<Record<string, string>>) => void;
 };
 

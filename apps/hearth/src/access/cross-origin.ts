@@ -3,7 +3,7 @@ import { isAllowedHost, isAllowedOrigin, loopbackSites } from "./allowed-sites.t
 import { type Access, authenticate } from "./authenticate.ts";
 import { rejectCrossSite } from "./reject-cross-site.ts";
 
-const exposedHeaders = "x-request-id, request-id, x-context-truncated, retry-after";
+const exposedHeaders = "x-request-id, request-id, x-context-truncated, hearth-ignored, retry-after";
 const methods = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const preflightSeconds = "600";
 

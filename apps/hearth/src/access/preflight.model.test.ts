@@ -46,7 +46,7 @@ test("an allowed page may read responses, errors and the headers it needs; other
     expect(response.headers.get("access-control-allow-origin")).toBe(page);
     expect(response.headers.get("vary")).toBe("origin");
     expect(response.headers.get("access-control-expose-headers")).toBe(
-      "x-request-id, request-id, x-context-truncated, retry-after",
+      "x-request-id, request-id, x-context-truncated, hearth-ignored, retry-after",
     );
   }
   const foreign = await fetch(`${server.url}/v1/models`, {

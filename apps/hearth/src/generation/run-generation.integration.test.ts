@@ -40,7 +40,11 @@ const run = (generation: GenerationRequest) =>
   runGeneration(
     generation,
     { scheduler, metrics: { countOutputChunk: () => void (outputChunks += 1) } },
-    { signal: never, addLogFields: (fields) => void Object.assign(logFields, fields) },
+    {
+      signal: never,
+      addLogFields: (fields) => void Object.assign(logFields, fields),
+      addResponseHeaders: () => undefined,
+    },
   );
 
 function request(changes: Partial<GenerationRequest> = {}): GenerationRequest {
@@ -128,7 +132,7 @@ async function runOnEngines(scripts: readonly (readonly FakeEngineStep[])[]) {
     const events = runGeneration(
       request(),
       { scheduler: restarting, metrics: { countOutputChunk: () => undefined } },
-      { signal: never, addLogFields: () => undefined },
+      { signal: never, addLogFields: () => undefined, addResponseHeaders: () => undefined },
     );
     for await (const event of events) types.push(event.type);
   } catch (error) {

@@ -8,7 +8,7 @@ import type { GenerationEvent, OutputEvent } from "./events.ts";
 import { fitConversation } from "./fit-conversation.ts";
 import { generate } from "./generate.ts";
 import { GrowingLease } from "./growing-lease.ts";
-import { describeIgnoredKeywords } from "./ignored-keywords.ts";
+import { reportIgnoredKeywords } from "./ignored-keywords.ts";
 import { readAhead } from "./read-ahead.ts";
 import type { GenerationRequest } from "./request.ts";
 import { type ResolvedSampling, resolveSampling } from "./sampling.ts";
@@ -26,6 +26,8 @@ type ClientRequest = {
   readonly signal: AbortSignal;
   /** Adds fields to the request's log line. */
   readonly addLogFields: (fields: LogFields) => void;
+  /** Adds headers to the response, if none of it was sent yet. */
+  readonly addResponseHeaders: (headers: Readonly<Record<string, string>>) => void;
 };
 
 /** Far more than a turn of a chat. */
@@ -43,7 +45,7 @@ export async function* runGeneration(
   const startedAt = performance.now();
   const resolved = resolveSampling(request.sampling, request.model.parameters.values);
   const isConstrained = request.constraint !== undefined || request.toolChoice.type === "required";
-  if (isConstrained) client.addLogFields(describeIgnoredKeywords(request));
+  if (isConstrained) reportIgnoredKeywords(request, client);
   const loadRequest = createLoadRequest(request, "generate");
   const acquire = async (): Promise<GrowingLease> =>
     new GrowingLease(await scheduler.acquire(loadRequest, client.signal), (neededTokens) =>

@@ -1,9 +1,20 @@
 import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import { Type } from "typebox";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { invalidField } from "../../failures.ts";
 import type { ModelSummary } from "../../models/metadata/describe-model.ts";
 import { effectiveContextTokens } from "../../scheduling/load-request.ts";
 import { requestIdHeader } from "./errors.ts";
+
+/** The query of a list of models; parameters that are not listed are allowed, ignored and named in the response. */
+export const modelListQuery = Type.Object({
+  // The values of all three are checked below.
+  after_id: Type.Optional(Type.Unknown()),
+  // As above.
+  before_id: Type.Optional(Type.Unknown()),
+  // As above.
+  limit: Type.Optional(Type.Unknown()),
+});
 
 const defaultLimit = 20;
 const maxLimit = 1000;

@@ -119,6 +119,7 @@ const customTool = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 256 }),
   description: orNull(Type.String(longText)),
   input_schema: jsonObject,
+  input_examples: orNull(Type.Array(jsonObject, { maxItems: 256 })),
   defer_loading: orNull(Type.Boolean()),
   strict: orNull(Type.Boolean()),
 });
@@ -235,6 +236,8 @@ export const countTokensRequest = Type.Object(promptFields);
 
 export const messagesRequest = Type.Object({
   ...promptFields,
+  // Declared only to be rejected when present.
+  thread: Type.Optional(Type.Unknown()),
   /** 0 only evaluates the prompt, so that it is cached. */
   max_tokens: Type.Integer(tokenCount),
   stream: orNull(Type.Boolean()),

@@ -33,6 +33,9 @@ const ignoredOptions: Readonly<Record<string, OptionType>> = {
   use_mmap: "boolean",
 };
 
+/** The options that have an effect. */
+export const optionNames: readonly string[] = [...Object.keys(generationOptions), "stop"];
+
 const maxContextTokens = 2 ** 31 - 1;
 
 /** The Ollama name of a sampling option. */
@@ -41,7 +44,7 @@ export function optionNameOf(parameter: keyof SamplingOptions): string {
   return Object.entries(generationOptions).find(([, { name }]) => name === parameter)?.[0] ?? parameter;
 }
 
-/** Unknown options are ignored, because old clients still send options that Ollama has removed. */
+/** Unknown options are ignored and named in the response, because old clients still send options that Ollama has removed. */
 export function readOptions(options: Readonly<Record<string, unknown>> | null | undefined): ReadOptions {
   const entries = Object.entries(options ?? {}).filter(([, value]) => value !== null);
   const numbers: Record<string, number> = {};

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from "typebox";
+import { optionNames } from "./read-options.ts";
 
 /** Ollama treats null as absent, so clients send it. */
 function orNull<Schema extends TSchema>(schema: Schema) {
@@ -14,10 +15,22 @@ const flag = orNull(Type.Boolean());
 const named = { model: orNull(modelName), name: orNull(modelName) };
 
 /** Unknown keys are allowed, and wrong types are rejected with Ollama's own texts. */
-const options = orNull(
+const parameters = orNull(
   // The values are checked in read-options.ts.
   Type.Record(Type.String({ maxLength: 256 }), Type.Unknown(), { maxProperties: 256 }),
 );
+
+/** Lists the options that have an effect; others are allowed, ignored and named in the response. */
+function optionsWith(names: readonly string[]) {
+  // The values are checked in read-options.ts.
+  const listed = names.map((name) => [name, Type.Optional(Type.Unknown())]);
+  const object = Type.Object(Object.fromEntries(listed), { maxProperties: 256 });
+  // Keys that are not listed are in the type too, because their types are checked.
+  return orNull(Type.Unsafe<Readonly<Record<string, unknown>>>(object));
+}
+
+const options = optionsWith(optionNames);
+const embeddingOptions = optionsWith(["num_ctx"]);
 
 /** Seconds, or a duration such as "1h30m". */
 const keepAlive = orNull(
@@ -95,7 +108,7 @@ export const embedRequest = Type.Object({
   input: orNull(Type.Union([text, Type.Array(text, { maxItems: 65_536 })])),
   truncate: flag,
   dimensions: orNull(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
-  options,
+  options: embeddingOptions,
   keep_alive: keepAlive,
 });
 export type EmbedBody = Static<typeof embedRequest>;
@@ -103,7 +116,7 @@ export type EmbedBody = Static<typeof embedRequest>;
 export const embeddingsRequest = Type.Object({
   ...named,
   prompt: orNull(text),
-  options,
+  options: embeddingOptions,
   keep_alive: keepAlive,
 });
 export type EmbeddingsBody = Static<typeof embeddingsRequest>;
@@ -126,7 +139,7 @@ export const aliasRequest = Type.Object({
   name: modelName,
   model: modelName,
   fallback: orNull(modelName),
-  parameters: options,
+  parameters,
 });
 export type AliasBody = Static<typeof aliasRequest>;
 
@@ -155,7 +168,7 @@ export const createRequest = Type.Object({
   template: orNull(text),
   system: orNull(text),
   license: orNull(Type.Union([text, Type.Array(text, { maxItems: 64 })])),
-  parameters: options,
+  parameters,
   messages: orNull(Type.Array(storedMessage, { maxItems: 4096 })),
   quantize: orNull(Type.String({ maxLength: 64 })),
   quantization: orNull(Type.String({ maxLength: 64 })),

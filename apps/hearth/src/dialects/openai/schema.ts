@@ -78,10 +78,9 @@ const contentPart = Type.Object({
   image_url: orNull(Type.Union([Type.Object({ url: text }), text])),
 });
 
-const toolCall = Type.Object({
-  id: orNull(shortText),
-  function: Type.Object({ name, arguments: orNull(Type.Union([text, jsonObject])) }),
-});
+const calledFunction = Type.Object({ name, arguments: orNull(Type.Union([text, jsonObject])) });
+
+const toolCall = Type.Object({ id: orNull(shortText), function: calledFunction });
 
 const message = Type.Object({
   role: shortText,
@@ -92,6 +91,8 @@ const message = Type.Object({
   thinking: orNull(text),
   refusal: orNull(text),
   tool_calls: orNull(Type.Array(toolCall, { maxItems: 1024 })),
+  /** The only call of a message from before there were tools. */
+  function_call: orNull(calledFunction),
   tool_call_id: orNull(shortText),
 });
 
@@ -182,7 +183,7 @@ export const createEmbeddingsRequest = Type.Object({
   input: texts,
   encoding_format: orNull(Type.Enum(["float", "base64"])),
   dimensions: orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-  options: orNull(options),
+  options: orNull(Type.Pick(options, ["num_ctx"])),
   keep_alive: settings.properties.keep_alive,
 });
 

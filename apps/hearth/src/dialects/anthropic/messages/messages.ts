@@ -6,6 +6,7 @@
  */
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
+import { invalidField } from "../../../failures.ts";
 import { runGeneration } from "../../../generation/run-generation.ts";
 import { requestIdHeader } from "../errors.ts";
 import type { MessagesBody } from "../schema.ts";
@@ -34,10 +35,20 @@ async function generateEvents(
   dependencies: HearthDependencies,
 ): Promise<AsyncIterable<readonly MessageEvent[]>> {
   const { body } = request;
+  rejectThread(body);
   const { requiredServerTool, ...prompt } = await readPrompt(request, dependencies);
   if (requiredServerTool !== undefined) return refuseServerTool(requiredServerTool, body.model);
   const generation = { ...prompt, sampling: readSampling(body), overflow: "reject" } as const;
   return streamEvents(runGeneration(generation, dependencies, request), readOptions(request));
+}
+
+/** The messages of a continued thread are on the vendor's servers; without them the model would invent an answer. */
+function rejectThread({ thread }: MessagesBody): void {
+  if (thread === undefined || thread === null) return;
+  throw invalidField(
+    "thread",
+    "is not supported; this server stores no messages, so send the whole conversation",
+  );
 }
 
 function readOptions({ body, headers }: HearthRequest<MessagesBody>): MessageOptions {

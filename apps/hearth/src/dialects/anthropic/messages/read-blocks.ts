@@ -19,8 +19,8 @@ export type ReadBlocks = {
   readonly toolResults: readonly ToolResult[];
   /** For the model, a sentence for each tool that was added or removed. */
   readonly toolChanges: readonly string[];
-  /** How many blocks the model does not see: of an unknown type, or replaced by a sentence. */
-  readonly skipped: number;
+  /** The types of blocks that the model does not see: unknown, or replaced by a sentence. */
+  readonly skipped: readonly string[];
 };
 
 /** What a request contains besides text, read beforehand. */
@@ -33,7 +33,7 @@ export type Attachments = {
 type ToolResult = { readonly toolCallId: string; readonly content: string };
 
 type MutableBlocks = {
-  -readonly [Name in keyof ReadBlocks]: ReadBlocks[Name] extends readonly (infer Item)[] ? Item[] : number;
+  readonly [Name in keyof ReadBlocks]: ReadBlocks[Name][number][];
 };
 
 type BlockContext = Attachments & { readonly field: string; readonly toolset: Toolset };
@@ -51,7 +51,7 @@ export function readBlocks(content: string | readonly Block[], context: BlockCon
     toolCalls: [],
     toolResults: [],
     toolChanges: [],
-    skipped: 0,
+    skipped: [],
   };
   if (typeof content === "string") blocks.texts.push(content);
   else {
@@ -81,8 +81,6 @@ function addBlock(block: Block, blocks: MutableBlocks, context: BlockContext): v
     case "thinking":
       blocks.thinking.push(block.thinking);
       return;
-    case "redacted_thinking":
-      return;
     case "tool_use":
       blocks.toolCalls.push({ id: block.id, name: block.name, arguments: readInput(block.input, field) });
       return;
@@ -93,18 +91,19 @@ function addBlock(block: Block, blocks: MutableBlocks, context: BlockContext): v
       addReference(block.tool_name, blocks, context);
       return;
     case "tool_addition":
-      addToolChange(applyAddition(block, context.toolset), blocks);
+      addToolChange(block.type, applyAddition(block, context.toolset), blocks);
       return;
     case "tool_removal":
-      addToolChange(applyRemoval(block, context.toolset), blocks);
+      addToolChange(block.type, applyRemoval(block, context.toolset), blocks);
       return;
     case "server_tool_use":
     case "mcp_tool_use":
       addLine(describeServerCall(block), blocks);
       return;
+    case "redacted_thinking":
     case "*":
     default:
-      blocks.skipped += 1;
+      blocks.skipped.push(block.type);
   }
 }
 
@@ -119,7 +118,7 @@ function addImage(blocks: MutableBlocks, { field, images }: BlockContext): void 
   if (image !== undefined) blocks.images.push(image);
   else {
     blocks.texts.push(images === undefined ? unseenImage : omittedImage);
-    blocks.skipped += 1;
+    blocks.skipped.push("image");
   }
 }
 
@@ -137,12 +136,12 @@ function addDocument(
     const inside = readBlocks(source.content, { ...context, field: `${context.field}.source.content` });
     add(inside.texts.join("\n"));
     blocks.images.push(...inside.images);
-    blocks.skipped += inside.skipped;
+    blocks.skipped.push(...inside.skipped);
     return;
   }
   const text = readDocument(source, context.field, context.pdfTexts);
   add(text ?? unreadableDocument(source));
-  if (text === undefined) blocks.skipped += 1;
+  if (text === undefined) blocks.skipped.push("document");
 }
 
 function addSearchResult(
@@ -152,7 +151,7 @@ function addSearchResult(
 ): void {
   const { texts, skipped } = readBlocks(content, context);
   blocks.texts.push([title, source, ...texts].join("\n"));
-  blocks.skipped += skipped;
+  blocks.skipped.push(...skipped);
 }
 
 /** A tool result is text for the model; its images are attached to the same turn. */
@@ -163,17 +162,17 @@ function addToolResult(block: ToolResultBlock, blocks: MutableBlocks, context: B
   const content = block.is_error === true ? `Error: ${text}` : text;
   blocks.toolResults.push({ toolCallId: block.tool_use_id, content });
   blocks.images.push(...images);
-  blocks.skipped += skipped;
+  blocks.skipped.push(...skipped);
 }
 
 function addReference(name: string, blocks: MutableBlocks, { toolset }: BlockContext): void {
   const definition = applyReference(name, toolset);
   blocks.texts.push(definition ?? `[There is no tool "${name}".]`);
-  if (definition === undefined) blocks.skipped += 1;
+  if (definition === undefined) blocks.skipped.push("tool_reference");
 }
 
-function addToolChange(change: string | undefined, blocks: MutableBlocks): void {
-  if (change === undefined) blocks.skipped += 1;
+function addToolChange(type: string, change: string | undefined, blocks: MutableBlocks): void {
+  if (change === undefined) blocks.skipped.push(type);
   else blocks.toolChanges.push(change);
 }
 

@@ -238,7 +238,7 @@ test("the seventeenth screenshot of an agent → 400 for ever: the oldest images
   expect(messages).toEqual([
     { role: "user", content: "See\n\n[There was an image here; only the newest are shown, at most 16.]" },
   ]);
-  expect(skippedBlocks).toBe(1);
+  expect(skippedBlocks).toEqual(["image"]);
 });
 
 test("images in a tool result are attached to the turn", () => {
@@ -264,7 +264,7 @@ test("blocks of unknown types are skipped and counted, and a turn without other 
     { role: "user", content: "Hi" },
     { role: "assistant", content: "Hello" },
   ]);
-  expect(skippedBlocks).toBe(1);
+  expect(skippedBlocks).toEqual(["mcp_thing"]);
 });
 
 test("blocks of unknown types in the system prompt and in results are skipped and counted", () => {
@@ -290,7 +290,7 @@ test("blocks of unknown types in the system prompt and in results are skipped an
     { role: "tool", toolCallId: "toolu_1", content: "Be brief\n\nSky\na.txt\nBe brief" },
     { role: "user", content: "Be brief" },
   ]);
-  expect(skippedBlocks).toBe(4);
+  expect(skippedBlocks).toEqual(Array.from({ length: 4 }, () => "mystery"));
 });
 
 test("calls and results of server tools in the history are lines of text", () => {
@@ -320,7 +320,7 @@ test("calls and results of server tools in the history are lines of text", () =>
     "[code_execution failed: unavailable]",
     "Blue",
   ]);
-  expect(skippedBlocks).toBe(0);
+  expect(skippedBlocks).toEqual([]);
 });
 
 test("search results are passed on with their title and source", () => {

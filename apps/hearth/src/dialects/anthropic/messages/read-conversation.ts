@@ -4,7 +4,11 @@ import type { CountTokensBody } from "../schema.ts";
 import { type Attachments, joinTexts, type ReadBlocks, readBlocks } from "./read-blocks.ts";
 import type { Toolset } from "./toolset.ts";
 
-export type ReadConversation = { readonly messages: readonly Message[]; readonly skippedBlocks: number };
+export type ReadConversation = {
+  readonly messages: readonly Message[];
+  /** The types of blocks that the model does not see. */
+  readonly skippedBlocks: readonly string[];
+};
 
 type WireMessage = CountTokensBody["messages"][number];
 
@@ -38,7 +42,7 @@ export function readConversation(
   const all: readonly Message[] = first === "" ? turns : [{ role: "system", content: first }, ...turns];
   return {
     messages: arrangeSystemMessages(mergeTurns(all), chatTemplate),
-    skippedBlocks: read.reduce((sum, { blocks }) => sum + blocks.skipped, countUnknown(system)),
+    skippedBlocks: [...unknownTypes(system), ...read.flatMap(({ blocks }) => blocks.skipped)],
   };
 }
 
@@ -84,7 +88,7 @@ function userMessages(blocks: ReadBlocks, toolNames: ReadonlyMap<string, string>
   const spoken: Message = { role: "user", content, ...(images.length === 0 ? {} : { images }) };
   const isEmpty = content === "" && images.length === 0;
   // Drop a turn that is empty because all its blocks are unknown or results; keep one that the client sent empty.
-  return isEmpty && (results.length > 0 || blocks.skipped > 0) ? results : [...results, spoken];
+  return isEmpty && (results.length > 0 || blocks.skipped.length > 0) ? results : [...results, spoken];
 }
 
 /**
@@ -99,8 +103,9 @@ function readSystem(system: CountTokensBody["system"]): string {
   return joinTexts(texts.map((text) => text.replace(billingHeader, "")));
 }
 
-function countUnknown(system: CountTokensBody["system"]): number {
-  return typeof system === "object" ? (system ?? []).filter(({ type }) => type !== "text").length : 0;
+function unknownTypes(system: CountTokensBody["system"]): readonly string[] {
+  const blocks = typeof system === "object" ? (system ?? []) : [];
+  return blocks.flatMap(({ type }) => (type === "text" ? [] : [type]));
 }
 
 /** Groups runs first and joins each once: joining pair by pair would be quadratic in the length of the history. */

@@ -2,6 +2,7 @@ import type { Conversation, OutputConstraint } from "@hearth-and-keep/engine";
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
 import type { GenerationRequest } from "../../../generation/request.ts";
 import type { SamplingOptions } from "../../../generation/sampling.ts";
+import { reportIgnored } from "../../../ignored-header.ts";
 import { readImages } from "../../../images/read-images.ts";
 import { resolveModel } from "../resolve-model.ts";
 import type { CountTokensBody, MessagesBody } from "../schema.ts";
@@ -27,7 +28,7 @@ export async function readPrompt(
   request: HearthRequest<CountTokensBody>,
   { models, fetchImage, readPdf }: Pick<HearthDependencies, "models" | "fetchImage" | "readPdf">,
 ): Promise<ReadPrompt> {
-  const { body, actor, addLogFields, signal } = request;
+  const { body, actor, signal } = request;
   const model = await resolveModel(request, { models }, "completion");
   const images = model.capabilities.includes("vision")
     ? await readImages(imageSources(body.messages), { signal, fetchImage })
@@ -39,8 +40,7 @@ export async function readPrompt(
   const { messages, skippedBlocks } = readConversation(body, context);
   const toolChoice = readToolChoice(body.tool_choice, toolset, declared);
   const { listed: tools, droppedTools } = declared;
-  if (skippedBlocks > 0) addLogFields({ skippedBlocks });
-  if (droppedTools > 0) addLogFields({ droppedTools });
+  reportIgnored(request, { tools: droppedTools, blocks: skippedBlocks });
   const { changedTools: callableTools } = toolset;
   const constraint = readConstraint(body);
   const requiredServerTool = findRequiredServerTool(body.tool_choice, declared);

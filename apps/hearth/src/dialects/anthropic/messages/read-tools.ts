@@ -13,12 +13,13 @@ export type DeclaredTools = {
   /** Hidden until a message refers to them. */
   readonly deferred: readonly Tool[];
   readonly serverTools: readonly ServerTool[];
-  /** How many are not offered to the model, because nothing here runs them. */
-  readonly droppedTools: number;
+  /** The types of those that are not offered to the model, because nothing here runs them. */
+  readonly droppedTools: readonly string[];
 };
 
 export function readTools(tools: CountTokensBody["tools"]): DeclaredTools {
   const all = (tools ?? []).map((tool) => ({
+    type: tool.type ?? "custom",
     isDeferred: tool.defer_loading === true,
     own: toOwnTool(tool),
   }));
@@ -35,7 +36,7 @@ export function readTools(tools: CountTokensBody["tools"]): DeclaredTools {
       own !== undefined && isDeferred && !listsAll ? [own] : [],
     ),
     serverTools,
-    droppedTools: all.filter(({ own }) => own === undefined).length,
+    droppedTools: all.flatMap(({ type, own }) => (own === undefined ? [type] : [])),
   };
 }
 
@@ -48,13 +49,22 @@ function isCustom(tool: CustomTool | TypedTool): tool is CustomTool {
   return tool.type === undefined || tool.type === null || tool.type === "custom";
 }
 
-function toTool({ name, description, input_schema: parameters, strict }: CustomTool): Tool {
+function toTool(tool: CustomTool): Tool {
+  const { name, input_schema: parameters, strict } = tool;
+  const description = describe(tool);
   return {
     name,
     parameters,
     ...(strict === true ? { isStrict: true } : {}),
-    ...(typeof description === "string" ? { description } : {}),
+    ...(description === undefined ? {} : { description }),
   };
+}
+
+/** Templates have no field for examples of the input. */
+function describe({ description, input_examples: examples }: CustomTool): string | undefined {
+  if (!examples?.length) return description ?? undefined;
+  const lines = examples.map((example) => JSON.stringify(example));
+  return [description ?? "", "Examples of its input:", ...lines].join("\n").trimStart();
 }
 
 type Choice = CountTokensBody["tool_choice"];
@@ -73,7 +83,7 @@ export function readToolChoice(
   const isOffered =
     choice.type === "any" ? toolset.callable.length > 0 : toolset.add(choice.name) !== undefined;
   // The required tool may be one of the dropped ones; an error would stop an agent permanently.
-  if (!isOffered && droppedTools > 0) return { type: "auto", ...limit };
+  if (!isOffered && droppedTools.length > 0) return { type: "auto", ...limit };
   if (!isOffered) throw notOffered(choice);
   return { type: "required", ...limit, ...(choice.type === "tool" ? { toolName: choice.name } : {}) };
 }
@@ -105,5 +115,5 @@ export function findRequiredServerTool(
   }
   const [first] = serverTools;
   if (first?.kind !== "built-in" || choice?.type === "none" || own.length > 0) return undefined;
-  return droppedTools === 1 || choice?.type === "any" ? { tool: first, name: first.name } : undefined;
+  return droppedTools.length === 1 || choice?.type === "any" ? { tool: first, name: first.name } : undefined;
 }

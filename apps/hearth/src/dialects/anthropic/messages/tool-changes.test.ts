@@ -53,17 +53,17 @@ test("deferred tools are hidden, and the list stays the same when a message refe
 test("a tool reference reaches the model empty: it is the definition of the tool", () => {
   const { shown, skippedBlocks } = read([user("Hi"), reference("WebFetch")]);
   expect(shown.at(-1)).toMatchObject({ role: "tool", content: definitionOf("WebFetch") });
-  expect(skippedBlocks).toBe(0);
+  expect(skippedBlocks).toEqual([]);
   const unknown = read([user("Hi"), reference("Browser")]);
   expect(unknown.shown.at(-1)).toMatchObject({ content: '[There is no tool "Browser".]' });
-  expect([unknown.skippedBlocks, unknown.toolset.changedTools]).toEqual([1, undefined]);
+  expect([unknown.skippedBlocks, unknown.toolset.changedTools]).toEqual([["tool_reference"], undefined]);
 });
 
 test("the tools of a server-side search are all listed, because nothing here can search for them", () => {
   const search = { type: "tool_search_tool_regex_20251119", name: "tool_search_tool_regex" };
   const { listed, droppedTools } = read([user("Hi")], null, [search, ...tools]);
   expect(namesOf(listed)).toEqual(["Read", "WebFetch", "Write", "Notebook"]);
-  expect(droppedTools).toBe(1);
+  expect(droppedTools).toEqual([search.type]);
 });
 
 test("tool_addition and tool_removal are skipped: they apply in order, and are shown where they are", () => {
@@ -99,7 +99,7 @@ test("tool_addition and tool_removal are skipped: they apply in order, and are s
     },
   ]);
   expect(namesOf(toolset.changedTools)).toEqual(["Write", "Deploy"]);
-  expect(skippedBlocks).toBe(0);
+  expect(skippedBlocks).toEqual([]);
 });
 
 test("for a template that may reject system messages, changed tools are shown in the user's turn", () => {
@@ -118,12 +118,26 @@ test("changes to unknown tools and to those of MCP servers are skipped", () => {
   ];
   // References to MCP servers are not in the schema.
   const { shown, toolset, skippedBlocks } = read([user("Hi"), { role: "system", content: changes as never }]);
-  expect([shown, toolset.changedTools, skippedBlocks]).toEqual([[user("Hi")], undefined, 4]);
+  expect([shown, toolset.changedTools]).toEqual([[user("Hi")], undefined]);
+  expect(skippedBlocks).toEqual(changes.map(({ type }) => type));
+});
+
+test("examples of the input of a tool are part of its description", () => {
+  const tool = {
+    name: "Find",
+    input_schema: { type: "object" },
+    input_examples: [{ text: "a" }, { text: "b" }],
+  };
+  const described = [tool, { ...tool, description: "Finds text" }].map((each) => readTools([each]).listed[0]);
+  expect(described.map((each) => each?.description)).toEqual([
+    'Examples of its input:\n{"text":"a"}\n{"text":"b"}',
+    'Finds text\nExamples of its input:\n{"text":"a"}\n{"text":"b"}',
+  ]);
 });
 
 test("tool_choice knows the tools that messages have added, and deferred ones by name", () => {
   const { toolset } = read([user("Hi"), reference("WebFetch")]);
-  const choose = (name: string) => readToolChoice({ type: "tool", name }, toolset, { droppedTools: 0 });
+  const choose = (name: string) => readToolChoice({ type: "tool", name }, toolset, { droppedTools: [] });
   expect(choose("WebFetch")).toEqual({ type: "required", toolName: "WebFetch" });
   expect(choose("Notebook")).toEqual({ type: "required", toolName: "Notebook" });
   expect(namesOf(toolset.changedTools)).toEqual(["Read", "Write", "WebFetch", "Notebook"]);

@@ -48,6 +48,15 @@ export function imageSources(
   });
 }
 
+/** The types of the images in tool results, which a sentence replaces if the model cannot see them. */
+export function resultImages(messages: readonly WireMessage[]): readonly string[] {
+  const results = messages.filter(({ role }) => isToolResult(role));
+  const types = results.flatMap(({ content }) =>
+    typeof content === "string" ? [] : (content ?? []).map(({ type }) => type),
+  );
+  return types.filter((type) => type === "image_url");
+}
+
 type MessageContext = MessagesContext & {
   readonly field: string;
   readonly toolNames: ReadonlyMap<string, string>;
@@ -115,7 +124,8 @@ function readPart(part: WirePart, field: string, { model, images }: MessagesCont
 }
 
 function readAssistant(message: WireMessage, text: string): Message {
-  const toolCalls = (message.tool_calls ?? []).map(
+  const { tool_calls: calls, function_call: only } = message;
+  const toolCalls = (calls ?? (only ? [{ id: null, function: only }] : [])).map(
     ({ id, function: { name, arguments: written } }, index): ToolCall => ({
       id: id ?? `call_${index}`,
       name,

@@ -2,25 +2,29 @@ import type { Conversation, JsonObject, OutputConstraint } from "@hearth-and-kee
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
 import { invalidField } from "../../../failures.ts";
 import type { GenerationRequest } from "../../../generation/request.ts";
+import { reportIgnored } from "../../../ignored-header.ts";
 import { readImages } from "../../../images/read-images.ts";
 import type { ModelDescription } from "../../../models/metadata/describe-model.ts";
 import { readSettings } from "../read-settings.ts";
 import { nearestEffort } from "../reasoning-effort.ts";
 import { requireCapability } from "../resolve-model.ts";
 import type { ChatCompletionsBody } from "../schema.ts";
-import { imageSources, readMessages } from "./read-messages.ts";
+import { imageSources, readMessages, resultImages } from "./read-messages.ts";
 import { readTools } from "./read-tools.ts";
 
 /** Translates the body of a chat completion. */
 export async function readRequest(
-  { body, actor, signal }: HearthRequest<ChatCompletionsBody>,
+  request: HearthRequest<ChatCompletionsBody>,
   model: ModelDescription,
   { fetchImage }: Pick<HearthDependencies, "fetchImage">,
 ): Promise<GenerationRequest> {
+  const { body, actor, signal } = request;
   rejectUnsupported(body);
   const { tools, toolChoice } = readTools(body);
   const named = { name: body.model, capabilities: model.capabilities };
-  const sources = imageSources(body.messages, { canSee: model.capabilities.includes("vision") });
+  const canSee = model.capabilities.includes("vision");
+  const sources = imageSources(body.messages, { canSee });
+  if (!canSee) reportIgnored(request, { tools: [], blocks: resultImages(body.messages) });
   if (sources.length > 0) requireCapability(named, body.model, "vision");
   const images = await readImages(sources, { signal, fetchImage });
   const messages = readMessages(body.messages, { model: named, images });

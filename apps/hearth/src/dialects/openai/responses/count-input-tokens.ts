@@ -9,8 +9,9 @@ export async function handleInputTokens(
   request: HearthRequest<InputTokensRequest>,
   dependencies: ResponsesDependencies,
 ): Promise<HttpResponse> {
-  const { body, actor, signal, addLogFields } = request;
-  const complete = { body: { ...body, input: body.input ?? "" }, actor, signal, addLogFields };
+  const { body, actor, signal, addLogFields, addResponseHeaders } = request;
+  const input = body.input ?? "";
+  const complete = { body: { ...body, input }, actor, signal, addLogFields, addResponseHeaders };
   const { generation } = await prepareResponse(complete, dependencies);
   const inputTokens = await countPrompt(generation, dependencies.scheduler, signal);
   addLogFields({ promptTokens: inputTokens });

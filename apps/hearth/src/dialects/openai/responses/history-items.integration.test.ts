@@ -121,6 +121,16 @@ test("what a vendor ran is shown as text, and an MCP call with its output", asyn
   ]);
 });
 
+test("a list of an MCP server without types → 500: its tools are not offered, whatever they are", async () => {
+  const tools = [{ name: "a", input_schema: {} }, null, 7];
+  const { messages, logRecord } = await sendItems([
+    { type: "mcp_list_tools", id: "mcpl_1", server_label: "s", tools },
+  ]);
+  expect(messages).toEqual([]);
+  expect(logRecord).toMatchObject({ status: 200, skippedBlocks: 1 });
+  expect(logRecord).not.toHaveProperty("droppedTools");
+});
+
 test("items that mean nothing to a model are skipped, counted in the log, and never rejected", async () => {
   const { messages, logRecord } = await sendItems([
     { type: "compaction", encrypted_content: "gAAA" },

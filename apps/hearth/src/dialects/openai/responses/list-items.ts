@@ -5,13 +5,16 @@ import { isReference, type KeyRecords, type StoredItem } from "./stored-record.t
 
 const id = Type.String({ maxLength: 1024 });
 
-/** The query of a list of items; parameters that are not listed are allowed and ignored. */
+/** The query of a list of items; parameters that are not listed are allowed, ignored and named in the response. */
 export const listQuery = Type.Object({
   order: Type.Optional(Type.Enum(["asc", "desc"])),
   after: Type.Optional(id),
   before: Type.Optional(id),
   limit: Type.Optional(Type.String({ pattern: "^(?:[1-9]\\d?|100)$", maxLength: 3 })),
 });
+
+/** The query of a single item, or of new ones: nothing in it has an effect. */
+export const itemQuery = Type.Object({});
 
 export type ListQuery = Static<typeof listQuery>;
 

@@ -1,5 +1,6 @@
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
 import type { GenerationRequest } from "../../../generation/request.ts";
+import { reportIgnored } from "../../../ignored-header.ts";
 import { readImages } from "../../../images/read-images.ts";
 import { requireCapability, resolveModel } from "../resolve-model.ts";
 import { type LoadedItems, loadItems } from "./load-items.ts";
@@ -22,7 +23,7 @@ export type ResponsesDependencies = Pick<
 
 export type ResponsesHttpRequest = Pick<
   HearthRequest<ResponsesRequest>,
-  "body" | "actor" | "signal" | "addLogFields"
+  "body" | "actor" | "signal" | "addLogFields" | "addResponseHeaders"
 >;
 
 export type PreparedResponse = {
@@ -38,7 +39,7 @@ export async function prepareResponse(
   request: ResponsesHttpRequest,
   dependencies: ResponsesDependencies,
 ): Promise<PreparedResponse> {
-  const { body, actor, signal, addLogFields } = request;
+  const { body, actor, signal } = request;
   const { fetchImage, readPdf } = dependencies;
   const model = await resolveModel(request, dependencies, "completion");
   const records = dependencies.responses?.forKey(actor.keyName);
@@ -53,8 +54,7 @@ export async function prepareResponse(
     images,
     openReasoning: (sealed) => dependencies.reasoningSeal.open(actor.keyName, sealed),
   });
-  if (skippedItems > 0) addLogFields({ skippedBlocks: skippedItems });
-  if (toolSet.droppedTools > 0) addLogFields({ droppedTools: toolSet.droppedTools });
+  reportIgnored(request, { tools: toolSet.droppedTools, blocks: skippedItems });
   const generation = readRequest(body, { model, messages, toolSet, actor });
   return { generation, items, toolSet, records };
 }

@@ -45,30 +45,39 @@ export function readText(content: WireContent, field: string): string {
   return readContent(content, field, new Map()).text;
 }
 
+type OutputContext = {
+  readonly images: ImagesByField;
+  /** Gets the types of what is replaced by a sentence. */
+  readonly skippedItems: string[];
+};
+
 /**
  * The output of a tool. What the model cannot see is replaced by a sentence: an agent sends it again with every request, so
  * rejecting it would end the conversation.
  */
-export function readToolOutput(content: WireContent, field: string, images: ImagesByField): Content {
+export function readToolOutput(content: WireContent, field: string, context: OutputContext): Content {
   if (content === null || content === undefined) return { text: "", images: [] };
   if (typeof content === "string") return { text: content, images: [] };
-  const read = content.map((part, index) => readOutputPart(part, `${field}.${index}`, images));
+  const read = content.map((part, index) => readOutputPart(part, `${field}.${index}`, context));
   return {
     text: read.flatMap(({ text }) => (text === undefined ? [] : [text])).join("\n"),
     images: read.flatMap(({ image }) => (image === undefined ? [] : [image])),
   };
 }
 
-function readOutputPart(part: InputPart, field: string, images: ImagesByField): ReadPart {
+function readOutputPart(part: InputPart, field: string, { images, skippedItems }: OutputContext): ReadPart {
   const { type, filename } = part;
   if (type === "input_image") {
     const image = images.get(`${field}.image_url`);
-    return image === undefined ? { text: omittedImageText } : { image };
+    if (image !== undefined) return { image };
+    skippedItems.push(type);
+    return { text: omittedImageText };
   }
   try {
     return readPart(part, field, images);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
+    skippedItems.push(type);
     const what = typeof filename === "string" ? `The file "${filename}"` : `Content of the type "${type}"`;
     return { text: `[${what} is left out here, because this model cannot read it]` };
   }

@@ -19,8 +19,8 @@ export type Items = { readonly previous: readonly InputItem[]; readonly own: rea
 
 export type ReadItems = {
   readonly messages: readonly Message[];
-  /** How many items have no meaning to a model. */
-  readonly skippedItems: number;
+  /** The types of items and content that the model does not see. */
+  readonly skippedItems: readonly string[];
 };
 
 export type ReadItemsOptions = {
@@ -39,11 +39,11 @@ export function readItems({ previous, own }: Items, { images, openReasoning }: R
   const items = [...previous, ...own];
   const callNames = new Map<string, string>();
   const read: ReadMessage[] = [];
-  let skippedItems = 0;
+  const skippedItems: string[] = [];
   for (const [index, item] of items.entries()) {
     const field = fieldOf(index, previous);
-    const messages = readItem(item, { field, callNames, images, openReasoning });
-    if (messages === undefined) skippedItems += 1;
+    const messages = readItem(item, { field, callNames, images, openReasoning, skippedItems });
+    if (messages === undefined) skippedItems.push(item.type ?? "message");
     for (const next of messages ?? []) {
       const last = read.at(-1)?.message;
       if (last?.role === "assistant" && next.message.role === "assistant")
@@ -75,7 +75,12 @@ export function toolOutputs({ previous, own }: Items): readonly ToolOutput[] {
 
 /** Tools that the conversation introduces, e.g. as the result of a search for tools. */
 export function introducedTools({ previous, own }: Items): readonly OfferedTool[] {
-  return [...previous, ...own].flatMap(({ tools }) => tools ?? []);
+  return [...previous, ...own].flatMap((item) => (introducesTools(item) ? (item.tools ?? []) : []));
+}
+
+/** Other items with tools, such as lists of an MCP server, are not checked by the schema. */
+function introducesTools({ type }: InputItem): boolean {
+  return type === "additional_tools" || type === "tool_search_output";
 }
 
 function isResult({ type }: InputItem): boolean {
@@ -91,6 +96,8 @@ type ItemContext = ReadItemsOptions & {
   readonly field: string;
   /** The names of the calls so far, by their ids; some templates need the name at the result. */
   readonly callNames: Map<string, string>;
+  /** Gets the types of content that a sentence replaces. */
+  readonly skippedItems: string[];
 };
 
 /** Undefined for an item that has no meaning to a model. */
@@ -169,7 +176,8 @@ function readFoundTools({ call_id: callId, tools }: InputItem, context: ItemCont
   return readEntry({ type: "result", callId: callId ?? "", output }, context);
 }
 
-function readEntry(entry: HistoryEntry, { field, callNames, images: allImages }: ItemContext): ReadMessage {
+function readEntry(entry: HistoryEntry, context: ItemContext): ReadMessage {
+  const { field, callNames } = context;
   switch (entry.type) {
     case "text":
       return { message: { role: "assistant", content: entry.text } };
@@ -182,7 +190,7 @@ function readEntry(entry: HistoryEntry, { field, callNames, images: allImages }:
     case "result": {
       const { callId: toolCallId, output } = entry;
       const toolName = callNames.get(toolCallId);
-      const { text, images } = readToolOutput(output, `${field}.output`, allImages);
+      const { text, images } = readToolOutput(output, `${field}.output`, context);
       const named = toolName === undefined ? {} : { toolName };
       return { message: { role: "tool", content: text, toolCallId, ...named }, images };
     }

@@ -1,16 +1,20 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import { type Static, Type } from "typebox";
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
 import { invalidField, requestFailure } from "../../../failures.ts";
 import { type ListQuery, listItems } from "./list-items.ts";
 import type { KeyRecords, StoredRecord } from "./stored-record.ts";
 import { readResponse } from "./stored-responses.ts";
 
+/** The query of a stored response; parameters that are not listed are allowed, ignored and named in the response. */
+export const responseQuery = Type.Object({ stream: Type.Optional(Type.String({ maxLength: 16 })) });
+
 type Dependencies = Pick<HearthDependencies, "responses">;
 type StoredRequest = Pick<HearthRequest, "actor" | "parameters">;
 
 /** `GET /v1/responses/{id}`. The events of a stored response are not kept, so they cannot be streamed again. */
 export function handleGetResponse(
-  request: StoredRequest & Pick<HearthRequest, "query">,
+  request: StoredRequest & { readonly query: Static<typeof responseQuery> },
   dependencies: Dependencies,
 ): HttpResponse {
   const { record } = open(request, dependencies);

@@ -141,7 +141,7 @@ const metadata = Type.Record(name, Type.String({ maxLength: 4096 }), { maxProper
 const maxItems = 16_384;
 const items = Type.Array(item, { maxItems });
 
-/** The body of `POST /v1/responses`; fields that are not listed are allowed and ignored. */
+/** The body of `POST /v1/responses`; fields that are not listed are allowed, ignored and named in the response. */
 export const responsesRequest = Type.Object({
   model: Type.String({ maxLength: 1024 }),
   input: Type.Union([Type.Array(item, { minItems: 1, maxItems }), text]),
@@ -155,7 +155,7 @@ export const responsesRequest = Type.Object({
   tools: orNull(Type.Array(tool, { maxItems: 1024 })),
   tool_choice: orNull(toolChoice),
   parallel_tool_calls: orNull(Type.Boolean()),
-  text: orNull(Type.Object({ format: orNull(textFormat), verbosity: orNull(name) })),
+  text: orNull(Type.Object({ format: orNull(textFormat) })),
   reasoning: orNull(Type.Object({ effort: orNull(effort), summary: orNull(name) })),
   truncation: orNull(Type.Union([Type.Literal("auto"), Type.Literal("disabled")])),
   metadata: orNull(metadata),

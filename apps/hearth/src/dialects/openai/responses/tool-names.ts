@@ -14,8 +14,8 @@ export type ToolSet = {
   readonly tools: readonly Tool[];
   /** The client's tool that the model called. */
   readonly toolOf: (modelName: string) => CalledTool;
-  /** How many tools only the vendor can run. */
-  readonly droppedTools: number;
+  /** The types of tools that only the vendor can run. */
+  readonly droppedTools: readonly string[];
 };
 
 /** Hosted tools, e.g. OpenAI's web search, are left out. Of tools with the same name the last one counts. */
@@ -25,7 +25,7 @@ export function readTools(offered: readonly OfferedTool[]): ToolSet {
   return {
     tools: [...byName.values()].map(({ tool }) => tool),
     toolOf: (modelName) => byName.get(modelName) ?? { type: "function", name: { name: modelName } },
-    droppedTools: expanded.filter((tools) => tools.length === 0).length,
+    droppedTools: offered.flatMap(({ type }, index) => (expanded[index]?.length === 0 ? [type] : [])),
   };
 }
 

@@ -61,10 +61,7 @@ function echo(request: ResponsesRequest) {
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     tool_choice: request.tool_choice ?? "auto",
     tools: (request.tools ?? []).map(writeTool),
-    text: {
-      format: request.text?.format ?? { type: "text" },
-      verbosity: request.text?.verbosity ?? "medium",
-    },
+    text: { format: request.text?.format ?? { type: "text" }, verbosity: "medium" },
     reasoning: {
       effort: request.reasoning?.effort ?? null,
       summary: request.reasoning?.summary ?? null,

@@ -1,0 +1,168 @@
+import { validBodyOf } from "../robustness/valid-bodies.ts";
+import type { FieldRow } from "./account-for-fields.ts";
+import {
+  adapter,
+  adapterDigest,
+  type Patch,
+  patchFor,
+  patchForVariant,
+  type StoredIds,
+} from "./request-patches.ts";
+
+export type FieldResponse = {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+  /** Names in the header `hearth-ignored`, by kind. */
+  readonly ignored: ReadonlyMap<string, readonly string[]>;
+};
+
+/** Sends requests of one family to a server. */
+export type FieldSender = {
+  /** A request with the field of a row and its sample. */
+  readonly sendField: (row: FieldRow) => Promise<FieldResponse>;
+  /** The valid request of an endpoint, without any of its optional fields. */
+  readonly sendValid: (endpoint: string) => Promise<FieldResponse>;
+  /** A request to an endpoint that is not served. */
+  readonly sendUnserved: (endpoint: string) => Promise<FieldResponse>;
+};
+
+type Addition = {
+  readonly patch?: Patch;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** The names of fields that clients send as headers. */
+export const headerNames: Readonly<Record<string, string>> = {
+  betas: "anthropic-beta",
+  user_profile_id: "anthropic-user-profile-id",
+  workspace_id: "anthropic-workspace-id",
+};
+
+export function createFieldSender(url: string, headers: Readonly<Record<string, string>>): FieldSender {
+  const send = async (endpoint: string, path: string, addition: Addition): Promise<FieldResponse> => {
+    const [method = ""] = endpoint.split(" ");
+    const query = new URLSearchParams(addition.query).toString();
+    const base = method === "GET" ? undefined : bodyOf(endpoint);
+    const response = await fetch(`${url}${path}${query === "" ? "" : `?${query}`}`, {
+      method,
+      headers: { ...headers, ...addition.headers },
+      ...(base === undefined ? {} : { body: JSON.stringify({ ...base, ...addition.patch }) }),
+    });
+    return {
+      status: response.status,
+      contentType: response.headers.get("content-type") ?? "",
+      body: await response.text(),
+      ignored: parseIgnored(response.headers.get("hearth-ignored") ?? ""),
+    };
+  };
+  const sendServed = async (endpoint: string, additionFor: (ids: StoredIds) => Addition) => {
+    const ids = await createStored(url, endpoint);
+    return send(endpoint, pathOf(endpoint, ids), additionFor(ids));
+  };
+  return {
+    sendField: (row) => sendServed(row.endpoint, (ids) => additionOf(row, ids)),
+    sendValid: (endpoint) => sendServed(endpoint, () => ({})),
+    sendUnserved: (endpoint) => send(endpoint, pathOf(endpoint, nothingStored), {}),
+  };
+}
+
+function additionOf(row: FieldRow, ids: StoredIds): Addition {
+  const { name, location, sample } = row;
+  switch (location) {
+    case "path":
+      return {};
+    case "header":
+      return { headers: { [headerNames[name] ?? name]: "text" } };
+    case "query":
+      if (name.startsWith("after")) return { query: { [name]: ids.item } };
+      return { query: { [Array.isArray(sample) ? `${name}[]` : name]: String(sample) } };
+    case "body":
+      if (name.includes(":")) return { patch: patchForVariant(row, ids) };
+      return { patch: patchFor(row, ids) ?? setField(row) };
+  }
+}
+
+function setField({ endpoint, name, sample }: FieldRow): Patch {
+  const [field = "", inner] = name.split(".");
+  if (inner === undefined) return { [field]: sample };
+  const object = { ...companionsOf(endpoint)[field], [inner]: sample };
+  return { [field]: field === "messages" || field === "tools" ? [object] : object };
+}
+
+/** Required beside any other field of the same object. */
+function companionsOf(endpoint: string): Readonly<Record<string, object>> {
+  const parameters = { type: "object" };
+  const isAnthropic = endpoint.includes("/v1/messages");
+  return {
+    messages: { role: "user", content: "Hi" },
+    tools: isAnthropic
+      ? { name: "look", input_schema: parameters }
+      : { type: "function", name: "look", parameters },
+    thinking: { type: "enabled" },
+    tool_choice: { type: "auto" },
+    output_format: { type: "json_schema" },
+  };
+}
+
+const nothingStored: StoredIds = { response: "resp_1", conversation: "conv_1", item: "msg_1" };
+
+function bodyOf(endpoint: string): object {
+  const own = ownBodies[endpoint];
+  if (own !== undefined) return own;
+  const [, path = ""] = endpoint.split(" ");
+  try {
+    return validBodyOf({ path });
+  } catch {
+    return {};
+  }
+}
+
+/** Bodies that name what exists, because the server of this test may be changed. */
+const ownBodies: Readonly<Record<string, object>> = {
+  "POST /api/copy": { source: "tiny", destination: "copied" },
+  "DELETE /api/delete": { model: "deleted" },
+  "POST /api/create": { model: "created", from: "tiny" },
+};
+
+function pathOf(endpoint: string, { response, conversation, item }: StoredIds): string {
+  const [, path = ""] = endpoint.split(" ");
+  return path
+    .replace("/responses/:id", `/responses/${response}`)
+    .replace("/conversations/:id", `/conversations/${conversation}`)
+    .replace("/items/:id", `/items/${item}`)
+    .replaceAll(":id", "tiny");
+}
+
+/** Stores what the endpoint needs, new for every request because some requests delete it. */
+async function createStored(url: string, endpoint: string): Promise<StoredIds> {
+  const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
+    const response = await fetch(url + path, { method: "POST", body: JSON.stringify(body) });
+    const text = await response.text();
+    return text === "" ? {} : JSON.parse(text);
+  };
+  if (endpoint === "DELETE /api/delete") await post("/api/copy", { source: "tiny", destination: "deleted" });
+  if (endpoint === "POST /api/create")
+    await fetch(`${url}/api/blobs/${adapterDigest}`, { method: "POST", body: new Uint8Array(adapter) });
+  if (!/\/responses|\/conversations/u.test(endpoint)) return nothingStored;
+  const input = [{ role: "user", content: "Hi" }];
+  const response = String((await post("/v1/responses", { model: "tiny", input }))["id"]);
+  const conversation = String((await post("/v1/conversations", { items: input }))["id"]);
+  const listed = endpoint.includes("/input_items")
+    ? `/v1/responses/${response}/input_items`
+    : `/v1/conversations/${conversation}/items`;
+  // The format of every list of items.
+  const items = (await (await fetch(url + listed)).json()) as { data: { id: string }[] };
+  return { response, conversation, item: items.data[0]?.id ?? "" };
+}
+
+function parseIgnored(header: string): FieldResponse["ignored"] {
+  const members = header.matchAll(/(?<kind>[a-z]+)=\((?<names>[^()]*)\)/gu);
+  return new Map(
+    [...members].map(({ groups: { kind = "", names = "" } = {} }) => [
+      kind,
+      [...names.matchAll(/"(?<name>[^"]*)"/gu)].map(({ groups: { name = "" } = {} }) => name),
+    ]),
+  );
+}
