@@ -62,9 +62,13 @@ const lines: readonly Line[] = [
   },
   {
     line: 5,
-    title: "Stored responses and conversations are kept within their limits, and no other key can read them",
+    title:
+      "Stored responses and conversations are kept within their limits and across kills, and no other key can read them",
     paths: [
       `${responses}/response-store.test.ts`,
+      `${responses}/response-files.test.ts`,
+      `${responses}/killed-server.model.test.ts`,
+      `${responses}/stored-on-disk.integration.test.ts`,
       `${responses}/stored-responses.test.ts`,
       `${responses}/stored-responses.integration.test.ts`,
       `${responses}/conversations.integration.test.ts`,

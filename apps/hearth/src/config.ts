@@ -232,7 +232,7 @@ const responseStoreSettings = {
     min: 0,
     max: 100_000,
     description:
-      "responses and conversations of the Responses API kept in memory per key, for requests that continue them by id; 0 stores none",
+      "responses and conversations of the Responses API kept per key, for requests that continue them by id; 0 stores none",
   }),
   responseMemory: byteSizeSetting({
     placeholder: "size",
@@ -249,6 +249,13 @@ const responseStoreSettings = {
     defaultValue: 86_400,
     defaultText: "24h",
     description: "how long a stored response is kept after it was last used, e.g. 30m, 24h or forever",
+  }),
+  responseFolder: textSetting({
+    placeholder: "folder",
+    defaultValue: undefined,
+    maxLength: 4096,
+    description:
+      "also store responses in this folder, so that they survive a restart; encrypted with a key of this machine, one folder per server",
   }),
 } as const;
 

@@ -19,6 +19,7 @@ export type CommandFailure =
   | { readonly kind: "insecure-bind"; readonly host: string }
   | { readonly kind: "file-missing"; readonly file: string }
   | { readonly kind: "log-file-unusable"; readonly file: string; readonly reason: string }
+  | { readonly kind: "response-folder-unusable"; readonly folder: string; readonly reason: string }
   | StoreFolderFailure
   | EngineSetupFailure
   | ModelfileFailure
@@ -46,6 +47,8 @@ export type RequestFailure =
       readonly field?: string;
       readonly reason: string;
     }
+  /** The folder of stored responses cannot be written; the request was not carried out completely. */
+  | { readonly kind: "response-not-stored"; readonly reason: string }
   /** There is no memory for another large body, or the client stopped reading while others wait for its slot. */
   | { readonly kind: "server-busy"; readonly retryAfterSeconds: number }
   | ModelFailure
@@ -101,6 +104,8 @@ const nextSteps: Readonly<Partial<Record<CommandFailure["kind"], string>>> = {
   "modelfile-invalid": "fix that line; common instructions are FROM, PARAMETER, SYSTEM and TEMPLATE",
   "store-folder-unusable":
     "choose another folder with --models or HEARTH_MODELS, or fix the permissions of this one",
+  "response-folder-unusable":
+    "fix the permissions, or choose another folder with --response-folder; without it, responses are kept in memory",
   "log-file-unusable": "choose another file with --log-file, or omit it to log to the terminal",
 };
 
@@ -112,6 +117,8 @@ function messageOf(failure: CommandFailure): string {
       return `Cannot read "${failure.file}": file not found`;
     case "log-file-unusable":
       return `Cannot write the log to "${failure.file}": ${failure.reason}`;
+    case "response-folder-unusable":
+      return `Cannot store responses in "${failure.folder}": ${failure.reason}`;
     case "store-folder-unusable":
       return `Cannot store models in "${failure.folder}": ${failure.reason}`;
     case "tool-missing":

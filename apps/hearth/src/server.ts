@@ -42,6 +42,7 @@ export const logFields = [
   "droppedTools",
   "ignoredFields",
   "ignoredKeywords",
+  "file",
 ] as const;
 
 export type HearthLogger = Logger<(typeof logFields)[number]>;

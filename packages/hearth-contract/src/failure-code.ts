@@ -21,6 +21,7 @@ export const failureCodes = [
   "grammars-suspended",
   "template-failed",
   "stored-object-not-found",
+  "response-not-stored",
   // Access.
   "key-missing",
   "key-invalid",

@@ -92,6 +92,7 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "grammars-suspended": retry,
   "template-failed": none,
   "stored-object-not-found": none,
+  "response-not-stored": none,
   "key-missing": () => ({ action: "provide-key" }),
   "key-invalid": () => ({ action: "correct-key" }),
   "keys-conflict": () => ({ action: "correct-key" }),

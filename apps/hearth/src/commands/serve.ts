@@ -3,17 +3,19 @@
  * The subcommands of `hearth`, one per file. Each receives its flags and dependencies and returns when it is done;
  * errors are thrown as failures, which `main.ts` turns into a message and an exit code. Imported by `main.ts` only.
  */
-import { hostname } from "node:os";
+import { homedir, hostname } from "node:os";
 import { readServedCertificate, watchServedCertificate } from "@hearth-and-keep/command-line";
 import type { EngineDriver } from "@hearth-and-keep/engine";
-import { FailureError } from "@hearth-and-keep/failures";
+import { explainFileError, FailureError } from "@hearth-and-keep/failures";
 import { type Certificate, serveUntil, type Transport } from "@hearth-and-keep/http-service";
 import { createOutbound, type Outbound } from "@hearth-and-keep/outbound-http";
 import type { Access } from "../access/authenticate.ts";
 import { isLoopbackAddress } from "../access/loopback.ts";
 import { readAccess } from "../access/read-access.ts";
 import type { ServeConfig } from "../config.ts";
-import { ResponseStore } from "../dialects/openai/responses/response-store.ts";
+import { MachineKeyError } from "../dialects/openai/responses/machine-key.ts";
+import { openResponseStore } from "../dialects/openai/responses/open-response-store.ts";
+import { ResponseStore, type StoreLimits } from "../dialects/openai/responses/response-store.ts";
 import { openPdfReader } from "../documents/read-pdf.ts";
 import type { CommandFailure } from "../failures.ts";
 import { createImageFetcher, type FetchImage } from "../images/fetch-image.ts";
@@ -34,6 +36,7 @@ import type { SchedulingEvent } from "../scheduling/events.ts";
 import { openRemoteEngines } from "../scheduling/remote-engines.ts";
 import { createScheduler, type SchedulerOptions } from "../scheduling/scheduler.ts";
 import { createModelServer, type HearthLogger } from "../server.ts";
+import { appPaths } from "../server-client/app-paths.ts";
 import { readWebUiFiles } from "../web-ui/handlers.ts";
 
 /** Node's fetch times out after five minutes without response headers. */
@@ -80,6 +83,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
   });
   await using images = openImageFetcher(config);
   await using documents = openPdfReader();
+  const responses = await openResponses(config, logger);
   const server = createModelServer({
     models,
     aliases,
@@ -92,11 +96,11 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     fetchImage: images.fetchImage,
     readPdf: documents.readPdf,
     isDraining: () => signal.aborted,
-    ...openResponseStore(config),
+    ...(responses === undefined ? {} : { responses }),
     transport: readTransport(config, served?.certificate),
   });
   using stack = new DisposableStack();
-  stack.use(cleanUpRepeatedly(stores));
+  stack.use(cleanUpRepeatedly(stores, responses));
   if (served !== undefined) stack.use(watchServedCertificate(server, served, logger));
   await serveUntil(server, config, {
     signal,
@@ -123,8 +127,11 @@ function readTransport(
 }
 
 /** At the start and then a few times a day. An unreadable store is reported where it is used. */
-function cleanUpRepeatedly(stores: ModelStores): Disposable {
-  const cleanUp = (): void => void removeOldUploads(stores).catch(() => undefined);
+function cleanUpRepeatedly(stores: ModelStores, responses: ResponseStore | undefined): Disposable {
+  const cleanUp = (): void => {
+    void removeOldUploads(stores).catch(() => undefined);
+    void responses?.deleteIdle().catch(() => undefined);
+  };
   cleanUp();
   const timer = setInterval(cleanUp, cleanUpIntervalMilliseconds);
   return { [Symbol.dispose]: () => clearInterval(timer) };
@@ -216,14 +223,27 @@ function openImageFetcher({
 
 const mebibyte = 1024 * 1024;
 
-function openResponseStore(config: ServeConfig): { readonly responses?: ResponseStore } {
-  const { maxStoredResponses, responseMemory, responseMemoryTotal, responseIdle } = config;
-  if (maxStoredResponses === 0) return {};
-  const responses = new ResponseStore({
+async function openResponses(config: ServeConfig, logger: HearthLogger): Promise<ResponseStore | undefined> {
+  const { maxStoredResponses, responseMemory, responseMemoryTotal, responseIdle, responseFolder } = config;
+  if (maxStoredResponses === 0) return undefined;
+  const limits: StoreLimits = {
     maxResponses: maxStoredResponses,
     maxBytes: responseMemory ?? 64 * mebibyte,
     maxTotalBytes: responseMemoryTotal ?? 256 * mebibyte,
     idleSeconds: responseIdle === "forever" ? Number.POSITIVE_INFINITY : responseIdle,
-  });
-  return { responses };
+  };
+  if (responseFolder === undefined) return new ResponseStore(limits);
+  const folder = responseFolder.replace(/^~(?=\/)/u, homedir());
+  try {
+    return await openResponseStore(limits, {
+      folder,
+      keyFile: appPaths().responseKey,
+      onSkip: (file) => logger.warn("Stored response cannot be read", { file }),
+    });
+  } catch (error) {
+    const cause = error instanceof FailureError ? error.cause : error;
+    const reason = cause instanceof MachineKeyError ? cause.message : explainFileError(cause);
+    if (reason === undefined) throw error;
+    throw new FailureError<CommandFailure>({ kind: "response-folder-unusable", folder, reason }, { cause });
+  }
 }

@@ -10,6 +10,8 @@ export function appPaths() {
     log: join(home, "logs", "server.log"),
     /** What "hearth launch" has written, one file for each program. */
     launches: join(home, "launch"),
+    /** The key that stored responses are encrypted with. */
+    responseKey: join(home, "response.key"),
     /** One PID file for each background server. */
     servers: join(home, "servers"),
   } as const;

@@ -63,6 +63,7 @@ const mappers: Mappers = {
   "model-not-found": ({ model }) => wire("not_found_error", `model: ${model}`),
   "model-remote": ({ model }) =>
     wire("not_found_error", `model: ${model} is hosted by its vendor; this server runs local models only`),
+  "response-not-stored": ({ reason }) => permanent(`Cannot write stored responses: ${reason}`),
   "stored-object-not-found": ({ object, reason }) => wire("not_found_error", `${object} ${reason}`),
   "digest-invalid": ({ digest }) => wire("invalid_request_error", `Invalid digest "${digest}"`),
   "model-on-remote-engine": ({ model }) =>

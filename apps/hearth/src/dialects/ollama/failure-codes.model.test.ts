@@ -51,6 +51,7 @@ const cases: {
     { kind: "stored-object-not-found", object: "response", reason: 'with id "x" not found' },
     "",
   ],
+  "response-not-stored": [{ kind: "response-not-stored", reason: "the disk is full" }, ""],
   "key-missing": [{ kind: "key-missing" }, "set HEARTH_API_KEY"],
   "key-invalid": [{ kind: "key-invalid" }, "correct the key in HEARTH_API_KEY"],
   "keys-conflict": [{ kind: "keys-conflict" }, "correct the key in HEARTH_API_KEY"],

@@ -56,6 +56,10 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
     }),
   "name-invalid": ({ name }) =>
     name === "" ? { status: 404, message: "model '' not found" } : badRequest("invalid model name"),
+  "response-not-stored": ({ reason }) => ({
+    status: 507,
+    message: `cannot write stored responses: ${reason}`,
+  }),
   "stored-object-not-found": ({ object, reason }) => ({ status: 404, message: `${object} ${reason}` }),
   "digest-invalid": () => badRequest("invalid digest format"),
   "model-not-found": ({ model }, { path }) => ({

@@ -58,6 +58,12 @@ const mappers: Mappers = {
   "parameter-out-of-range": ({ parameter, min, max }) =>
     invalid(wireNames[parameter], `must be between ${min} and ${max}`),
   "stored-object-not-found": (failure) => storedObjectNotFound(failure),
+  "response-not-stored": ({ reason }) => ({
+    status: 507,
+    code: "response_not_stored",
+    message: `Cannot write stored responses: ${reason}; to continue without them, send "store": false`,
+    headers: doNotRetry,
+  }),
   "name-invalid": ({ name }) => modelNotFound(name),
   "model-not-found": ({ model }) => modelNotFound(model),
   "model-remote": ({ model }) =>

@@ -20,13 +20,15 @@ type ConversationRequest<Body = unknown> = Pick<HearthRequest<Body>, "actor" | "
 type ListRequest = Omit<ConversationRequest, "query"> & { readonly query: ListQuery };
 
 /** `POST /v1/conversations`; the body may be empty. */
-export function handleCreateConversation(
+export async function handleCreateConversation(
   request: ConversationRequest<CreateConversation | undefined>,
   dependencies: Dependencies,
-): HttpResponse {
+): Promise<HttpResponse> {
   const records = recordsOf(request, dependencies);
   const items = (request.body?.items ?? []).map(toStoredItem);
-  return jsonResponse(createConversation(records, { items, metadata: request.body?.metadata ?? {} }));
+  const created = createConversation(records, { items, metadata: request.body?.metadata ?? {} });
+  await records.flush();
+  return jsonResponse(created);
 }
 
 export function handleGetConversation(
@@ -36,21 +38,24 @@ export function handleGetConversation(
   return jsonResponse(readConversation(open(request, dependencies).record));
 }
 
-export function handleUpdateConversation(
+export async function handleUpdateConversation(
   request: ConversationRequest<UpdateConversation>,
   dependencies: Dependencies,
-): HttpResponse {
+): Promise<HttpResponse> {
   const { records, record } = open(request, dependencies);
-  return jsonResponse(updateConversation(records, record, request.body.metadata ?? {}));
+  const updated = updateConversation(records, record, request.body.metadata ?? {});
+  await records.flush();
+  return jsonResponse(updated);
 }
 
 /** Deletes its items too. Responses that were generated in it are stored separately and stay. */
-export function handleDeleteConversation(
+export async function handleDeleteConversation(
   request: ConversationRequest,
   dependencies: Dependencies,
-): HttpResponse {
+): Promise<HttpResponse> {
   const { records, record } = open(request, dependencies);
   records.delete(record.id);
+  await records.flush();
   return jsonResponse({ id: record.id, object: "conversation.deleted", deleted: true });
 }
 
@@ -59,14 +64,15 @@ export function handleListConversationItems(request: ListRequest, dependencies: 
   return jsonResponse(listItems(record.input, request.query, records));
 }
 
-export function handleCreateConversationItems(
+export async function handleCreateConversationItems(
   request: ConversationRequest<CreateItems>,
   dependencies: Dependencies,
-): HttpResponse {
+): Promise<HttpResponse> {
   const { records, record } = open(request, dependencies);
   const items = request.body.items.map(toStoredItem);
   requireRoom(record, items.length, "items");
   appendItems(records, record, items);
+  await records.flush();
   return jsonResponse({
     object: "list",
     data: items.map((item) => showItem(item, records)),
@@ -84,12 +90,14 @@ export function handleGetConversationItem(
   return jsonResponse(showItem(itemOf(request, record), records));
 }
 
-export function handleDeleteConversationItem(
+export async function handleDeleteConversationItem(
   request: ConversationRequest,
   dependencies: Dependencies,
-): HttpResponse {
+): Promise<HttpResponse> {
   const { records, record } = open(request, dependencies);
-  return jsonResponse(deleteItem(records, record, itemOf(request, record).id));
+  const conversation = deleteItem(records, record, itemOf(request, record).id);
+  await records.flush();
+  return jsonResponse(conversation);
 }
 
 type OpenConversation = { readonly records: KeyRecords; readonly record: StoredRecord };

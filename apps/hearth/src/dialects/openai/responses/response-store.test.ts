@@ -17,7 +17,7 @@ const record = (id: string, text = "x"): StoredRecord => ({
 });
 
 function storeWith(changes: Partial<StoreLimits>, now?: () => number): ResponseStore {
-  return new ResponseStore({ ...limits, ...changes }, now);
+  return new ResponseStore({ ...limits, ...changes }, now === undefined ? {} : { now });
 }
 
 /** The size that the store counts for a record with this text. */

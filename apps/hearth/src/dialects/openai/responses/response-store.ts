@@ -1,3 +1,4 @@
+import type { LoadedRecord, ResponseFiles } from "./response-files.ts";
 import type { KeyRecords, StoredItem, StoredRecord } from "./stored-record.ts";
 
 /** The flag that sets how many responses are stored, named in errors. */
@@ -18,8 +19,23 @@ export type StoreLimits = {
 const recordOverheadBytes = 1024;
 const itemOverheadBytes = 512;
 
-type Entry = { readonly record: StoredRecord; readonly bytes: number; usedAt: number };
+/** A file's time is updated at most this often, or a 24th of the idle time. */
+const maxTouchSeconds = 3600;
+
+type Entry = {
+  readonly record: StoredRecord;
+  readonly bytes: number;
+  usedAt: number;
+  /** The last use that the file of the record knows of. */
+  touchedAt: number;
+};
 type OwnedItem = { readonly item: StoredItem; readonly recordId: string };
+
+export type StoreOptions = {
+  /** In milliseconds, from any origin. */
+  readonly now?: () => number;
+  readonly files?: ResponseFiles;
+};
 
 /** Entries are in the order of their last use. */
 type Partition = {
@@ -32,17 +48,20 @@ type Partition = {
  * Responses and conversations that clients continue by id. Each API key has a partition of its own and reads only that.
  * The least recently used record is evicted first: of the key that exceeds its share, or of the largest partition when
  * all keys together exceed the total, so that a key within its fair share loses nothing to others.
- * Everything is in memory and lost when the process exits.
+ * Everything is in memory. With files, every change is also written to them, so that the next process restores the same
+ * records; without, everything is lost when the process exits.
  */
 export class ResponseStore {
   readonly #limits: StoreLimits;
   readonly #now: () => number;
+  readonly #files: ResponseFiles | undefined;
   readonly #partitions = new Map<string, Partition>();
   #bytes = 0;
 
-  constructor(limits: StoreLimits, now: () => number = () => performance.now()) {
+  constructor(limits: StoreLimits, { now = () => performance.now(), files }: StoreOptions = {}) {
     this.#limits = limits;
     this.#now = now;
+    this.#files = files;
   }
 
   /** Memory in use, of all keys. */
@@ -57,7 +76,21 @@ export class ResponseStore {
       findItem: (id) => this.#findItem(keyName, id),
       save: (record) => this.#save(keyName, record),
       delete: (id) => this.#delete(keyName, id),
+      flush: async () => this.#files?.flush(),
     };
+  }
+
+  /** Adds a record of an earlier process; records are restored in the order of their last use. */
+  restore({ keyName, record, idleMilliseconds }: LoadedRecord): void {
+    const bytes = sizeOf(record);
+    if (this.#isTooLarge(bytes)) this.#files?.delete(keyName, record.id);
+    else this.#insert(keyName, { record, bytes, usedAt: this.#now() - idleMilliseconds });
+  }
+
+  /** Deletes what was not used for the idle time, also of keys that send no requests. */
+  async deleteIdle(): Promise<void> {
+    for (const name of this.#partitions.keys()) this.#deleteIdle(name);
+    await this.#files?.flush();
   }
 
   /** Moves the entry to the end of the order of eviction. */
@@ -69,6 +102,7 @@ export class ResponseStore {
     entry.usedAt = this.#now();
     partition.entries.delete(id);
     partition.entries.set(id, entry);
+    this.#touch(keyName, entry);
     return entry;
   }
 
@@ -78,26 +112,43 @@ export class ResponseStore {
     return this.#find(keyName, owned.recordId) === undefined ? undefined : owned.item;
   }
 
+  #touch(keyName: string, entry: Entry): void {
+    const seconds = Math.min(maxTouchSeconds, this.#limits.idleSeconds / 24);
+    if (this.#files === undefined || entry.usedAt - entry.touchedAt < seconds * 1000) return;
+    entry.touchedAt = entry.usedAt;
+    this.#files.touch(keyName, entry.record.id);
+  }
+
   #save(keyName: string, record: StoredRecord): boolean {
     const bytes = sizeOf(record);
-    if (bytes > Math.min(this.#limits.maxBytes, this.#limits.maxTotalBytes)) return false;
+    if (this.#isTooLarge(bytes)) return false;
     this.#delete(keyName, record.id);
+    this.#files?.write({ keyName, record });
+    this.#insert(keyName, { record, bytes, usedAt: this.#now() });
+    return true;
+  }
+
+  #isTooLarge(bytes: number): boolean {
+    return bytes > Math.min(this.#limits.maxBytes, this.#limits.maxTotalBytes);
+  }
+
+  #insert(keyName: string, { record, bytes, usedAt }: Omit<Entry, "touchedAt">): void {
     const partition = this.#partitions.get(keyName) ?? { entries: new Map(), items: new Map(), bytes: 0 };
     this.#partitions.set(keyName, partition);
-    partition.entries.set(record.id, { record, bytes, usedAt: this.#now() });
+    partition.entries.set(record.id, { record, bytes, usedAt, touchedAt: usedAt });
     for (const item of [...record.input, ...record.output]) {
       if (item.isReference !== true) partition.items.set(item.id, { item, recordId: record.id });
     }
     partition.bytes += bytes;
     this.#bytes += bytes;
     this.#evict(keyName, partition);
-    return true;
   }
 
   #delete(keyName: string, id: string): boolean {
     const partition = this.#partitions.get(keyName);
     const entry = partition?.entries.get(id);
     if (partition === undefined || entry === undefined) return false;
+    this.#files?.delete(keyName, id);
     partition.entries.delete(id);
     partition.bytes -= entry.bytes;
     this.#bytes -= entry.bytes;

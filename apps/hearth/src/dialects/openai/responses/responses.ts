@@ -50,29 +50,31 @@ async function startResponse(
     ...(isSealed ? { sealReasoning: (text) => reasoningSeal.seal(actor.keyName, text) } : {}),
   });
   const generated = runGeneration(generation, dependencies, request);
-  const save = (): void => {
-    if (isStored) store(writer.response, prepared);
+  const save = async (): Promise<void> => {
+    if (isStored) await store(writer.response, prepared);
   };
   return { writer, events: streamEvents(generated, writer, save) };
 }
 
-function store(response: ResponseObject, { records, items }: PreparedResponse): void {
+async function store(response: ResponseObject, { records, items }: PreparedResponse): Promise<void> {
   if (records === undefined) return;
   const input = items.sent.map(toStoredItem);
   saveResponse(records, { response, input });
-  if (items.conversationId === undefined) return;
-  appendTurn(records, items.conversationId, [...input, ...toStoredOutput(response.output)]);
+  if (items.conversationId !== undefined) {
+    appendTurn(records, items.conversationId, [...input, ...toStoredOutput(response.output)]);
+  }
+  await records.flush();
 }
 
 async function* streamEvents(
   generated: AsyncIterable<GenerationEvent>,
   writer: ResponseWriter,
-  save: () => void,
+  save: () => Promise<void>,
 ): AsyncGenerator<ResponseEvent> {
   for await (const event of generated) {
     const events = writer.write(event);
     // Saved before the last event is sent, because a client may continue the response immediately.
-    if (event.type === "generation-end") save();
+    if (event.type === "generation-end") await save();
     yield* events;
   }
 }

@@ -25,9 +25,13 @@ export function handleGetResponse(
   return jsonResponse(readResponse(record));
 }
 
-export function handleDeleteResponse(request: StoredRequest, dependencies: Dependencies): HttpResponse {
+export async function handleDeleteResponse(
+  request: StoredRequest,
+  dependencies: Dependencies,
+): Promise<HttpResponse> {
   const { records, record } = open(request, dependencies);
   records.delete(record.id);
+  await records.flush();
   return jsonResponse({ id: record.id, object: "response", deleted: true });
 }
 

@@ -29,6 +29,11 @@ export type KeyRecords = {
   /** Replaces a record with the same id. False, without a change, if the record is too large. */
   readonly save: (record: StoredRecord) => boolean;
   readonly delete: (id: string) => boolean;
+  /**
+   * Resolves when the changes so far survive a crash, which is at once if they are in memory only. A change is not
+   * acknowledged to the client before that.
+   */
+  readonly flush: () => Promise<void>;
 };
 
 /** Clients refer to input items by id too, so those that have none get one. */
