@@ -7,19 +7,6 @@ const operators: readonly (readonly string[])[] = [
   ["registry.gitlab.com", "gitlab.com"],
 ];
 
-/** The host of the registry API, where it differs from the host in model names. */
-const registryHosts: Readonly<Record<string, string>> = {
-  "hf.co": "huggingface.co",
-  "docker.io": "registry-1.docker.io",
-  "index.docker.io": "registry-1.docker.io",
-};
-
-/** Resolves a host of a model name, with its port, to the host that requests are sent to. */
-export function registryHost(host: string): string {
-  const lowerCase = host.toLowerCase();
-  return Object.hasOwn(registryHosts, lowerCase) ? (registryHosts[lowerCase] ?? lowerCase) : lowerCase;
-}
-
 export function haveSameOperator(first: string, second: string): boolean {
   return operators.some((hosts) => hosts.includes(first) && hosts.includes(second));
 }

@@ -12,7 +12,6 @@ import { parseJson, SchemaError } from "../store/parse-json.ts";
 import { parseAllowedRealm } from "./allowed-token-realm.ts";
 import type { Credential, Credentials } from "./credentials.ts";
 import { withDeadline } from "./deadline.ts";
-import { registryHost } from "./host-aliases.ts";
 import { mapOutboundError } from "./map-outbound-error.ts";
 import { type Challenge, parseChallenge } from "./parse-challenge.ts";
 import { tokenSchema } from "./schema.ts";
@@ -198,4 +197,17 @@ function unauthorized({ host }: Session): Error {
 
 function invalidResponse({ host }: Session, reason: string): Error {
   return modelFailure({ kind: "registry-response-invalid", host, reason });
+}
+
+/** The host of the registry API, where it differs from the host in model names. */
+const registryHosts: Readonly<Record<string, string>> = {
+  "hf.co": "huggingface.co",
+  "docker.io": "registry-1.docker.io",
+  "index.docker.io": "registry-1.docker.io",
+};
+
+/** Resolves a host of a model name, with its port, to the host that requests are sent to. */
+function registryHost(host: string): string {
+  const lowerCase = host.toLowerCase();
+  return Object.hasOwn(registryHosts, lowerCase) ? (registryHosts[lowerCase] ?? lowerCase) : lowerCase;
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { WaitingList } from "./waiting-list.ts";
+import { WaitingList } from "./change-queue.ts";
 
 test("items are taken in the order of their arrival", () => {
   const list = new WaitingList<number>();
