@@ -159,6 +159,38 @@ test("grammar applied to thinking, or ignored: constrained output has a separate
   expect(engine.requests).toHaveLength(3);
 });
 
+/** Writes a JSON object if it has to, and the text if it is free. */
+const engineWithFormat = (text: string) =>
+  createFakeEngine(
+    ({ constraint }) => [
+      { do: "write", text: constraint === undefined ? text : '{"sum": 4}' },
+      { do: "end", reason: "stop" },
+    ],
+    { ...supportsTools, chatTemplate: "<tool_call>" },
+  );
+
+test("agents with a response format could never call their tools: a call comes before the format, a response in it", async () => {
+  const call = '<tool_call>{"name": "clock", "arguments": {}}</tool_call>';
+  const json = { type: "json" } as const;
+  const calling = engineWithFormat(call);
+  const called = await read(calling, chat("Hi", { constraint: json }));
+  expect([called.at(0), ...called.slice(-2)]).toMatchObject([
+    { type: "tool-call-start", name: "clock" },
+    { type: "tool-call-end", arguments: {} },
+    { type: "generation-end", reason: "tool-calls" },
+  ]);
+  expect(calling.requests.map(({ constraint }) => constraint)).toEqual([undefined]);
+  const responding = engineWithFormat("Four");
+  const response = await read(responding, chat("Hi", { constraint: json }));
+  expect(textOf(response)).toBe('{"sum": 4}');
+  expect(response.at(-1)).toMatchObject({ reason: "stop", usage: { outputTokens: 1, reasoningTokens: 0 } });
+  expect(responding.requests.map(({ constraint }) => constraint)).toEqual([undefined, json]);
+  const silent = engineWithFormat(call);
+  const choices = [{ type: "none" }, { type: "required" }] as const;
+  for (const toolChoice of choices) await read(silent, chat("Hi", { constraint: json, toolChoice }));
+  expect(silent.requests.map(({ constraint }) => constraint?.type)).toEqual(["json", "tool-calls"]);
+});
+
 test("a stop sequence ends the output, counts its tokens and stops the engine", async () => {
   const engine = createFakeEngine(() => [
     { do: "write", text: "one " },

@@ -2,6 +2,7 @@ import type { Engine, EngineDescription, EngineRequest, Message, Tool } from "@h
 import type { OutputEvent } from "./events.ts";
 import type { OutputMeterOptions } from "./output-meter.ts";
 import type { ResolvedRequest } from "./request.ts";
+import { findFreePass, respondInTwoPasses } from "./respond-in-two-passes.ts";
 import {
   getOutputFormat,
   type OutputFormat,
@@ -9,7 +10,6 @@ import {
   promptOpensReasoning,
   splitOutput,
 } from "./split-output.ts";
-import { findThinkingPass, thinkThenRespond } from "./think-then-respond.ts";
 import { genericFormat } from "./tool-calls/formats.ts";
 
 /** Without a limit in the request, a turn of forced calls must still end. */
@@ -28,11 +28,16 @@ export async function* generate(
     yield* dropOutput(generate(engine, { ...request, maxTokens: 1 }, signal));
     return;
   }
-  const thinkingPass = request.constraint === undefined ? undefined : findThinkingPass(engine, request);
-  if (thinkingPass !== undefined) {
-    yield* thinkThenRespond(request, thinkingPass, { engine, generate, signal });
-    return;
-  }
+  const freePass = request.constraint === undefined ? undefined : findFreePass(engine, request);
+  if (freePass === undefined) yield* generateOnce(engine, request, signal);
+  else yield* respondInTwoPasses(request, freePass, { engine, generate: generateOnce, signal });
+}
+
+async function* generateOnce(
+  engine: Engine,
+  request: ResolvedRequest,
+  signal: AbortSignal,
+): AsyncGenerator<OutputEvent> {
   const prepared = applyToolChoice(engine.describe(), request);
   const plan = await planOutput(engine, prepared);
   const countTokens: OutputMeterOptions["countTokens"] = async (text, countSignal) =>
