@@ -48,6 +48,12 @@ export function imageSources(
   });
 }
 
+export function hasFiles(messages: readonly WireMessage[]): boolean {
+  return messages.some(
+    ({ content }) => Array.isArray(content) && content.some(({ type }: WirePart) => type === "file"),
+  );
+}
+
 /** The types of the images in tool results, which a sentence replaces if the model cannot see them. */
 export function resultImages(messages: readonly WireMessage[]): readonly string[] {
   const results = messages.filter(({ role }) => isToolResult(role));

@@ -9,14 +9,15 @@ import { readSettings } from "../read-settings.ts";
 import { nearestEffort } from "../reasoning-effort.ts";
 import { requireCapability } from "../resolve-model.ts";
 import type { ChatCompletionsBody } from "../schema.ts";
-import { imageSources, readMessages, resultImages } from "./read-messages.ts";
+import { readFiles } from "./read-files.ts";
+import { hasFiles, imageSources, readMessages, resultImages } from "./read-messages.ts";
 import { readTools } from "./read-tools.ts";
 
 /** Translates the body of a chat completion. */
 export async function readRequest(
   request: HearthRequest<ChatCompletionsBody>,
   model: ModelDescription,
-  { fetchImage }: Pick<HearthDependencies, "fetchImage">,
+  { fetchImage, readPdf }: Pick<HearthDependencies, "fetchImage" | "readPdf">,
 ): Promise<GenerationRequest> {
   const { body, actor, signal } = request;
   rejectUnsupported(body);
@@ -27,7 +28,10 @@ export async function readRequest(
   if (!canSee) reportIgnored(request, { tools: [], blocks: resultImages(body.messages) });
   if (sources.length > 0) requireCapability(named, body.model, "vision");
   const images = await readImages(sources, { signal, fetchImage });
-  const messages = readMessages(body.messages, { model: named, images });
+  const wireMessages = hasFiles(body.messages)
+    ? await readFiles(body.messages, { readPdf, signal })
+    : body.messages;
+  const messages = readMessages(wireMessages, { model: named, images });
   const conversation = { messages, tools, ...readThinking(body) };
   const constraint = readConstraint(body);
   const logProbabilities = body.top_logprobs ?? (body.logprobs === true ? 0 : undefined);

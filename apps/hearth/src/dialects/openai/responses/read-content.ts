@@ -2,13 +2,13 @@ import type { Image } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { invalidField } from "../../../failures.ts";
 import { omittedImageText } from "../../../images/attach-images.ts";
-import { decodeBase64, splitDataUrl } from "../../../images/base64.ts";
 import {
   type ImageSource,
   type ImagesByField,
   imageAt,
   parseImageSource,
 } from "../../../images/read-images.ts";
+import { readTextFile } from "../read-file.ts";
 import type { InputPart } from "./schema.ts";
 
 export type Content = { readonly text: string; readonly images: readonly Image[] };
@@ -98,25 +98,8 @@ function readPart(part: InputPart, field: string, images: ImagesByField): ReadPa
     case "input_image":
       return { image: imageAt(images, `${field}.image_url`) };
     case "input_file":
-      return { text: readFile(part, field) };
+      return { text: readTextFile(part, field) };
     default:
       throw invalidField(`${field}.type`, `is "${part.type}", which is not a supported content type`);
-  }
-}
-
-function readFile({ file_data: url, filename }: InputPart, field: string): string {
-  if (typeof url !== "string") {
-    throw invalidField(`${field}.file_data`, "is missing; send the content of the file in the request");
-  }
-  const inline = splitDataUrl(url);
-  const bytes = inline === undefined ? undefined : decodeBase64(inline.base64);
-  if (bytes === undefined) {
-    throw invalidField(`${field}.file_data`, 'must be a data URL of the form "data:<type>;base64,<bytes>"');
-  }
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return typeof filename === "string" ? `${filename}:\n${text}` : text;
-  } catch {
-    throw invalidField(`${field}.file_data`, "is not UTF-8 text; only text files are supported");
   }
 }
