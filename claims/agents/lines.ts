@@ -86,6 +86,11 @@ const lines: readonly Line[] = [
     paths: ["packages/output-grammars/src/library-schemas.test.ts"],
   },
   {
+    line: 8,
+    title: "The second turn of Claude Code and Codex starts from the prompt cache although its tools changed",
+    paths: ["bench/agent-second-turn.bench.test.ts"],
+  },
+  {
     line: 9,
     title: "Hostile PDFs and images are contained in a sandbox, and good ones are read",
     paths: [

@@ -1,7 +1,7 @@
 import type { FakeEngineStep } from "@hearth-and-keep/engine/testing";
 import type { ResponseStreamEvent, Tool } from "openai/resources/responses/responses";
 import { expect, test } from "vitest";
-import { startResponsesServer } from "./test/start-responses-server.ts";
+import { messagesOf, startResponsesServer } from "./test/start-responses-server.ts";
 
 const stop: FakeEngineStep = { do: "end", reason: "stop" };
 const called = (name: string, ...texts: readonly string[]): readonly FakeEngineStep[] => [
@@ -103,4 +103,41 @@ test("tools that the conversation introduces are offered, and tools that only a 
     ["listen", undefined],
   ]);
   await expect.poll(() => server.logRecord["droppedTools"]).toBe(2);
+});
+
+test("a tool that is found later is defined in place and can be called, and the list at the beginning stays the same", async () => {
+  const listen = { type: "function", name: "listen", description: "Hears", parameters: { type: "object" } };
+  const speak = { type: "namespace", name: "mcp__voice", tools: [{ ...listen, name: "speak" }] };
+  await using server = await startResponsesServer({
+    script: () => [
+      { do: "write", text: '<tool_call>\n{"name": "mcp__voice__speak", "arguments": {}}\n</tool_call>' },
+      stop,
+    ],
+    description: { splitsEvents: false },
+  });
+  const response = await fetch(`${server.url}/v1/responses`, {
+    method: "POST",
+    body: JSON.stringify({
+      model: "tiny",
+      tools: [{ type: "function", name: "look", parameters: {} }],
+      input: [
+        { role: "user", content: "Hello" },
+        { type: "additional_tools", role: "developer", tools: [listen] },
+        { type: "tool_search_call", call_id: "c1", execution: "client", arguments: { query: "voice" } },
+        { type: "tool_search_output", call_id: "c1", execution: "client", tools: [speak] },
+      ],
+    }),
+  });
+  expect(await response.json()).toMatchObject({
+    output: [{ type: "function_call", name: "speak", namespace: "mcp__voice" }],
+  });
+  const [request] = server.requests;
+  const { tools = [] } = request?.input.type === "conversation" ? request.input.conversation : {};
+  expect(tools.map(({ name }) => name)).toEqual(["look"]);
+  expect(messagesOf(request).map(({ content }) => content)).toEqual([
+    "Hello",
+    'These tools are available from now on:\n{"name":"listen","description":"Hears","parameters":{"type":"object"}}',
+    null,
+    'Tools found:\n{"name":"mcp__voice__speak","description":"Hears","parameters":{"type":"object"}}',
+  ]);
 });

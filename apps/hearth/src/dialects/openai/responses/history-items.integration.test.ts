@@ -80,7 +80,10 @@ test.each([
       execution: "client",
       tools: [{ type: "function", name: "send", parameters: {} }],
     },
-    [calls("c1", "tool_search", { query: "mail" }), result("c1", "tool_search", "Tools found: send")],
+    [
+      calls("c1", "tool_search", { query: "mail" }),
+      result("c1", "tool_search", 'Tools found:\n{"name":"send","parameters":{}}'),
+    ],
   ],
 ])("the history of %s is shown as a function call and its result", async (...[, call, output, expected]) => {
   expect((await sendItems([call, output])).messages).toEqual(expected);

@@ -44,7 +44,8 @@ export async function prepareResponse(
   const model = await resolveModel(request, dependencies, "completion");
   const records = dependencies.responses?.forKey(actor.keyName);
   const items = loadItems(body, records);
-  const toolSet = readTools([...(body.tools ?? []), ...introducedTools(items)]);
+  const { initial, later } = introducedTools(items);
+  const toolSet = readTools([...(body.tools ?? []), ...initial], later);
   const sources = imageSources(items);
   if (sources.length > 0) requireCapability(model, body.model, "vision");
   const canSee = model.capabilities.includes("vision");

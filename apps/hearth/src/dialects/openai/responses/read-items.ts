@@ -12,7 +12,7 @@ import {
   type WireContent,
 } from "./read-content.ts";
 import type { InputItem, OfferedTool } from "./schema.ts";
-import { modelToolName } from "./tool-names.ts";
+import { modelToolName, readTools } from "./tool-names.ts";
 
 /** The items of the previous response, and those of the request itself. */
 export type Items = { readonly previous: readonly InputItem[]; readonly own: readonly InputItem[] };
@@ -37,12 +37,14 @@ type AssistantMessage = Extract<Message, { role: "assistant" }>;
  */
 export function readItems({ previous, own }: Items, { images, openReasoning }: ReadItemsOptions): ReadItems {
   const items = [...previous, ...own];
+  const start = startOfTurns(items);
   const callNames = new Map<string, string>();
   const read: ReadMessage[] = [];
   const skippedItems: string[] = [];
   for (const [index, item] of items.entries()) {
     const field = fieldOf(index, previous);
-    const messages = readItem(item, { field, callNames, images, openReasoning, skippedItems });
+    const isInitial = index < start;
+    const messages = readItem(item, { field, isInitial, callNames, images, openReasoning, skippedItems });
     if (messages === undefined) skippedItems.push(item.type ?? "message");
     for (const next of messages ?? []) {
       const last = read.at(-1)?.message;
@@ -73,14 +75,32 @@ export function toolOutputs({ previous, own }: Items): readonly ToolOutput[] {
   });
 }
 
+export type IntroducedTools = {
+  /** Before the first turn, where every later request has them too. */
+  readonly initial: readonly OfferedTool[];
+  readonly later: readonly OfferedTool[];
+};
+
 /** Tools that the conversation introduces, e.g. as the result of a search for tools. */
-export function introducedTools({ previous, own }: Items): readonly OfferedTool[] {
-  return [...previous, ...own].flatMap((item) => (introducesTools(item) ? (item.tools ?? []) : []));
+export function introducedTools({ previous, own }: Items): IntroducedTools {
+  const items = [...previous, ...own];
+  const start = startOfTurns(items);
+  return { initial: toolsOf(items.slice(0, start)), later: toolsOf(items.slice(start)) };
 }
 
 /** Other items with tools, such as lists of an MCP server, are not checked by the schema. */
-function introducesTools({ type }: InputItem): boolean {
-  return type === "additional_tools" || type === "tool_search_output";
+function toolsOf(items: readonly InputItem[]): readonly OfferedTool[] {
+  const introducing = items.filter(
+    ({ type }) => type === "additional_tools" || type === "tool_search_output",
+  );
+  return introducing.flatMap(({ tools }) => tools ?? []);
+}
+
+function startOfTurns(items: readonly InputItem[]): number {
+  const first = items.findIndex(
+    ({ type, role }) => type !== "additional_tools" && role !== "system" && role !== "developer",
+  );
+  return first === -1 ? items.length : first;
 }
 
 function isResult({ type }: InputItem): boolean {
@@ -94,6 +114,8 @@ function fieldOf(index: number, previous: Items["previous"]): string {
 
 type ItemContext = ReadItemsOptions & {
   readonly field: string;
+  /** Before the first turn. */
+  readonly isInitial: boolean;
   /** The names of the calls so far, by their ids; some templates need the name at the result. */
   readonly callNames: Map<string, string>;
   /** Gets the types of content that a sentence replaces. */
@@ -116,7 +138,7 @@ function readItem(item: InputItem, context: ItemContext): readonly ReadMessage[]
     case "custom_tool_call_output":
       return [readResult(item, context)];
     case "additional_tools":
-      return [];
+      return context.isInitial ? [] : [{ message: readAddedTools(item) }];
     case "tool_search_output":
       return [readFoundTools(item, context)];
     default:
@@ -170,10 +192,23 @@ function readResult(item: InputItem, context: ItemContext): ReadMessage {
   return readEntry({ type: "result", callId, output: item.output }, context);
 }
 
+/** Many templates drop or reject a system message that is not the first. */
+function readAddedTools({ tools }: InputItem): Message {
+  const content = ["These tools are available from now on:", ...describeTools(tools)].join("\n");
+  return { role: "user", content };
+}
+
 function readFoundTools({ call_id: callId, tools }: InputItem, context: ItemContext): ReadMessage {
-  const names = (tools ?? []).flatMap(({ name }) => name ?? []);
-  const output = names.length === 0 ? "No tools found" : `Tools found: ${names.join(", ")}`;
+  const described = describeTools(tools);
+  const output = described.length === 0 ? "No tools found" : ["Tools found:", ...described].join("\n");
   return readEntry({ type: "result", callId: callId ?? "", output }, context);
+}
+
+/** One line for each, because the list at the beginning of the prompt does not contain them. */
+function describeTools(tools: InputItem["tools"]): readonly string[] {
+  return readTools(tools ?? []).tools.map(({ name, description, parameters }) =>
+    JSON.stringify({ name, description, parameters }),
+  );
 }
 
 function readEntry(entry: HistoryEntry, context: ItemContext): ReadMessage {

@@ -20,7 +20,8 @@ export type ReadRequestOptions = {
 export function readRequest(body: ResponsesRequest, options: ReadRequestOptions): GenerationRequest {
   const { model, toolSet, actor } = options;
   rejectUnsupported(body);
-  const { toolChoice, tools } = chooseTools(body, toolSet.tools);
+  const { toolChoice, tools: callableTools } = chooseTools(body, toolSet.tools);
+  const { listed: tools = callableTools } = toolSet;
   const messages = withInstructions(options.messages, body.instructions ?? "");
   const conversation = { messages, ...(tools.length === 0 ? {} : { tools }), ...readThinking(body, model) };
   const constraint = readFormat(body);
@@ -28,6 +29,7 @@ export function readRequest(body: ResponsesRequest, options: ReadRequestOptions)
     model,
     input: { type: "conversation", conversation },
     toolChoice,
+    ...(toolSet.listed === undefined ? {} : { callableTools }),
     ...(constraint === undefined ? {} : { constraint }),
     ...withoutDefaultLimit(
       readSettings({ ...body, max_completion_tokens: body.max_output_tokens ?? null }, actor),

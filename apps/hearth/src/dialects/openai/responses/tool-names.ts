@@ -12,18 +12,26 @@ export type CalledTool = { readonly type: ToolType; readonly name: ToolName };
 /** The functions that the model may call. Models do not know namespaces, so they see them as a prefix of the name. */
 export type ToolSet = {
   readonly tools: readonly Tool[];
+  /** Those at the beginning of the prompt, if the conversation introduces others, which it then defines in place. */
+  readonly listed?: readonly Tool[];
   /** The client's tool that the model called. */
   readonly toolOf: (modelName: string) => CalledTool;
   /** The types of tools that only the vendor can run. */
   readonly droppedTools: readonly string[];
 };
 
-/** Hosted tools, e.g. OpenAI's web search, are left out. Of tools with the same name the last one counts. */
-export function readTools(offered: readonly OfferedTool[]): ToolSet {
-  const expanded = offered.map(expand);
+/**
+ * Hosted tools, e.g. OpenAI's web search, are left out. Of tools with the same name the last one counts.
+ * `introduced` are tools that the conversation adds later. They are not listed at the beginning, which would change the
+ * prompt from there on, unless there is nothing else that tells the model how to call tools.
+ */
+export function readTools(offered: readonly OfferedTool[], introduced: readonly OfferedTool[] = []): ToolSet {
+  const expanded = [...offered, ...introduced].map(expand);
   const byName = new Map(expanded.flat().map((named) => [named.tool.name, named]));
+  const listed = introduced.length === 0 ? [] : readTools(offered).tools;
   return {
     tools: [...byName.values()].map(({ tool }) => tool),
+    ...(listed.length === 0 ? {} : { listed }),
     toolOf: (modelName) => byName.get(modelName) ?? { type: "function", name: { name: modelName } },
     droppedTools: offered.flatMap(({ type }, index) => (expanded[index]?.length === 0 ? [type] : [])),
   };
