@@ -6,12 +6,14 @@ export const opencode: Program = {
   title: "OpenCode",
   executables: ["opencode"],
   install: "npm install -g opencode-ai",
-  configure: ({ baseUrl, model, smallModel, contextTokens, key }) => {
+  configure: ({ baseUrl, model, smallModel, contextTokens, hasVision, key }) => {
     // Without a limit it never compacts.
     const limit =
       contextTokens === undefined
         ? {}
         : { limit: { context: contextTokens, output: maxOutputTokens(contextTokens) } };
+    // It sends no file of a kind that is not listed here. Hearth reads the text of PDFs for every model.
+    const modalities = { input: ["text", "pdf", ...(hasVision ? ["image"] : [])], output: ["text"] };
     const names = [...new Set([model, smallModel])];
     const configuration = {
       $schema: "https://opencode.ai/config.json",
@@ -20,7 +22,7 @@ export const opencode: Program = {
           npm: "@ai-sdk/openai-compatible",
           name: "Hearth",
           options: { baseURL: `${baseUrl}/v1`, apiKey: key },
-          models: Object.fromEntries(names.map((name) => [name, { name, ...limit }])),
+          models: Object.fromEntries(names.map((name) => [name, { name, modalities, ...limit }])),
         },
       },
       model: `hearth/${model}`,

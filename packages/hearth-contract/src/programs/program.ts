@@ -30,8 +30,8 @@ export type ProgramSettings = {
 export type SettingsFile = {
   /** As documented by the program, e.g. `~/.codex`. */
   readonly folder: string;
-  /** The environment variable by which the user moves the folder. */
-  readonly folderVariable: string;
+  /** The environment variable by which the user moves the folder, if there is one. */
+  readonly folderVariable?: string;
   readonly name: string;
 } & (
   | { readonly kind: "text"; readonly text: string; readonly language: "toml" | "yaml" }

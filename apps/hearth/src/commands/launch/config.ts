@@ -11,8 +11,8 @@ export function searchFolders(): readonly string[] {
   return (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
 }
 
-/** A folder of the user, e.g. `~/.codex`, unless a variable moves it. */
-export function userFolder(folder: string, variable: string): string {
-  const moved = process.env[variable]?.trim() ?? "";
+/** A folder of the user, e.g. `~/.codex`, unless its variable moves it. */
+export function userFolder(folder: string, variable: string | undefined): string {
+  const moved = variable === undefined ? "" : (process.env[variable]?.trim() ?? "");
   return moved === "" ? join(homedir(), folder.replace(/^~\//u, "")) : moved;
 }
