@@ -80,7 +80,7 @@ export const modelfile = "FROM tiny\\nPARAMETER seed -1";
 export const args = ["serve", "--seed", "-1"];
 export const sampled = { seed: Math.random(), temperature: 1 };
 `,
-    "conformance/claude-code.model.test.ts": "export const env = childEnvironment();",
+    "packages/test-servers/src/stop-programs.integration.test.ts": "export const env = childEnvironment();",
   },
   valid: {
     "vitest.config.ts": `
@@ -189,6 +189,6 @@ export const unset = { seed: null, temperature: 1 };
     "conformance/requests.ts:2",
     "conformance/requests.ts:3",
     "conformance/requests.ts:4",
-    "conformance/claude-code.model.test.ts:1",
+    "packages/test-servers/src/stop-programs.integration.test.ts:1",
   ],
 };

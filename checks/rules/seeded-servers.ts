@@ -30,11 +30,6 @@ const exceptions: readonly Exception[] = [
     reason: "tests that a seed is drawn when none is set, with a fake engine",
   },
   {
-    path: "conformance/claude-code.model.test.ts",
-    code: "env: {",
-    reason: "the environment of a client; the server is a test server",
-  },
-  {
     path: "bench/bare-binding.ts",
     code: "env: { UV_THREADPOOL_SIZE",
     reason: "the binding without Hearth, which reads no settings and has temperature 0",

@@ -16,6 +16,18 @@ const messages = "apps/hearth/src/dialects/anthropic/messages";
 
 const lines: readonly Line[] = [
   {
+    line: 1,
+    title: "Coding agents as released end every flow as with the original service, on a default server",
+    paths: [
+      "conformance/agents/claude-code.model.test.ts",
+      "conformance/agents/codex.model.test.ts",
+      "conformance/agents/opencode.model.test.ts",
+      "conformance/agents/sdk-ai.model.test.ts",
+      "conformance/agents/sdk-langchain.model.test.ts",
+      "conformance/agents/sdk-openai-agents.model.test.ts",
+    ],
+  },
+  {
     line: 2,
     title:
       "What broke popular clients is accepted: references, images, PDFs, tool search, schemas, unfinished calls",
@@ -34,7 +46,7 @@ const lines: readonly Line[] = [
       `${messages}/client-tools.model.test.ts`,
       `${messages}/agent-session.integration.test.ts`,
       "apps/hearth/src/generation/tool-calls/model-templates.integration.test.ts",
-      "conformance/claude-code.model.test.ts",
+      "conformance/agents/claude-code.model.test.ts",
       "conformance/small-symptoms.model.test.ts",
       "apps/hearth/src/dialects/openai/response-fields.test.ts",
       "packages/upstream-engine/src/remote/map-error.test.ts",
@@ -106,7 +118,8 @@ const lines: readonly Line[] = [
     paths: [
       "apps/hearth/src/commands/launch.integration.test.ts",
       "packages/hearth-contract/src/programs/programs.test.ts",
-      "conformance/claude-code.model.test.ts",
+      "conformance/agents/claude-code.model.test.ts",
+      "conformance/agents/codex.model.test.ts",
     ],
   },
 ];

@@ -6,6 +6,7 @@
  * Imported only by tests, benchmarks and claims, never by production code.
  */
 
+export { type Agent, aiderRequirements, fetchAgent, prepareAider } from "./agents/fetch-agent.ts";
 export { appear, press } from "./browser/appear.ts";
 export { captureScreen, findViolations } from "./browser/check-screen.ts";
 export { KeyboardWalk, type KeyboardWalkPlan } from "./browser/keyboard-walk.ts";
@@ -20,7 +21,6 @@ export {
   walkScreens,
 } from "./browser/walk-screens.ts";
 export { type Watched, type WatchRules, watchPage } from "./browser/watch-page.ts";
-export { fetchClaudeCode } from "./claude-code/fetch-claude-code.ts";
 export {
   cacheFolder,
   downloadEnvironment,
