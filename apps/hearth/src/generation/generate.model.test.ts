@@ -233,6 +233,18 @@ test("on real weights a required call is made, with arguments that match its sch
   expect(textOf(events)).toBe("");
 });
 
+test("on real weights with tools, a response is in its format, from the same prompt", async () => {
+  const schema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] };
+  const constraint = { type: "json-schema", schema: { ...schema, additionalProperties: false } } as const;
+  const events = await read(smol, chat("Is water wet?", { constraint }));
+  expect(JSON.parse(textOf(events))).toEqual({ ok: expect.any(Boolean) });
+  const end = events.find((event) => event.type === "generation-end");
+  expect(end).toMatchObject({ reason: "stop", usage: { reasoningTokens: 0 } });
+  expect(events.filter(({ type }) => type === "generation-end")).toHaveLength(1);
+  const progress = events.find((event) => event.type === "prompt-progress");
+  expect(end?.usage.promptTokens).toBe(progress?.total);
+});
+
 test("on real weights a stop sequence is never emitted, whatever the chunk boundaries", async () => {
   const plain = chat("Count from one to twenty.", { toolChoice: { type: "none" } });
   const complete = textOf(await read(smol, plain));
