@@ -25,6 +25,7 @@ const lines: readonly Line[] = [
       "conformance/agents/sdk-ai.model.test.ts",
       "conformance/agents/sdk-langchain.model.test.ts",
       "conformance/agents/sdk-openai-agents.model.test.ts",
+      "conformance/agents/aider.model.test.ts",
     ],
   },
   {

@@ -68,7 +68,7 @@ export async function runProgram(
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 180_000,
+    timeout: 400_000,
   });
   let [output, errors] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString("utf8")));
