@@ -367,6 +367,11 @@ describe("on a fake engine", () => {
     const body = { ...onFakeEngine, tools: [{ ...weather, run, parse }] };
     const response = await fake.beta.messages.toolRunner(body);
     expect(response.content).toEqual([{ type: "text", text: "It is sunny" }]);
+    // It continues a thread, which would have no history; on its error it sends everything again.
+    const history = {
+      messages: [{ role: "user" }, { role: "assistant" }, { role: "tool" }, { role: "tool" }],
+    };
+    expect(fixture.fake.requests.at(-1)?.input).toMatchObject({ conversation: { ...history, tools: [{}] } });
     const streaming = await fake.beta.messages.toolRunner({ ...body, stream: true });
     expect(streaming.content).toEqual([{ type: "text", text: "It is sunny" }]);
     expect(inputs).toEqual([...cities, ...cities].map((city) => ({ city })));
@@ -400,7 +405,7 @@ describe("on a fake engine", () => {
 
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
-  const calls = 168;
+  const calls = 170;
   const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm @anthropic-ai/sdk", tallyCalls(fixture), calls);

@@ -61,6 +61,7 @@ const lines: readonly Line[] = [
     paths: [
       "conformance/fields/fields.integration.test.ts",
       "apps/hearth/src/ignored-fields.test.ts",
+      "apps/hearth/src/ignored-fields.integration.test.ts",
       "apps/hearth/src/ignored-header.test.ts",
     ],
   },

@@ -162,8 +162,8 @@ export const anthropicFields: FieldTable = {
         inference_geo: oneMachine,
         metadata: "a label for the vendor's own reports",
         service_tier: "there is only one tier",
+        thread: "threads are not stored; a continued one is not found, and clients then send all messages",
       },
-      refused: { thread: "no messages are stored; the client sends the whole conversation" },
       variants: {
         "messages.content": content,
         tools,

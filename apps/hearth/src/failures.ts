@@ -40,10 +40,10 @@ export type RequestFailure =
   | { readonly kind: "admin-key-required" }
   | { readonly kind: "site-forbidden"; readonly header: "host" | "origin" }
   | { readonly kind: "capability-missing"; readonly model: string; readonly capability: string }
-  /** An id of the Responses API that this key has nothing stored under. `field` names it, unless it is in the URL. */
+  /** An id of the Responses API, or of Anthropic's threads, that this key has nothing stored under. `field` names it, unless it is in the URL. */
   | {
       readonly kind: "stored-object-not-found";
-      readonly object: "response" | "conversation" | "item";
+      readonly object: "response" | "conversation" | "item" | "thread";
       readonly field?: string;
       readonly reason: string;
     }

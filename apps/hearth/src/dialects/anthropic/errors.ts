@@ -36,10 +36,10 @@ function logFailure(error: unknown, head: RequestHead): RequestFailure {
 }
 
 function errorBody(failure: RequestFailure, head: RequestHead) {
-  const { type, message } = mapFailure(failure);
+  const { type, message, details } = mapFailure(failure);
   return {
     type: "error",
-    error: { type, message },
+    error: { type, message, ...(details === undefined ? {} : { details }) },
     request_id: requestIdHeader(head)["request-id"],
   } as const;
 }

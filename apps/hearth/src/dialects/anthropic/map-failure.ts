@@ -9,6 +9,8 @@ export type ErrorResponse = {
   readonly type: ErrorType;
   readonly message: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** What clients decide by. */
+  readonly details?: Readonly<Record<string, string>>;
 };
 
 type ErrorType = keyof typeof statuses;
@@ -64,7 +66,11 @@ const mappers: Mappers = {
   "model-remote": ({ model }) =>
     wire("not_found_error", `model: ${model} is hosted by its vendor; this server runs local models only`),
   "response-not-stored": ({ reason }) => permanent(`Cannot write stored responses: ${reason}`),
-  "stored-object-not-found": ({ object, reason }) => wire("not_found_error", `${object} ${reason}`),
+  "stored-object-not-found": ({ object, reason }) => ({
+    ...wire("not_found_error", `${object} ${reason}`),
+    // On this code, official clients send the whole conversation again.
+    ...(object === "thread" ? { details: { error_code: "thread_not_found" } } : {}),
+  }),
   "digest-invalid": ({ digest }) => wire("invalid_request_error", `Invalid digest "${digest}"`),
   "model-on-remote-engine": ({ model }) =>
     wire("invalid_request_error", `Cannot change the model "${model}": it runs on a remote engine`),

@@ -236,8 +236,6 @@ export const countTokensRequest = Type.Object(promptFields);
 
 export const messagesRequest = Type.Object({
   ...promptFields,
-  // Declared only to be rejected when present.
-  thread: Type.Optional(Type.Unknown()),
   /** 0 only evaluates the prompt, so that it is cached. */
   max_tokens: Type.Integer(tokenCount),
   stream: orNull(Type.Boolean()),

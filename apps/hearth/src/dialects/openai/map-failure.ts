@@ -238,7 +238,12 @@ function modelNotFound(model: string): ErrorResponse {
 }
 
 /** The names of the objects at the start of a message. */
-const objectNames = { response: "Response", conversation: "Conversation", item: "Item" } as const;
+const objectNames = {
+  response: "Response",
+  conversation: "Conversation",
+  item: "Item",
+  thread: "Thread",
+} as const;
 
 function storedObjectNotFound({
   object,

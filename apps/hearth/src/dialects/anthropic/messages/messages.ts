@@ -4,9 +4,10 @@
  * blocks. A complete message is assembled from the same events as a stream, so both always agree.
  * Imported by `routes.ts`.
  */
+import { isJsonObject } from "@hearth-and-keep/engine";
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
-import { invalidField } from "../../../failures.ts";
+import { requestFailure } from "../../../failures.ts";
 import { runGeneration } from "../../../generation/run-generation.ts";
 import { requestIdHeader } from "../errors.ts";
 import type { MessagesBody } from "../schema.ts";
@@ -35,20 +36,22 @@ async function generateEvents(
   dependencies: HearthDependencies,
 ): Promise<AsyncIterable<readonly MessageEvent[]>> {
   const { body } = request;
-  rejectThread(body);
+  rejectContinuedThread(body);
   const { requiredServerTool, ...prompt } = await readPrompt(request, dependencies);
   if (requiredServerTool !== undefined) return refuseServerTool(requiredServerTool, body.model);
   const generation = { ...prompt, sampling: readSampling(body), overflow: "reject" } as const;
   return streamEvents(runGeneration(generation, dependencies, request), readOptions(request));
 }
 
-/** The messages of a continued thread are on the vendor's servers; without them the model would invent an answer. */
-function rejectThread({ thread }: MessagesBody): void {
-  if (thread === undefined || thread === null) return;
-  throw invalidField(
-    "thread",
-    "is not supported; this server stores no messages, so send the whole conversation",
-  );
+/**
+ * Threads are not stored, so a new one is ignored. A continued one has only the newest messages: without the others the
+ * model would invent an answer, while the error makes official clients send them all.
+ */
+function rejectContinuedThread(body: object): void {
+  const thread = "thread" in body && isJsonObject(body.thread) ? body.thread : {};
+  if (thread["type"] !== "continue") return;
+  const reason = "not found; this server stores no threads, so send the whole conversation";
+  throw requestFailure({ kind: "stored-object-not-found", object: "thread", field: "thread", reason });
 }
 
 function readOptions({ body, headers }: HearthRequest<MessagesBody>): MessageOptions {

@@ -123,12 +123,12 @@ test("changes to unknown tools and to those of MCP servers are skipped", () => {
 });
 
 test("examples of the input of a tool are part of its description", () => {
-  const tool = {
+  const find = {
     name: "Find",
     input_schema: { type: "object" },
     input_examples: [{ text: "a" }, { text: "b" }],
   };
-  const described = [tool, { ...tool, description: "Finds text" }].map((each) => readTools([each]).listed[0]);
+  const described = [find, { ...find, description: "Finds text" }].map((each) => readTools([each]).listed[0]);
   expect(described.map((each) => each?.description)).toEqual([
     'Examples of its input:\n{"text":"a"}\n{"text":"b"}',
     'Finds text\nExamples of its input:\n{"text":"a"}\n{"text":"b"}',
