@@ -1,10 +1,7 @@
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { cacheFolder, createOnce, downloadEnvironment, fetchClaudeCode } from "@hearth-and-keep/test-servers";
+import { fetchAgent } from "@hearth-and-keep/test-servers";
 import { type AgentBody, type RecordedRequest, recordAgent } from "./record-agent.ts";
 
 /** Two consecutive requests of an agent; the second brings a tool that the first did not list. */
@@ -12,10 +9,10 @@ export type AgentTurns = { readonly path: string; readonly first: AgentBody; rea
 
 /** Claude Code defers some of its tools, and loads one with its tool search. */
 export async function recordClaudeCode(): Promise<AgentTurns> {
-  const program = await fetchClaudeCode();
+  const { folder } = await fetchAgent("claude");
   const call = { name: "ToolSearch", arguments: { query: "select:WebSearch" } };
   const requests = await recordAgent({ model: "local-model", call }, async ({ url, model }) => ({
-    program,
+    program: join(folder, "claude"),
     args: ["-p", "Do your work", "--model", model, "--allowedTools", "ToolSearch"],
     environment: {
       ANTHROPIC_BASE_URL: url,
@@ -33,8 +30,9 @@ const codexModel = "gpt-5.5";
 
 /** Codex loads the tool of an MCP server with its tool search. */
 export async function recordCodex(): Promise<AgentTurns> {
-  const program = await fetchCodex();
-  const call = { name: "tool_search", arguments: { query: "forecast", limit: 1 } };
+  const { folder: programFolder } = await fetchAgent("codex");
+  const program = join(programFolder, "codex");
+  const call = { name: "tool_search", arguments: { query: "tide", limit: 1 } };
   const requests = await recordAgent({ model: codexModel, call }, async ({ folder, url, model }) => {
     const home = join(folder, ".codex");
     await mkdir(home);
@@ -50,7 +48,7 @@ export async function recordCodex(): Promise<AgentTurns> {
 }
 
 function codexSettings(url: string, model: string): string {
-  const mcpServer = fileURLToPath(new URL("mcp-server.ts", import.meta.url));
+  const mcpServer = fileURLToPath(new URL("../conformance/agents/mcp-server.ts", import.meta.url));
   return [
     `model = ${JSON.stringify(model)}`,
     'model_provider = "hearth"',
@@ -61,7 +59,7 @@ function codexSettings(url: string, model: string): string {
     `base_url = ${JSON.stringify(`${url}/v1`)}`,
     'wire_api = "responses"',
     'env_key = "KEY"',
-    "[mcp_servers.lighthouses]",
+    "[mcp_servers.harbours]",
     `command = ${JSON.stringify(process.execPath)}`,
     `args = ${JSON.stringify([mcpServer])}`,
     "",
@@ -76,30 +74,4 @@ function pairOf(requests: readonly RecordedRequest[], sign: string): AgentTurns 
     throw new Error(`Cannot find "${sign}" after the first of ${requests.length} requests`);
   }
   return { path: second.path.replace(/\?.*$/u, ""), first: first.body, second: second.body };
-}
-
-const codexVersion = "0.169.0";
-const codexArchive = {
-  file: `openai-codex-${codexVersion}-linux-x64.tgz`,
-  sha256: "89801b4b97faba562eb80fe0a833159ac79399be674022f4b1a0ccab1d153faa",
-};
-const run = promisify(execFile);
-
-/** The path of Codex, in the exact version that this was written for; the first call downloads it, 170 MB. */
-async function fetchCodex(): Promise<string> {
-  const folder = await createOnce({
-    path: join(cacheFolder, `codex-${codexVersion}`),
-    create: async (unfinished) => {
-      const options = { cwd: unfinished, timeout: 600_000, env: downloadEnvironment() };
-      await run("npm", ["pack", "--silent", `@openai/codex@${codexVersion}-linux-x64`], options);
-      const archive = join(unfinished, codexArchive.file);
-      const found = createHash("sha256")
-        .update(await readFile(archive))
-        .digest("hex");
-      if (found !== codexArchive.sha256) throw new Error(`Cannot use "${archive}": its sha256 is ${found}`);
-      await run("tar", ["-xzf", archive], options);
-      await rm(archive);
-    },
-  });
-  return join(folder, "package/vendor/x86_64-unknown-linux-musl/bin/codex");
 }

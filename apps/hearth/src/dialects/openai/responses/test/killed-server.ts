@@ -64,7 +64,9 @@ export class KilledServer implements AsyncDisposable {
   }
 
   #start(): Promise<OwnedProcess> {
-    const settings = { port: 0, engine: "binding", threads: 1, contextLength: 4096, logLevel: "warn" };
+    // More log records would push its address out of the output that is kept.
+    const server = { port: 0, logLevel: "warn", maxStoredResponses: 600 };
+    const settings = { ...server, engine: "binding", threads: 1, contextLength: 4096 };
     const paths = { models: "models", apiKeysFile: "keys", responseFolder: "responses" };
     const flags = [
       ...Object.entries(settings),
