@@ -268,11 +268,8 @@ export const openaiFields: FieldTable = {
       },
       variants: {
         "messages.content": {
-          supported: ["text", "image_url", "refusal"],
-          refused: {
-            input_audio: "no model here hears audio",
-            file: "files exist in responses and messages only",
-          },
+          supported: ["text", "image_url", "file", "refusal"],
+          refused: { input_audio: "no model here hears audio" },
         },
         tools: { supported: ["function"], refused: { custom: "custom tools exist in responses only" } },
         tool_choice: {

@@ -14,6 +14,10 @@ export const adapterDigest: string = `sha256:${createHash("sha256").update(adapt
 
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const textFile = {
+  filename: "note.txt",
+  file_data: `data:text/plain;base64,${Buffer.from("Hi").toString("base64")}`,
+};
 const imageUrl = `data:image/png;base64,${png}`;
 const user = { role: "user", content: "Hi" };
 const parameters = { type: "object", properties: {} };
@@ -175,7 +179,8 @@ export function patchForVariant({ endpoint, name, sample }: FieldRow, ids: Store
 
 function chatVariant(path: string, sample: Variant): Patch {
   if (path === "messages.content") {
-    const part = sample.type === "image_url" ? { ...sample, image_url: { url: imageUrl } } : sample;
+    const filled = { image_url: { image_url: { url: imageUrl } }, file: { file: textFile } };
+    const part = { ...sample, ...Object(filled)[sample.type] };
     return { messages: [{ role: "user", content: [part] }] };
   }
   if (path === "tool_choice") return { tools: chatTools, tool_choice: chatChoices[sample.type] };
@@ -189,8 +194,7 @@ function responseVariant(path: string, sample: Variant, { item }: StoredIds): Pa
       return { input: [{ ...sample, ...Object(filled)[sample.type] }, user] };
     }
     case "input.content": {
-      const file = `data:text/plain;base64,${Buffer.from("Hi").toString("base64")}`;
-      const filled = { input_image: { image_url: imageUrl }, input_file: { file_data: file } };
+      const filled = { input_image: { image_url: imageUrl }, input_file: textFile };
       return { input: [{ role: "user", content: [{ ...sample, ...Object(filled)[sample.type] }] }] };
     }
     case "tool_choice":
