@@ -17,7 +17,7 @@ const messages = "apps/hearth/src/dialects/anthropic/messages";
 const lines: readonly Line[] = [
   {
     line: 1,
-    title: "Coding agents as released end every flow as with the original service, on a default server",
+    title: "Coding agents as released end every flow as their users expect, on a default server",
     paths: [
       "conformance/agents/claude-code.model.test.ts",
       "conformance/agents/codex.model.test.ts",

@@ -103,7 +103,7 @@ export function testFlows(packages: readonly string[], flows: readonly Flow[]): 
     const clients = packages.map((name) => `${name} ${versionOf(name)}`).join(", ");
     recordFigure({
       claim: "agents 1",
-      text: `${ended.length} of ${flows.length} flows of ${clients} end as with the original service`,
+      text: `${ended.length} of ${flows.length} flows of ${clients} end as their users expect`,
       counted: { reached: ended.length, needed: flows.length },
     });
     if (!sendsToRealWeights) return;

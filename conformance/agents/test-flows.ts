@@ -20,7 +20,7 @@ export function countFlows(program: string): FlowCounter {
     if (started === 0) return;
     const text = `${ended} of ${started} flows of ${program}`;
     const counted = { reached: ended, needed: started };
-    recordFigure({ claim: "agents 1", text: `${text} end as with the original service`, counted });
+    recordFigure({ claim: "agents 1", text: `${text} end as their users expect`, counted });
     recordFigure({ claim: "agents 10", text: `${text} end with the settings of hearth launch`, counted });
   });
   const run = async (flow: Flow["run"]): Promise<void> => {

@@ -9,7 +9,7 @@ import { findInClear, readStoredFiles } from "./test/stored-files.ts";
 
 const keys = ["k0", "k1", "k2", "k3", "k4"];
 const size = chooseSize({
-  ci: { conversations: 10, turns: 2, kills: 1 },
+  ci: { conversations: 5, turns: 2, kills: 1 },
   show: { conversations: 200, turns: 10, kills: 5 },
   nightly: { conversations: 200, turns: 10, kills: 50 },
 });
