@@ -43,7 +43,7 @@ export function createServer(
     clientErrorHandler: rejectClientError,
   } as const;
   // Protects against clients that send their headers one byte a minute. Node looks for them every half minute by default.
-  const limits = { headersTimeout: 10_000, connectionsCheckingInterval: 500, maxHeaderSize: 16_384 };
+  const limits = { headersTimeout: 10_000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384 };
   const server =
     options.certificate === undefined
       ? fastify({ ...settings, http: limits })
