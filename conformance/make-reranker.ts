@@ -1,5 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { testModel } from "@hearth-and-keep/test-servers";
+import {
+  endOfHeaderText,
+  readHeaderInteger,
+  replaceHeaderInteger,
+  testModel,
+} from "@hearth-and-keep/test-servers";
 
 const rankPooling = 4;
 const alignment = 32;
@@ -10,10 +15,8 @@ const alignment = 32;
  */
 export async function makeReranker(): Promise<Buffer> {
   const file = await readFile(await testModel("all-minilm-l6-v2-f32.gguf"));
-  const pooling = endOfText(file, "bert.pooling_type");
-  // The type of the value comes first.
-  file.writeUInt32LE(rankPooling, pooling + 4);
-  const width = file.readUInt32LE(endOfText(file, "bert.embedding_length") + 4);
+  replaceHeaderInteger(file, "bert.pooling_type", rankPooling);
+  const width = readHeaderInteger(file, "bert.embedding_length");
   const { end, dataStart } = findTensorDescriptions(file);
   const tensors = file.subarray(dataStart);
   const offset = align(tensors.length);
@@ -34,19 +37,9 @@ function align(length: number): number {
   return Math.ceil(length / alignment) * alignment;
 }
 
-/** Where a text ends that has its length before it, as all texts of a header. */
-function endOfText(file: Buffer, text: string): number {
-  const bytes = Buffer.alloc(8 + text.length, text, "latin1");
-  bytes.writeBigUInt64LE(BigInt(text.length), 0);
-  bytes.write(text, 8, "latin1");
-  const start = file.indexOf(bytes);
-  if (start === -1) throw new Error(`Cannot find "${text}" in the model file`);
-  return start + bytes.length;
-}
-
 /** The name is followed by the number of dimensions, the dimensions, the type and the offset of the weights. */
 function endOfDescription(file: Buffer, name: string): number {
-  const dimensions = endOfText(file, name);
+  const dimensions = endOfHeaderText(file, name);
   return dimensions + 4 + 8 * file.readUInt32LE(dimensions) + 4 + 8;
 }
 

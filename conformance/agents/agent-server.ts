@@ -14,7 +14,7 @@ import {
   type FakeEngineStep,
 } from "@hearth-and-keep/engine/testing";
 import { createLogger } from "@hearth-and-keep/logging";
-import { makeTemporaryFolder, testModel } from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder, replaceHeaderInteger, testModel } from "@hearth-and-keep/test-servers";
 import { serve } from "../../apps/hearth/src/commands/serve.ts";
 import { readServeConfig } from "../../apps/hearth/src/config.ts";
 import { createFromFile } from "../../apps/hearth/src/models/create-from-file.ts";
@@ -76,9 +76,7 @@ export async function startAgentServer(script: FakeEngineScript): Promise<AgentS
 /** The tiny model, with as much context as agents need; the fake engine does not run its weights. */
 async function createModels(models: string): Promise<void> {
   const bytes = await readFile(await testModel("tiny-llama.gguf"));
-  const key = "llama.context_length";
-  // The value of a GGUF header follows its key and the number of its type, of four bytes each.
-  bytes.writeUInt32LE(windowTokens, bytes.indexOf(key) + key.length + 4);
+  replaceHeaderInteger(bytes, "llama.context_length", windowTokens);
   await using folder = await makeTemporaryFolder("agent-model");
   const file = join(folder.path, "model.gguf");
   await writeFile(file, bytes);

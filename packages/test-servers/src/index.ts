@@ -61,6 +61,7 @@ export {
   startLlamaServer,
 } from "./llama-server/start-llama-server.ts";
 export { findFreePort } from "./loopback-port.ts";
+export { endOfHeaderText, readHeaderInteger, replaceHeaderInteger } from "./models/header-values.ts";
 export { preparedWorker } from "./models/prepared-worker.ts";
 export { corpusModels, type TestModelName, testModel } from "./models/test-model.ts";
 export { type OwnedProcess, type ProcessPlan, startProcess } from "./owned-process.ts";

@@ -1,6 +1,6 @@
 import type { Tool } from "@hearth-and-keep/engine";
-import { messageStart, readMessageBody } from "./stream-parser/message-body.ts";
-import { collectUntil, peek, peekLiteral, skipWhitespace } from "./stream-parser/read-text.ts";
+import { messageStart, readMessageBody, readMessageHeader } from "./stream-parser/message-body.ts";
+import { collectUntil, peek, skipWhitespace } from "./stream-parser/read-text.ts";
 import type { ParserSteps, Scanner } from "./stream-parser/scanner.ts";
 import { type Emit, type SplitEvent, splitEvents, textDelta } from "./stream-parser/split-events.ts";
 import { CallWriter } from "./tool-calls/call-writer.ts";
@@ -8,7 +8,7 @@ import { takeFence } from "./tool-calls/code-fences.ts";
 
 const bodyStart = "<|message|>";
 const messageEnds = ["<|end|>", "<|return|>", "<|call|>"];
-const headerStarts = [messageStart, "<|channel|>", " to=", "to="];
+const markers = { headerStarts: [messageStart, "<|channel|>", " to=", "to="], bodyStart, messageEnds };
 
 /** The format of gpt-oss: every message has a header with its channel and, for a call, its tool. */
 export function isHarmony(template: string): boolean {
@@ -34,15 +34,8 @@ export function splitHarmony(
 }
 
 function* readMessage(scanner: Scanner, writer: CallWriter, emit: Emit): ParserSteps {
-  const start = yield* peekLiteral(scanner, headerStarts);
-  const isTruncatedHeader = headerStarts.some((text) => text.startsWith(scanner.unread));
-  if (start === undefined && isTruncatedHeader && scanner.endedBy === "length") {
-    scanner.take(scanner.unread.length);
-    return;
-  }
-  if (start === undefined)
-    return yield* readMessageBody(scanner, messageEnds, (chunk) => emit(textDelta(chunk)));
-  const header = yield* collectUntil(scanner, [bodyStart]);
+  const header = yield* readMessageHeader(scanner, markers, emit);
+  if (header === undefined) return;
   if (header.marker === undefined) return;
   scanner.take(bodyStart.length);
   const recipient = /\bto=(?<name>[^\s<]+)/u.exec(header.text)?.groups?.["name"];

@@ -1,6 +1,6 @@
 import type { Tool } from "@hearth-and-keep/engine";
-import { messageStart, readMessageBody } from "./stream-parser/message-body.ts";
-import { collectUntil, peek, peekLiteral, skipWhitespace } from "./stream-parser/read-text.ts";
+import { messageStart, readMessageBody, readMessageHeader } from "./stream-parser/message-body.ts";
+import { collectUntil, peek, skipWhitespace } from "./stream-parser/read-text.ts";
 import type { ParserSteps, Scanner } from "./stream-parser/scanner.ts";
 import { type Emit, type SplitEvent, splitEvents, textDelta } from "./stream-parser/split-events.ts";
 import { CallWriter } from "./tool-calls/call-writer.ts";
@@ -9,7 +9,7 @@ import { readTaggedCall, type TagShape } from "./tool-calls/tagged-parameters.ts
 
 const bodyStart = "<|message|>";
 const messageEnds = ["<|eom|>", "<|eot|>"];
-const headerStarts = [messageStart, " to=", "to=", bodyStart];
+const markers = { headerStarts: [messageStart, " to=", "to=", bodyStart], bodyStart, messageEnds };
 const invoke = '<atem:invoke name="';
 const section = "</atem:function_calls>";
 
@@ -45,15 +45,8 @@ export function splitRecipients(
 }
 
 function* readMessage(scanner: Scanner, writer: CallWriter, emit: Emit): ParserSteps {
-  const start = yield* peekLiteral(scanner, headerStarts);
-  const isTruncatedHeader = headerStarts.some((text) => text.startsWith(scanner.unread));
-  if (start === undefined && isTruncatedHeader && scanner.endedBy === "length") {
-    scanner.take(scanner.unread.length);
-    return;
-  }
-  if (start === undefined)
-    return yield* readMessageBody(scanner, messageEnds, (chunk) => emit(textDelta(chunk)));
-  const header = yield* collectUntil(scanner, [bodyStart]);
+  const header = yield* readMessageHeader(scanner, markers, emit);
+  if (header === undefined) return;
   if (header.marker === undefined) {
     // Text that starts like a header.
     if (scanner.endedBy === "stop") emit(textDelta({ text: header.text }));
