@@ -11,7 +11,7 @@ import { median, sized } from "./rounds.ts";
 const rounds = sized(5, 1);
 const bound = 0.15;
 /** A cut prompt saves less: few tokens at once take longer each than many. The share of cached tokens is exact anyway. */
-const looseBound = 1;
+const looseBound = 1.5;
 /** The tiny model needs two to three times as many tokens for a text as models that people use. */
 const contextTokens = 65_536;
 /** Only a smoke test cuts texts: the whole prompt has 26,000 tokens, which take a minute on a busy machine. */

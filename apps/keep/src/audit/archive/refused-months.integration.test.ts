@@ -12,7 +12,8 @@ import { recordPastYear, runAsSuperuser, setNextName } from "../test/past-year.t
 
 const recordsPerMonth = 24;
 /** The command gives up waiting for other transactions after half a second, and tries again. */
-const maxDelayMilliseconds = hasLooseTimingBounds ? 1500 : 800;
+const maxDelayMilliseconds = hasLooseTimingBounds ? 8000 : 800;
+const observedMilliseconds = 1600;
 
 /** What an owner of the database can do to a month, and why it then stays. */
 const changes: readonly (readonly [statement: (partition: string) => string, reason: RegExp])[] = [
@@ -127,7 +128,7 @@ test("a long transaction delays the archiving, and not the requests", { timeout:
     await reader.query("SELECT count(*) FROM audit_record");
     const attempt = { before: months[1]?.name ?? "", folder: folder.path };
     const archiving = archive(keep, attempt).finally(() => (isArchived = true));
-    for (const startedAt = performance.now(); performance.now() - startedAt < 2 * maxDelayMilliseconds; ) {
+    for (const startedAt = performance.now(); performance.now() - startedAt < observedMilliseconds; ) {
       const sentAt = performance.now();
       expect((await keep.request("/api/secrets/audit", { token })).status).toBe(200);
       slowestMilliseconds = Math.max(slowestMilliseconds, performance.now() - sentAt);
