@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export const slowKinds = ["idle", "slow headers", "slow body", "slow reader"] as const;
 export type SlowKind = (typeof slowKinds)[number];
@@ -7,6 +8,9 @@ export type SlowCounts = Readonly<Record<SlowKind, number>>;
 /** How often each client sends its next byte. */
 const secondsPerByte = 2;
 const ticksPerSecond = 50;
+/** Connections that the server has not accepted yet wait in the kernel, which drops those beyond its limit. */
+const wave = 500;
+const waveMilliseconds = 50;
 const head = "POST /api/generate HTTP/1.1\r\nHost: localhost\r\n";
 /** More than the buffers of the kernel hold for a connection that is not read, which is about 3 MB. */
 const unreadBytes = 6_000_000;
@@ -50,14 +54,16 @@ export class SlowClients implements Disposable {
   readonly #timer: NodeJS.Timeout;
   #tick = 0;
 
-  /** Opens all at once, and resolves when they are connected. */
+  /** Opens them in waves that the kernel has room for, and resolves when all are connected. */
   static async open(url: string, counts: SlowCounts): Promise<SlowClients> {
     const opened = new SlowClients(createMessages(await findLargeFile(url)));
     const { hostname, port } = new URL(url);
-    const connected = slowKinds.flatMap((kind) =>
-      Array.from({ length: counts[kind] }, () => opened.#connect(kind, { hostname, port })),
-    );
-    await Promise.all(connected);
+    const kinds = slowKinds.flatMap((kind) => Array.from({ length: counts[kind] }, () => kind));
+    for (let start = 0; start < kinds.length; start += wave) {
+      const next = kinds.slice(start, start + wave);
+      await Promise.all(next.map((kind) => opened.#connect(kind, { hostname, port })));
+      await sleep(waveMilliseconds);
+    }
     return opened;
   }
 

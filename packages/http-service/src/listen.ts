@@ -18,13 +18,19 @@ export class AddressError extends Error {
   }
 }
 
+/**
+ * How many connections may wait to be accepted; the kernel has its own limit. A client whose connection found no place
+ * believes that it is connected, and the kernel tries again only after one, three and seven seconds.
+ */
+const maxPendingConnections = 4096;
+
 export async function listen(
   server: FastifyInstance,
   address: ListenAddress,
   scheme: "http" | "https",
 ): Promise<{ readonly url: string }> {
   try {
-    await server.listen({ host: address.host, port: address.port });
+    await server.listen({ ...address, backlog: maxPendingConnections });
   } catch (error) {
     throw toAddressError(error, address);
   }

@@ -1,3 +1,6 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import {
   type BufferedResponse,
@@ -145,4 +148,12 @@ test("a request that outlives the grace period is aborted, and its handler's sig
   await server.close(0.2);
   expect(await pending).toBe("cut");
   await expect.poll(() => isAborted).toBe(true);
+});
+
+test("thousands of connections that come at once wait in the kernel, and none is dropped", async () => {
+  await using server = await startService([greeting]);
+  const { stdout } = await promisify(execFile)("ss", ["-ltnH", `sport = :${new URL(server.url).port}`]);
+  const [, , places] = stdout.trim().split(/\s+/u);
+  const systemLimit = Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8"));
+  expect(Number(places)).toBe(Math.min(4096, systemLimit));
 });
