@@ -22,7 +22,7 @@ export type HearthProgram = {
   readonly listening: RegExp;
 };
 
-const presentProgram: HearthProgram = {
+export const presentProgram: HearthProgram = {
   path: fileURLToPath(new URL("../apps/hearth/bin/hearth.js", import.meta.url)),
   listening: /Hearth is listening on (\S+)/u,
 };

@@ -6,6 +6,7 @@ import { familiesLines } from "./families/lines.ts";
 import { groundLines } from "./ground/lines.ts";
 import { guardLines } from "./guard/lines.ts";
 import { keepLines } from "./keep/lines.ts";
+import { leanLines } from "./lean/lines.ts";
 import type { ShowLine } from "./line.ts";
 import { peopleLines } from "./people/lines.ts";
 import { plainLines } from "./plain/lines.ts";
@@ -26,4 +27,5 @@ export const allLines: readonly ShowLine[] = [
   ...guardLines,
   ...sealLines,
   ...agentsLines,
+  ...leanLines,
 ];

@@ -1,7 +1,7 @@
 /**
  * @module
  * Everything around an engine process that does not depend on the program that runs the model: the sandbox, memory
- * limits, free CPU cores, the circuit breakers for models that keep crashing and for grammars that stall, and the pool of
+ * limits, unused memory, free CPU cores, the circuit breakers for models that keep crashing and for grammars that stall, and the pool of
  * slots that requests lease.
  * Imported by the drivers, and by `document-text` for the sandbox.
  */
@@ -11,6 +11,7 @@ export { FreeCores } from "./free-cores.ts";
 export { failureForOthers, failureForSuspects, GrammarBreaker } from "./grammar-breaker.ts";
 export { listModelFiles, memoryLimitForPlan } from "./memory/estimate-memory.ts";
 export { createMemoryCgroup, type MemoryCgroup, removeStaleCgroups } from "./memory/memory-cgroup.ts";
+export { observeAllocations, type UnusedMemory } from "./memory/unused-memory.ts";
 export { exitFailure, type ProcessExit, waitForExit } from "./process-exit.ts";
 export { type RunningClock, startRunningClock } from "./running-clock.ts";
 export { inspectMachine, type Machine, nobodyUserId } from "./sandbox/machine.ts";

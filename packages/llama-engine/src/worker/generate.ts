@@ -1,8 +1,9 @@
 import { fitPrompt } from "@hearth-and-keep/chat-templates";
 import type { EngineEvent, EngineRequest } from "@hearth-and-keep/engine";
-import type { LlamaContextSequence, Token } from "node-llama-cpp";
+import type { Token } from "node-llama-cpp";
 import { generateTokens } from "./generate-tokens.ts";
 import type { LoadedModel } from "./load-model.ts";
+import type { ModelContext } from "./model-context.ts";
 import { prefillPrompt } from "./prefill-prompt.ts";
 import type { PromptTokenizer } from "./prompt-tokenizer.ts";
 import { samplingOptions } from "./sampling-options.ts";
@@ -16,10 +17,12 @@ export type Generator = {
   ): Promise<void>;
 };
 
+type GenerationContext = Extract<ModelContext, { purpose: "generate" }>;
+
 /** Runs requests on the sequences of one context. Each request emits its events and ends with `generation-end`. */
 export function createGenerator(
   loaded: LoadedModel,
-  sequences: readonly LlamaContextSequence[],
+  { sequences, isDecoding, unusedMemory }: GenerationContext,
   { tokenizeInput }: PromptTokenizer,
 ): Generator {
   const pool = new SequencePool(sequences);
@@ -41,6 +44,7 @@ export function createGenerator(
         await runRequest({ ...request, maxTokens }, { prompt, grammar, leased }, context);
       } finally {
         running -= 1;
+        void unusedMemory.release(() => running === 0 && !isDecoding());
       }
     },
   };
@@ -53,7 +57,7 @@ type PreparedInput = {
   readonly leased: LeasedSequence;
 };
 
-type GenerationContext = Pick<LoadedModel, "llama" | "model" | "speed"> & {
+type RequestContext = Pick<LoadedModel, "llama" | "model" | "speed"> & {
   readonly signal: AbortSignal;
   readonly emit: (event: EngineEvent) => void;
   readonly isAlone: () => boolean;
@@ -63,7 +67,7 @@ type GenerationContext = Pick<LoadedModel, "llama" | "model" | "speed"> & {
 async function runRequest(
   { sampling, maxTokens, logProbabilities }: EngineRequest,
   { prompt, grammar, leased: { sequence, number, cachedTokens } }: PreparedInput,
-  { llama, model, speed, signal, emit, isAlone, pendingAdmissions }: GenerationContext,
+  { llama, model, speed, signal, emit, isAlone, pendingAdmissions }: RequestContext,
 ): Promise<void> {
   const position = batchPosition(number);
   const startedAt = performance.now();

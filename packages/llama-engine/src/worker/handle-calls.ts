@@ -36,7 +36,7 @@ async function load(plan: LoadPlan, buildFolder: string | undefined): Promise<vo
     const tokenizer = createPromptTokenizer(loaded);
     const { context } = loaded;
     const generator =
-      context.purpose === "generate" ? createGenerator(loaded, context.sequences, tokenizer) : undefined;
+      context.purpose === "generate" ? createGenerator(loaded, context, tokenizer) : undefined;
     state = { loaded, tokenizer, generator };
     send({ type: "loaded", description: loaded.description });
   } catch (error) {

@@ -8,6 +8,7 @@ import {
 } from "@hearth-and-keep/chat-templates";
 import { createTemplateParser, tryChatTemplate } from "@hearth-and-keep/chat-templates/rendering";
 import type { EngineDescription, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
+import { FreeCores, observeAllocations } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile } from "@hearth-and-keep/gguf";
 import {
@@ -19,7 +20,7 @@ import {
 } from "node-llama-cpp";
 import { findTextCuts } from "./find-text-cuts.ts";
 import type { ModelContext } from "./model-context.ts";
-import { hookSampling } from "./native-context.ts";
+import { hookDecoding, hookSampling } from "./native-context.ts";
 import { PrefillSpeed } from "./prefill-prompt.ts";
 import { type BatchSharingOptions, shareBatch } from "./share-batch.ts";
 import type { TextCuts } from "./slice-text.ts";
@@ -54,6 +55,7 @@ export async function loadModel(
   onProgress: (fraction: number) => void,
 ): Promise<LoadedModel> {
   try {
+    const cores = new FreeCores();
     // Native code opens the file only after all its metadata have been validated.
     const file = await inspectModelFile(plan.modelPath);
     const llama = await getLlama({
@@ -85,7 +87,7 @@ export async function loadModel(
     const { threads: fixedThreads } = plan;
     const threads =
       fixedThreads === undefined
-        ? await tuneThreads({ context, batchTokens: () => batchTokens })
+        ? await tuneThreads({ context, cores, batchTokens: () => batchTokens })
         : () => fixedThreads;
     return {
       llama,
@@ -147,9 +149,16 @@ async function createContext(model: LlamaModel, plan: ContextPlan): Promise<Mode
     case "rank":
       return { purpose: "rank", context: await model.createRankingContext(size) };
     case "generate": {
+      const findUnused = observeAllocations();
       const context = await model.createContext({ ...size, ...generationOptions(plan) });
-      const sequences = Array.from({ length: context.totalSequences }, () => context.getSequence());
-      return { purpose: "generate", context, sequences, samplingSeconds: hookSampling(context, model) };
+      return {
+        purpose: "generate",
+        context,
+        sequences: Array.from({ length: context.totalSequences }, () => context.getSequence()),
+        samplingSeconds: hookSampling(context, model),
+        isDecoding: hookDecoding(context),
+        unusedMemory: findUnused(),
+      };
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { UnusedMemory } from "@hearth-and-keep/engine-host";
 import type {
   LlamaContext,
   LlamaContextSequence,
@@ -13,6 +14,10 @@ export type ModelContext =
       readonly sequences: readonly LlamaContextSequence[];
       /** How long native code has been sampling the current token. */
       readonly samplingSeconds: () => number;
+      /** A batch of a request that was aborted continues to the end. */
+      readonly isDecoding: () => boolean;
+      /** Of the cache, which is allocated for all sequences. */
+      readonly unusedMemory: UnusedMemory;
     }
   | { readonly purpose: "embed"; readonly context: LlamaEmbeddingContext }
   | { readonly purpose: "rank"; readonly context: LlamaRankingContext };

@@ -51,6 +51,22 @@ export function hookBatches(context: AnyContext, { threads, onBatch }: BatchHook
   });
 }
 
+/** Returns a getter for whether a batch is being computed. */
+export function hookDecoding(context: AnyContext): () => boolean {
+  const native = getNativeContext(context);
+  const decodeBatch = native.decodeBatch.bind(native);
+  let running = 0;
+  replaceMethod(native, "decodeBatch", async () => {
+    running += 1;
+    try {
+      await decodeBatch();
+    } finally {
+      running -= 1;
+    }
+  });
+  return () => running > 0;
+}
+
 /**
  * Makes the binding report log-probabilities of the model's raw logits, before temperature, penalties, bias and grammar,
  * as llama.cpp's own server does: clients compare them across requests. Returns a getter for how many seconds the

@@ -142,3 +142,24 @@ test("a choice based on noise is corrected within seconds, a correct one is trie
   expect(trials).toBeLessThan(8);
   expect(tried.has(2)).toBe(true);
 });
+
+test("the first response is the trial: its prompt uses all free cores, and its first tokens are compared", () => {
+  const { tuner, work, tried } = createMachine(8, { cost: limited, free: 8 });
+  tuner.startTrialWithWork();
+  work(100, 512);
+  expect(tuner.isTrying).toBe(false);
+  expect([...tried]).toEqual([8]);
+  work(30);
+  expect(tuner.threads).toBe(2);
+});
+
+test("until it is known how many cores are free, nothing is tried", () => {
+  let free: number | undefined;
+  const tuner = new ThreadTuner({ maxThreads: 2, freeCores: () => free, now: () => 0 });
+  tuner.startTrialWithWork();
+  tuner.observe(1, 100);
+  expect(tuner.isTrying).toBe(false);
+  free = 1;
+  tuner.observe(1, 100);
+  expect([tuner.isTrying, tuner.threads]).toEqual([false, 1]);
+});

@@ -39,8 +39,8 @@ export type TunerOptions = {
 /**
  * Finds the fastest number of threads for the current load of the machine. Using all cores is several times too slow if
  * another program occupies one of them, because threads wait for each other. A trial starts with the number of free
- * cores and halves it while that is faster, on real batches of equal size. Trials run after loading, when batches get
- * slower, and from time to time in case cores have become free.
+ * cores and halves it while that is faster, on real batches of equal size. Trials run on the first batches, when batches
+ * get slower, and from time to time in case cores have become free.
  */
 export class ThreadTuner {
   readonly #options: TunerOptions;
@@ -54,6 +54,7 @@ export class ThreadTuner {
   #retrialSeconds = firstRetrialSeconds;
   /** The number of threads that the last trial started with. */
   #limit: number;
+  #isFirstTrialDue = false;
 
   constructor(options: TunerOptions) {
     this.#options = options;
@@ -75,11 +76,19 @@ export class ThreadTuner {
 
   /** Starts a trial on the next batches of this many tokens. */
   startTrial(tokens: number): void {
+    this.#isFirstTrialDue = false;
     this.#measured = [];
     this.#limit = this.#maxUsefulThreads();
     this.#trial = { tokens, threads: this.#limit, times: [], skipped: 0 };
     // With a single thread there is nothing to compare.
     if (this.#limit === 1) this.endTrial();
+  }
+
+  /** Uses all free cores until the first batches without a prompt, and starts a trial on those. */
+  startTrialWithWork(): void {
+    this.#limit = this.#maxUsefulThreads();
+    this.#chosen = this.#limit;
+    this.#isFirstTrialDue = true;
   }
 
   /** Ends a trial with the best number so far, including the current one. */
@@ -131,6 +140,10 @@ export class ThreadTuner {
 
   #watch(tokens: number, milliseconds: number): void {
     if (tokens > maxWatchedTokens || this.#options.maxThreads === 1) return;
+    if (this.#isFirstTrialDue) {
+      if (this.#options.freeCores() !== undefined) this.startTrial(tokens);
+      return;
+    }
     const pace = this.#paces.get(tokens) ?? {
       recent: milliseconds,
       best: milliseconds,
