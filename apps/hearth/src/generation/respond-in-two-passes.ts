@@ -9,6 +9,7 @@ type FreePass = {
   readonly conversation: Conversation;
   /** Undefined if the model is not to think. */
   readonly format: ReasoningFormat | undefined;
+  readonly hasTools: boolean;
 };
 
 /**
@@ -29,7 +30,7 @@ export function findFreePass(engine: Engine, request: ResolvedRequest): FreePass
     ...(tools.length === 0 ? { tools } : {}),
     ...(format === undefined ? { thinking: false } : {}),
   };
-  return { conversation, format };
+  return { conversation, format, hasTools: tools.length > 0 };
 }
 
 type PassDependencies = {
@@ -39,9 +40,15 @@ type PassDependencies = {
 };
 
 /**
+ * Characters of visible text after which no call is expected any more. Models announce a call in a sentence or two, and
+ * what they write instead of one is generated again.
+ */
+const maxAnnouncement = 300;
+
+/**
  * Generates in two passes, because a grammar leaves no room for thinking or calls: the model first thinks and calls
- * tools without the grammar. If it begins to respond instead, it responds under the grammar, with its thinking in the
- * prompt, which the engine has cached.
+ * tools without the grammar. If it responds instead, it responds under the grammar, with its thinking in the prompt,
+ * which the engine has cached. Text before a call is dropped: it does not have the format that the client parses.
  */
 export async function* respondInTwoPasses(
   request: ResolvedRequest,
@@ -49,19 +56,22 @@ export async function* respondInTwoPasses(
   { engine, generate, signal }: PassDependencies,
 ): AsyncGenerator<OutputEvent> {
   const startedAt = performance.now();
-  let thinkingText = "";
+  let [thinkingText, visibleText] = ["", ""];
   let hasCalls = false;
   let prompt: PromptTokens | undefined;
   for await (const event of generate(engine, withoutConstraint(request, pass), signal)) {
     if (event.type === "prompt-progress") prompt = { promptTokens: event.total, cachedTokens: event.cached };
     if (event.type === "reasoning-delta") thinkingText += event.text;
     if (event.type === "tool-call-start" || event.type === "tool-call-fail") hasCalls = true;
+    if (event.type === "text-delta") visibleText = (visibleText + event.text).trimStart();
     // If thinking used up all tokens, there is no second pass.
-    const isDone = event.type === "generation-end" && (hasCalls || event.reason === "length");
+    const isUsedUp = event.type === "generation-end" && event.reason === "length" && visibleText === "";
+    const isDone = isUsedUp || (event.type === "generation-end" && hasCalls);
     const isShared = event.type === "prompt-progress" || event.type === "reasoning-delta";
-    if (hasCalls || isDone || isShared) yield event;
+    if (isDone || isShared || (hasCalls && event.type !== "text-delta")) yield event;
     if (isDone) return;
-    if (!hasCalls && event.type === "text-delta" && event.text.trim() !== "") break;
+    const mayCall = hasCalls || visibleText === "" || (pass.hasTools && mayAnnounceCall(visibleText));
+    if (!mayCall) break;
   }
   const thinkingTokens = thinkingText === "" ? 0 : (await engine.tokenize(thinkingText)).length;
   const freeMilliseconds = performance.now() - startedAt;
@@ -83,6 +93,11 @@ export async function* respondInTwoPasses(
       };
     }
   }
+}
+
+/** Whether a call may follow this text. A model that knows the format starts with it. */
+function mayAnnounceCall(text: string): boolean {
+  return text.length <= maxAnnouncement && !/^(?:[{["]|```)/u.test(text);
 }
 
 type PromptTokens = Pick<
