@@ -63,6 +63,9 @@ const lines: readonly Line[] = [
       "apps/hearth/src/ignored-fields.test.ts",
       "apps/hearth/src/ignored-fields.integration.test.ts",
       "apps/hearth/src/ignored-header.test.ts",
+      "apps/hearth/src/generation/limit-thinking.test.ts",
+      "apps/hearth/src/generation/limit-thinking.model.test.ts",
+      `${messages}/thinking-budget.model.test.ts`,
     ],
   },
   {

@@ -31,7 +31,7 @@ function startServer() {
       { do: "write", text: "Hello" },
       { do: "end", reason: "stop" },
     ],
-    description: { splitsEvents: true },
+    description: { splitsEvents: true, limitsReasoning: true },
     responses: createSmallResponseStore(),
     isOffline: true,
     transferLimits: {

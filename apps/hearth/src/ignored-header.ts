@@ -8,6 +8,8 @@ export type Ignored = {
   readonly blocks?: readonly string[];
   /** Keywords of JSON Schemas that the output is not constrained to. */
   readonly keywords?: readonly string[];
+  /** Fields that the remote engine of the model has no equivalent for. */
+  readonly engine?: readonly string[];
 };
 
 const headerName = "hearth-ignored";

@@ -57,6 +57,8 @@ export type EngineRequest = {
     | { readonly type: "fill-in-the-middle"; readonly prefix: string; readonly suffix: string };
   readonly sampling: Sampling;
   readonly maxTokens: number;
+  /** Thinking ends after this many tokens, if `describe().limitsReasoning`; otherwise `generation/` ends it. */
+  readonly maxReasoningTokens?: number;
   /** Uses at most this much of the context; absent uses all of it. */
   readonly contextTokens?: number;
   /** Rejects a prompt that leaves less of the context than this for the output. */
@@ -94,6 +96,8 @@ export type EngineDescription = {
   readonly memoryBytes: { readonly model: number; readonly context: number };
   /** Whether `generate` separates thinking and tool calls itself; otherwise `generation/` does. */
   readonly splitsEvents: boolean;
+  /** Whether `generate` applies `maxReasoningTokens`. If `splitsEvents`, nothing else can. */
+  readonly limitsReasoning?: boolean;
   readonly canFillInTheMiddle: boolean;
   readonly canSeeImages: boolean;
   /** What protects the machine from the engine, in one line; absent if another machine runs it. */

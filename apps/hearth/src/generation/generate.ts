@@ -1,7 +1,14 @@
-import type { Engine, EngineDescription, EngineRequest, Message, Tool } from "@hearth-and-keep/engine";
+import type {
+  Engine,
+  EngineDescription,
+  EngineEvent,
+  EngineRequest,
+  Message,
+  Tool,
+} from "@hearth-and-keep/engine";
 import type { OutputEvent } from "./events.ts";
 import type { OutputMeterOptions } from "./output-meter.ts";
-import type { ResolvedRequest } from "./request.ts";
+import type { ReasoningLimit, ResolvedRequest } from "./request.ts";
 import { findFreePass, respondInTwoPasses } from "./respond-in-two-passes.ts";
 import {
   getOutputFormat,
@@ -42,7 +49,23 @@ async function* generateOnce(
   const plan = await planOutput(engine, prepared);
   const countTokens: OutputMeterOptions["countTokens"] = async (text, countSignal) =>
     (await engine.tokenize(text, countSignal)).length;
-  yield* splitOutput(engine.generate(toEngineRequest(prepared), signal), plan, { signal, countTokens });
+  const events =
+    prepared.reasoningLimit === undefined
+      ? engine.generate(toEngineRequest(prepared), signal)
+      : generateWithLimit(prepared, prepared.reasoningLimit, { engine, plan, signal });
+  yield* splitOutput(events, plan, { signal, countTokens });
+}
+
+type PlannedOutput = { readonly engine: Engine; readonly plan: OutputPlan; readonly signal: AbortSignal };
+
+/** Loaded by its first use: few requests limit thinking. */
+async function* generateWithLimit(
+  request: ResolvedRequest,
+  { tokens: maxThinkingTokens }: ReasoningLimit,
+  planned: PlannedOutput,
+): AsyncGenerator<EngineEvent> {
+  const { limitThinking } = await import("./limit-thinking.ts");
+  yield* limitThinking(toEngineRequest(request), { ...planned, maxThinkingTokens });
 }
 
 const noOutput = { outputTokens: 0, reasoningTokens: 0 };
@@ -165,12 +188,14 @@ async function planParsing(
 const plainText: OutputFormat = { type: "tags", reasoning: undefined, toolCalls: genericFormat };
 
 function toEngineRequest(request: ResolvedRequest): EngineRequest {
-  const { input, sampling, maxTokens, constraint, logProbabilities, cachePartition } = request;
+  const { input, sampling, maxTokens, reasoningLimit, constraint, logProbabilities, cachePartition } =
+    request;
   return {
     input,
     sampling,
     maxTokens,
     cachePartition,
+    ...(reasoningLimit === undefined ? {} : { maxReasoningTokens: reasoningLimit.tokens }),
     ...(constraint === undefined ? {} : { constraint }),
     ...(logProbabilities === undefined ? {} : { logProbabilities }),
   };

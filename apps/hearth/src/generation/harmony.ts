@@ -33,6 +33,18 @@ export function splitHarmony(
   });
 }
 
+/**
+ * What ends the thinking in which raw output stops; undefined if it does not stop in thinking. Only the channel
+ * `commentary` has calls and visible text, so that the model still has the choice if there are tools.
+ */
+export function closeHarmonyThinking(output: string, hasTools: boolean): string | undefined {
+  const message = output.slice(Math.max(0, output.lastIndexOf("<|channel|>")));
+  const isThinking = /^<\|channel\|>analysis\b/u.test(message) && message.includes(bodyStart);
+  if (!isThinking || messageEnds.some((end) => message.includes(end))) return undefined;
+  const channel = hasTools ? "commentary" : `final${bodyStart}`;
+  return `<|end|>${messageStart}assistant<|channel|>${channel}`;
+}
+
 function* readMessage(scanner: Scanner, writer: CallWriter, emit: Emit): ParserSteps {
   const header = yield* readMessageHeader(scanner, markers, emit);
   if (header === undefined) return;

@@ -74,6 +74,16 @@ export function opensReasoning(prompt: string, format: ReasoningFormat): boolean
   return format.opens.some((open) => end.endsWith(open));
 }
 
+/** What ends the thinking in which raw output stops; undefined if it does not stop in thinking. */
+export function closeTaggedThinking(
+  output: string,
+  { format: { opens, close }, startsInReasoning }: ReasoningPlan,
+): string | undefined {
+  const start = output.trimStart();
+  const isOpen = startsInReasoning || opens.some((open) => start.startsWith(open));
+  return isOpen && !output.includes(close) ? `\n${close}\n\n` : undefined;
+}
+
 export type ReasoningPlan = {
   readonly format: ReasoningFormat;
   /** Whether the prompt already opened the thinking, so that the output starts inside it. */

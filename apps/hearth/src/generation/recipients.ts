@@ -44,6 +44,14 @@ export function splitRecipients(
   });
 }
 
+/** What ends the thinking in which raw output stops; undefined if it does not stop in thinking. */
+export function closeThinkingToSelf(output: string, hasTools: boolean): string | undefined {
+  const message = output.slice(Math.max(0, output.lastIndexOf(messageStart)));
+  const isThinking = /^[^:]*?\bto=self\s*<\|message\|>/u.test(message);
+  if (!isThinking || messageEnds.some((end) => message.includes(end))) return undefined;
+  return `<|eom|>${messageStart}assistant${hasTools ? "" : ` to=user${bodyStart}`}`;
+}
+
 function* readMessage(scanner: Scanner, writer: CallWriter, emit: Emit): ParserSteps {
   const header = yield* readMessageHeader(scanner, markers, emit);
   if (header === undefined) return;

@@ -25,7 +25,15 @@ export type ResolvedRequest = EngineRequest &
      * conversation are then still those at its beginning, so that the prompt keeps its cached prefix.
      */
     readonly callableTools?: readonly Tool[];
+    readonly reasoningLimit?: ReasoningLimit;
   };
+
+/** Ends the model's thinking, so that its response follows. */
+export type ReasoningLimit = {
+  readonly tokens: number;
+  /** The client's field for it, which is named as ignored if the engine of the model cannot apply the limit. */
+  readonly field: string;
+};
 
 /** `none` hides the tools from the model; `required` forces it to call one, `toolName` if given. */
 export type ToolChoice = {

@@ -1,6 +1,7 @@
 import type { Conversation, Message } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { type RequestFailure, requestFailure } from "../failures.ts";
+import { ignoredHeader } from "../ignored-header.ts";
 import type { ModelDescription } from "../models/metadata/describe-model.ts";
 import { createLoadRequest } from "../scheduling/load-request.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
@@ -10,7 +11,7 @@ import { generate } from "./generate.ts";
 import { GrowingLease } from "./growing-lease.ts";
 import { reportIgnoredKeywords } from "./ignored-keywords.ts";
 import { readAhead } from "./read-ahead.ts";
-import type { GenerationRequest } from "./request.ts";
+import type { GenerationRequest, ReasoningLimit } from "./request.ts";
 import { type ResolvedSampling, resolveSampling } from "./sampling.ts";
 
 type GenerationDependencies = {
@@ -115,9 +116,11 @@ type LeaseContext = Pick<GenerationDependencies, "metrics"> & {
 async function* generateOnLease(
   request: GenerationRequest,
   { lease: acquired, resolved, metrics, startedAt }: LeaseContext,
-  { signal, addLogFields }: ClientRequest,
+  client: ClientRequest,
 ): AsyncGenerator<GenerationEvent> {
+  const { signal, addLogFields } = client;
   using lease = acquired;
+  if (request.reasoningLimit !== undefined) reportIgnoredLimit(request.reasoningLimit, lease, client);
   const { input, droppedMessages } = await fitInput(addModelMessages(request), lease, signal);
   const { window, loadMilliseconds, queueMilliseconds } = lease.current;
   addLogFields({
@@ -144,6 +147,16 @@ async function* generateOnLease(
     }
     yield event;
   }
+}
+
+/** Only the engine itself can limit thinking if it parses its output itself. */
+function reportIgnoredLimit(
+  { field }: ReasoningLimit,
+  { engine }: GrowingLease,
+  { addResponseHeaders }: ClientRequest,
+): void {
+  const { splitsEvents, limitsReasoning } = engine.describe();
+  if (splitsEvents && limitsReasoning !== true) addResponseHeaders(ignoredHeader({ engine: [field] }));
 }
 
 type FittedInput = Pick<GenerationRequest, "input"> & { readonly droppedMessages: number };

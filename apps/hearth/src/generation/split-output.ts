@@ -1,9 +1,15 @@
 import type { Engine, EngineEvent, Tool } from "@hearth-and-keep/engine";
 import type { OutputEvent } from "./events.ts";
-import { isHarmony, splitHarmony } from "./harmony.ts";
+import { closeHarmonyThinking, isHarmony, splitHarmony } from "./harmony.ts";
 import { OutputMeter, type OutputMeterOptions } from "./output-meter.ts";
-import { detectReasoningFormat, opensReasoning, type ReasoningFormat, splitReasoning } from "./reasoning.ts";
-import { hasRecipients, splitRecipients } from "./recipients.ts";
+import {
+  closeTaggedThinking,
+  detectReasoningFormat,
+  opensReasoning,
+  type ReasoningFormat,
+  splitReasoning,
+} from "./reasoning.ts";
+import { closeThinkingToSelf, hasRecipients, splitRecipients } from "./recipients.ts";
 import { readUntil } from "./stream-parser/read-text.ts";
 import { type SplitEvent, splitEvents, textDelta } from "./stream-parser/split-events.ts";
 import { detectToolCallFormat, type ToolCallFormat } from "./tool-calls/formats.ts";
@@ -86,6 +92,21 @@ export function detectOutputFormat(template: string | null): OutputFormat {
 /** Whether a rendered prompt ends inside the model's thinking. */
 export function promptOpensReasoning(prompt: string, format: OutputFormat): boolean {
   return format.type === "tags" && format.reasoning !== undefined && opensReasoning(prompt, format.reasoning);
+}
+
+/** The text that ends the thinking in which raw output stops; undefined if it does not stop in thinking. */
+export function closeThinking(output: string, plan: OutputPlan): string | undefined {
+  const { format, tools, startsInReasoning } = plan;
+  switch (format.type) {
+    case "split":
+      return undefined;
+    case "harmony":
+      return closeHarmonyThinking(output, tools.length > 0);
+    case "recipients":
+      return closeThinkingToSelf(output, tools.length > 0);
+    case "tags":
+      return format.reasoning && closeTaggedThinking(output, { format: format.reasoning, startsInReasoning });
+  }
 }
 
 function splitText(events: AsyncIterable<SplitEvent>, plan: OutputPlan): AsyncIterable<SplitEvent> {

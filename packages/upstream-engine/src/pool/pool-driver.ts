@@ -128,6 +128,7 @@ function describe(plan: PoolPlan, facts: RemoteFacts): HandleOptions["descriptio
     gpu: false,
     memoryBytes: { model: 0, context: 0 },
     splitsEvents: true,
+    limitsReasoning: dialects[plan.dialect].reasoningLimitField !== undefined,
     canFillInTheMiddle: dialects[plan.dialect].supportsSuffix,
     canSeeImages: plan.canSeeImages,
   };

@@ -28,6 +28,11 @@ export type Dialect = {
   readonly supportsBiasPairs: boolean;
   readonly grammar: ((grammar: string) => Readonly<Record<string, unknown>>) | undefined;
   readonly supportsTemplateVariables: boolean;
+  /**
+   * The field that limits the tokens of thinking. vLLM has one too, but rejects it unless the server is configured for
+   * it.
+   */
+  readonly reasoningLimitField: string | undefined;
   /** Fields that make the engine continue a final assistant message. */
   readonly continuationFields: Readonly<Record<string, unknown>>;
   /** Isolates the prompt cache of one client from another's, so that timing reveals nothing. */
@@ -58,6 +63,7 @@ const openai: Dialect = {
   supportsBiasPairs: false,
   grammar: undefined,
   supportsTemplateVariables: false,
+  reasoningLimitField: undefined,
   continuationFields: {},
   supportsCacheSalt: false,
   streamOptions: { include_usage: true },
@@ -85,6 +91,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     supportsBiasPairs: true,
     grammar: (grammar) => ({ grammar }),
     supportsTemplateVariables: true,
+    reasoningLimitField: "thinking_budget_tokens",
     extraFields: { cache_prompt: true, return_progress: true },
     supportsSuffix: false,
     // 503 while it loads; served by a thread other than the computing one.

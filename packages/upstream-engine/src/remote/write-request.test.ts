@@ -89,6 +89,13 @@ test("grammars, schemas and forced tool calls use each engine's own fields", () 
   });
 });
 
+test("a limit on thinking is sent to engines that have a field for it", () => {
+  expect(bodyFor("llama-server", { maxReasoningTokens: 5 })).toMatchObject({ thinking_budget_tokens: 5 });
+  expect(bodyFor("llama-server")).not.toHaveProperty("thinking_budget_tokens");
+  for (const dialect of ["vllm", "sglang", "openai"] as const)
+    expect(bodyFor(dialect, { maxReasoningTokens: 5 })).toEqual(bodyFor(dialect));
+});
+
 test("an engine whose template has no tools gets none, and a call is enforced through its JSON Schema", () => {
   const body = bodyFor(
     "llama-server",

@@ -64,6 +64,7 @@ function writeChat(
       ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
       ...(constraint === undefined ? {} : writeConstraint(constraint, engine)),
       ...writeTemplateVariables(conversation, dialect),
+      ...writeReasoningLimit(request, dialect),
       ...(conversation.messages.at(-1)?.role === "assistant" ? dialect.continuationFields : {}),
       ...(logProbabilities === undefined ? {} : { logprobs: true, top_logprobs: logProbabilities }),
     },
@@ -136,6 +137,12 @@ function singleCallSchema(tools: readonly Tool[]): Fields {
       additionalProperties: false,
     })),
   };
+}
+
+/** Without a field of the engine the limit has no effect, which its description says: see `limitsReasoning`. */
+function writeReasoningLimit({ maxReasoningTokens }: EngineRequest, dialect: Dialect): Fields {
+  const { reasoningLimitField: field } = dialect;
+  return field === undefined || maxReasoningTokens === undefined ? {} : { [field]: maxReasoningTokens };
 }
 
 function writeTemplateVariables(conversation: Conversation, dialect: Dialect): Fields {

@@ -223,6 +223,7 @@ const promptFields = {
         Type.Literal("between_tools"),
       ]),
       display: orNull(Type.String(shortText)),
+      budget_tokens: orNull(Type.Integer({ minimum: 1, maximum: 100_000_000 })),
     }),
   ),
   output_config: orNull(

@@ -13,7 +13,13 @@ import { requestIdHeader } from "../errors.ts";
 import type { MessagesBody } from "../schema.ts";
 import { streamResponse } from "../stream-response.ts";
 import type { MessageEvent } from "./event-types.ts";
-import { isThinkingRequested, readPrompt, readSampling, stopsOf } from "./read-request.ts";
+import {
+  isThinkingRequested,
+  readPrompt,
+  readReasoningLimit,
+  readSampling,
+  stopsOf,
+} from "./read-request.ts";
 import { refuseServerTool } from "./refuse-server-tool.ts";
 import { type MessageOptions, streamEvents } from "./stream-events.ts";
 import { writeResponse } from "./write-response.ts";
@@ -39,7 +45,8 @@ async function generateEvents(
   rejectContinuedThread(body);
   const { requiredServerTool, ...prompt } = await readPrompt(request, dependencies);
   if (requiredServerTool !== undefined) return refuseServerTool(requiredServerTool, body.model);
-  const generation = { ...prompt, sampling: readSampling(body), overflow: "reject" } as const;
+  const settings = { sampling: readSampling(body), ...readReasoningLimit(body), overflow: "reject" } as const;
+  const generation = { ...prompt, ...settings };
   return streamEvents(runGeneration(generation, dependencies, request), readOptions(request));
 }
 

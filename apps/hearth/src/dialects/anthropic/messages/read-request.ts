@@ -98,6 +98,12 @@ function hasToolResult(content: CountTokensBody["messages"][number]["content"]):
 /** Chat templates know three levels; Anthropic has two more above them. */
 const efforts: Readonly<Record<string, string>> = { xhigh: "high", max: "high" };
 
+/** Budgets of any size: the smallest one of Anthropic's API is more than the context of many local models. */
+export function readReasoningLimit({ thinking }: MessagesBody): Pick<GenerationRequest, "reasoningLimit"> {
+  const tokens = thinking?.budget_tokens ?? undefined;
+  return tokens === undefined ? {} : { reasoningLimit: { tokens, field: "thinking.budget_tokens" } };
+}
+
 export function readSampling(body: MessagesBody): SamplingOptions {
   const stops = stopsOf(body);
   const numbers = {
