@@ -95,7 +95,12 @@ const lines: readonly Line[] = [
   {
     line: 6,
     title: "A damaged tool call has the same outcome in every API, and its arguments are always JSON",
-    paths: ["apps/hearth/src/test/damaged-calls.model.test.ts"],
+    paths: [
+      "apps/hearth/src/test/damaged-calls.model.test.ts",
+      "apps/hearth/src/generation/retry-invalid-calls.test.ts",
+      "apps/hearth/src/generation/retry-invalid-calls.model.test.ts",
+      "apps/hearth/src/generation/respond-in-two-passes.test.ts",
+    ],
   },
   {
     line: 7,

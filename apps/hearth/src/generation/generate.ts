@@ -35,9 +35,26 @@ export async function* generate(
     yield* dropOutput(generate(engine, { ...request, maxTokens: 1 }, signal));
     return;
   }
+  const generatePass = hasStrictTools(request) ? generateStrictCalls : generateOnce;
   const freePass = request.constraint === undefined ? undefined : findFreePass(engine, request);
-  if (freePass === undefined) yield* generateOnce(engine, request, signal);
-  else yield* respondInTwoPasses(request, freePass, { engine, generate: generateOnce, signal });
+  if (freePass === undefined) yield* generatePass(engine, request, signal);
+  else yield* respondInTwoPasses(request, freePass, { engine, generate: generatePass, signal });
+}
+
+/** Required calls are generated under the grammar of their tools. */
+function hasStrictTools({ input, toolChoice, callableTools }: ResolvedRequest): boolean {
+  if (toolChoice.type !== "auto" || input.type !== "conversation") return false;
+  return (callableTools ?? input.conversation.tools ?? []).some(({ isStrict }) => isStrict === true);
+}
+
+/** Loaded by its first use: few requests have strict tools. */
+async function* generateStrictCalls(
+  engine: Engine,
+  request: ResolvedRequest,
+  signal: AbortSignal,
+): AsyncGenerator<OutputEvent> {
+  const { retryInvalidCalls } = await import("./retry-invalid-calls.ts");
+  yield* retryInvalidCalls(request, (attempt) => generateOnce(engine, attempt, signal));
 }
 
 async function* generateOnce(

@@ -99,7 +99,7 @@ function listOptions(argument: ArgumentSchema): readonly JsonObject[] {
     const schema = found[index];
     if (!isJsonObject(schema)) continue;
     const target = schema["$ref"];
-    if (typeof target === "string") found.push(resolve(argument.root, target));
+    if (typeof target === "string") found.push(resolveReference(argument.root, target));
     for (const keyword of ["anyOf", "oneOf", "allOf"]) {
       const options = schema[keyword];
       if (Array.isArray(options)) found.push(...options.slice(0, maxOptions));
@@ -108,7 +108,9 @@ function listOptions(argument: ArgumentSchema): readonly JsonObject[] {
   return found.filter(isJsonObject);
 }
 
-function resolve(root: JsonObject, reference: string): unknown {
+/** Only references within the document; undefined for any other. */
+export function resolveReference(root: JsonObject, reference: string): unknown {
+  if (reference === "#") return root;
   const segments = reference.startsWith("#/") ? reference.slice(2).split("/") : [];
   return segments.reduce((schema: unknown, segment) => {
     const key = segment.replaceAll("~1", "/").replaceAll("~0", "~");
@@ -116,7 +118,7 @@ function resolve(root: JsonObject, reference: string): unknown {
   }, root);
 }
 
-function typeOfValue(value: JsonValue): string {
+export function typeOfValue(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
