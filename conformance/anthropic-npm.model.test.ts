@@ -75,6 +75,24 @@ test("cached tokens missing in usage: the second identical request reports them"
   expect(inputOf(second.usage)).toBe(inputOf(first.usage));
 });
 
+test("a model that thinks for ever never responds: at its budget the stream helper gets text after thinking", async () => {
+  const started: Anthropic.MessageParam = { role: "assistant", content: "<think>\n" };
+  const emitted: string[] = [];
+  const stream = real.messages.stream({
+    ...eight,
+    model: "team/third:v1",
+    max_tokens: 256,
+    messages: [...messages, started],
+    thinking: { type: "enabled", budget_tokens: 32 },
+  });
+  stream.on("thinking", () => emitted.push("thinking"));
+  stream.on("text", () => emitted.push("text"));
+  const { content, usage } = await stream.finalMessage();
+  expect(emitted.filter((name, index) => name !== emitted[index - 1])).toEqual(["thinking", "text"]);
+  expect(content.map(({ type }) => type)).toEqual(["thinking", "text"]);
+  expect(usage.output_tokens).toBeLessThanOrEqual(256);
+});
+
 test.each(endpoints)(
   "%s throws without a key and with a wrong key, and succeeds with the right key of either kind",
   async (...[, base, call]) => {
@@ -405,7 +423,7 @@ describe("on a fake engine", () => {
 
 test("every endpoint was called with the right key, without a key and with a wrong key", async () => {
   const routes = endpoints.map(([route]) => route).toSorted();
-  const calls = 170;
+  const calls = 171;
   const wanted = { succeeded: routes, withoutKey: routes, withWrongKey: routes, calls };
   await expect.poll(() => tallyCalls(fixture)).toMatchObject(wanted);
   recordCalls("npm @anthropic-ai/sdk", tallyCalls(fixture), calls);
