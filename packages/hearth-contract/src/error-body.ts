@@ -24,6 +24,7 @@ const reasons = [
   // body-invalid
   "missing",
   "malformed",
+  "not-a-form",
   "too-large",
   "too-deep",
   "too-complex",

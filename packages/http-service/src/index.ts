@@ -10,6 +10,7 @@ export { type CertificateFiles, readCertificate, watchCertificate } from "./cert
 export type { Certificate, Transport } from "./create-server.ts";
 export { AddressError } from "./listen.ts";
 export { logDefect, requestLogFields } from "./log-defect.ts";
+export { type FormField, type FormFile, type MultipartForm, parseMultipart } from "./parse-multipart.ts";
 export { BodyError } from "./read-body.ts";
 export type { RequestRecord } from "./request-context.ts";
 export {
@@ -28,5 +29,5 @@ export {
   RouteNotFoundError,
 } from "./service.ts";
 export { type StreamLimits, streamBody } from "./stream-body.ts";
-export { accepts, type FieldError, InvalidRequestError } from "./validate-request.ts";
+export { accepts, createRequestValidator, type FieldError, InvalidRequestError } from "./validate-request.ts";
 export { readWebFiles, type WebFile, type WebFiles, webAssetResponse, webPageResponse } from "./web-files.ts";

@@ -9,6 +9,8 @@ export class BodyError extends Error {
   readonly reason:
     | "missing"
     | "malformed"
+    /** A body that must be a form of type multipart/form-data. */
+    | "not-a-form"
     | "too-large"
     | "too-deep"
     | "too-complex"

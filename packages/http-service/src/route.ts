@@ -28,7 +28,7 @@ export type HttpRequest<Actor = unknown, Body = unknown, Query = RequestHead["qu
   "query"
 > & {
   readonly query: Query;
-  /** Parsed JSON, or the byte stream for a row with `body: "stream"`. */
+  /** Parsed JSON, the `MultipartForm` of a row with `body: "form"`, or the byte stream of one with `body: "stream"`. */
   readonly body: Body;
   /** What `authenticate` returned for this request. */
   readonly actor: Actor;
@@ -49,8 +49,11 @@ export type Route<Actor = unknown, Dependencies = unknown> = {
   /** A GET row also handles HEAD. */
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** JSON by default. A stream is read with `streamBody`, within limits that its handler sets. */
-  readonly body?: "json" | "stream";
+  /**
+   * JSON by default. A form is a `MultipartForm`. A stream is read with `streamBody`, within limits that its handler
+   * sets.
+   */
+  readonly body?: "json" | "form" | "stream";
   /** Replaces the service's limit. */
   readonly maxBodyBytes?: number;
   /** Set by `accepts`, together with the handler. */

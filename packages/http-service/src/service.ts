@@ -4,7 +4,9 @@ import { type BodyBudget, createBodyBudget } from "./body-budget.ts";
 import { enforceBodyDeadline } from "./client-errors.ts";
 import { type Certificate, createServer, type Transport } from "./create-server.ts";
 import { close, type ListenAddress, listen } from "./listen.ts";
+import { parseForms } from "./parse-multipart.ts";
 import {
+  BodyError,
   type ContentEncoding,
   ignoreContentType,
   parseJsonBodies,
@@ -215,6 +217,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
       handler: async (request, reply) => {
         const context = contextOf(request, reply);
         const { head } = context;
+        if (row.body === "form" && request.body === undefined) throw new BodyError("missing");
         validate(request.body, head.query);
         // `authenticate` set the actor in the hook above.
         const typed = createRequest(context, reply) as HttpRequest<Actor>;
@@ -233,12 +236,13 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
       },
     });
   };
-  if (row.body !== "stream") {
+  if (row.body === undefined || row.body === "json") {
     register(server);
     return;
   }
+  const replaceParsers = row.body === "form" ? parseForms : passBodyStreams;
   void server.register(async (scope) => {
-    passBodyStreams(scope);
+    replaceParsers(scope);
     register(scope);
   });
 }

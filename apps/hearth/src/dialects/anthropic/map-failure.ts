@@ -142,6 +142,7 @@ const bodyErrors: Readonly<
   Record<Extract<RequestFailure, { kind: "body-invalid" }>["reason"], ErrorResponse>
 > = {
   malformed: wire("invalid_request_error", "The request body is not valid JSON"),
+  "not-a-form": wire("invalid_request_error", "The request body is not a valid multipart/form-data form"),
   missing: wire("invalid_request_error", "The request body is empty"),
   "too-large": wire("request_too_large", "Request exceeds the maximum size"),
   "too-deep": wire("invalid_request_error", "The request body nests objects and arrays too deeply"),

@@ -144,6 +144,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
 const bodyErrors = {
   missing: badRequest("missing request body"),
   malformed: badRequest("the request body is not valid JSON"),
+  "not-a-form": badRequest("the request body is not a valid form"),
   "too-large": { status: 413, message: "the request body is too large" },
   "too-deep": badRequest("the request body nests objects and arrays too deeply"),
   "too-complex": { status: 413, message: "the request body has too many values" },

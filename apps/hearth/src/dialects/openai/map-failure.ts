@@ -179,6 +179,7 @@ const doNotRetry = { "x-should-retry": "false" };
 const bodyErrors = {
   missing: { status: 400, message: "The request body is empty; send a JSON object" },
   malformed: { status: 400, message: "The request body is not valid JSON" },
+  "not-a-form": { status: 400, message: "The request body is not a valid multipart/form-data form" },
   "too-large": { status: 413, code: "request_too_large", message: "The request body is too large" },
   "too-deep": { status: 400, message: "The request body nests objects and arrays too deeply" },
   "too-complex": {
