@@ -29,6 +29,8 @@ export type LoadRequest = Pick<
   readonly size: ModelSize;
   /** Replaces the model's keep-alive, for later requests too; absent leaves it unchanged. */
   readonly keepAlive?: KeepAlive;
+  /** No client waits for it: it starts only when no other request waits for a slot or for memory. */
+  readonly isBackground?: boolean;
 };
 
 export type RequestShape = { readonly window: ContextWindow; readonly cacheType: LoadPlan["cacheType"] };

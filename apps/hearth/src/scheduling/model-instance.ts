@@ -19,7 +19,7 @@ export type InstanceOptions = {
   readonly onEnd: (end: InstanceEnd) => void;
 };
 
-/** A draining instance grants no leases to requests after this ticket. */
+/** A draining instance grants no leases to requests after this ticket, nor to background requests. */
 export type Drain = {
   readonly afterTicket: number;
   readonly reason: UnloadReason;
@@ -80,8 +80,11 @@ export class ModelInstance {
     return this.#readyAt - this.startedAt;
   }
 
-  accepts(ticket: number): boolean {
-    return this.drain === undefined || ticket <= this.drain.afterTicket;
+  accepts({
+    ticket,
+    isBackground,
+  }: Pick<QueuedRequest<unknown, unknown>, "ticket" | "isBackground">): boolean {
+    return this.drain === undefined || (!isBackground && ticket <= this.drain.afterTicket);
   }
 
   /** How many requests can run concurrently. Remote engines report it themselves, because it changes. */

@@ -70,11 +70,11 @@ export class ScheduledModel {
     return this.#meanLeaseMilliseconds;
   }
 
-  /** How many queued requests exceed the slots that are free or being loaded. */
+  /** How many queued requests of clients exceed the slots that are free or being loaded. */
   get queuedBeyondSlots(): number {
     const instance = this.#instance;
     const slots = instance === undefined || instance.drain !== undefined ? 0 : instance.freeSlots;
-    return Math.max(0, this.queue.length - slots);
+    return Math.max(0, this.queue.clientLength - slots);
   }
 
   /** On the monotonic clock; while the model is in use, as if its last lease were released now. */
@@ -143,8 +143,12 @@ export class ScheduledModel {
     const { engine } = instance.state;
     // Nobody waits for a slot while the replacement loads; after that, the memory of this instance is wanted.
     const isWanted = (): boolean =>
-      instance !== this.#instance || (this.#replacement === undefined && this.queue.length > 0);
-    for (let next = this.#findNext(); next !== undefined && instance.freeSlots > 0; next = this.#findNext()) {
+      instance !== this.#instance || (this.#replacement === undefined && this.queue.clientLength > 0);
+    for (
+      let next = this.#findNext();
+      next !== undefined && hasSlotFor(next, instance);
+      next = this.#findNext()
+    ) {
       this.#keepAlive = next.request.keepAlive ?? this.#keepAlive;
       next.resolve(instance.grantLease(next, { engine, isWanted }));
     }
@@ -166,10 +170,15 @@ export class ScheduledModel {
     const { head } = this.queue;
     const instance = this.#instance;
     if (head === undefined || instance === undefined) return undefined;
-    if (this.canServe(head.request)) return instance.accepts(head.ticket) ? head : undefined;
+    if (this.canServe(head.request)) return instance.accepts(head) ? head : undefined;
     const isOverdue = performance.now() - head.enqueuedAt > maxOvertakenSeconds * 1000;
     if (this.#replacement === undefined && (isOverdue || instance.leases === 0)) return undefined;
-    return this.queue.find(({ ticket, request }) => instance.accepts(ticket) && this.canServe(request));
+    return this.queue.find(
+      (queued) =>
+        instance.accepts(queued) &&
+        this.canServe(queued.request) &&
+        (head.isBackground || !queued.isBackground),
+    );
   }
 
   #handleLoaded(instance: ModelInstance): void {
@@ -212,6 +221,15 @@ export class ScheduledModel {
     }
     this.#options.onChange();
   }
+}
+
+/** Background requests leave the last free slot to others, unless the model has only one. */
+function hasSlotFor(
+  { isBackground }: Pick<QueuedRequest<unknown, unknown>, "isBackground">,
+  instance: ModelInstance,
+): boolean {
+  const { freeSlots, leases } = instance;
+  return freeSlots > (isBackground && leases > 0 ? 1 : 0);
 }
 
 /** llama.cpp computes with quantized values in flash attention only. */

@@ -2,9 +2,9 @@
  * @module
  * Scheduling: grants leases on models, loads a model when requests are queued for it, and unloads it when its keep-alive
  * expires or another model needs the memory. Guarantees that the estimated memory of all models stays within the budget,
- * that queues are bounded and first come first served, even across models, that an aborted request leaves its queue at
- * once, that all queued requests share one load, and that a model loaded again for a larger context keeps serving
- * meanwhile if memory allows. Knows no dialect and no HTTP.
+ * that queues are bounded and first come first served, even across models, that background requests come after all others,
+ * that an aborted request leaves its queue at once, that all queued requests share one load, and that a model loaded again
+ * for a larger context keeps serving meanwhile if memory allows. Knows no dialect and no HTTP.
  * Imported by `generation/`, by the dialects, and by `main.ts`, which creates it.
  */
 
@@ -77,6 +77,7 @@ class ModelScheduler implements Scheduler {
   readonly #models = new Map<string, ScheduledModel>();
   #lastTicket = 0;
   #isClosing = false;
+  #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -101,11 +102,12 @@ class ModelScheduler implements Scheduler {
     if (!model.canServe(request)) this.#checkBudget(request);
     this.#models.set(modelKey(request), model);
     this.#lastTicket += 1;
-    const entry = { ticket: this.#lastTicket, request, signal, onAbort: () => this.#advance() };
+    const { isBackground = false } = request;
+    const entry = { ticket: this.#lastTicket, request, signal, isBackground, onAbort: () => this.#advance() };
     const { queued, result } = model.queue.enqueue(entry);
     this.#advance();
     // Checked after advancing, because the request may have been granted its lease already.
-    if (model.queue.has(queued.ticket) && this.#isOverfull(model)) {
+    if (!isBackground && model.queue.has(queued.ticket) && this.#isOverfull(model)) {
       queued.reject(this.#queueFull(model));
       this.#advance();
     }
@@ -159,6 +161,7 @@ class ModelScheduler implements Scheduler {
 
   async close(graceSeconds: number): Promise<void> {
     this.#isClosing = true;
+    clearTimeout(this.#idleTimer);
     const models = [...this.#models.values()];
     const instances = models.flatMap((model) => model.instances);
     for (const { queue } of models) {
@@ -221,7 +224,7 @@ class ModelScheduler implements Scheduler {
 
   #queueFull(model: ScheduledModel): FailureError<SchedulingFailure> {
     const { key, purpose, meanLeaseMilliseconds, instance } = model;
-    const waiting = model.queue.length - 1;
+    const waiting = model.queue.clientLength - 1;
     const slots = instance?.slots ?? 1;
     this.#options.onEvent?.({ type: "queue-full", key, purpose, waiting });
     const retryAfterSeconds = estimateRetrySeconds({ waiting, slots, meanLeaseMilliseconds });
@@ -267,13 +270,13 @@ class ModelScheduler implements Scheduler {
     if (isDeepStrictEqual(beside.shape, alone.shape)) model.load(first, beside.shape, beside.memoryBytes);
   }
 
-  /** Models with queued requests whose load has not started, in order of arrival. */
+  /** Models with queued requests whose load has not started, in order of arrival; those of background requests last. */
   #modelsToLoad(): readonly ScheduledModel[] {
     return [...this.#models.values()]
       .filter(({ queue, instance }) => {
         return queue.length > 0 && (instance === undefined || instance.state.type === "unloading");
       })
-      .toSorted((a, b) => (a.queue.head?.ticket ?? 0) - (b.queue.head?.ticket ?? 0));
+      .toSorted((a, b) => turnOf(a) - turnOf(b));
   }
 
   /** Loads in order of arrival: otherwise a large model could wait forever behind small ones. */
@@ -297,12 +300,27 @@ class ModelScheduler implements Scheduler {
         head.reject(insufficientMemory(decision.neededBytes));
         return this.#startLoad(model);
       case "wait": {
+        if (head.isBackground) return this.#waitForIdle(decision.evict);
         for (const { instance } of decision.evict) instance.unload("evicted");
         const drain = { afterTicket: this.#lastTicket, reason: "evicted", forTicket: head.ticket } as const;
         for (const { instance } of decision.drain) instance.drain ??= drain;
         return false;
       }
     }
+  }
+
+  /**
+   * Background requests never drain a model, and evict one only after its clients have paused for a while: an agent that
+   * runs a tool will be back.
+   */
+  #waitForIdle(evicted: ScheduledModel["residents"]): false {
+    const idleSince = Math.max(0, ...evicted.map(({ usedAt }) => usedAt));
+    const remainingMilliseconds = idleSince + backgroundPauseSeconds * 1000 - performance.now();
+    clearTimeout(this.#idleTimer);
+    if (remainingMilliseconds > 0) {
+      this.#idleTimer = setTimeout(() => this.#advance(), remainingMilliseconds).unref();
+    } else for (const { instance } of evicted) instance.unload("evicted");
+    return false;
   }
 
   #residents(): ScheduledModel["residents"] {
@@ -314,6 +332,12 @@ class ModelScheduler implements Scheduler {
 }
 
 const maxShapes = 64;
+const backgroundPauseSeconds = 60;
+
+function turnOf({ queue: { head } }: ScheduledModel): number {
+  if (head === undefined) return 0;
+  return head.isBackground ? Number.MAX_SAFE_INTEGER / 2 + head.ticket : head.ticket;
+}
 
 /** A model is loaded separately for each purpose, because its context differs. */
 function modelKey({ key, purpose }: LoadRequest): string {
