@@ -80,7 +80,7 @@ const lines: readonly Line[] = [
   {
     line: 5,
     title:
-      "Stored responses and conversations are kept within their limits and across kills, and no other key can read them",
+      "Stored responses, conversations, files and batches are kept within their limits, responses across kills, and no other key can read them",
     paths: [
       `${responses}/response-store.test.ts`,
       `${responses}/response-files.test.ts`,
@@ -90,6 +90,11 @@ const lines: readonly Line[] = [
       `${responses}/stored-responses.integration.test.ts`,
       `${responses}/conversations.integration.test.ts`,
       `${responses}/retrieve-response.integration.test.ts`,
+      "apps/hearth/src/dialects/anthropic/batches/batches.integration.test.ts",
+      "apps/hearth/src/dialects/openai/batches/batches.integration.test.ts",
+      "apps/hearth/src/dialects/openai/files/files.integration.test.ts",
+      "apps/hearth/src/scheduling/background-requests.test.ts",
+      "conformance/batches.model.test.ts",
     ],
   },
   {

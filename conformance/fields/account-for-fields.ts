@@ -67,8 +67,8 @@ function keyOf({ endpoint, name }: Pick<FieldRow, "endpoint" | "name">): string 
   return `${endpoint} ${name}`;
 }
 
-/** Lists of objects of any type, which are read by their type. */
-const openLists = new Set(["input", "items", "system"]);
+/** Lists of objects of any type, which are read by their type, and bytes. */
+const openLists = new Set(["input", "items", "system", "file"]);
 
 /** Fields of supported objects are listed too; of ignored and refused ones the object is enough. */
 function listFields(

@@ -178,6 +178,23 @@ export const anthropicFields: FieldTable = {
       ignored: ignoredPromptFields,
       variants: { "messages.content": content, tools },
     },
+    "POST /v1/messages/batches": {
+      supported: ["requests", "requests.custom_id", "requests.params", "betas"],
+      ignored: {
+        user_profile_id: "a label for the vendor's own reports",
+        workspace_id: noOrganization,
+      },
+    },
+    "GET /v1/messages/batches": {
+      supported: ["after_id", "before_id", "limit", "betas"],
+      ignored: { workspace_id: noOrganization },
+    },
+    "GET /v1/messages/batches/:id": { supported: ["betas"], ignored: { workspace_id: noOrganization } },
+    "DELETE /v1/messages/batches/:id": { supported: ["betas"], ignored: { workspace_id: noOrganization } },
+    "POST /v1/messages/batches/:id/cancel": {
+      supported: ["betas"],
+      ignored: { workspace_id: noOrganization },
+    },
     "GET /v1/models": {
       supported: ["after_id", "before_id", "limit", "betas"],
       ignored: { lifecycle: "every model is active", workspace_id: noOrganization },
@@ -185,7 +202,6 @@ export const anthropicFields: FieldTable = {
     "GET /v1/models/:id": { supported: ["betas"], ignored: { workspace_id: noOrganization } },
   },
   refused: {
-    "* /v1/messages/batches": "requests are queued one by one",
     "* /v1/agents": noAgents,
     "* /v1/deployment": noAgents,
     "* /v1/dreams": noAgents,

@@ -1,4 +1,5 @@
 import type { FieldTable, ServedEndpoint } from "./field-table.ts";
+import { batchFields } from "./openai-batches.ts";
 
 const onlyLabel = "a label for the vendor's own reports";
 const oneTier = "there is only one tier";
@@ -357,6 +358,7 @@ export const openaiFields: FieldTable = {
       ignored: { include: includeUnused },
     },
     "DELETE /v1/conversations/:id/items/:id": { supported: ["conversation_id"] },
+    ...batchFields,
     "GET /v1/models": { supported: [] },
     "GET /v1/models/:id": { supported: [] },
   },
@@ -382,8 +384,6 @@ export const openaiFields: FieldTable = {
     "* /v1/videos": noVideo,
     "* /v1/realtime": noVideo,
     "* /v1/live": noVideo,
-    "* /v1/batches": "requests are queued one by one",
-    "* /v1/files": noFiles,
     "* /v1/uploads": noFiles,
     "* /v1/vector_stores": noFiles,
     "* /v1/evals": noTraining,

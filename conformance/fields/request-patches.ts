@@ -6,7 +6,14 @@ import type { FieldRow } from "./account-for-fields.ts";
 export type Patch = Readonly<Record<string, unknown>>;
 
 /** What the server has stored, for fields and paths that name it. */
-export type StoredIds = { readonly response: string; readonly conversation: string; readonly item: string };
+export type StoredIds = {
+  readonly response: string;
+  readonly conversation: string;
+  /** Something in the list of the endpoint. */
+  readonly item: string;
+  readonly file?: string;
+  readonly batch?: string;
+};
 
 /** A blob that requests for `/api/create` can name. */
 export const adapter: Buffer = writeAdapter();
@@ -57,8 +64,26 @@ export function patchFor({ endpoint, name }: NamedField, ids: StoredIds): Patch 
     ...(responses.includes(endpoint) ? responsePatches(ids) : {}),
     ...(messages.includes(endpoint) ? messagePatches : {}),
     ...(endpoint.includes("/api/") ? ollamaPatches : {}),
+    ...(endpoint.endsWith("/batches") ? batchPatches(ids) : {}),
   };
   return Object.hasOwn(patches, name) ? patches[name] : undefined;
+}
+
+function batchPatches({ file }: StoredIds): Readonly<Record<string, Patch>> {
+  const expiry = { anchor: "created_at", seconds: 3600 };
+  const files = file === undefined ? {} : { input_file_id: file };
+  return {
+    requests: {},
+    "requests.custom_id": {},
+    "requests.params": {},
+    input_file_id: files,
+    endpoint: files,
+    completion_window: files,
+    metadata: { ...files, metadata: { topic: "greetings" } },
+    output_expires_after: { ...files, output_expires_after: expiry },
+    "output_expires_after.anchor": { ...files, output_expires_after: expiry },
+    "output_expires_after.seconds": { ...files, output_expires_after: expiry },
+  };
 }
 
 const commonPatches: Readonly<Record<string, Patch>> = {

@@ -1,13 +1,7 @@
 import { validBodyOf } from "../robustness/valid-bodies.ts";
 import type { FieldRow } from "./account-for-fields.ts";
-import {
-  adapter,
-  adapterDigest,
-  type Patch,
-  patchFor,
-  patchForVariant,
-  type StoredIds,
-} from "./request-patches.ts";
+import { createStored, nothingStored } from "./create-stored.ts";
+import { type Patch, patchFor, patchForVariant, type StoredIds } from "./request-patches.ts";
 
 export type FieldResponse = {
   readonly status: number;
@@ -44,11 +38,10 @@ export function createFieldSender(url: string, headers: Readonly<Record<string, 
   const send = async (endpoint: string, path: string, addition: Addition): Promise<FieldResponse> => {
     const [method = ""] = endpoint.split(" ");
     const query = new URLSearchParams(addition.query).toString();
-    const base = method === "GET" ? undefined : bodyOf(endpoint);
     const response = await fetch(`${url}${path}${query === "" ? "" : `?${query}`}`, {
       method,
       headers: { ...headers, ...addition.headers },
-      ...(base === undefined ? {} : { body: JSON.stringify({ ...base, ...addition.patch }) }),
+      ...(method === "GET" ? {} : { body: writeBody(endpoint, addition.patch) }),
     });
     return {
       status: response.status,
@@ -63,9 +56,26 @@ export function createFieldSender(url: string, headers: Readonly<Record<string, 
   };
   return {
     sendField: (row) => sendServed(row.endpoint, (ids) => additionOf(row, ids)),
-    sendValid: (endpoint) => sendServed(endpoint, () => ({})),
+    sendValid: (endpoint) => sendServed(endpoint, (ids) => ({ patch: requiredIds(endpoint, ids) })),
     sendUnserved: (endpoint) => send(endpoint, pathOf(endpoint, nothingStored), {}),
   };
+}
+
+/** What a valid request must name. */
+function requiredIds(endpoint: string, { file }: StoredIds): Patch {
+  return endpoint === "POST /v1/batches" ? { input_file_id: file } : {};
+}
+
+/** A form for uploads, JSON otherwise. */
+function writeBody(endpoint: string, patch: Patch = {}): string | FormData {
+  if (endpoint !== "POST /v1/files") return JSON.stringify({ ...bodyOf(endpoint), ...patch });
+  const form = new FormData();
+  form.append("purpose", "user_data");
+  form.append("file", new Blob(["Hi"]), "note.txt");
+  if (patch["expires_after"] === undefined) return form;
+  form.append("expires_after[anchor]", "created_at");
+  form.append("expires_after[seconds]", "3600");
+  return form;
 }
 
 function additionOf(row: FieldRow, ids: StoredIds): Addition {
@@ -106,8 +116,6 @@ function companionsOf(endpoint: string): Readonly<Record<string, object>> {
   };
 }
 
-const nothingStored: StoredIds = { response: "resp_1", conversation: "conv_1", item: "msg_1" };
-
 function bodyOf(endpoint: string): object {
   const own = ownBodies[endpoint];
   if (own !== undefined) return own;
@@ -126,35 +134,15 @@ const ownBodies: Readonly<Record<string, object>> = {
   "POST /api/create": { model: "created", from: "tiny" },
 };
 
-function pathOf(endpoint: string, { response, conversation, item }: StoredIds): string {
+function pathOf(endpoint: string, { response, conversation, item, file, batch }: StoredIds): string {
   const [, path = ""] = endpoint.split(" ");
   return path
     .replace("/responses/:id", `/responses/${response}`)
     .replace("/conversations/:id", `/conversations/${conversation}`)
     .replace("/items/:id", `/items/${item}`)
+    .replace("/files/:id", `/files/${file ?? "file_1"}`)
+    .replace("/batches/:id", `/batches/${batch ?? "batch_1"}`)
     .replaceAll(":id", "tiny");
-}
-
-/** Stores what the endpoint needs, new for every request because some requests delete it. */
-async function createStored(url: string, endpoint: string): Promise<StoredIds> {
-  const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
-    const response = await fetch(url + path, { method: "POST", body: JSON.stringify(body) });
-    const text = await response.text();
-    return text === "" ? {} : JSON.parse(text);
-  };
-  if (endpoint === "DELETE /api/delete") await post("/api/copy", { source: "tiny", destination: "deleted" });
-  if (endpoint === "POST /api/create")
-    await fetch(`${url}/api/blobs/${adapterDigest}`, { method: "POST", body: new Uint8Array(adapter) });
-  if (!/\/responses|\/conversations/u.test(endpoint)) return nothingStored;
-  const input = [{ role: "user", content: "Hi" }];
-  const response = String((await post("/v1/responses", { model: "tiny", input }))["id"]);
-  const conversation = String((await post("/v1/conversations", { items: input }))["id"]);
-  const listed = endpoint.includes("/input_items")
-    ? `/v1/responses/${response}/input_items`
-    : `/v1/conversations/${conversation}/items`;
-  // The format of every list of items.
-  const items = (await (await fetch(url + listed)).json()) as { data: { id: string }[] };
-  return { response, conversation, item: items.data[0]?.id ?? "" };
 }
 
 function parseIgnored(header: string): FieldResponse["ignored"] {

@@ -30,6 +30,11 @@ const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/conversations/:id", { metadata: { topic: "greetings" } }],
   ["/conversations/:id/items", { items: messages }],
   ["/messages", { model, messages, max_tokens: 4 }],
+  ["/messages/batches", { requests: [{ custom_id: "one", params: { model, messages, max_tokens: 4 } }] }],
+  [
+    "/v1/batches",
+    { input_file_id: "file-nothing", endpoint: "/v1/chat/completions", completion_window: "24h" },
+  ],
   ["/count_tokens", { model, messages }],
 ];
 
@@ -47,6 +52,6 @@ export function validBodyOf({ path }: Pick<HearthRoute, "path">): object {
 
 /** Routes whose valid body or path names something missing: what exists would be changed, or is not of that kind. */
 export function isForMissing({ path }: Pick<HearthRoute, "path">): boolean {
-  const isNamed = ["/api/copy", "/api/delete", "/v1/rerank"].includes(path);
+  const isNamed = ["/api/copy", "/api/delete", "/v1/rerank", "/v1/batches"].includes(path);
   return isNamed || path.includes("/:id");
 }

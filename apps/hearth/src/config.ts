@@ -259,6 +259,27 @@ const responseStoreSettings = {
   }),
 } as const;
 
+/** Requests that run in the background, and the files of their requests and results. */
+const batchSettings = {
+  maxBatches: integerSetting({
+    placeholder: "number",
+    defaultValue: 100,
+    min: 0,
+    max: 10_000,
+    description: "batches of the OpenAI API, and of the Anthropic API, kept per key; 0 accepts none",
+  }),
+  batchMemory: byteSizeSetting({
+    placeholder: "size",
+    defaultText: "64MiB",
+    description: "memory for the batches and uploaded files of each key",
+  }),
+  batchMemoryTotal: byteSizeSetting({
+    placeholder: "size",
+    defaultText: "256MiB",
+    description: "memory for the batches and uploaded files of all keys together",
+  }),
+} as const;
+
 /** All settings of `hearth serve`. Its help text and the settings page are generated from this. */
 export const serveSettings = {
   ...serverSettings(11_434),
@@ -277,6 +298,7 @@ export const serveSettings = {
   ...transferSettings,
   ...imageSettings,
   ...responseStoreSettings,
+  ...batchSettings,
   ...remoteEngineSettings,
 } as const;
 

@@ -1,5 +1,10 @@
 import type { HttpRequest, WebFiles } from "@hearth-and-keep/http-service";
 import type { Actor } from "./access/authenticate.ts";
+import type { Batch } from "./batches/batch.ts";
+import type { Batches } from "./batches/batches.ts";
+import type { KeyedStore } from "./batches/keyed-store.ts";
+import type { StoredFile } from "./batches/stored-file.ts";
+import type { OpenAIBatch } from "./dialects/openai/batches/openai-batch.ts";
 import type { ReasoningSeal } from "./dialects/openai/responses/reasoning-seal.ts";
 import type { ResponseStore } from "./dialects/openai/responses/response-store.ts";
 import type { FetchImage } from "./images/fetch-image.ts";
@@ -24,6 +29,13 @@ export type HearthDependencies = {
   readonly isDraining?: () => boolean;
   /** Responses that clients continue by id; absent if storing them is disabled. */
   readonly responses?: ResponseStore;
+  /** Requests that run in the background. */
+  readonly batches: Batches;
+  /** Batches of the Anthropic API. */
+  readonly messageBatches: KeyedStore<Batch>;
+  readonly openaiBatches: KeyedStore<OpenAIBatch>;
+  /** Uploaded files, and the results of batches of the OpenAI API. */
+  readonly files: KeyedStore<StoredFile>;
   /** Encrypts reasoning that clients keep. */
   readonly reasoningSeal: ReasoningSeal;
   /** Absent unless image hosts are configured. */

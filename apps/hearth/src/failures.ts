@@ -40,13 +40,15 @@ export type RequestFailure =
   | { readonly kind: "admin-key-required" }
   | { readonly kind: "site-forbidden"; readonly header: "host" | "origin" }
   | { readonly kind: "capability-missing"; readonly model: string; readonly capability: string }
-  /** An id of the Responses API, or of Anthropic's threads, that this key has nothing stored under. `field` names it, unless it is in the URL. */
+  /** An id that this key has nothing stored under. `field` names it, unless it is in the URL. */
   | {
       readonly kind: "stored-object-not-found";
-      readonly object: "response" | "conversation" | "item" | "thread";
+      readonly object: "response" | "conversation" | "item" | "thread" | "batch" | "file";
       readonly field?: string;
       readonly reason: string;
     }
+  /** The files and batches of a key, or of all keys, have reached a limit. */
+  | { readonly kind: "batch-storage-full"; readonly reason: string }
   /** The folder of stored responses cannot be written; the request was not carried out completely. */
   | { readonly kind: "response-not-stored"; readonly reason: string }
   /** There is no memory for another large body, or the client stopped reading while others wait for its slot. */

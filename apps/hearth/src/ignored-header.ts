@@ -57,3 +57,9 @@ function writeName(name: string): string {
   const cut = name.length > maxNameLength ? `${name.slice(0, maxNameLength - 3)}...` : name;
   return `"${cut.replaceAll(/[^\w.:/-]/gu, "?")}"`;
 }
+
+/** The values of the header among others. */
+export function readIgnoredHeader(headers: Readonly<Record<string, string>>): readonly string[] {
+  const value = headers[headerName];
+  return value === undefined ? [] : [value];
+}

@@ -1,15 +1,27 @@
-import { accepts, type RequestHead, type Route } from "@hearth-and-keep/http-service";
+import {
+  accepts,
+  type Handler,
+  type RequestHead,
+  type Route,
+  RouteNotFoundError,
+} from "@hearth-and-keep/http-service";
 import type { Actor } from "./access/authenticate.ts";
 import type { HearthDependencies } from "./dependencies.ts";
+import {
+  handleBatchResults,
+  handleCancelBatch,
+  handleCreateBatch,
+  handleDeleteBatch,
+  handleGetBatch,
+  handleListBatches,
+} from "./dialects/anthropic/batches/batches.ts";
+import { createBatchRequest } from "./dialects/anthropic/batches/schema.ts";
 import { anthropicProtocol as anthropic } from "./dialects/anthropic/errors.ts";
 import { handleCountTokens } from "./dialects/anthropic/messages/count-tokens.ts";
 import { handleMessages } from "./dialects/anthropic/messages/messages.ts";
-import {
-  handleAnthropicModel,
-  handleAnthropicModelList,
-  modelListQuery,
-} from "./dialects/anthropic/models.ts";
+import { handleAnthropicModel, handleAnthropicModelList } from "./dialects/anthropic/models.ts";
 import { countTokensRequest, messagesRequest } from "./dialects/anthropic/schema.ts";
+import { pageQuery } from "./dialects/anthropic/select-page.ts";
 import { handleAliasList, handleRemoveAlias, handleSetAlias } from "./dialects/ollama/aliases.ts";
 import { handleHeadBlob, handleUploadBlob } from "./dialects/ollama/blobs.ts";
 import { handleCreate } from "./dialects/ollama/create.ts";
@@ -35,10 +47,28 @@ import {
 } from "./dialects/ollama/schema.ts";
 import { handleReady, handleRoot, handleStatus, handleVersion } from "./dialects/ollama/status.ts";
 import { handlePull, handlePush } from "./dialects/ollama/transfers.ts";
+import {
+  handleCancelBatch as handleCancelOpenAIBatch,
+  handleCreateBatch as handleCreateOpenAIBatch,
+  handleGetBatch as handleGetOpenAIBatch,
+  handleListBatches as handleListOpenAIBatches,
+} from "./dialects/openai/batches/batches.ts";
+import {
+  batchListQuery,
+  createBatchRequest as createOpenAIBatchRequest,
+} from "./dialects/openai/batches/schema.ts";
 import { handleChatCompletions } from "./dialects/openai/chat/chat-completions.ts";
 import { handleCompletions } from "./dialects/openai/completions/completions.ts";
 import { handleCreateEmbeddings } from "./dialects/openai/embeddings.ts";
 import { openaiProtocol as openai } from "./dialects/openai/errors.ts";
+import {
+  fileListQuery,
+  handleCreateFile,
+  handleDeleteFile,
+  handleFileContent,
+  handleGetFile,
+  handleListFiles,
+} from "./dialects/openai/files/files.ts";
 import { handleOpenAIModel, handleOpenAIModelList } from "./dialects/openai/models.ts";
 import { handleRerank } from "./dialects/openai/rerank.ts";
 import {
@@ -146,7 +176,16 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/conversations/:id/items",   protocol: openai,    ...accepts({ body: createItemsRequest, query: itemQuery, maxBodyBytes: maxBodyBytesWithImages }, handleCreateConversationItems) },
   { method: "GET",    path: "/v1/conversations/:id/items/:item", protocol: openai, ...accepts({ query: itemQuery }, handleGetConversationItem) },
   { method: "DELETE", path: "/v1/conversations/:id/items/:item", protocol: openai, handle: handleDeleteConversationItem },
-  { method: "GET",    path: "/v1/models",                    protocol: either,    ...accepts({ query: modelListQuery }, byClient(handleOpenAIModelList, handleAnthropicModelList)) },
+  { method: "POST",   path: "/v1/files",                     protocol: either,    body: "form", maxBodyBytes: maxBodyBytesWithImages, handle: onlyOpenAI(handleCreateFile) },
+  { method: "GET",    path: "/v1/files",                     protocol: either,    ...accepts({ query: fileListQuery }, onlyOpenAI(handleListFiles)) },
+  { method: "GET",    path: "/v1/files/:id",                 protocol: either,    handle: onlyOpenAI(handleGetFile) },
+  { method: "DELETE", path: "/v1/files/:id",                 protocol: either,    handle: onlyOpenAI(handleDeleteFile) },
+  { method: "GET",    path: "/v1/files/:id/content",         protocol: either,    handle: onlyOpenAI(handleFileContent) },
+  { method: "POST",   path: "/v1/batches",                   protocol: openai,    ...accepts({ body: createOpenAIBatchRequest }, handleCreateOpenAIBatch) },
+  { method: "GET",    path: "/v1/batches",                   protocol: openai,    ...accepts({ query: batchListQuery }, handleListOpenAIBatches) },
+  { method: "GET",    path: "/v1/batches/:id",               protocol: openai,    handle: handleGetOpenAIBatch },
+  { method: "POST",   path: "/v1/batches/:id/cancel",        protocol: openai,    handle: handleCancelOpenAIBatch },
+  { method: "GET",    path: "/v1/models",                    protocol: either,    ...accepts({ query: pageQuery }, byClient(handleOpenAIModelList, handleAnthropicModelList)) },
   { method: "GET",    path: "/v1/models/*",                  protocol: either,    handle: byClient(handleOpenAIModel, handleAnthropicModel) },
   { method: "POST",   path: "/chat/completions",             protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },
   { method: "POST",   path: "/completions",                  protocol: openai,    ...accepts({ body: completionsRequest }, handleCompletions) },
@@ -162,9 +201,21 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/v1/messages/count_tokens",  protocol: anthropic, ...accepts({ body: countTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCountTokens) },
   { method: "POST",   path: "/v1/messages",                  protocol: anthropic, ...accepts({ body: messagesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleMessages) },
   { method: "POST",   path: "/v1/messages/count_tokens",     protocol: anthropic, ...accepts({ body: countTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCountTokens) },
+  { method: "POST",   path: "/v1/messages/batches",        protocol: anthropic, ...accepts({ body: createBatchRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCreateBatch) },
+  { method: "GET",    path: "/v1/messages/batches",        protocol: anthropic, ...accepts({ query: pageQuery }, handleListBatches) },
+  { method: "GET",    path: "/v1/messages/batches/:id",    protocol: anthropic, handle: handleGetBatch },
+  { method: "DELETE", path: "/v1/messages/batches/:id",    protocol: anthropic, handle: handleDeleteBatch },
+  { method: "POST",   path: "/v1/messages/batches/:id/cancel", protocol: anthropic, handle: handleCancelBatch },
+  { method: "GET",    path: "/v1/messages/batches/:id/results", protocol: anthropic, handle: handleBatchResults },
   { method: "POST",   path: "/alt/v1/messages",              protocol: anthropic, ...accepts({ body: messagesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleMessages) },
   { method: "POST",   path: "/alt/v1/messages/count_tokens", protocol: anthropic, ...accepts({ body: countTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCountTokens) },
-  { method: "GET",    path: "/alt/v1/models",                protocol: anthropic, ...accepts({ query: modelListQuery }, handleAnthropicModelList) },
+  { method: "POST",   path: "/alt/v1/messages/batches",    protocol: anthropic, ...accepts({ body: createBatchRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCreateBatch) },
+  { method: "GET",    path: "/alt/v1/messages/batches",    protocol: anthropic, ...accepts({ query: pageQuery }, handleListBatches) },
+  { method: "GET",    path: "/alt/v1/messages/batches/:id", protocol: anthropic, handle: handleGetBatch },
+  { method: "DELETE", path: "/alt/v1/messages/batches/:id", protocol: anthropic, handle: handleDeleteBatch },
+  { method: "POST",   path: "/alt/v1/messages/batches/:id/cancel", protocol: anthropic, handle: handleCancelBatch },
+  { method: "GET",    path: "/alt/v1/messages/batches/:id/results", protocol: anthropic, handle: handleBatchResults },
+  { method: "GET",    path: "/alt/v1/models",                protocol: anthropic, ...accepts({ query: pageQuery }, handleAnthropicModelList) },
   { method: "GET",    path: "/alt/v1/models/*",              protocol: anthropic, handle: handleAnthropicModel },
 ];
 
@@ -174,6 +225,16 @@ function byClient(
 ): HearthRoute["handle"] {
   return (request, dependencies) =>
     (isAnthropicClient(request) ? forAnthropic : forOpenAI)(request, dependencies);
+}
+
+/** The Anthropic API has files under the same paths, which are not served. */
+function onlyOpenAI<Request extends Pick<RequestHead, "headers">>(
+  handle: Handler<Request, HearthDependencies>,
+): Handler<Request, HearthDependencies> {
+  return (request, dependencies) => {
+    if (isAnthropicClient(request)) throw new RouteNotFoundError();
+    return handle(request, dependencies);
+  };
 }
 
 function isAnthropicClient({ headers }: Pick<RequestHead, "headers">): boolean {

@@ -3,6 +3,7 @@ import {
   type HttpService,
   logDefect,
   type RequestHead,
+  type RequestRecord,
   requestLogFields,
   type Transport,
 } from "@hearth-and-keep/http-service";
@@ -10,6 +11,9 @@ import type { Logger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { type Access, type Actor, authenticate } from "./access/authenticate.ts";
 import { crossOriginHeaders, handlePreflight } from "./access/cross-origin.ts";
+import { createBatches } from "./batches/batches.ts";
+import { createRouteCaller } from "./batches/call-route.ts";
+import type { BatchLimits } from "./batches/limits.ts";
 import type { HearthDependencies } from "./dependencies.ts";
 import { anthropicProtocol } from "./dialects/anthropic/errors.ts";
 import { ollamaProtocol } from "./dialects/ollama/errors.ts";
@@ -51,19 +55,47 @@ const maxBodyBytes = 4 * 1024 * 1024;
 /** Eight of the largest bodies. */
 const maxBytesInFlight = 8 * maxBodyBytesWithImages;
 
-export type ServerDependencies = Omit<HearthDependencies, "documents" | "reasoningSeal"> & {
+/** What the server creates itself. */
+type OwnDependencies = Pick<
+  HearthDependencies,
+  "documents" | "reasoningSeal" | "batches" | "messageBatches" | "openaiBatches" | "files"
+>;
+
+export type ServerDependencies = Omit<HearthDependencies, keyof OwnDependencies> & {
   readonly logger: HearthLogger;
   readonly access: Access;
+  readonly batchLimits?: Partial<BatchLimits>;
   /** Plain HTTP without a proxy by default. */
   readonly transport?: Transport;
 };
 
 /** Hearth as an HTTP server: the route table with authentication, error mapping, logs and metrics. */
-export function createModelServer({ transport, ...dependencies }: ServerDependencies): HttpService {
-  const { logger, access, metrics } = dependencies;
-  return createHttpService<HearthRoute, Actor, HearthDependencies>({
-    routes: routes.map(reportIgnoredFields),
-    dependencies: { ...dependencies, documents: createDocuments(), reasoningSeal: createReasoningSeal() },
+export function createModelServer({ transport, ...options }: ServerDependencies): HttpService {
+  const { logger, access, metrics } = options;
+  const rows = routes.map(reportIgnoredFields);
+  const onError = (error: unknown, head: RequestHead): void => {
+    if (isClientDisconnect(error) || toRequestFailure(error).kind !== "internal-error") return;
+    logDefect(logger, error, head);
+  };
+  const recordRequest = (record: RequestRecord): void => {
+    metrics.countRequest(record);
+    logger.info("Request completed", record);
+  };
+  const batches = createBatches((call, signal) => callRoute(call, signal), options.batchLimits);
+  const { maxBatches, maxFiles } = batches.limits;
+  const dependencies: HearthDependencies = {
+    ...options,
+    documents: createDocuments(),
+    reasoningSeal: createReasoningSeal(),
+    batches,
+    messageBatches: batches.createStore({ maxItems: maxBatches, plural: "batches" }),
+    openaiBatches: batches.createStore({ maxItems: maxBatches, plural: "batches" }),
+    files: batches.createStore({ maxItems: maxBatches === 0 ? 0 : maxFiles, plural: "files" }),
+  };
+  const callRoute = createRouteCaller({ routes: rows, dependencies, onError, recordRequest });
+  const service = createHttpService<HearthRoute, Actor, HearthDependencies>({
+    routes: rows,
+    dependencies,
     maxBodyBytes,
     maxBytesInFlight,
     // Codex compresses with zstd, proxies and older clients with gzip.
@@ -78,15 +110,16 @@ export function createModelServer({ transport, ...dependencies }: ServerDependen
       head.addLogFields({ failure: toRequestFailure(error).kind });
       return (row?.protocol ?? protocolOf(head)).errorResponse(error, head);
     },
-    onError: (error, head) => {
-      if (isClientDisconnect(error) || toRequestFailure(error).kind !== "internal-error") return;
-      logDefect(logger, error, head);
-    },
-    recordRequest: (record) => {
-      metrics.countRequest(record);
-      logger.info("Request completed", record);
-    },
+    onError,
+    recordRequest,
   });
+  return {
+    ...service,
+    close: (graceSeconds) => {
+      batches.close();
+      return service.close(graceSeconds);
+    },
+  };
 }
 
 function createDocuments(): OpenApiDocuments {

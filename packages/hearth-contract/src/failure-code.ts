@@ -22,6 +22,7 @@ export const failureCodes = [
   "template-failed",
   "stored-object-not-found",
   "response-not-stored",
+  "batch-storage-full",
   // Access.
   "key-missing",
   "key-invalid",

@@ -93,6 +93,7 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "template-failed": none,
   "stored-object-not-found": none,
   "response-not-stored": none,
+  "batch-storage-full": none,
   "key-missing": () => ({ action: "provide-key" }),
   "key-invalid": () => ({ action: "correct-key" }),
   "keys-conflict": () => ({ action: "correct-key" }),

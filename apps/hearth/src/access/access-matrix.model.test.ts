@@ -95,7 +95,9 @@ function isMatchedByOther(method: string, spelled: string): boolean {
   return !spelled.includes("%zz") && [...others].some((other) => rowFor(other, spelled) !== undefined);
 }
 
-test("every route requires the key in every spelling of its path, and accepts it in three headers only", async () => {
+test("every route requires the key in every spelling of its path, and accepts it in three headers only", {
+  timeout: 240_000,
+}, async () => {
   await using server = await startTestServer({
     models: {},
     script: () => [],

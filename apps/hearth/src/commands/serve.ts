@@ -12,6 +12,7 @@ import { createOutbound, type Outbound } from "@hearth-and-keep/outbound-http";
 import type { Access } from "../access/authenticate.ts";
 import { isLoopbackAddress } from "../access/loopback.ts";
 import { readAccess } from "../access/read-access.ts";
+import type { BatchLimits } from "../batches/limits.ts";
 import type { ServeConfig } from "../config.ts";
 import { MachineKeyError } from "../dialects/openai/responses/machine-key.ts";
 import { openResponseStore } from "../dialects/openai/responses/open-response-store.ts";
@@ -97,6 +98,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     readPdf: documents.readPdf,
     isDraining: () => signal.aborted,
     ...(responses === undefined ? {} : { responses }),
+    batchLimits: readBatchLimits(config),
     transport: readTransport(config, served?.certificate),
   });
   using stack = new DisposableStack();
@@ -218,6 +220,14 @@ function openImageFetcher({
   return {
     ...(imageHosts.length === 0 ? {} : { fetchImage: createImageFetcher({ hosts: imageHosts, outbound }) }),
     [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),
+  };
+}
+
+function readBatchLimits({ maxBatches, batchMemory, batchMemoryTotal }: ServeConfig): Partial<BatchLimits> {
+  return {
+    maxBatches,
+    ...(batchMemory === undefined ? {} : { maxBytes: batchMemory }),
+    ...(batchMemoryTotal === undefined ? {} : { maxTotalBytes: batchMemoryTotal }),
   };
 }
 

@@ -12,6 +12,7 @@ export type DocumentedRoute = {
   readonly method: string;
   readonly path: string;
   readonly protocol: Pick<Protocol, "name">;
+  readonly body?: "json" | "form" | "stream";
   readonly bodySchema?: TSchema;
 };
 
@@ -68,7 +69,7 @@ export function createOpenApiDocument(
   };
 }
 
-function describeOperation({ path, bodySchema }: DocumentedRoute): object {
+function describeOperation({ path, body, bodySchema }: DocumentedRoute): object {
   const names = [...templateOf(path).matchAll(/\{(?<name>\w+)\}/gu)].flatMap(
     ({ groups }) => groups?.["name"] ?? [],
   );
@@ -80,9 +81,12 @@ function describeOperation({ path, bodySchema }: DocumentedRoute): object {
     ...(bodySchema === undefined
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: bodySchema } } } }),
+    ...(body === "form" ? { requestBody: { required: true, content: formContent } } : {}),
     responses: { "200": { description: "Success" }, ...errorResponses },
   };
 }
+
+const formContent = { "multipart/form-data": { schema: { type: "object" } } };
 
 /** The wildcard at the end of a path is a model name. */
 function templateOf(path: string): string {

@@ -13,6 +13,7 @@ import { createOutbound, type Outbound, OutboundError } from "@hearth-and-keep/o
 import { makeTemporaryFolder, preparedWorker } from "@hearth-and-keep/test-servers";
 import type { Choose } from "@hearth-and-keep/upstream-engine";
 import type { Access } from "../access/authenticate.ts";
+import type { BatchLimits } from "../batches/limits.ts";
 import type { ReadPdf } from "../dependencies.ts";
 import type { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import type { FetchImage } from "../images/fetch-image.ts";
@@ -68,6 +69,8 @@ export type TestServerOptions = {
   readonly choose?: Choose;
   /** Stores responses for `previous_response_id`. */
   readonly responses?: ResponseStore;
+  /** Bounds of batches and files. */
+  readonly batchLimits?: Partial<BatchLimits>;
   /** For memory tests, where log records would accumulate. */
   readonly discardsLog?: boolean;
 };
@@ -129,6 +132,7 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     fetchImage: options.fetchImage,
     readPdf: options.readPdf,
     ...(options.responses === undefined ? {} : { responses: options.responses }),
+    ...(options.batchLimits === undefined ? {} : { batchLimits: options.batchLimits }),
     access: options.access ?? { keys: [] },
     logger: createLogger({
       level: "debug",

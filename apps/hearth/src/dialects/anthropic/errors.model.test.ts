@@ -142,7 +142,7 @@ test("wrong and missing keys are authentication errors with Anthropic's texts", 
 
 test("an unknown path and a wrong method of this API get errors in its format", async () => {
   await using server = await startFakeServer([]);
-  const missing = await post(server, "/alt/v1/messages/batches", {});
+  const missing = await post(server, "/alt/v1/messages/nothing", {});
   expect([missing.status, await missing.json()]).toMatchObject([404, { error: { type: "not_found_error" } }]);
   const method = await fetch(`${server.url}/alt/v1/messages`);
   expect([method.status, method.headers.get("allow")]).toEqual([405, "POST"]);

@@ -66,6 +66,11 @@ const mappers: Mappers = {
   "model-remote": ({ model }) =>
     wire("not_found_error", `model: ${model} is hosted by its vendor; this server runs local models only`),
   "response-not-stored": ({ reason }) => permanent(`Cannot write stored responses: ${reason}`),
+  // Retrying cannot help: the key itself has to delete something.
+  "batch-storage-full": ({ reason }) => ({
+    ...wire("rate_limit_error", `Too many files and batches: ${reason}`),
+    headers: { "x-should-retry": "false" },
+  }),
   "stored-object-not-found": ({ object, reason }) => ({
     ...wire("not_found_error", `${object} ${reason}`),
     // On this code, official clients send the whole conversation again.

@@ -52,6 +52,7 @@ const cases: {
     "",
   ],
   "response-not-stored": [{ kind: "response-not-stored", reason: "the disk is full" }, ""],
+  "batch-storage-full": [{ kind: "batch-storage-full", reason: "delete some" }, ""],
   "key-missing": [{ kind: "key-missing" }, "set HEARTH_API_KEY"],
   "key-invalid": [{ kind: "key-invalid" }, "correct the key in HEARTH_API_KEY"],
   "keys-conflict": [{ kind: "keys-conflict" }, "correct the key in HEARTH_API_KEY"],

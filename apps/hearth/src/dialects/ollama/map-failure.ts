@@ -60,6 +60,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
     status: 507,
     message: `cannot write stored responses: ${reason}`,
   }),
+  "batch-storage-full": ({ reason }) => ({ status: 429, message: `too many files and batches: ${reason}` }),
   "stored-object-not-found": ({ object, reason }) => ({ status: 404, message: `${object} ${reason}` }),
   "digest-invalid": () => badRequest("invalid digest format"),
   "model-not-found": ({ model }, { path }) => ({

@@ -35,6 +35,7 @@ test.for<[RequestFailure, number, string | null]>([
     "item_not_found",
   ],
   [{ kind: "response-not-stored", reason: "the disk is full" }, 507, "response_not_stored"],
+  [{ kind: "batch-storage-full", reason: "delete some" }, 429, "storage_limit_exceeded"],
   [{ kind: "queue-full", waiting: 64, retryAfterSeconds: 3 }, 503, "overloaded"],
   [{ kind: "server-stopping" }, 503, "overloaded"],
   [{ kind: "model-quarantined", reason: "x", retryAfterSeconds: 2.5 }, 503, "model_unavailable"],

@@ -58,6 +58,12 @@ const mappers: Mappers = {
   "parameter-out-of-range": ({ parameter, min, max }) =>
     invalid(wireNames[parameter], `must be between ${min} and ${max}`),
   "stored-object-not-found": (failure) => storedObjectNotFound(failure),
+  "batch-storage-full": ({ reason }) => ({
+    status: 429,
+    code: "storage_limit_exceeded",
+    message: `Too many files and batches: ${reason}`,
+    headers: doNotRetry,
+  }),
   "response-not-stored": ({ reason }) => ({
     status: 507,
     code: "response_not_stored",
@@ -244,6 +250,8 @@ const objectNames = {
   conversation: "Conversation",
   item: "Item",
   thread: "Thread",
+  batch: "Batch",
+  file: "File",
 } as const;
 
 function storedObjectNotFound({
