@@ -2,7 +2,12 @@ import { readFileSync } from "node:fs";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import type { Protocol } from "../../apps/hearth/src/protocol.ts";
-import { startTestServer, tiny, tinyVision } from "../../apps/hearth/src/test/start-test-server.ts";
+import {
+  startTestServer,
+  tiny,
+  tinyAudio,
+  tinyVision,
+} from "../../apps/hearth/src/test/start-test-server.ts";
 import { findShapeFault } from "../robustness/error-shape.ts";
 import { createSmallResponseStore } from "../robustness/small-response-store.ts";
 import { type Accounts, accountForFields, type FieldRow, type FieldState } from "./account-for-fields.ts";
@@ -25,6 +30,7 @@ function startServer() {
   return startTestServer({
     models: {
       tiny: tinyVision,
+      hearing: tinyAudio,
       coder: { ...tiny, extras: { template: "{{ .Prompt }}{{ .Suffix }}" } },
     },
     script: () => [

@@ -1,4 +1,5 @@
 import type { FieldTable, ServedEndpoint } from "./field-table.ts";
+import { transcriptionFields } from "./openai-audio.ts";
 import { batchFields } from "./openai-batches.ts";
 
 const onlyLabel = "a label for the vendor's own reports";
@@ -209,7 +210,7 @@ const responseVariants = {
 
 const includeUnused = "items are always shown complete";
 
-const noVideo = "there are no models for images, audio or video";
+const noVideo = "no model here generates images, audio or video";
 const noAgents = "agents run in the client";
 const noFiles = "files are sent in the request";
 const noOrganization = "keys and limits are settings of the server";
@@ -269,8 +270,7 @@ export const openaiFields: FieldTable = {
       },
       variants: {
         "messages.content": {
-          supported: ["text", "image_url", "file", "refusal"],
-          refused: { input_audio: "no model here hears audio" },
+          supported: ["text", "image_url", "input_audio", "file", "refusal"],
         },
         tools: { supported: ["function"], refused: { custom: "custom tools exist in responses only" } },
         tool_choice: {
@@ -359,6 +359,7 @@ export const openaiFields: FieldTable = {
     },
     "DELETE /v1/conversations/:id/items/:id": { supported: ["conversation_id"] },
     ...batchFields,
+    "POST /v1/audio/transcriptions": transcriptionFields,
     "GET /v1/models": { supported: [] },
     "GET /v1/models/:id": { supported: [] },
   },
@@ -379,7 +380,7 @@ export const openaiFields: FieldTable = {
     "* /v1/containers": noAgents,
     "* /v1/skills": noAgents,
     "* /v1/vaults": "secrets belong in a vault of their own",
-    "* /v1/audio": noVideo,
+    "* /v1/audio": "audio is transcribed, and neither generated nor translated",
     "* /v1/images": noVideo,
     "* /v1/videos": noVideo,
     "* /v1/realtime": noVideo,

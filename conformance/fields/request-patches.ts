@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { makeWav } from "../../apps/hearth/src/audio/test/make-audio.ts";
 import { writeAdapter } from "../../apps/hearth/src/models/test/adapter-file.ts";
 import type { FieldRow } from "./account-for-fields.ts";
 
@@ -21,6 +22,8 @@ export const adapterDigest: string = `sha256:${createHash("sha256").update(adapt
 
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+/** Audio for models that hear. */
+export const speech: Buffer = makeWav({ seconds: 0.2, frequency: 440 });
 const textFile = {
   filename: "note.txt",
   file_data: `data:text/plain;base64,${Buffer.from("Hi").toString("base64")}`,
@@ -65,6 +68,7 @@ export function patchFor({ endpoint, name }: NamedField, ids: StoredIds): Patch 
     ...(messages.includes(endpoint) ? messagePatches : {}),
     ...(endpoint.includes("/api/") ? ollamaPatches : {}),
     ...(endpoint.endsWith("/batches") ? batchPatches(ids) : {}),
+    ...(endpoint.includes("/audio/") ? audioPatches : {}),
   };
   return Object.hasOwn(patches, name) ? patches[name] : undefined;
 }
@@ -91,6 +95,11 @@ const commonPatches: Readonly<Record<string, Patch>> = {
   model: {},
   // Only a template with a suffix can insert text.
   suffix: { model: "coder", suffix: "end" },
+};
+
+const audioPatches: Readonly<Record<string, Patch>> = {
+  file: {},
+  response_format: { response_format: "text" },
 };
 
 const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
@@ -204,9 +213,14 @@ export function patchForVariant({ endpoint, name, sample }: FieldRow, ids: Store
 
 function chatVariant(path: string, sample: Variant): Patch {
   if (path === "messages.content") {
-    const filled = { image_url: { image_url: { url: imageUrl } }, file: { file: textFile } };
+    const filled = {
+      image_url: { image_url: { url: imageUrl } },
+      input_audio: { input_audio: { data: speech.toString("base64"), format: "wav" } },
+      file: { file: textFile },
+    };
     const part = { ...sample, ...Object(filled)[sample.type] };
-    return { messages: [{ role: "user", content: [part] }] };
+    const model = sample.type === "input_audio" ? { model: "hearing" } : {};
+    return { ...model, messages: [{ role: "user", content: [part] }] };
   }
   if (path === "tool_choice") return { tools: chatTools, tool_choice: chatChoices[sample.type] };
   return { [path]: path === "tools" ? [sample] : sample };

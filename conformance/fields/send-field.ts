@@ -1,7 +1,7 @@
 import { validBodyOf } from "../robustness/valid-bodies.ts";
 import type { FieldRow } from "./account-for-fields.ts";
 import { createStored, nothingStored } from "./create-stored.ts";
-import { type Patch, patchFor, patchForVariant, type StoredIds } from "./request-patches.ts";
+import { type Patch, patchFor, patchForVariant, type StoredIds, speech } from "./request-patches.ts";
 
 export type FieldResponse = {
   readonly status: number;
@@ -66,15 +66,21 @@ function requiredIds(endpoint: string, { file }: StoredIds): Patch {
   return endpoint === "POST /v1/batches" ? { input_file_id: file } : {};
 }
 
-/** A form for uploads, JSON otherwise. */
+/** Endpoints that take a form instead of JSON. */
+const formEndpoints = new Set(["POST /v1/audio/transcriptions", "POST /v1/files"]);
+
 function writeBody(endpoint: string, patch: Patch = {}): string | FormData {
-  if (endpoint !== "POST /v1/files") return JSON.stringify({ ...bodyOf(endpoint), ...patch });
+  const body = { ...bodyOf(endpoint), ...patch };
+  if (!formEndpoints.has(endpoint)) return JSON.stringify(body);
   const form = new FormData();
-  form.append("purpose", "user_data");
-  form.append("file", new Blob(["Hi"]), "note.txt");
-  if (patch["expires_after"] === undefined) return form;
-  form.append("expires_after[anchor]", "created_at");
-  form.append("expires_after[seconds]", "3600");
+  for (const [name, value] of Object.entries(body)) {
+    if (name === "expires_after") {
+      form.append("expires_after[anchor]", "created_at");
+      form.append("expires_after[seconds]", "3600");
+    } else if (Buffer.isBuffer(value)) form.append(name, new Blob([new Uint8Array(value)]), "speech.wav");
+    else if (Array.isArray(value)) for (const each of value) form.append(`${name}[]`, String(each));
+    else form.append(name, String(value));
+  }
   return form;
 }
 
@@ -132,6 +138,8 @@ const ownBodies: Readonly<Record<string, object>> = {
   "POST /api/copy": { source: "tiny", destination: "copied" },
   "DELETE /api/delete": { model: "deleted" },
   "POST /api/create": { model: "created", from: "tiny" },
+  "POST /v1/audio/transcriptions": { model: "hearing", file: speech },
+  "POST /v1/files": { purpose: "user_data", file: Buffer.from("Hi") },
 };
 
 function pathOf(endpoint: string, { response, conversation, item, file, batch }: StoredIds): string {

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+from audio_projector import make_tiny_audio_projector  # noqa: E402
 from corpus import make_corpus  # noqa: E402
 from llama import make_tiny_llama  # noqa: E402
 from minilm import convert_minilm  # noqa: E402
@@ -40,6 +41,7 @@ ORIGINS = {
     ),
     "tiny-llama.gguf": WRITTEN_HERE,
     "tiny-projector.gguf": WRITTEN_HERE,
+    "tiny-audio-projector.gguf": WRITTEN_HERE,
 }
 CORPUS_ORIGIN = ("Apache-2.0", "Written by make-test-models.py; no weights")
 
@@ -61,6 +63,7 @@ def main() -> None:
     convert_minilm(folder / MINILM_SOURCE, folder / "all-minilm-l6-v2-f32.gguf")
     make_tiny_llama(folder / "tiny-llama.gguf")
     make_tiny_projector(folder / "tiny-projector.gguf")
+    make_tiny_audio_projector(folder / "tiny-audio-projector.gguf")
     make_corpus(folder / "corpus")
     if "--record" in sys.argv[2:]:
         models = [describe(path, folder) for path in sorted(folder.rglob("*")) if path.is_file()]

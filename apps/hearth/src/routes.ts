@@ -105,6 +105,7 @@ import {
   createEmbeddingsRequest,
   rerankRequest,
 } from "./dialects/openai/schema.ts";
+import { handleTranscriptions } from "./dialects/openai/transcriptions/transcriptions.ts";
 import { handleMetrics, handleOpenApiDocument, handleOpenApiPage } from "./openapi/handlers.ts";
 import type { Protocol } from "./protocol.ts";
 import { handleWebUi, handleWebUiFile, redirectBrowsers } from "./web-ui/handlers.ts";
@@ -122,7 +123,7 @@ const either: Protocol = {
   errorResponse: (error, head) => (isAnthropicClient(head) ? anthropic : openai).errorResponse(error, head),
 };
 
-/** For requests whose messages can contain images; the limit of the others is in `server.ts`. */
+/** For requests that can contain images or audio; the limit of the others is in `server.ts`. */
 export const maxBodyBytesWithImages: number = 32 * 1024 * 1024;
 
 /** Every URL of Hearth; a GET row also handles HEAD. */
@@ -185,6 +186,7 @@ export const routes: readonly HearthRoute[] = [
   { method: "GET",    path: "/v1/batches",                   protocol: openai,    ...accepts({ query: batchListQuery }, handleListOpenAIBatches) },
   { method: "GET",    path: "/v1/batches/:id",               protocol: openai,    handle: handleGetOpenAIBatch },
   { method: "POST",   path: "/v1/batches/:id/cancel",        protocol: openai,    handle: handleCancelOpenAIBatch },
+  { method: "POST",   path: "/v1/audio/transcriptions",      protocol: openai,    body: "form", maxBodyBytes: maxBodyBytesWithImages, handle: handleTranscriptions },
   { method: "GET",    path: "/v1/models",                    protocol: either,    ...accepts({ query: pageQuery }, byClient(handleOpenAIModelList, handleAnthropicModelList)) },
   { method: "GET",    path: "/v1/models/*",                  protocol: either,    handle: byClient(handleOpenAIModel, handleAnthropicModel) },
   { method: "POST",   path: "/chat/completions",             protocol: openai,    ...accepts({ body: chatCompletionsRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChatCompletions) },

@@ -90,14 +90,23 @@ test("thinking is on by default if the template supports it, and other variables
   );
 });
 
-test("images are rejected, because a template cannot render them", () => {
-  const image = { bytes: new Uint8Array(1), mediaType: "image/png" };
-  const conversation: Conversation = { messages: [{ role: "user", content: "hi", images: [image] }] };
-  expect(failureOf(() => render({ default: "x" }, conversation))).toEqual({
+function conversationWith(media: object): Conversation {
+  return { messages: [{ role: "user", content: "hi", ...media }] };
+}
+
+test.each([
+  ["images", { images: [{ bytes: new Uint8Array(1), mediaType: "image/png" }] }, { images: [] }],
+  [
+    "audio input",
+    { audio: [{ bytes: new Uint8Array(1), mediaType: "audio/wav", seconds: 1 }] },
+    { audio: [] },
+  ],
+] as const)("%s is rejected, because a template cannot render it", (feature, some, none) => {
+  expect(failureOf(() => render({ default: "x" }, conversationWith(some)))).toEqual({
     kind: "not-supported",
-    feature: "images",
+    feature,
   });
-  expect(render({ default: "x" }, { messages: [{ role: "user", content: "hi", images: [] }] })).toBe("x");
+  expect(render({ default: "x" }, conversationWith(none))).toBe("x");
 });
 
 function printCalls(expression: string): string {

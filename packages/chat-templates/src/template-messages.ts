@@ -1,4 +1,11 @@
-import type { Conversation, EngineFailure, JsonObject, Message, Tool } from "@hearth-and-keep/engine";
+import {
+  type Conversation,
+  type EngineFailure,
+  findUnsupportedMedia,
+  type JsonObject,
+  type Message,
+  type Tool,
+} from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { strip } from "./byte-text.ts";
 import type { TemplateCapabilities } from "./capabilities.ts";
@@ -30,13 +37,19 @@ function trim(message: Message): Message {
   return { ...message, content, reasoning: strip(message.reasoning ?? "", { start: true, end: true }) };
 }
 
+/** Drivers put a marker in the text instead. */
+function rejectMedia(message: Message): void {
+  const support = { canSeeImages: false, canHearAudio: false };
+  const feature = findUnsupportedMedia({ messages: [message] }, support);
+  if (feature !== undefined) throw new FailureError<EngineFailure>({ kind: "not-supported", feature });
+}
+
 function writeMessage(message: Message, capabilities: TemplateCapabilities): JsonObject {
   switch (message.role) {
     case "system":
       return { role: "system", content: message.content };
     case "user":
-      if ((message.images ?? []).length > 0)
-        throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "images" });
+      rejectMedia(message);
       return { role: "user", content: message.content };
     case "assistant":
       return writeAssistant(message, capabilities);

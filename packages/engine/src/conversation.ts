@@ -1,7 +1,12 @@
 /** A message, independent of any API's format. Its text and arguments come from the client, unchecked. */
 export type Message =
   | { readonly role: "system"; readonly content: string }
-  | { readonly role: "user"; readonly content: string; readonly images?: readonly Image[] }
+  | {
+      readonly role: "user";
+      readonly content: string;
+      readonly images?: readonly Image[];
+      readonly audio?: readonly AudioClip[];
+    }
   | {
       readonly role: "assistant";
       /** Null for a turn of tool calls only; templates render that differently from an empty string. */
@@ -17,6 +22,15 @@ export type Message =
     };
 
 export type Image = { readonly bytes: Uint8Array; readonly mediaType: string };
+
+/** A sound file, complete with its header. */
+export type AudioClip = {
+  readonly bytes: Uint8Array;
+  readonly mediaType: "audio/wav" | "audio/mpeg" | "audio/flac";
+  readonly seconds: number;
+};
+
+export type Medium = Image | AudioClip;
 
 export type ToolCall = {
   readonly id: string;
@@ -53,3 +67,17 @@ export type Conversation = {
   /** A Go template that replaces the model's own template for this conversation only. */
   readonly goTemplate?: string;
 };
+
+/** What an engine supports besides text; the names are those of its description. */
+export type MediaSupport = { readonly canSeeImages: boolean; readonly canHearAudio: boolean };
+
+/** The first kind of media in a conversation that an engine does not support, as failures name it. */
+export function findUnsupportedMedia(
+  { messages }: Pick<Conversation, "messages">,
+  { canSeeImages, canHearAudio }: MediaSupport,
+): "images" | "audio input" | undefined {
+  const has = (kind: "images" | "audio"): boolean =>
+    messages.some((message) => message.role === "user" && (message[kind] ?? []).length > 0);
+  if (!canSeeImages && has("images")) return "images";
+  return !canHearAudio && has("audio") ? "audio input" : undefined;
+}

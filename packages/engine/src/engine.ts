@@ -100,6 +100,7 @@ export type EngineDescription = {
   readonly limitsReasoning?: boolean;
   readonly canFillInTheMiddle: boolean;
   readonly canSeeImages: boolean;
+  readonly canHearAudio: boolean;
   /** What protects the machine from the engine, in one line; absent if another machine runs it. */
   readonly protection?: string;
 };
@@ -146,4 +147,6 @@ export type EngineFailure =
   | { readonly kind: "grammar-invalid"; readonly reason: string }
   /** An image with a valid header that cannot be decoded. */
   | { readonly kind: "image-unreadable" }
+  /** Audio with a valid header that cannot be decoded, or an image beside it: the engine does not say which. */
+  | { readonly kind: "audio-unreadable" }
   | { readonly kind: "not-supported"; readonly feature: string };

@@ -5,8 +5,19 @@
  * itself. Every driver emits events in order, honours the signal between steps and throws EngineFailure.
  * Imported by the drivers, by `scheduling/`, which loads engines, and by `generation/`, which calls them.
  */
-export type { Conversation, Image, JsonObject, JsonValue, Message, Tool, ToolCall } from "./conversation.ts";
-export { isJsonObject } from "./conversation.ts";
+export type {
+  AudioClip,
+  Conversation,
+  Image,
+  JsonObject,
+  JsonValue,
+  MediaSupport,
+  Medium,
+  Message,
+  Tool,
+  ToolCall,
+} from "./conversation.ts";
+export { findUnsupportedMedia, isJsonObject } from "./conversation.ts";
 export type {
   Embeddings,
   EmbedRequest,

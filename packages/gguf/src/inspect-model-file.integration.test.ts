@@ -34,7 +34,7 @@ describe("real models", () => {
     expect([tokens.length, tokens.at(1), tokens.at(49_152)]).toEqual([49_152, "<|im_start|>", undefined]);
   });
 
-  test("MiniLM is an embedding model, the projector supports vision, the tiny llama supports tools and thinking", async () => {
+  test("MiniLM is an embedding model, the projectors support vision and audio, the tiny llama supports tools and thinking", async () => {
     const minilm = await inspectModelFile(await testModel("all-minilm-l6-v2-f32.gguf"));
     expect(minilm).toMatchObject({
       architecture: "bert",
@@ -42,7 +42,9 @@ describe("real models", () => {
       capabilities: { embedding: true },
     });
     const projector = await inspectModelFile(await testModel("tiny-projector.gguf"));
-    expect(projector).toMatchObject({ architecture: "clip", capabilities: { vision: true } });
+    expect(projector).toMatchObject({ architecture: "clip", capabilities: { vision: true, audio: false } });
+    const listener = await inspectModelFile(await testModel("tiny-audio-projector.gguf"));
+    expect(listener).toMatchObject({ architecture: "clip", capabilities: { vision: false, audio: true } });
     const tiny = await inspectModelFile(await testModel("tiny-llama.gguf"));
     expect(tiny.capabilities).toMatchObject({ tools: true, thinking: true, embedding: false });
   });

@@ -12,6 +12,7 @@ export const failureCodes = [
   "parameter-out-of-range",
   "capability-missing",
   "image-unreadable",
+  "audio-unreadable",
   "not-supported",
   "prompt-too-long",
   "schema-unsupported",

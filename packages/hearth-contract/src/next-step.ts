@@ -79,6 +79,7 @@ const steps: Readonly<Record<FailureCode, StepOf>> = {
   "parameter-out-of-range": none,
   "capability-missing": useCapableModel,
   "image-unreadable": none,
+  "audio-unreadable": none,
   "not-supported": useCapableModel,
   "prompt-too-long": ({ prompt_tokens: promptTokens, reason }) => ({
     action: "shorten-prompt",

@@ -4,6 +4,8 @@ import type { Conversation, Message } from "@hearth-and-keep/engine";
 const charactersPerToken = 4;
 /** A lower bound for common projectors, whatever the size of the image. */
 const tokensPerImage = 64;
+/** Likewise for the sounds of common encoders. */
+const tokensPerSecondOfAudio = 6;
 /** For a message's role and special tokens. */
 const tokensPerMessage = 4;
 
@@ -18,8 +20,13 @@ export function estimateConversation({ messages, tools = [] }: Conversation): nu
 }
 
 function estimateMessage(message: Message): number {
-  const images = message.role === "user" ? (message.images?.length ?? 0) : 0;
+  const mediaTokens = message.role === "user" ? estimateMedia(message) : 0;
   const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
   const callTokens = calls.length === 0 ? 0 : estimateTokens(JSON.stringify(calls));
-  return tokensPerMessage + estimateTokens(message.content ?? "") + callTokens + images * tokensPerImage;
+  return tokensPerMessage + estimateTokens(message.content ?? "") + callTokens + mediaTokens;
+}
+
+function estimateMedia({ images = [], audio = [] }: Extract<Message, { role: "user" }>): number {
+  const seconds = audio.reduce((sum, clip) => sum + clip.seconds, 0);
+  return images.length * tokensPerImage + Math.ceil(seconds * tokensPerSecondOfAudio);
 }

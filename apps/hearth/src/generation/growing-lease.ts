@@ -139,7 +139,9 @@ function reserveFor({ constraint, maxTokens }: EngineRequest): number {
 function isFull({ maxTokens, constraint, input }: EngineRequest, { reason, usage }: GenerationEnd): boolean {
   if (reason !== "length" || usage.outputTokens >= maxTokens || constraint !== undefined) return false;
   if (input.type !== "conversation") return input.type === "raw";
-  return input.conversation.messages.every((message) => message.role !== "user" || !message.images?.length);
+  return input.conversation.messages.every(
+    (message) => message.role !== "user" || !(message.images?.length || message.audio?.length),
+  );
 }
 
 function addTokens(end: GenerationEnd | undefined, event: EngineEvent): EngineEvent {

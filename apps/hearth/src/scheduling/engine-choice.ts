@@ -128,7 +128,7 @@ async function createDriver(
     withFallback(await createProgramDriver(visionProgram, onWarning), { binding, name, onWarning }),
   );
   return {
-    // The binding does not support images, so a model with a projector runs on llama.cpp's own server.
+    // The binding supports neither images nor audio, so a model with a projector runs on llama.cpp's own server.
     load: async (plan, loadOptions) =>
       plan.projectorPath === undefined
         ? chosen.load(plan, loadOptions)

@@ -42,7 +42,7 @@ async function createRemoteFixture(engines: RemoteModel["plan"]["engines"]) {
   // Only the name and the plan of the model are used here.
   const model = {
     name: "found",
-    plan: { dialect: "vllm", engines, requestsPerEngine: 3, canSeeImages: false },
+    plan: { dialect: "vllm", engines, requestsPerEngine: 3, canSeeImages: false, canHearAudio: false },
   } as unknown as RemoteModel;
   const remote = openRemoteEngines([model]);
   const driver = remote.extendDriver(createFakeDriver().driver);

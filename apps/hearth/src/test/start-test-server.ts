@@ -85,12 +85,13 @@ export type TestServer = AsyncDisposable & {
 };
 
 /**
- * SmolLM2's template has no tools. The tiny model has random weights, tools and thinking, and vision with its projector.
- * MiniLM has embeddings only.
+ * SmolLM2's template has no tools. The tiny model has random weights, tools and thinking, and vision or audio with one of
+ * its projectors. MiniLM has embeddings only.
  */
 export const smol: TestModelOptions = { file: "smollm2-135m-instruct-q4_1.gguf" };
 export const tiny: TestModelOptions = { file: "tiny-llama.gguf" };
 export const tinyVision: TestModelOptions = { ...tiny, projector: "tiny-projector.gguf" };
+export const tinyAudio: TestModelOptions = { ...tiny, projector: "tiny-audio-projector.gguf" };
 export const minilm: TestModelOptions = { file: "all-minilm-l6-v2-f32.gguf" };
 
 export async function startTestServer(options: TestServerOptions): Promise<TestServer> {

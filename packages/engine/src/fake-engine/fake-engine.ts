@@ -122,6 +122,7 @@ const defaultDescription: EngineDescription = {
   splitsEvents: false,
   canFillInTheMiddle: false,
   canSeeImages: false,
+  canHearAudio: false,
 };
 
 function renderPlainText({ messages }: Conversation): string {

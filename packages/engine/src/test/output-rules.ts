@@ -14,7 +14,7 @@ function chat(conversation: Conversation, changes: Partial<EngineRequest> = {}):
   return request("", { input: { type: "conversation", conversation }, ...changes });
 }
 
-/** Templates, tools, thinking, grammars, fill-in-the-middle and images. */
+/** Templates, tools, thinking, grammars, fill-in-the-middle, images and audio. */
 export const outputRules: readonly DriverRule[] = [
   {
     name: "the model's template renders a conversation, and count matches its tokens",
@@ -115,6 +115,17 @@ export const outputRules: readonly DriverRule[] = [
       const seeing = { messages: [{ role: "user", content: "Look", images: [image] } as const] };
       await expect(run(chat(seeing))).rejects.toMatchObject({
         failure: { kind: "not-supported", feature: "images" },
+      });
+    },
+  },
+  {
+    name: "a text-only model rejects audio",
+    async verify({ engine, run }) {
+      expect(engine.describe().canHearAudio).toBe(false);
+      const clip = { bytes: new Uint8Array(8), mediaType: "audio/wav", seconds: 1 } as const;
+      const hearing = { messages: [{ role: "user", content: "Listen", audio: [clip] } as const] };
+      await expect(run(chat(hearing))).rejects.toMatchObject({
+        failure: { kind: "not-supported", feature: "audio input" },
       });
     },
   },

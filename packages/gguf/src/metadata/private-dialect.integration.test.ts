@@ -151,6 +151,7 @@ test("no model that llama.cpp loads is classified as private", async () => {
     await testModel("all-minilm-l6-v2-f32.gguf"),
     await testModel("tiny-llama.gguf"),
     await testModel("tiny-projector.gguf"),
+    await testModel("tiny-audio-projector.gguf"),
   ];
   for (const path of paths) expect((await inspectModelFile(path)).privateDialect, path).toBeNull();
   expect(paths.length).toBeGreaterThanOrEqual(20);

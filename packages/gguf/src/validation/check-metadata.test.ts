@@ -193,7 +193,17 @@ describe("image projector", () => {
     expect(kindOf(clip, vision("projection_dim", 2 ** 30))).toBe("value-unusable");
     expect(kindOf(clip, vision("block_count", 600))).toBe("value-unusable");
   });
+
+  test("an audio encoder stacks between 1 and 4,096 frames", () => {
+    expect(kindOf(clip, stacked(8))).toBe("accepted");
+    expect(kindOf(clip, stacked(0))).toBe("value-unusable");
+    expect(kindOf(clip, stacked(5000))).toBe("value-unusable");
+  });
 });
+
+function stacked(value: number): Entry {
+  return { key: "clip.audio.projector.stack_factor", type: "uint32", value };
+}
 
 function vision(name: string, value: number): Entry {
   return { key: `clip.vision.${name}`, type: "uint32", value };

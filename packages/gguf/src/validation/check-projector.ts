@@ -20,6 +20,7 @@ const ranges: Readonly<Record<string, IntegerRange>> = {
   "audio.projection_dim": { min: 0, max: 2 ** 20 },
   "audio.block_count": { min: 0, max: maxLayers },
   "audio.attention.head_count": { min: 1, max: 65_536 },
+  "audio.projector.stack_factor": { min: 1, max: 4096 },
 };
 
 /**

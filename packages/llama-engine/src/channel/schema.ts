@@ -62,6 +62,7 @@ const description = Type.Object({
   splitsEvents: boolean,
   canFillInTheMiddle: boolean,
   canSeeImages: boolean,
+  canHearAudio: boolean,
 });
 
 const fromWorker = lazyCheck(

@@ -212,6 +212,7 @@ function describe(
     splitsEvents: false,
     canFillInTheMiddle: hasInfillTokens || template?.renderInsert !== undefined,
     canSeeImages: false,
+    canHearAudio: false,
   };
 }
 

@@ -1,5 +1,10 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import type { Conversation, EngineFailure, EngineRequest } from "@hearth-and-keep/engine";
+import {
+  type Conversation,
+  type EngineFailure,
+  type EngineRequest,
+  findUnsupportedMedia,
+} from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import type { LlamaModel, Token } from "node-llama-cpp";
 import type { LoadedModel } from "./load-model.ts";
@@ -25,7 +30,7 @@ export function createPromptTokenizer({
   description: { trainedContextTokens },
 }: TokenizerModel): PromptTokenizer {
   const render = async (conversation: Conversation): Promise<string> => {
-    rejectImages(conversation);
+    rejectMedia(conversation);
     return (conversation.goTemplate === undefined ? forModel : forClients).render(conversation);
   };
   const tokenize = async (text: string, hasSpecials: boolean): Promise<readonly Token[]> => {
@@ -84,9 +89,9 @@ function rejectLongText(
   throw new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });
 }
 
-function rejectImages({ messages }: Conversation): void {
-  const hasImages = messages.some((message) => message.role === "user" && (message.images ?? []).length > 0);
-  if (hasImages) throw new FailureError<EngineFailure>({ kind: "not-supported", feature: "images" });
+function rejectMedia(conversation: Conversation): void {
+  const feature = findUnsupportedMedia(conversation, { canSeeImages: false, canHearAudio: false });
+  if (feature !== undefined) throw new FailureError<EngineFailure>({ kind: "not-supported", feature });
 }
 
 /** Some models need a BOS token, which a template may or may not have rendered. */

@@ -33,7 +33,7 @@ test("every model of the manifest is built, with its size, licence and origin", 
     expect(licence).toBe("Apache-2.0");
     expect(origin).not.toBe("");
   }
-  expect(named.length).toBe(8);
+  expect(named.length).toBe(9);
   expect(await corpusModels()).toHaveLength(models.length - named.length);
 });
 

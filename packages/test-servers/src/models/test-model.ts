@@ -1,8 +1,8 @@
 /**
  * @module
- * Model files for tests: SmolLM2 and MiniLM with real weights, the vocabulary of Mistral, a tiny llama and an image
- * projector with random weights, and a corpus of small valid GGUF files to mutate. All are built once into the cache by
- * `scripts/test-models/make-test-models.py`; `models.json` next to it lists their origin and sha256.
+ * Model files for tests: SmolLM2 and MiniLM with real weights, the vocabulary of Mistral, a tiny llama with an image and
+ * an audio projector of random weights, and a corpus of small valid GGUF files to mutate. All are built once into the
+ * cache by `scripts/test-models/make-test-models.py`; `models.json` next to it lists their origin and sha256.
  * Each file is verified against the manifest when it is built and when a run of the test runner first uses it.
  * Imported, through the package's index, by tests, benchmarks and claims.
  */
@@ -21,6 +21,7 @@ export type TestModelName =
   | "mistral-vocabulary.gguf"
   | "tiny-llama.gguf"
   | "tiny-projector.gguf"
+  | "tiny-audio-projector.gguf"
   | "all-minilm-l6-v2/config.json"
   | "all-minilm-l6-v2/model.safetensors"
   | "all-minilm-l6-v2/vocab.txt";

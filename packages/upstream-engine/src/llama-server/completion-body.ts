@@ -29,8 +29,8 @@ export function completionBody(request: EngineRequest, prompt: Prompt, options: 
     return_tokens: true,
     response_fields: finalFields,
     preserved_tokens: preservedTokens,
-    // Only the engine knows the length of a prompt with images.
-    ...(prompt.type === "images" ? { return_progress: true } : {}),
+    // Only the engine knows the length of a prompt with media.
+    ...(prompt.type === "media" ? { return_progress: true } : {}),
     ...(request.logProbabilities === undefined
       ? {}
       : { n_probs: Math.max(1, Math.min(request.logProbabilities, maxAlternatives)) }),
@@ -53,7 +53,7 @@ export function stepBody(tokens: readonly number[], slot: LeasedSlot, usesCache:
 
 function promptOf(prompt: Prompt): unknown {
   if (prompt.type === "tokens") return prompt.tokens;
-  const encoded = prompt.images.map(({ bytes }) =>
+  const encoded = prompt.media.map(({ bytes }) =>
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64"),
   );
   return { prompt_string: prompt.text, multimodal_data: encoded };

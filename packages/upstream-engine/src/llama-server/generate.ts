@@ -9,6 +9,7 @@ import type { Prompt, Prompts } from "./prompts.ts";
 import { type CompletionEnd, readCompletion, readTimings } from "./read-completion.ts";
 import type { LeasedSlot, ServerSlotPool, SlotOutcome } from "./slot-pool.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
+import { watchMedia } from "./watch-engine.ts";
 
 export type GenerateDependencies = {
   readonly engine: SupervisedEngine;
@@ -36,7 +37,7 @@ export async function* generate(
   signal.throwIfAborted();
   const prompt = await prompts.prompt(request.input, signal);
   const tokens = prompt.type === "tokens" ? prompt.tokens : [];
-  // Only the engine knows the length of a prompt with images.
+  // Only the engine knows the length of a prompt with media.
   const maxTokens =
     prompt.type === "tokens"
       ? fitPrompt(tokens.length, request, dependencies.contextTokens)
@@ -99,7 +100,7 @@ async function* generateInSlot(
  */
 function reportedCachedTokens(reported: number, prompt: Prompt, slot: LeasedSlot): number {
   if (prompt.type === "tokens") return Math.min(reported, slot.commonTokens);
-  // Only the engine knows the positions of images among the tokens.
+  // Only the engine knows the positions of media among the tokens.
   return slot.isForeign ? 0 : reported;
 }
 
@@ -155,7 +156,7 @@ async function* streamCompletion(
   const body = completionBody(request, prompt, { slot, grammar, preservedTokens, usesCache });
   const watched = {
     isConstrained: grammar !== undefined,
-    hasImages: prompt.type === "images",
+    ...(prompt.type === "media" ? { media: watchMedia(prompt.media) } : {}),
     readTokens: prompt.type === "tokens" ? prompt.tokens.length : estimateTokens(prompt.text),
   };
   const tracker = trackSlotTokens(prompt, slot);
@@ -187,9 +188,9 @@ type TokenTracker = { add(tokens: readonly number[], outputTokens: number): void
 
 /** Tracks the tokens in a slot as far as the engine reports them: tokens of incomplete characters are not reported. */
 function trackSlotTokens(prompt: Prompt, slot: LeasedSlot): TokenTracker {
-  const hasImages = prompt.type === "images";
-  const all = hasImages ? [] : [...prompt.tokens];
-  let isComplete = !hasImages;
+  const isText = prompt.type === "tokens";
+  const all = isText ? [...prompt.tokens] : [];
+  let isComplete = isText;
   let count = 0;
   return {
     add(tokens, outputTokens) {

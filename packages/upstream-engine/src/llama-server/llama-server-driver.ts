@@ -26,7 +26,7 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile, ModelFileError } from "@hearth-and-keep/gguf";
 import { type Fields, fieldsOf, listOf, numberOf, numbersOf, textOf } from "../wire/json-fields.ts";
 import { ConstrainedRequests } from "./blame-grammars.ts";
-import { countWithImages } from "./count-with-images.ts";
+import { countWithMedia } from "./count-with-media.ts";
 import { embedTexts, rankDocuments, readSurroundingTokens, type SurroundingTokens } from "./embed.ts";
 import { type GenerateDependencies, generate } from "./generate.ts";
 import { canSplitTexts, readModelFacts, specialTokensOf } from "./model-facts.ts";
@@ -116,13 +116,16 @@ async function setUpEngine(engine: SupervisedEngine, context: SetupContext): Pro
   void engine.exited.then(() => thread[Symbol.asyncDispose]());
   const texts = Object.values(templates).filter((text) => text !== null);
   const facts = readModelFacts(file, texts);
-  const mediaMarker = properties.canSee ? properties.mediaMarker : undefined;
+  const { canSee, canHear, mediaMarker } = properties;
+  const hasMarker = mediaMarker !== undefined;
+  const support = { canSeeImages: hasMarker && canSee, canHearAudio: hasMarker && canHear };
   const prompts = createPrompts({
     engine,
     thread,
     facts,
     addsBeginning: properties.addsBeginning,
     mediaMarker,
+    support,
   });
   const capabilities = await thread.capabilities();
   const slots = new ServerSlotPool(engine.start.slots, (id) => isIdle(engine, id));
@@ -140,7 +143,7 @@ async function setUpEngine(engine: SupervisedEngine, context: SetupContext): Pro
     memoryBytes: readMemory(engine, file),
     splitsEvents: false,
     canFillInTheMiddle: facts.infill !== undefined || capabilities?.fillsIn === true,
-    canSeeImages: mediaMarker !== undefined,
+    ...support,
     protection: describeProtection(machine),
   };
   const dependencies = { engine, prompts, thread, facts, slots, speed: engine.speed, contextTokens };
@@ -188,7 +191,7 @@ function createEngine(
       const prompt = await prompts.prompt({ type: "conversation", conversation }, signal);
       return prompt.type === "tokens"
         ? prompt.tokens.length
-        : countWithImages(prompt, { engine, prompts, addsBeginning, signal });
+        : countWithMedia(prompt, { engine, prompts, addsBeginning, signal });
     },
     unload: () => engine.stop(),
     closed: engine.exited,
@@ -202,6 +205,7 @@ type ServerProperties = {
   readonly addsBeginning: boolean;
   readonly contextTokens: number;
   readonly canSee: boolean;
+  readonly canHear: boolean;
   readonly mediaMarker: string | undefined;
 };
 
@@ -210,12 +214,14 @@ async function readProperties(engine: SupervisedEngine, signal: AbortSignal): Pr
   const body = { content: "", add_special: true };
   const { tokens } = fieldsOf(await engine.request({ path: "/tokenize", body }, signal));
   const [slot] = await readSlots(engine, signal);
+  const modalities = fieldsOf(properties["modalities"]);
   return {
     beginning: textOf(properties["bos_token"]),
     end: textOf(properties["eos_token"]),
     addsBeginning: numbersOf(tokens).length > 0,
     contextTokens: numberOf(slot?.["n_ctx"]) ?? engine.start.contextTokens,
-    canSee: fieldsOf(properties["modalities"])["vision"] === true,
+    canSee: modalities["vision"] === true,
+    canHear: modalities["audio"] === true,
     mediaMarker: textOf(properties["media_marker"]) || undefined,
   };
 }

@@ -19,11 +19,14 @@ export function mapErrorResponse(
   if (isTooLong && promptTokens !== undefined && contextTokens !== undefined) {
     return new FailureError<EngineFailure>({ kind: "prompt-too-long", promptTokens, contextTokens });
   }
-  // A request can have both a grammar and images; only the engine's message says which one is invalid.
-  const isImageError = request.hasImages === true && /\bimage\b/iu.test(message);
-  if (status === 400 && request.isConstrained === true && !isImageError) {
+  // A request can have both a grammar and media; only the engine's message says which one is invalid.
+  const isMediaError = request.media !== undefined && /\b(?:image|audio)\b/iu.test(message);
+  if (status === 400 && request.isConstrained === true && !isMediaError) {
     return new FailureError<EngineFailure>({ kind: "grammar-invalid", reason: "the engine cannot parse it" });
   }
-  if (request.hasImages === true) return new FailureError<EngineFailure>({ kind: "image-unreadable" });
+  if (request.media !== undefined) {
+    const kind = request.media.hasAudio ? "audio-unreadable" : "image-unreadable";
+    return new FailureError<EngineFailure>({ kind });
+  }
   return new Error(`The engine responded with status ${status}: ${message}`);
 }

@@ -1,20 +1,28 @@
 import { randomBytes } from "node:crypto";
 import type { PreparationThread } from "@hearth-and-keep/chat-templates";
-import type { Conversation, EngineFailure, EngineRequest, Image, Message } from "@hearth-and-keep/engine";
+import {
+  type Conversation,
+  type EngineFailure,
+  type EngineRequest,
+  findUnsupportedMedia,
+  type MediaSupport,
+  type Medium,
+  type Message,
+} from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { fieldsOf, numbersOf } from "../wire/json-fields.ts";
 import type { ModelFacts } from "./model-facts.ts";
 import type { SupervisedEngine } from "./supervise-engine.ts";
 
-/** A prompt in the engine's format: tokens, or text with a marker for each image. */
+/** A prompt in the engine's format: tokens, or text with a marker for each image and sound. */
 export type Prompt =
   | { readonly type: "tokens"; readonly tokens: readonly number[] }
   | {
-      readonly type: "images";
+      readonly type: "media";
       readonly text: string;
-      /** The text around the images; each segment is tokenized separately. */
+      /** The text around the media; each segment is tokenized separately. */
       readonly segments: readonly string[];
-      readonly images: readonly Image[];
+      readonly media: readonly Medium[];
     };
 
 export type PromptDependencies = {
@@ -22,8 +30,9 @@ export type PromptDependencies = {
   readonly thread: PreparationThread;
   readonly facts: ModelFacts;
   readonly addsBeginning: boolean;
-  /** The marker for an image in a text; undefined if the model does not support images. */
+  /** The marker for an image or sound in a text; undefined if the model supports neither. */
   readonly mediaMarker: string | undefined;
+  readonly support: MediaSupport;
 };
 
 export type Prompts = {
@@ -34,7 +43,7 @@ export type Prompts = {
 
 /** Prepares prompts for one model: rendered by us, tokenized by the engine. */
 export function createPrompts(dependencies: PromptDependencies): Prompts {
-  const { engine, thread, facts, addsBeginning, mediaMarker } = dependencies;
+  const { engine, thread, facts, addsBeginning } = dependencies;
   // Callers that render a conversation usually generate from the same one next.
   const renderings = new WeakMap<Conversation, Promise<string>>();
   const renderOnce = (conversation: Conversation): Promise<string> => {
@@ -70,25 +79,32 @@ export function createPrompts(dependencies: PromptDependencies): Prompts {
   return {
     tokenize,
     render(conversation) {
-      if (imagesOf(conversation).length === 0) return renderOnce(conversation);
-      if (mediaMarker === undefined) throw notSupported("images");
-      return thread.render(withImageMarkers(conversation, mediaMarker));
+      if (mediaOf(conversation).length === 0) return renderOnce(conversation);
+      return thread.render(withMarkers(conversation, requireMarker(conversation, dependencies)));
     },
     prompt(input, signal) {
       if (input.type === "raw") return fromText(input.prompt, signal);
       if (input.type === "fill-in-the-middle") return fillIn(input, signal);
       const { conversation } = input;
-      const images = imagesOf(conversation);
-      if (images.length === 0) return renderOnce(conversation).then((text) => fromText(text, signal));
-      if (mediaMarker === undefined) throw notSupported("images");
-      return renderWithImages(conversation, { thread, images, mediaMarker });
+      const media = mediaOf(conversation);
+      if (media.length === 0) return renderOnce(conversation).then((text) => fromText(text, signal));
+      const mediaMarker = requireMarker(conversation, dependencies);
+      return renderWithMedia(conversation, { thread, media, mediaMarker });
     },
   };
 }
 
-type ImageContext = {
+/** The media marker, if the model supports every kind of media in the conversation. */
+function requireMarker(conversation: Conversation, { mediaMarker, support }: PromptDependencies): string {
+  const unsupported = findUnsupportedMedia(conversation, support);
+  if (unsupported !== undefined) throw notSupported(unsupported);
+  if (mediaMarker === undefined) throw notSupported("media in prompts");
+  return mediaMarker;
+}
+
+type MediaContext = {
   readonly thread: PreparationThread;
-  readonly images: readonly Image[];
+  readonly media: readonly Medium[];
   readonly mediaMarker: string;
 };
 
@@ -96,23 +112,23 @@ type ImageContext = {
 const legacyMarker = "<__image__>";
 
 /**
- * Images are rendered as unguessable placeholders, so that a media marker in the text of a message can be told apart from
+ * Media are rendered as unguessable placeholders, so that a media marker in the text of a message can be told apart from
  * ours and escaped.
  */
-async function renderWithImages(conversation: Conversation, context: ImageContext): Promise<Prompt> {
-  const { thread, images, mediaMarker } = context;
-  const placeholder = `[image ${randomBytes(12).toString("hex")}]`;
-  const rendered = await thread.render(withImageMarkers(conversation, placeholder));
+async function renderWithMedia(conversation: Conversation, context: MediaContext): Promise<Prompt> {
+  const { thread, media, mediaMarker } = context;
+  const placeholder = `[media ${randomBytes(12).toString("hex")}]`;
+  const rendered = await thread.render(withMarkers(conversation, placeholder));
   const segments = rendered
     .split(placeholder)
     .map((segment) => escapeMarker(escapeMarker(segment, mediaMarker), legacyMarker));
-  if (segments.length - 1 !== images.length) {
-    const reason = "it does not render every image exactly once";
+  if (segments.length - 1 !== media.length) {
+    const reason = "it does not render every image and sound exactly once";
     throw new FailureError<EngineFailure>({ kind: "template-failed", reason });
   }
-  // The engine crashes if no text follows the last image.
+  // The engine crashes if no text follows the last one.
   if (segments.at(-1) === "") segments.splice(-1, 1, "\n");
-  return { type: "images", text: segments.join(mediaMarker), segments, images };
+  return { type: "media", text: segments.join(mediaMarker), segments, media };
 }
 
 function escapeMarker(text: string, marker: string): string {
@@ -120,21 +136,26 @@ function escapeMarker(text: string, marker: string): string {
 }
 
 /**
- * Puts a marker for each image directly before the text of its message, as llama.cpp does, and removes the images
- * themselves.
+ * Puts a marker for each image and then each sound directly before the text of its message, as llama.cpp does, and removes
+ * the media themselves.
  */
-function withImageMarkers(conversation: Conversation, placeholder: string): Conversation {
+function withMarkers(conversation: Conversation, placeholder: string): Conversation {
   return {
     ...conversation,
     messages: conversation.messages.map((message): Message => {
-      if (message.role !== "user" || message.images === undefined) return message;
-      return { role: "user", content: placeholder.repeat(message.images.length) + message.content };
+      const { length } = mediaOf({ messages: [message] });
+      return message.role !== "user" || length === 0
+        ? message
+        : { role: "user", content: placeholder.repeat(length) + message.content };
     }),
   };
 }
 
-function imagesOf({ messages }: Conversation): readonly Image[] {
-  return messages.flatMap((message) => (message.role === "user" ? (message.images ?? []) : []));
+/** In the order of their markers. */
+function mediaOf({ messages }: Conversation): readonly Medium[] {
+  return messages.flatMap((message) =>
+    message.role === "user" ? [...(message.images ?? []), ...(message.audio ?? [])] : [],
+  );
 }
 
 export function notSupported(feature: string): FailureError<EngineFailure> {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { crc32, deflateSync } from "node:zlib";
-import type { Engine, EngineRequest, LoadPlan } from "@hearth-and-keep/engine";
+import type { Conversation, Engine, EngineRequest, LoadPlan } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { inspectMachine } from "@hearth-and-keep/engine-host";
 import { descendantsOf, preparePython, readProcessFile, testModel } from "@hearth-and-keep/test-servers";
@@ -124,6 +124,43 @@ test("a model with a projector accepts images, and text that looks like its mark
   const broken = { ...image, bytes: image.bytes.subarray(0, 50) };
   await expect(tokensOf("Look", [broken])).rejects.toMatchObject({ failure: { kind: "image-unreadable" } });
   expect(await tokensOf("Look", [image])).toBe(one);
+});
+
+/** A second of silence at 16 kHz. */
+function makeSilence(): Uint8Array {
+  const bytes = Buffer.alloc(44 + 32_000);
+  bytes.write("RIFF\0\0\0\0WAVEfmt \u0010\0\0\0\u0001\0\u0001\0", "latin1");
+  bytes.writeUInt32LE(16_000, 24);
+  bytes.writeUInt32LE(32_000, 28);
+  bytes.writeUInt16LE(2, 32);
+  bytes.writeUInt16LE(16, 34);
+  bytes.write("data", 36, "latin1");
+  bytes.writeUInt32LE(32_000, 40);
+  return new Uint8Array(bytes);
+}
+
+function conversationWith(media: object): Conversation {
+  return { messages: [{ role: "user", content: "Listen", ...media }] };
+}
+
+test("a model with an audio projector accepts sounds and no images, and damaged sounds do not stop it", async () => {
+  await using engine = await load({ projectorPath: await testModel("tiny-audio-projector.gguf") });
+  expect(engine.describe()).toMatchObject({ canSeeImages: false, canHearAudio: true });
+  const clip = { bytes: makeSilence(), mediaType: "audio/wav", seconds: 1 } as const;
+  const run = async (media: object): Promise<void> => {
+    const input = { type: "conversation", conversation: conversationWith(media) } as const;
+    await write(engine, { input, maxTokens: 4 });
+  };
+  const silent = await engine.count(conversationWith({}));
+  expect((await engine.count(conversationWith({ audio: [clip, clip] }))) - silent).toBe(100);
+  await run({ audio: [clip] });
+  const image = { bytes: new Uint8Array(drawSquare()), mediaType: "image/png" };
+  await expect(run({ images: [image] })).rejects.toMatchObject({
+    failure: { kind: "not-supported", feature: "images" },
+  });
+  const broken = { ...clip, bytes: clip.bytes.subarray(0, 20) };
+  await expect(run({ audio: [broken] })).rejects.toMatchObject({ failure: { kind: "audio-unreadable" } });
+  await run({ audio: [clip] });
 });
 
 /** How many tokens of a prompt are reported to a client as cached. */

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { EngineClient } from "../wire/engine-client.ts";
 import { PrefillSpeed } from "./prefill-speed.ts";
-import { type EngineWatch, watchEngine } from "./watch-engine.ts";
+import { type EngineWatch, watchEngine, watchMedia } from "./watch-engine.ts";
+
+const noBytes = new Uint8Array();
 
 let watch: EngineWatch;
 let speed: PrefillSpeed;
@@ -94,7 +96,11 @@ test("after the first output of a request, its prompt no longer extends the time
 
 test.each([
   { name: "a long text", request: { readTokens: 2048 } },
-  { name: "an image", request: { hasImages: true } },
+  { name: "an image", request: { media: watchMedia([{ bytes: noBytes, mediaType: "image/png" }]) } },
+  {
+    name: "a short sound",
+    request: { media: watchMedia([{ bytes: noBytes, mediaType: "audio/wav", seconds: 1 }]) },
+  },
 ])(
   "$name whose client disconnected extends the timeout until the engine makes progress",
   async ({ request }) => {

@@ -1,4 +1,4 @@
-import type { EngineFailure } from "@hearth-and-keep/engine";
+import type { EngineFailure, Medium } from "@hearth-and-keep/engine";
 import { type RunningClock, startRunningClock } from "@hearth-and-keep/engine-host";
 import type { EngineClient } from "../wire/engine-client.ts";
 import type { PrefillSpeed } from "./prefill-speed.ts";
@@ -7,9 +7,16 @@ import type { StartPlan } from "./start-plan.ts";
 /** Properties of a request that explain a silence of the engine. */
 export type WatchedRequest = {
   readonly isConstrained?: boolean;
-  readonly hasImages?: boolean;
+  /** Absent without images and sounds. */
+  readonly media?: WatchedMedia;
   /** The maximum number of tokens that the engine evaluates before its first response. */
   readonly readTokens?: number;
+};
+
+type WatchedMedia = {
+  /** How long the engine may be silent while it encodes them. */
+  readonly encodingSeconds: number;
+  readonly hasAudio: boolean;
 };
 
 export type WatchOptions = {
@@ -35,8 +42,10 @@ type TrackedRequest = {
 type ActiveRequest = WatchedRequest & { isEvaluated: boolean; abandonedAt: number };
 
 const silenceSeconds = 10;
-/** An image is encoded in one step, which takes long on a CPU. */
-const silenceWithImagesSeconds = 120;
+/** An image is encoded in one step, which takes long on a CPU; all sounds of a message are, too. */
+const silenceWithMediaSeconds = 120;
+/** Encoding a second of sound takes less on any machine that can run the model at all. */
+const encodingSecondsPerSecond = 4;
 /** An upper bound for any prompt, so that a hang is always detected eventually. */
 const maxSilenceSeconds = 600;
 const checkMilliseconds = 500;
@@ -78,6 +87,14 @@ export function watchEngine({ client, start, speed, onHung }: WatchOptions): Eng
       clock.stop();
       abortController.abort();
     },
+  };
+}
+
+export function watchMedia(media: readonly Medium[]): WatchedMedia {
+  const soundSeconds = media.reduce((sum, each) => sum + ("seconds" in each ? each.seconds : 0), 0);
+  return {
+    encodingSeconds: Math.max(silenceWithMediaSeconds, soundSeconds * encodingSecondsPerSecond),
+    hasAudio: media.some((each) => "seconds" in each),
   };
 }
 
@@ -136,11 +153,11 @@ function allowedSeconds(
     .slice(0, start.slots)
     .reduce((sum, each) => sum + each, 0);
   const evaluation = speed.maxSeconds(Math.min(tokens, start.batchTokens));
-  const baseline = requests.some(({ hasImages }) => hasImages) ? silenceWithImagesSeconds : silenceSeconds;
+  const baseline = Math.max(silenceSeconds, ...requests.map(({ media }) => media?.encodingSeconds ?? 0));
   return Math.round(Math.min(maxSilenceSeconds, Math.max(baseline, evaluation)));
 }
 
 /** The engine can report progress between two images of one request. */
-function mayStillRun({ hasImages, abandonedAt }: ActiveRequest, now: number): boolean {
-  return hasImages === true && now - abandonedAt < silenceWithImagesSeconds * 1000;
+function mayStillRun({ media, abandonedAt }: ActiveRequest, now: number): boolean {
+  return media !== undefined && now - abandonedAt < media.encodingSeconds * 1000;
 }

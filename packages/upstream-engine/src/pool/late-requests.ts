@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EngineRequest } from "@hearth-and-keep/engine";
+import type { EngineRequest, Message } from "@hearth-and-keep/engine";
 import { medianOf } from "./choose-member.ts";
 import type { MemberQueue } from "./member-queue.ts";
 import type { PoolMember, RunningRequest } from "./pool-member.ts";
@@ -25,6 +25,7 @@ const suspicion = { times: 2, minSeconds: 0.2, timeoutSeconds: 0.25 } as const;
 /** A request that has waited this many times the 99th percentile moves to another engine. */
 const lateness = { times: 3, minSeconds: 1 } as const;
 const imageCharacters = 2000;
+const charactersPerSecondOfAudio = 100;
 
 /**
  * Moves requests that wait for their first token much longer than is typical for their length. If the engine has become
@@ -121,12 +122,16 @@ function unansweredRequests({ running }: PoolMember): readonly UnansweredRequest
   );
 }
 
+type Media = Pick<Extract<Message, { role: "user" }>, "images" | "audio">;
+
 /** Estimates the size of the prompt that an engine has to process. */
 export function charactersOf({ input }: EngineRequest): number {
   if (input.type === "raw") return input.prompt.length;
   if (input.type === "fill-in-the-middle") return input.prefix.length + input.suffix.length;
   return input.conversation.messages.reduce((sum, message) => {
-    const images = message.role === "user" ? (message.images?.length ?? 0) : 0;
-    return sum + (message.content?.length ?? 0) + images * imageCharacters;
+    const { images = [], audio = [] }: Media = message.role === "user" ? message : {};
+    const audioSeconds = audio.reduce((total, { seconds }) => total + seconds, 0);
+    const media = images.length * imageCharacters + audioSeconds * charactersPerSecondOfAudio;
+    return sum + (message.content?.length ?? 0) + media;
   }, 0);
 }

@@ -22,6 +22,7 @@ export type PoolPlan = {
   readonly contextTokens?: number;
   readonly requestsPerEngine: number;
   readonly canSeeImages: boolean;
+  readonly canHearAudio: boolean;
 };
 
 /** Overrides for tests. */
@@ -29,7 +30,7 @@ export type PoolOverrides = Partial<Pick<EnginePoolOptions, "choose" | "discover
 
 export function createEnginePool(plan: PoolPlan, overrides: PoolOverrides = {}): EnginePool {
   const dialect = dialects[plan.dialect];
-  const { model, canSeeImages, requestsPerEngine: maxRequestsPerEngine } = plan;
+  const { model, canSeeImages, canHearAudio, requestsPerEngine: maxRequestsPerEngine } = plan;
   return new EnginePool({
     maxRequestsPerEngine,
     discovery: discoveryOf(plan),
@@ -41,7 +42,8 @@ export function createEnginePool(plan: PoolPlan, overrides: PoolOverrides = {}):
         maxConnections: maxRequestsPerEngine + 16,
         ...(plan.key === undefined ? {} : { authorization: `Bearer ${plan.key}` }),
       });
-      const engine = createRemoteEngine(client, { dialect, canSeeImages, ...(model && { model }) });
+      const facts = { dialect, canSeeImages, canHearAudio, ...(model && { model }) };
+      const engine = createRemoteEngine(client, facts);
       return { label: labelOf(address), engine, close: () => client[Symbol.dispose]() };
     },
   });
@@ -131,5 +133,6 @@ function describe(plan: PoolPlan, facts: RemoteFacts): HandleOptions["descriptio
     limitsReasoning: dialects[plan.dialect].reasoningLimitField !== undefined,
     canFillInTheMiddle: dialects[plan.dialect].supportsSuffix,
     canSeeImages: plan.canSeeImages,
+    canHearAudio: plan.canHearAudio,
   };
 }

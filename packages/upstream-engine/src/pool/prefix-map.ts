@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { EngineRequest } from "@hearth-and-keep/engine";
+import type { EngineRequest, Message } from "@hearth-and-keep/engine";
 
 /** About 10 MB when full. */
 const maxPrefixes = 100_000;
@@ -50,12 +50,20 @@ export function prefixesOf({ input, cachePartition }: EngineRequest): readonly s
   const { tools = [], messages } = input.conversation;
   hash.update(JSON.stringify(tools));
   const digests = messages.map((message) => {
-    const { images = [], ...textFields } = message.role === "user" ? message : { ...message, images: [] };
+    const {
+      images = [],
+      audio = [],
+      ...textFields
+    } = message.role === "user" ? message : withoutMedia(message);
     hash.update(`\0${JSON.stringify(textFields)}`);
-    for (const { bytes } of images) hash.update("\0").update(bytes);
+    for (const { bytes } of [...images, ...audio]) hash.update("\0").update(bytes);
     return digestSoFar(hash);
   });
   return digests.slice(-maxLookups);
+}
+
+function withoutMedia<Other extends Message>(message: Other) {
+  return { ...message, images: [], audio: [] };
 }
 
 function digestBlocks(hash: Hash, prompt: string): readonly string[] {

@@ -33,7 +33,11 @@ async function start(dialect: DialectName, handlers: Readonly<Record<string, Han
   const { port } = server.address() as AddressInfo;
   const client = createEngineClient({ address: new URL(`http://127.0.0.1:${port}`) });
   return {
-    engine: createRemoteEngine(client, { dialect: dialects[dialect], canSeeImages: false }),
+    engine: createRemoteEngine(client, {
+      dialect: dialects[dialect],
+      canSeeImages: false,
+      canHearAudio: false,
+    }),
     requests,
     async [Symbol.asyncDispose]() {
       client[Symbol.dispose]();
@@ -160,7 +164,11 @@ test("with a real model, a conversation that the template rejects is a client er
   const model = await testModel("tiny-llama.gguf");
   await using server = await startLlamaServer({ model, chatTemplate: alternating });
   using client = createEngineClient({ address: new URL(server.url) });
-  const engine = createRemoteEngine(client, { dialect: dialects["llama-server"], canSeeImages: false });
+  const engine = createRemoteEngine(client, {
+    dialect: dialects["llama-server"],
+    canSeeImages: false,
+    canHearAudio: false,
+  });
   const generateWith = (times: number): Promise<EngineEvent[]> => {
     const messages = conversation.messages.flatMap((message) => Array.from({ length: times }, () => message));
     const input = { type: "conversation", conversation: { messages } } as const;

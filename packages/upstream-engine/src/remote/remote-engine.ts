@@ -22,6 +22,8 @@ export type RemoteEngineOptions = {
   readonly model?: string;
   /** Whether the operator has declared that the model accepts images. */
   readonly canSeeImages: boolean;
+  /** Likewise for audio. */
+  readonly canHearAudio: boolean;
 };
 
 /** What an engine reports about itself. */
@@ -52,7 +54,7 @@ export type RemoteEngine = {
 const maxContextTokens = 1_000_000;
 
 export function createRemoteEngine(client: EngineClient, options: RemoteEngineOptions): RemoteEngine {
-  const { dialect, canSeeImages } = options;
+  const { dialect, canSeeImages, canHearAudio } = options;
   let tokenizer = new Tokenizer(client, dialect);
   let facts: RemoteFacts | undefined;
   const getFacts = async (signal: AbortSignal): Promise<RemoteFacts> => {
@@ -61,7 +63,7 @@ export function createRemoteEngine(client: EngineClient, options: RemoteEngineOp
   };
   const describeTarget = async (signal: AbortSignal): Promise<RequestedEngine> => {
     const { model, supportsTools = true } = await getFacts(signal);
-    return { dialect, model, supportsTools, canSeeImages };
+    return { dialect, model, supportsTools, canSeeImages, canHearAudio };
   };
   return {
     getFacts,

@@ -1,5 +1,6 @@
 import type { Conversation, Message, Tool } from "@hearth-and-keep/engine";
 import type { Fields } from "../wire/json-fields.ts";
+import { writeMedium } from "../wire/write-medium.ts";
 import type { Dialect } from "./dialects.ts";
 import { notSupported } from "./write-sampling.ts";
 
@@ -47,13 +48,9 @@ function writeMessage(message: Message, rules: MessageRules): Fields {
   }
 }
 
-function writeContent({ content, images = [] }: Extract<Message, { role: "user" }>): unknown {
-  if (images.length === 0) return content;
-  const imageParts = images.map(({ bytes, mediaType }) => ({
-    type: "image_url",
-    image_url: { url: `data:${mediaType};base64,${Buffer.from(bytes).toString("base64")}` },
-  }));
-  return [...imageParts, { type: "text", text: content }];
+function writeContent({ content, images = [], audio = [] }: Extract<Message, { role: "user" }>): unknown {
+  if (images.length === 0 && audio.length === 0) return content;
+  return [...[...images, ...audio].map(writeMedium), { type: "text", text: content }];
 }
 
 function writeAssistant(message: Extract<Message, { role: "assistant" }>, rules: MessageRules): Fields {

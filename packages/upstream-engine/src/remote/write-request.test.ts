@@ -18,10 +18,13 @@ const defaultSampling: Sampling = {
 };
 const tool = { name: "add", parameters: { type: "object", properties: { a: { type: "integer" } } } } as const;
 
-type Changes = Partial<Omit<EngineRequest, "sampling">> & { readonly sampling?: Partial<Sampling> };
+type Changes = Partial<Omit<EngineRequest, "sampling">> & {
+  readonly sampling?: Partial<Sampling>;
+  readonly canHearAudio?: boolean;
+};
 
 function bodyFor(dialect: DialectName, changes: Changes = {}, supportsTools = true) {
-  const { sampling = {}, ...others } = changes;
+  const { sampling = {}, canHearAudio = false, ...others } = changes;
   const request: EngineRequest = {
     input: {
       type: "conversation",
@@ -32,7 +35,8 @@ function bodyFor(dialect: DialectName, changes: Changes = {}, supportsTools = tr
     ...others,
     sampling: { ...defaultSampling, ...sampling },
   };
-  const engine = { dialect: dialects[dialect], model: "m", supportsTools, canSeeImages: false };
+  const support = { supportsTools, canSeeImages: false, canHearAudio };
+  const engine = { dialect: dialects[dialect], model: "m", ...support };
   return writeRequest(request, engine).body;
 }
 
@@ -116,6 +120,27 @@ test("a request without a limit sends none, and images are rejected for a model 
     expect.objectContaining({ failure: { kind: "not-supported", feature: "images" } }),
   );
 });
+
+test.each(["llama-server", "vllm", "openai"] as const)(
+  "audio is sent to %s before the text if the model hears it, and rejected otherwise",
+  (dialect) => {
+    const audio = [{ bytes: Uint8Array.of(1, 2), mediaType: "audio/mpeg", seconds: 1 }] as const;
+    const messages = [{ role: "user", content: "Listen", audio }] as const;
+    const input = { type: "conversation", conversation: { messages } } as const;
+    expect(bodyFor(dialect, { input, canHearAudio: true })["messages"]).toEqual([
+      {
+        role: "user",
+        content: [
+          { type: "input_audio", input_audio: { data: "AQI=", format: "mp3" } },
+          { type: "text", text: "Listen" },
+        ],
+      },
+    ]);
+    expect(() => bodyFor(dialect, { input })).toThrow(
+      expect.objectContaining({ failure: { kind: "not-supported", feature: "audio input" } }),
+    );
+  },
+);
 
 test("a template in a request is rejected, because remote engines render prompts themselves", () => {
   const conversation = { messages: [{ role: "user", content: "Hi" }], goTemplate: "{{ .Prompt }}" } as const;

@@ -1,4 +1,11 @@
-import type { Conversation, EngineRequest, OutputConstraint, Tool } from "@hearth-and-keep/engine";
+import {
+  type Conversation,
+  type EngineRequest,
+  findUnsupportedMedia,
+  type MediaSupport,
+  type OutputConstraint,
+  type Tool,
+} from "@hearth-and-keep/engine";
 import type { EngineHttpRequest } from "../wire/engine-client.ts";
 import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
@@ -6,12 +13,11 @@ import { writeMessages, writeTools } from "./write-messages.ts";
 import { notSupported, writeSampling } from "./write-sampling.ts";
 
 /** The engine that a request is written for. */
-export type RequestedEngine = {
+export type RequestedEngine = MediaSupport & {
   readonly dialect: Dialect;
   /** The engine's name for the model. */
   readonly model: string;
   readonly supportsTools: boolean;
-  readonly canSeeImages: boolean;
 };
 
 export type WrittenRequest = EngineHttpRequest & {
@@ -54,7 +60,8 @@ function writeChat(
   const { constraint, logProbabilities } = request;
   const isForced = constraint?.type === "tool-calls";
   const tools = supportsTools ? (conversation.tools ?? []) : [];
-  if (!engine.canSeeImages && conversation.messages.some(hasImages)) throw notSupported("images");
+  const unsupported = findUnsupportedMedia(conversation, engine);
+  if (unsupported !== undefined) throw notSupported(unsupported);
   return {
     path: "/v1/chat/completions",
     isBareCall: isForced && !supportsTools,
@@ -69,10 +76,6 @@ function writeChat(
       ...(logProbabilities === undefined ? {} : { logprobs: true, top_logprobs: logProbabilities }),
     },
   };
-}
-
-function hasImages(message: Conversation["messages"][number]): boolean {
-  return message.role === "user" && (message.images?.length ?? 0) > 0;
 }
 
 function writeCompletion(request: EngineRequest, { dialect, shared }: RequestContext): WrittenRequest {

@@ -1,6 +1,6 @@
 import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
 import type { SamplingOptions } from "../../generation/sampling.ts";
-import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
+import { adviceFor, unreadableAudioMessage, unreadableImageMessage } from "../../images/image-errors.ts";
 import { explainContextLimit } from "../../scheduling/explain-context-limit.ts";
 
 /** The parts of an Anthropic error that depend on the failure. */
@@ -138,6 +138,7 @@ const mappers: Mappers = {
     wire("invalid_request_error", `Unsupported JSON Schema: "${keyword}" at "${location}" is not supported`),
   "grammar-invalid": ({ reason }) => wire("invalid_request_error", `Invalid JSON Schema: ${reason}`),
   "image-unreadable": () => wire("invalid_request_error", unreadableImageMessage),
+  "audio-unreadable": () => wire("invalid_request_error", unreadableAudioMessage),
   "not-supported": ({ feature }) =>
     wire("invalid_request_error", `This model does not support ${feature}${adviceFor(feature)}`),
   "internal-error": () => wire("api_error", "Internal server error"),

@@ -33,6 +33,7 @@ const cases: {
     'run "hearth show qwen9" to see what it supports',
   ],
   "image-unreadable": [{ kind: "image-unreadable" }, ""],
+  "audio-unreadable": [{ kind: "audio-unreadable" }, ""],
   "not-supported": [
     { kind: "not-supported", feature: "images" },
     'run "hearth show MODEL" to see what it supports',

@@ -1,7 +1,7 @@
 import type { ErrorDetails, FailureCode } from "@hearth-and-keep/hearth-contract";
 import type { RequestHead } from "@hearth-and-keep/http-service";
 import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
-import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
+import { adviceFor, unreadableAudioMessage, unreadableImageMessage } from "../../images/image-errors.ts";
 import { displayModelName, namePath, tryParseModelName } from "../../models/model-name.ts";
 import { explainContextLimit } from "../../scheduling/explain-context-limit.ts";
 import { optionNameOf } from "./read-options.ts";
@@ -137,6 +137,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
     badRequest(`invalid JSON schema in format: ${JSON.stringify(keyword)} is not supported at "${location}"`),
   "grammar-invalid": ({ reason }) => badRequest(`invalid JSON schema in format: ${reason}`),
   "image-unreadable": () => badRequest(unreadableImageMessage),
+  "audio-unreadable": () => badRequest(unreadableAudioMessage),
   "not-supported": ({ feature }) =>
     badRequest(`this model does not support ${feature}${adviceFor(feature)}`, { capability: feature }),
   "internal-error": () => serverError("internal server error"),

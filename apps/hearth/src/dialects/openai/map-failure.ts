@@ -1,6 +1,6 @@
 import { formatTransferFailure, type RequestFailure } from "../../failures.ts";
 import type { SamplingOptions } from "../../generation/sampling.ts";
-import { adviceFor, unreadableImageMessage } from "../../images/image-errors.ts";
+import { adviceFor, unreadableAudioMessage, unreadableImageMessage } from "../../images/image-errors.ts";
 import type { TransferFailure } from "../../models/model-failure.ts";
 import { explainContextLimit } from "../../scheduling/explain-context-limit.ts";
 
@@ -168,6 +168,7 @@ const mappers: Mappers = {
   }),
   "grammar-invalid": ({ reason }) => invalid("response_format", `is not a valid grammar: ${reason}`),
   "image-unreadable": () => ({ status: 400, code: "image_parse_error", message: unreadableImageMessage }),
+  "audio-unreadable": () => ({ status: 400, code: "invalid_value", message: unreadableAudioMessage }),
   "not-supported": ({ feature }) => ({
     status: 400,
     code: "unsupported_capability",

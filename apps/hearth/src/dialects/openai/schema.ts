@@ -76,6 +76,7 @@ const contentPart = Type.Object({
   text: orNull(text),
   refusal: orNull(text),
   image_url: orNull(Type.Union([Type.Object({ url: text }), text])),
+  input_audio: orNull(Type.Object({ data: text, format: orNull(shortText) })),
   file: orNull(Type.Object({ file_data: orNull(text), filename: orNull(shortText) })),
 });
 

@@ -13,9 +13,12 @@ const capabilityNames = [
 ] as const;
 export type Capability = (typeof capabilityNames)[number];
 
+export type ProjectorCapabilities = Pick<HeaderFacts["capabilities"], "vision" | "audio">;
+
 export type CapabilitySources = {
   readonly facts: HeaderFacts;
-  readonly hasProjector: boolean;
+  /** What the projector encodes; undefined without one. */
+  readonly projector: ProjectorCapabilities | undefined;
   /** Ollama's Go template. */
   readonly template: string | null;
   /** Declared by the publisher in the model's configuration. */
@@ -24,7 +27,7 @@ export type CapabilitySources = {
 
 export function listCapabilities({
   facts,
-  hasProjector,
+  projector,
   template,
   declared,
 }: CapabilitySources): readonly Capability[] {
@@ -34,8 +37,8 @@ export function listCapabilities({
     completion: !isPooled,
     embedding: isPooled && !capabilities.rank,
     rank: capabilities.rank,
-    vision: capabilities.vision || hasProjector,
-    audio: capabilities.audio,
+    vision: capabilities.vision || projector?.vision === true,
+    audio: capabilities.audio || projector?.audio === true,
     tools: !isPooled && (capabilities.tools || /\.Tools\b/u.test(text)),
     insert: !isPooled && (capabilities.fillInTheMiddle || /\.Suffix\b/u.test(text)),
     thinking: !isPooled && (capabilities.thinking || /\.Thinking\b|<think>/u.test(text)),

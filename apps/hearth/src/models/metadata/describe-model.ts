@@ -11,7 +11,7 @@ import type { Digest } from "../store/digest.ts";
 import { type LayerKind, layersOf, totalBytes } from "../store/manifest.ts";
 import { type ResolvedModelFile, resolveModelFiles } from "../store/model-path.ts";
 import type { ModelStores } from "../store/model-store.ts";
-import { type Capability, listCapabilities } from "./capabilities.ts";
+import { type Capability, listCapabilities, type ProjectorCapabilities } from "./capabilities.ts";
 import {
   emptyConfig,
   formatParameterCount,
@@ -95,10 +95,11 @@ export async function summarizeModel(
   try {
     const facts = await headers.readFacts(await resolveModelFile(stores, model));
     const parameters = await readOptional(stores, model, parametersLayer);
-    return { summary: summarize(model, { config, template, facts, parameters }) };
+    const projector = await readProjector(model, { stores, headers });
+    return { summary: summarize(model, { config, template, facts, projector, parameters }) };
   } catch (error) {
-    const summary = summarize(model, { config, template, facts: null, parameters: noParameters });
-    return { summary, error };
+    const unknown = { facts: null, projector: undefined, parameters: noParameters };
+    return { summary: summarize(model, { config, template, ...unknown }), error };
   }
 }
 
@@ -112,8 +113,9 @@ export async function describeModel(
   const template = await readTemplate(stores, model);
   const [system] = await readTexts(stores, model, ["system"]);
   const parameters = await readOptional(stores, model, parametersLayer);
+  const projector = await readProjector(model, { stores, headers });
   return {
-    ...summarize(model, { config, template, facts: header, parameters }),
+    ...summarize(model, { config, template, facts: header, projector, parameters }),
     template,
     chatTemplate: header.chatTemplate,
     system: system ?? null,
@@ -164,16 +166,29 @@ export async function resolveModelFile(
   throw modelFailure({ kind: "manifest-invalid", model, reason: "it has no GGUF file" });
 }
 
+/** Projectors from before audio name no encoder: they have one for images. */
+async function readProjector(
+  { manifest }: StoredModel,
+  { stores, headers }: DescribeDependencies,
+): Promise<ProjectorCapabilities | undefined> {
+  const layers = layersOf(manifest, "projector");
+  if (layers.length === 0) return undefined;
+  const { capabilities } = await headers.readFacts(await resolveModelFiles(stores, layers.slice(0, 1)));
+  const { vision, audio } = capabilities;
+  return { vision: vision || !audio, audio };
+}
+
 type SummaryInput = {
   readonly config: ModelConfig;
   readonly template: string | null;
   readonly facts: HeaderFacts | null;
+  readonly projector: ProjectorCapabilities | undefined;
   readonly parameters: ParsedParameters;
 };
 
-function summarize(model: StoredModel, { config, template, facts, parameters }: SummaryInput): ModelSummary {
+function summarize(model: StoredModel, input: SummaryInput): ModelSummary {
+  const { config, template, facts, projector, parameters } = input;
   const { location, manifest, digest, modifiedAt } = model;
-  const hasProjector = layersOf(manifest, "projector").length > 0;
   const declared = config.capabilities;
   return {
     name: displayModelName(location.name),
@@ -183,7 +198,7 @@ function summarize(model: StoredModel, { config, template, facts, parameters }: 
     details: describeDetails(model, config, facts),
     trainedContextTokens: facts?.trainedContextTokens ?? null,
     embeddingLength: facts?.embeddingLength ?? null,
-    capabilities: facts === null ? [] : listCapabilities({ facts, hasProjector, template, declared }),
+    capabilities: facts === null ? [] : listCapabilities({ facts, projector, template, declared }),
     isReadOnly: location.store.access === "read-only",
     header: facts,
     ownContextTokens: parameters.values.contextTokens,

@@ -42,7 +42,7 @@ const facts: HeaderFacts = {
   weightBytes: 0,
   privateDialect: null,
 };
-const sources = { facts, hasProjector: false, template: null, declared: [] };
+const sources = { facts, projector: undefined, template: null, declared: [] };
 
 test.each([
   { rule: "a text model has completion", changed: {}, capabilities: ["completion"] },
@@ -57,9 +57,19 @@ test.each([
     capabilities: ["rank"],
   },
   {
-    rule: "a projector adds vision",
-    changed: { hasProjector: true },
+    rule: "a projector for images adds vision",
+    changed: { projector: { vision: true, audio: false } },
     capabilities: ["completion", "vision"],
+  },
+  {
+    rule: "a projector for sound adds audio",
+    changed: { projector: { vision: false, audio: true } },
+    capabilities: ["completion", "audio"],
+  },
+  {
+    rule: "a projector for both adds both",
+    changed: { projector: { vision: true, audio: true } },
+    capabilities: ["completion", "vision", "audio"],
   },
   {
     rule: "a Go template adds tools, insert and thinking",

@@ -28,6 +28,7 @@ test("an entry is read with its values, and with defaults for the rest", async (
       key: "sk-secret",
       contextTokens: 32_768,
       canSeeImages: true,
+      canHearAudio: false,
     },
   });
   expect(short).toMatchObject({ capabilities: ["completion"], sequences: 64, plan: { dialect: "openai" } });

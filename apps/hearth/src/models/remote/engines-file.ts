@@ -98,6 +98,7 @@ async function readModel(
     engines,
     requestsPerEngine: entry.requests_per_engine ?? defaultRequestsPerEngine,
     canSeeImages: capabilities.includes("vision"),
+    canHearAudio: capabilities.includes("audio"),
     ...(model === undefined ? {} : { model }),
     ...(contextTokens === undefined ? {} : { contextTokens }),
     ...(apiKey === undefined ? {} : { key: apiKey }),

@@ -8,6 +8,7 @@ export const remoteCapabilities = [
   "completion",
   "embedding",
   "vision",
+  "audio",
   "tools",
   "insert",
   "thinking",
@@ -49,7 +50,10 @@ export const modelFields = {
     message: "must be a whole number from 1 to 10000",
   },
   capabilities: {
-    schema: Type.Array(Type.Enum(remoteCapabilities), { maxItems: 6, uniqueItems: true }),
+    schema: Type.Array(Type.Enum(remoteCapabilities), {
+      maxItems: remoteCapabilities.length,
+      uniqueItems: true,
+    }),
     message: `must be a list of some of ${remoteCapabilities.join(", ")}`,
   },
 } as const satisfies Readonly<Record<string, Field>>;

@@ -24,6 +24,7 @@ export function planOf(engines: FakeEngines, changes: Partial<PoolPlan> = {}): P
     engines: { type: "addresses", addresses },
     requestsPerEngine: 4,
     canSeeImages: false,
+    canHearAudio: false,
     ...changes,
   };
 }

@@ -1,7 +1,7 @@
 import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import type { JsonObject, Message, Tool, ToolCall } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
-import { attachImages, type ReadMessage } from "../../../images/attach-images.ts";
+import { attachMedia, type ReadMessage } from "../../../images/attach-media.ts";
 import { type ImagesByField, imageAt } from "../../../images/read-images.ts";
 import type { ChatMessage, ChatTool } from "../schema.ts";
 
@@ -10,7 +10,7 @@ export function readMessages(
   messages: readonly ChatMessage[],
   images: ImagesByField = new Map(),
 ): readonly Message[] {
-  return attachImages(messages.map((message, index) => readMessage(message, `messages.${index}`, images)));
+  return attachMedia(messages.map((message, index) => readMessage(message, `messages.${index}`, images)));
 }
 
 function readMessage(message: ChatMessage, field: string, allImages: ImagesByField): ReadMessage {

@@ -7,7 +7,7 @@ test("a function_call of an old client is lost: it is a call, and its result has
       { role: "assistant", content: null, function_call: { name: "look", arguments: '{"at":1}' } },
       { role: "function", name: "look", content: "a cat" },
     ],
-    { model: { name: "tiny", capabilities: [] }, images: new Map() },
+    { images: new Map(), audio: new Map() },
   );
   expect(messages).toEqual([
     { role: "assistant", content: null, toolCalls: [{ id: "call_0", name: "look", arguments: { at: 1 } }] },

@@ -1,23 +1,24 @@
-import type { Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/engine";
+import type { AudioClip, Image, JsonObject, Message, ToolCall } from "@hearth-and-keep/engine";
+import { type AudioByField, type AudioSource, audioAt } from "../../../audio/read-audio.ts";
 import { invalidField } from "../../../failures.ts";
-import { attachImages, omittedImageText, type ReadMessage } from "../../../images/attach-images.ts";
+import {
+  attachMedia,
+  omittedAudioText,
+  omittedImageText,
+  type ReadMessage,
+} from "../../../images/attach-media.ts";
 import {
   type ImageSource,
   type ImagesByField,
   imageAt,
   parseImageSource,
 } from "../../../images/read-images.ts";
-import type { ModelDescription } from "../../../models/metadata/describe-model.ts";
 import { parseArguments } from "../parse-arguments.ts";
-import { requireCapability } from "../resolve-model.ts";
 import type { WireMessage, WirePart } from "../schema.ts";
 
-type MessagesContext = {
-  readonly model: Pick<ModelDescription, "name" | "capabilities">;
-  readonly images: ImagesByField;
-};
+type MessagesContext = { readonly images: ImagesByField; readonly audio: AudioByField };
 
-/** Each wire message becomes one message, however many content parts it has; images of tool results follow in another. */
+/** Each wire message becomes one message, however many content parts it has; media of tool results follow in another. */
 export function readMessages(messages: readonly WireMessage[], context: MessagesContext): readonly Message[] {
   // A tool result names only its call; some templates need the tool's name.
   const toolNames = new Map<string, string>();
@@ -25,26 +26,45 @@ export function readMessages(messages: readonly WireMessage[], context: Messages
     for (const call of message.tool_calls ?? []) toolNames.set(call.id ?? "", call.function.name);
     return readMessage(message, { field: `messages.${index}`, toolNames, ...context });
   });
-  const hasToolImages = read.some(({ message, images = [] }) => message.role === "tool" && images.length > 0);
-  return hasToolImages ? attachImages(read) : read.map(({ message }) => message);
+  const hasToolMedia = read.some(
+    ({ message, images = [], audio = [] }) => message.role === "tool" && images.length + audio.length > 0,
+  );
+  return hasToolMedia ? attachMedia(read) : read.map(({ message }) => message);
 }
 
+/** What a model can be shown besides text, by the type of the content part. */
+export type PartSupport = { readonly image_url: boolean; readonly input_audio: boolean };
+
+export function imageSources(messages: readonly WireMessage[], support: PartSupport): readonly ImageSource[] {
+  return findParts(messages, "image_url", support).map(({ part: { image_url: image }, field }) =>
+    parseImageSource((typeof image === "string" ? image : image?.url) ?? "", field),
+  );
+}
+
+export function audioSources(messages: readonly WireMessage[], support: PartSupport): readonly AudioSource[] {
+  return findParts(messages, "input_audio", support).map(({ part: { input_audio: audio }, field }) => ({
+    field,
+    base64: audio?.data ?? "",
+    format: audio?.format ?? undefined,
+  }));
+}
+
+type FoundPart = { readonly part: WirePart; readonly field: string };
+
 /**
- * Every image of a request. Those of tool results only if the model can see them: an agent sends them again with every
+ * Every part of a type. Those of tool results only if the model can be shown them: an agent sends them again with every
  * request, so they must not fail it.
  */
-export function imageSources(
+function findParts(
   messages: readonly WireMessage[],
-  { canSee }: { readonly canSee: boolean },
-): readonly ImageSource[] {
+  type: keyof PartSupport,
+  support: PartSupport,
+): readonly FoundPart[] {
   return messages.flatMap(({ role, content }, index) => {
-    const parts = typeof content === "string" ? [] : (content ?? []);
-    if (isToolResult(role) && !canSee) return [];
-    return parts.flatMap(({ type, image_url: image }, part) => {
-      if (type !== "image_url") return [];
-      const field = `messages.${index}.content.${part}.image_url`;
-      return [parseImageSource((typeof image === "string" ? image : image?.url) ?? "", field)];
-    });
+    if (typeof content === "string" || (isToolResult(role) && !support[type])) return [];
+    return (content ?? []).flatMap((part, position) =>
+      part.type === type ? [{ part, field: `messages.${index}.content.${position}.${type}` }] : [],
+    );
   });
 }
 
@@ -54,13 +74,17 @@ export function hasFiles(messages: readonly WireMessage[]): boolean {
   );
 }
 
-/** The types of the images in tool results, which a sentence replaces if the model cannot see them. */
-export function resultImages(messages: readonly WireMessage[]): readonly string[] {
+/** The types of the media in tool results that a sentence replaces, because the model cannot be shown them. */
+export function omittedTypes(messages: readonly WireMessage[], support: PartSupport): readonly string[] {
   const results = messages.filter(({ role }) => isToolResult(role));
   const types = results.flatMap(({ content }) =>
     typeof content === "string" ? [] : (content ?? []).map(({ type }) => type),
   );
-  return types.filter((type) => type === "image_url");
+  return types.filter((type) => isMediaType(type) && !support[type]);
+}
+
+function isMediaType(type: string): type is keyof PartSupport {
+  return type === "image_url" || type === "input_audio";
 }
 
 type MessageContext = MessagesContext & {
@@ -73,11 +97,11 @@ function isToolResult(role: string): boolean {
 }
 
 function readMessage(message: WireMessage, context: MessageContext): ReadMessage {
-  const { text, images } = readContent(message, context);
-  if (images.length > 0 && message.role !== "user" && !isToolResult(message.role)) {
+  const { text, images, audio } = readContent(message, context);
+  if (images.length + audio.length > 0 && message.role !== "user" && !isToolResult(message.role)) {
     throw invalidField(
       `${context.field}.content`,
-      "contains an image; images are supported in user messages and tool results only",
+      "contains an image or audio, which are supported in user messages and tool results only",
     );
   }
   switch (message.role) {
@@ -85,45 +109,67 @@ function readMessage(message: WireMessage, context: MessageContext): ReadMessage
     case "developer":
       return { message: { role: "system", content: text } };
     case "user":
-      return { message: { role: "user", content: text, ...(images.length === 0 ? {} : { images }) } };
+      return { message: readUser({ text, images, audio }) };
     case "assistant":
       return { message: readAssistant(message, text) };
     case "tool":
     case "function":
-      return { message: readToolResult(message, text, context.toolNames), images };
+      return { message: readToolResult(message, text, context.toolNames), images, audio };
     default:
       throw invalidField(`${context.field}.role`, `is "${message.role}", which is not a supported role`);
   }
 }
 
-type Content = { readonly text: string; readonly images: readonly Image[] };
+type Content = {
+  readonly text: string;
+  readonly images: readonly Image[];
+  readonly audio: readonly AudioClip[];
+};
 
-function readContent({ role, content }: WireMessage, context: MessageContext): Content {
-  if (typeof content === "string") return { text: content, images: [] };
-  const texts: string[] = [];
-  const images: Image[] = [];
-  for (const [index, part] of (content ?? []).entries()) {
-    const field = `${context.field}.content.${index}`;
-    const isOmitted =
-      isToolResult(role) && part.type === "image_url" && !context.images.has(`${field}.image_url`);
-    const read = isOmitted ? omittedImageText : readPart(part, field, context);
-    if (typeof read === "string") texts.push(read);
-    else images.push(read);
-  }
-  return { text: texts.join("\n"), images };
+function readUser({ text, images, audio }: Content): Message {
+  return {
+    role: "user",
+    content: text,
+    ...(images.length === 0 ? {} : { images }),
+    ...(audio.length === 0 ? {} : { audio }),
+  };
 }
 
-function readPart(part: WirePart, field: string, { model, images }: MessagesContext): string | Image {
+function readContent({ role, content }: WireMessage, context: MessageContext): Content {
+  if (typeof content === "string") return { text: content, images: [], audio: [] };
+  const texts: string[] = [];
+  const images: Image[] = [];
+  const audio: AudioClip[] = [];
+  for (const [index, part] of (content ?? []).entries()) {
+    const read = readPart(part, `${context.field}.content.${index}`, {
+      ...context,
+      isResult: isToolResult(role),
+    });
+    if (typeof read === "string") texts.push(read);
+    else if ("seconds" in read) audio.push(read);
+    else images.push(read);
+  }
+  return { text: texts.join("\n"), images, audio };
+}
+
+type PartContext = MessagesContext & { readonly isResult: boolean };
+
+function readPart(
+  part: WirePart,
+  field: string,
+  { images, audio, isResult }: PartContext,
+): string | Image | AudioClip {
   switch (part.type) {
     case "text":
       return part.text ?? "";
     case "refusal":
       return part.refusal ?? "";
     case "image_url":
+      if (isResult && !images.has(`${field}.image_url`)) return omittedImageText;
       return imageAt(images, `${field}.image_url`);
     case "input_audio":
-      requireCapability(model, model.name, "audio");
-      throw invalidField(`${field}.type`, 'is "input_audio", which is not supported yet');
+      if (isResult && !audio.has(`${field}.input_audio`)) return omittedAudioText;
+      return audioAt(audio, `${field}.input_audio`);
     default:
       throw invalidField(`${field}.type`, `is "${part.type}", which is not a supported content type`);
   }

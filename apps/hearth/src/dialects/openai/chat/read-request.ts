@@ -1,4 +1,5 @@
 import type { Conversation, JsonObject, OutputConstraint } from "@hearth-and-keep/engine";
+import { type AudioByField, readAudio } from "../../../audio/read-audio.ts";
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
 import { invalidField } from "../../../failures.ts";
 import type { GenerationRequest } from "../../../generation/request.ts";
@@ -10,7 +11,7 @@ import { nearestEffort } from "../reasoning-effort.ts";
 import { requireCapability } from "../resolve-model.ts";
 import type { ChatCompletionsBody } from "../schema.ts";
 import { readFiles } from "./read-files.ts";
-import { hasFiles, imageSources, readMessages, resultImages } from "./read-messages.ts";
+import { audioSources, hasFiles, imageSources, omittedTypes, readMessages } from "./read-messages.ts";
 import { readTools } from "./read-tools.ts";
 
 /** Translates the body of a chat completion. */
@@ -22,16 +23,21 @@ export async function readRequest(
   const { body, actor, signal } = request;
   rejectUnsupported(body);
   const { tools, toolChoice } = readTools(body);
-  const named = { name: body.model, capabilities: model.capabilities };
-  const canSee = model.capabilities.includes("vision");
-  const sources = imageSources(body.messages, { canSee });
-  if (!canSee) reportIgnored(request, { tools: [], blocks: resultImages(body.messages) });
-  if (sources.length > 0) requireCapability(named, body.model, "vision");
+  const support = {
+    image_url: model.capabilities.includes("vision"),
+    input_audio: model.capabilities.includes("audio"),
+  };
+  const sources = imageSources(body.messages, support);
+  const sounds = audioSources(body.messages, support);
+  reportIgnored(request, { tools: [], blocks: omittedTypes(body.messages, support) });
+  if (sources.length > 0) requireCapability(model, body.model, "vision");
+  if (sounds.length > 0) requireCapability(model, body.model, "audio");
   const images = await readImages(sources, { signal, fetchImage });
+  const audio: AudioByField = sounds.length === 0 ? new Map() : readAudio(sounds);
   const wireMessages = hasFiles(body.messages)
     ? await readFiles(body.messages, { readPdf, signal })
     : body.messages;
-  const messages = readMessages(wireMessages, { model: named, images });
+  const messages = readMessages(wireMessages, { images, audio });
   const conversation = { messages, tools, ...readThinking(body) };
   const constraint = readConstraint(body);
   const logProbabilities = body.top_logprobs ?? (body.logprobs === true ? 0 : undefined);

@@ -1,7 +1,7 @@
 import type { Image } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { invalidField } from "../../../failures.ts";
-import { omittedImageText } from "../../../images/attach-images.ts";
+import { omittedImageText } from "../../../images/attach-media.ts";
 import {
   type ImageSource,
   type ImagesByField,

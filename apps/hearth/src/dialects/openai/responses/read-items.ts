@@ -1,6 +1,6 @@
 import type { JsonObject, Message } from "@hearth-and-keep/engine";
 import { invalidField } from "../../../failures.ts";
-import { attachImages, type ReadMessage } from "../../../images/attach-images.ts";
+import { attachMedia, type ReadMessage } from "../../../images/attach-media.ts";
 import type { ImageSource, ImagesByField } from "../../../images/read-images.ts";
 import { parseArguments } from "../parse-arguments.ts";
 import { type HistoryEntry, readHistoryItem } from "./history-items.ts";
@@ -53,7 +53,7 @@ export function readItems({ previous, own }: Items, { images, openReasoning }: R
       else read.push(next);
     }
   }
-  return { messages: attachImages(read).map(withText), skippedItems };
+  return { messages: attachMedia(read).map(withText), skippedItems };
 }
 
 /** Every image in the user messages. */
