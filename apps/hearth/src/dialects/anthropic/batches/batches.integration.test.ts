@@ -172,7 +172,9 @@ test("a canceled batch stops the running requests and starts no others; it can b
 });
 
 test("a client's request beside a batch of 100 is served before the rest of the batch", async () => {
-  await using server = await startServer({ script: echo(20), limits: { sequences: 1 } });
+  // All of them wait for the model, far more than by default.
+  const batchLimits = { maxRunning: 100 };
+  await using server = await startServer({ script: echo(20), limits: { sequences: 1 }, batchLimits });
   const client = connect(server);
   const texts = Array.from({ length: 100 }, (_, index) => `Batch ${index}`);
   const { id } = await client.messages.batches.create({ requests: requestsFor(texts) });
