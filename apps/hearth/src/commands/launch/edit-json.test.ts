@@ -42,9 +42,29 @@ test("an existing value is replaced, and everything around it stays", () => {
   );
 });
 
-test.each(["", "[]", '{"a"', '{"a": }', '{"a": ,}', '{"a": 1 "b": 2}', "{} {}", '{"a": [}', "{'a': 1}"])(
-  "%j is rejected, so that no broken file is written",
-  (text) => {
-    expect(() => setJsonValue(text, ["b"], 1)).toThrow(JsonSyntaxError);
-  },
-);
+test.each([
+  "",
+  "[]",
+  '{"a"',
+  '{"a": }',
+  '{"a": ,}',
+  '{"a": 1 "b": 2}',
+  "{} {}",
+  '{"a": [}',
+  "{'a': 1}",
+  '{"a": {"b": tru}}',
+  "[".repeat(200_000),
+  `{"a": ${'{"a":'.repeat(200_000)}`,
+])("%.40j is rejected, so that no broken file is written", (text) => {
+  expect(() => setJsonValue(text, ["b"], 1)).toThrow(JsonSyntaxError);
+});
+
+test("of equal keys the last one counts and is changed, and comments between values survive", () => {
+  const text = '{ "a": 1, "a": 2 /* two */, // mine\n  "b": 3 // three\n}';
+  expect(readJsonText(text, ["a"])).toBe("2");
+  expect(setJsonValue(text, ["a"], 4)).toBe(text.replace("2 /*", "4 /*"));
+  const added = setJsonValue(text, ["c"], 5);
+  expect(added).toContain("// three");
+  expect(removeJsonProperty(added, ["c"])).toBe(text);
+  expect(removeJsonProperty(text, ["b"])).toBe('{ "a": 1, "a": 2 /* two */ // mine // three\n}');
+});

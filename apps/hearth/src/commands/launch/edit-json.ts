@@ -1,4 +1,5 @@
 import type { JsonValue } from "@hearth-and-keep/hearth-contract";
+import { type Node, type ParseError, parseTree } from "jsonc-parser";
 
 /** The file is not one object of JSON, with or without comments and trailing commas. */
 export class JsonSyntaxError extends Error {}
@@ -6,10 +7,9 @@ export class JsonSyntaxError extends Error {}
 type Property = {
   readonly key: string;
   readonly start: number;
+  readonly value: Node;
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** The comma after the value. */
-  readonly comma: number | undefined;
 };
 
 type ObjectSpan = { readonly open: number; readonly close: number; readonly properties: readonly Property[] };
@@ -58,7 +58,7 @@ export function removeJsonProperty(text: string, keys: readonly string[]): strin
   const { parent, property, rest } = descend(text, keys);
   if (property === undefined || rest.length > 0) return text;
   const previous = parent.properties[parent.properties.indexOf(property) - 1];
-  const comma = property.comma ?? previous?.comma;
+  const comma = commaAfter(text, property) ?? (previous && commaAfter(text, previous));
   let start = property.start;
   while (/\s/u.test(text[start - 1] ?? "")) start -= 1;
   const cuts = [
@@ -92,84 +92,53 @@ function descend(text: string, keys: readonly string[]): Descent {
     const property = parent.properties.findLast((each) => each.key === key);
     if (property === undefined) return { parent, property, rest: keys.slice(index) };
     if (index === keys.length - 1) return { parent, property, rest: [] };
-    if (text[property.valueStart] !== "{") return { parent, property, rest: keys.slice(index + 1) };
-    parent = readObject(text, property.valueStart);
+    if (property.value.type !== "object") return { parent, property, rest: keys.slice(index + 1) };
+    parent = toSpan(property.value);
   }
   return { parent, property: undefined, rest: [] };
 }
 
 function readRoot(text: string): ObjectSpan {
-  const start = skipSpace(text, text.startsWith("\uFEFF") ? 1 : 0);
-  const root = readObject(text, start);
-  if (skipSpace(text, root.close + 1) !== text.length) throw new JsonSyntaxError();
-  return root;
+  const errors: ParseError[] = [];
+  const root = parse(text, errors);
+  if (root?.type !== "object" || errors.length > 0) throw new JsonSyntaxError();
+  return toSpan(root);
 }
 
-function readObject(text: string, open: number): ObjectSpan {
-  if (text[open] !== "{") throw new JsonSyntaxError();
-  const properties: Property[] = [];
-  let index = skipSpace(text, open + 1);
-  while (text[index] !== "}") {
-    const keyEnd = skipString(text, index);
-    const colon = skipSpace(text, keyEnd);
-    if (text[colon] !== ":") throw new JsonSyntaxError();
-    const valueStart = skipSpace(text, colon + 1);
-    const valueEnd = skipValue(text, valueStart);
-    const next = skipSpace(text, valueEnd);
-    const comma = text[next] === "," ? next : undefined;
-    properties.push({ key: parseKey(text.slice(index, keyEnd)), start: index, valueStart, valueEnd, comma });
-    if (comma === undefined && text[next] !== "}") throw new JsonSyntaxError();
-    index = comma === undefined ? next : skipSpace(text, comma + 1);
-  }
-  return { open, close: index, properties };
-}
-
-function parseKey(text: string): string {
+function parse(text: string, errors: ParseError[]): Node | undefined {
   try {
-    return String(JSON.parse(text));
-  } catch {
-    throw new JsonSyntaxError();
+    // A byte order mark, which the parser does not know, counts as a space.
+    return parseTree(text.replace(/^\uFEFF/u, " "), errors, { allowTrailingComma: true });
+  } catch (error) {
+    // The parser is recursive; no settings are nested this deeply.
+    if (error instanceof RangeError) throw new JsonSyntaxError();
+    throw error;
   }
 }
 
-const space = /(?:\s|\/\/[^\n]*|\/\*[^]*?\*\/)*/uy;
-const string = /"(?:[^"\\\n]|\\.)*"/uy;
-const scalar = /[^\s,:[\]{}"/]+/uy;
-
-function skipSpace(text: string, index: number): number {
-  return match(space, text, index) ?? index;
+function toSpan({ offset, length, children = [] }: Node): ObjectSpan {
+  const properties = children.flatMap(({ offset: start, children: [key, value] = [] }): Property[] =>
+    key === undefined || value === undefined
+      ? []
+      : [
+          {
+            key: String(key.value),
+            start,
+            value,
+            valueStart: value.offset,
+            valueEnd: value.offset + value.length,
+          },
+        ],
+  );
+  return { open: offset, close: offset + length - 1, properties };
 }
 
-function skipString(text: string, index: number): number {
-  const end = match(string, text, index);
-  if (end === undefined) throw new JsonSyntaxError();
-  return end;
-}
+/** White space and comments, up to a comma. */
+const beforeComma = /(?:\s|\/\/[^\n]*|\/\*[^]*?\*\/)*(?=,)/uy;
 
-/** Brackets are counted rather than parsed: the program that owns the file checks its own settings. */
-function skipValue(text: string, start: number): number {
-  let depth = 0;
-  let index = start;
-  do {
-    const character = text[index] ?? "";
-    if (character === "{" || character === "[") depth += 1;
-    if (character === "}" || character === "]") depth -= 1;
-    if (character === '"') index = skipString(text, index);
-    else if (/[{}[\]]/u.test(character) || (depth > 0 && /[,:]/u.test(character))) index += 1;
-    else {
-      const end = match(scalar, text, index);
-      if (end === undefined) throw new JsonSyntaxError();
-      index = end;
-    }
-    if (depth > 0) index = skipSpace(text, index);
-  } while (depth > 0);
-  if (depth < 0) throw new JsonSyntaxError();
-  return index;
-}
-
-function match(pattern: RegExp, text: string, index: number): number | undefined {
-  pattern.lastIndex = index;
-  return pattern.test(text) ? pattern.lastIndex : undefined;
+function commaAfter(text: string, { valueEnd }: Property): number | undefined {
+  beforeComma.lastIndex = valueEnd;
+  return beforeComma.test(text) ? beforeComma.lastIndex : undefined;
 }
 
 type Indentation = { readonly unit: string; readonly newline: string };
