@@ -41,7 +41,7 @@ const endpoints: readonly Endpoint[] = [
     protocol: "openai",
     body: { input: "Tell a story", stream: true, max_output_tokens: 200 },
     complete: /event: response\.(?:completed|incomplete)\ndata: [^\n]*\n\n$/u,
-    failed: /event: error\ndata: [^\n]*\n\n$/u,
+    failed: /event: error\ndata: [^\n]*\n\nevent: response\.failed\ndata: [^\n]*\n\n$/u,
   },
   {
     path: "/v1/messages",

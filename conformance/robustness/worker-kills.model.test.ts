@@ -70,7 +70,7 @@ const endpoints: readonly Endpoint[] = [
     body: (maxTokens) => ({ input: story, max_output_tokens: maxTokens, temperature: 0 }),
     token: /event: response\.output_text\.delta/gu,
     complete: /event: response\.(?:completed|incomplete)\ndata: [^\n]*\n\n$/u,
-    failed: /event: response\.failed\ndata: [^\n]*\n\nevent: error\ndata: \{"type":"error"[^\n]*\}\n\n$/u,
+    failed: /event: error\ndata: \{"type":"error"[^\n]*\}\n\nevent: response\.failed\ndata: [^\n]*\n\n$/u,
     quarantined: 503,
   },
   {

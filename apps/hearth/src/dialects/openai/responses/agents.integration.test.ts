@@ -48,11 +48,12 @@ test("Codex could not see that the context was full: a stream now fails with con
   expect(events.map(({ type }) => type)).toEqual([
     "response.created",
     "response.in_progress",
-    "response.failed",
     "error",
+    "response.failed",
   ]);
   expect(events.map((event) => event.sequence_number)).toEqual([0, 1, 2, 3]);
-  expect(events[2]).toMatchObject({
+  expect(events[2]).toMatchObject({ error: { code: "context_length_exceeded" } });
+  expect(events[3]).toMatchObject({
     response: { status: "failed", error: { code: "context_length_exceeded" }, output: [] },
   });
   await expect.poll(() => server.logRecord["failure"]).toBe("prompt-too-long");

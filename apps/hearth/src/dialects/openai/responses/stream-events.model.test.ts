@@ -190,12 +190,17 @@ test("an engine that crashes midway ends the stream with response.failed, and th
   await using server = await startResponsesServer({
     script: () => [write("Hel"), { do: "crash", failure: died }],
   });
-  const events: ResponseStreamEvent[] = [];
+  const request = { model: "tiny", input: "Hello", stream: true } as const;
   const read = async (): Promise<void> => {
-    const request = { model: "tiny", input: "Hello", stream: true } as const;
-    for await (const event of await server.client().responses.create(request)) events.push(event);
+    for await (const event of await server.client().responses.create(request))
+      expect(event.type).not.toBe("response.failed");
   };
   await expect(read()).rejects.toThrow(APIError);
+  const stream = await fetch(`${server.url}/v1/responses`, { method: "POST", body: JSON.stringify(request) });
+  const events = [...(await stream.text()).matchAll(/^data: (.*)$/gmu)].map(
+    ([, event]): ResponseStreamEvent => JSON.parse(event ?? ""),
+  );
+  expect(events.slice(-2).map(({ type }) => type)).toEqual(["error", "response.failed"]);
   expect(events.at(-1)).toMatchObject({
     type: "response.failed",
     response: {

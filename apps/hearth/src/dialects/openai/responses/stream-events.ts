@@ -61,7 +61,10 @@ export class ResponseWriter {
     return this.#number([...this.#begin(), ...this.#translate(event)]);
   }
 
-  /** The error event comes last, because official clients throw on it and stop reading. */
+  /**
+   * As OpenAI's own service does it: official clients throw on the error event, with its message, and agents end their
+   * turn on the failed response. That is the last event; after it, some clients would report the error twice.
+   */
   fail({ status, error }: WireFailure): readonly ResponseEvent[] {
     const { message, param, type } = error;
     const code = error.code ?? (status < 500 ? "invalid_prompt" : "server_error");
@@ -69,8 +72,8 @@ export class ResponseWriter {
     const failed = this.#finish({ status: "failed", error: { code, message } });
     return this.#number([
       ...started,
-      failed,
       { type: "error", code, message, param, error: { type, code, message, param } },
+      failed,
     ]);
   }
 
