@@ -69,6 +69,33 @@ test("all images together have at most 120 million pixels", async () => {
   expect(await read(four)).toContain("images.3 exceeds the limit for all images");
 });
 
+test("optional images that are damaged or exceed a limit are left out, the first ones first", async () => {
+  const large = drawJpeg({ width: 6000, height: 6000, components: 1 });
+  const optional = [
+    inline(large, "", "old.0"),
+    inline(Buffer.from("no image"), "", "old.1"),
+    ...[2, 3, 4].map((index) => inline(large, "", `old.${index}`)),
+    { field: "old.5", url: "https://example.com/gone.png" },
+    inline(small, "", "old.6"),
+  ];
+  const images = await readImages([inline(small, "", "new")], { signal, optional });
+  expect([...images.keys()]).toEqual(["new", "old.6", "old.4", "old.3", "old.2"]);
+  const many = Array.from({ length: 5000 }, (_, index) => ({
+    field: `${index}`,
+    url: "https://example.com/",
+  }));
+  const fetched: string[] = [];
+  await readImages([], {
+    signal,
+    optional: many,
+    fetchImage: async (url) => {
+      fetched.push(url);
+      return { reason: "is gone" };
+    },
+  });
+  expect(fetched).toHaveLength(32);
+});
+
 describe("the declared media type", () => {
   test.each(["image/png", "image/x-png", ""])("%j matches a PNG", async (declared) => {
     expect(await read([inline(small, declared)])).toBe("");

@@ -1,5 +1,6 @@
 import { createWebpConverter } from "@hearth-and-keep/document-text";
 import type { Image } from "@hearth-and-keep/engine";
+import { FailureError } from "@hearth-and-keep/failures";
 import { invalidField } from "../failures.ts";
 import { decodeBase64, decodedLength, splitDataUrl } from "./base64.ts";
 import type { FetchImage } from "./fetch-image.ts";
@@ -16,6 +17,8 @@ export type ReadImagesOptions = {
   /** Absent unless --image-hosts is set. */
   readonly fetchImage?: FetchImage | undefined;
   readonly signal: AbortSignal;
+  /** Left out if they cannot be read or exceed the limits; the last ones are preferred. */
+  readonly optional?: readonly ImageSource[];
 };
 
 type HeldImage = { readonly bytes: Buffer; readonly mediaType: string };
@@ -25,6 +28,8 @@ export type ImagesByField = ReadonlyMap<string, Image>;
 
 const webpType = "image/webp";
 export const maxImages = 16;
+/** A history may have thousands of images that cannot be read, or URLs that time out. */
+const maxOptionalReads = 2 * maxImages;
 const maxImageBytes = 20 * 1024 * 1024;
 /** The limit on request bodies, which also applies to fetched images. */
 const maxTotalBytes = 64 * 1024 * 1024;
@@ -44,20 +49,35 @@ export async function readImages(
     );
   }
   const images = new Map<string, Image>();
-  const total = { bytes: 0, weight: 0 };
-  for (const source of sources) {
-    const bytes = "url" in source ? await fetchBytes(source, options) : decodeBytes(source);
-    const header = checkHeader(bytes, source);
-    total.bytes += bytes.length;
-    total.weight += header.weight;
-    if (total.bytes > maxTotalBytes || total.weight > maxTotalWeight) throw totalTooLarge(source.field);
-    const image = await toEngineImage({ bytes, mediaType: header.mediaType }, source.field, options);
-    // A converted image can be larger.
-    total.bytes += image.bytes.length - bytes.length;
-    if (total.bytes > maxTotalBytes) throw totalTooLarge(source.field);
-    images.set(source.field, image);
+  const total: Total = { bytes: 0, weight: 0 };
+  for (const source of sources) images.set(source.field, await readImage(source, total, options));
+  for (const source of (options.optional ?? []).slice(-maxOptionalReads).toReversed()) {
+    if (images.size === maxImages) break;
+    const image = await readImage(source, total, options).catch(ignoreFailure);
+    if (image !== undefined) images.set(source.field, image);
   }
   return images;
+}
+
+type Total = { bytes: number; weight: number };
+
+/** Adds the image to the total, unless it is rejected. */
+async function readImage(source: ImageSource, total: Total, options: ReadImagesOptions): Promise<Image> {
+  const bytes = "url" in source ? await fetchBytes(source, options) : decodeBytes(source);
+  const header = checkHeader(bytes, source);
+  const weight = total.weight + header.weight;
+  if (total.bytes + bytes.length > maxTotalBytes || weight > maxTotalWeight)
+    throw totalTooLarge(source.field);
+  const image = await toEngineImage({ bytes, mediaType: header.mediaType }, source.field, options);
+  // A converted image can be larger.
+  if (total.bytes + image.bytes.length > maxTotalBytes) throw totalTooLarge(source.field);
+  total.bytes += image.bytes.length;
+  total.weight = weight;
+  return image;
+}
+
+function ignoreFailure(error: unknown): undefined {
+  if (!(error instanceof FailureError)) throw error;
 }
 
 /** One for all requests, so that its limits on processes hold for the server. It starts none before the first image. */

@@ -207,6 +207,43 @@ test("an unreadable image, a URL, a PDF and an unknown part in a tool result do 
 test("of many images in tool results the newest are shown", async () => {
   const parts = Array.from({ length: 30 }, () => image(png));
   const { messages } = await sendItems([lookCall, output(...parts)], { hasVision: true });
-  expect(messages[2]).toMatchObject({ role: "user", images: { length: 12 } });
-  expect(messages[1]?.content?.split("\n")).toHaveLength(18);
+  expect(messages[2]).toMatchObject({ role: "user", images: { length: 16 } });
+  expect(messages[1]?.content?.split("\n")).toHaveLength(14);
+});
+
+const omitted = "[An image is left out here, because this model cannot see it]";
+const reply = { role: "assistant", content: "I cannot see it" };
+const shown = (...images: readonly string[]) => ({
+  role: "user",
+  content: [{ type: "input_text", text: "Look" }, ...images.map(image)],
+});
+
+test("an image that a text-only model rejected → 400 in every later turn of Codex: only the newest message is rejected", async () => {
+  await using server = await startResponsesServer({ script });
+  const send = (...input: readonly object[]) =>
+    fetch(`${server.url}/v1/responses`, { method: "POST", body: JSON.stringify({ model: "tiny", input }) });
+  const rejected = await send(shown(png));
+  expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining("vision")]);
+  const later = await send(shown(png), reply, user);
+  expect([later.status, later.headers.get("hearth-ignored")]).toEqual([200, 'blocks=("input_image")']);
+  expect(messagesOf(server.requests[0])[0]).toEqual({ role: "user", content: `Look\n${omitted}` });
+});
+
+test("images in earlier messages are shown if they can be read, and never fail a later turn", async () => {
+  const broken = ["data:image/png;base64,AAAA", "https://example.com/gone.png", "file:///etc/passwd"];
+  const history = [shown(png, ...broken), { ...shown(), content: [{ type: "input_image", file_id: "f" }] }];
+  const { messages } = await sendItems([...history, reply, user], { hasVision: true });
+  expect(messages).toMatchObject([
+    { content: ["Look", omitted, omitted, omitted].join("\n"), images: [{ mediaType: "image/png" }] },
+    { content: omitted },
+    { content: "I cannot see it" },
+    { content: "Hello" },
+  ]);
+});
+
+test("images of earlier turns give way to those of the newest message", async () => {
+  const many = (length: number) => shown(...Array.from({ length }, () => png));
+  const { messages } = await sendItems([many(20), reply, many(16)], { hasVision: true });
+  expect(messages[0]?.content).toBe(["Look", ...Array.from({ length: 20 }, () => omitted)].join("\n"));
+  expect(messages[2]).toMatchObject({ images: { length: 16 } });
 });

@@ -3,14 +3,14 @@ import type { GenerationRequest } from "../../../generation/request.ts";
 import { reportIgnored } from "../../../ignored-header.ts";
 import { readImages } from "../../../images/read-images.ts";
 import { requireCapability, resolveModel } from "../resolve-model.ts";
+import { historyImageSources } from "./history-images.ts";
 import { type LoadedItems, loadItems } from "./load-items.ts";
-import { imageSources, introducedTools, readItems, toolOutputs } from "./read-items.ts";
+import { introducedTools, newestImageSources, readItems, repeatedContents } from "./read-items.ts";
 import { readPdfFiles } from "./read-pdf-files.ts";
 import { readRequest } from "./read-request.ts";
 import type { ResponseStore } from "./response-store.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import type { KeyRecords } from "./stored-record.ts";
-import { selectToolImages } from "./tool-images.ts";
 import { readTools, type ToolSet } from "./tool-names.ts";
 
 /** Without a response store, responses are not stored and cannot be continued. */
@@ -40,20 +40,20 @@ export async function prepareResponse(
   dependencies: ResponsesDependencies,
 ): Promise<PreparedResponse> {
   const { body, actor, signal } = request;
-  const { fetchImage, readPdf } = dependencies;
+  const { fetchImage, readPdf, reasoningSeal } = dependencies;
   const model = await resolveModel(request, dependencies, "completion");
   const records = dependencies.responses?.forKey(actor.keyName);
   const items = loadItems(body, records);
   const { initial, later } = introducedTools(items);
   const toolSet = readTools([...(body.tools ?? []), ...initial], later);
-  const sources = imageSources(items);
+  const sources = newestImageSources(items);
   if (sources.length > 0) requireCapability(model, body.model, "vision");
   const canSee = model.capabilities.includes("vision");
-  const toolSources = canSee ? await selectToolImages(toolOutputs(items), signal) : [];
-  const images = await readImages([...sources, ...toolSources], { signal, fetchImage });
+  const optional = canSee ? historyImageSources(repeatedContents(items)) : [];
+  const images = await readImages(sources, { signal, fetchImage, optional });
   const { messages, skippedItems } = readItems(await readPdfFiles(items, { readPdf, signal }), {
     images,
-    openReasoning: (sealed) => dependencies.reasoningSeal.open(actor.keyName, sealed),
+    openReasoning: (sealed) => reasoningSeal.open(actor.keyName, sealed),
   });
   reportIgnored(request, { tools: toolSet.droppedTools, blocks: skippedItems });
   const generation = readRequest(body, { model, messages, toolSet, actor });

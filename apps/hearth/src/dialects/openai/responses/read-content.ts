@@ -45,27 +45,31 @@ export function readText(content: WireContent, field: string): string {
   return readContent(content, field, new Map()).text;
 }
 
-type OutputContext = {
+type RepeatedContext = {
   readonly images: ImagesByField;
   /** Gets the types of what is replaced by a sentence. */
   readonly skippedItems: string[];
 };
 
 /**
- * The output of a tool. What the model cannot see is replaced by a sentence: an agent sends it again with every request, so
- * rejecting it would end the conversation.
+ * The output of a tool, or an earlier message of the user. What the model cannot see is replaced by a sentence: an agent
+ * sends it again with every request, so rejecting it would end the conversation.
  */
-export function readToolOutput(content: WireContent, field: string, context: OutputContext): Content {
+export function readRepeatedContent(content: WireContent, field: string, context: RepeatedContext): Content {
   if (content === null || content === undefined) return { text: "", images: [] };
   if (typeof content === "string") return { text: content, images: [] };
-  const read = content.map((part, index) => readOutputPart(part, `${field}.${index}`, context));
+  const read = content.map((part, index) => readRepeatedPart(part, `${field}.${index}`, context));
   return {
     text: read.flatMap(({ text }) => (text === undefined ? [] : [text])).join("\n"),
     images: read.flatMap(({ image }) => (image === undefined ? [] : [image])),
   };
 }
 
-function readOutputPart(part: InputPart, field: string, { images, skippedItems }: OutputContext): ReadPart {
+function readRepeatedPart(
+  part: InputPart,
+  field: string,
+  { images, skippedItems }: RepeatedContext,
+): ReadPart {
   const { type, filename } = part;
   if (type === "input_image") {
     const image = images.get(`${field}.image_url`);

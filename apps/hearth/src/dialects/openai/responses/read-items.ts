@@ -3,14 +3,9 @@ import { invalidField } from "../../../failures.ts";
 import { attachMedia, type ReadMessage } from "../../../images/attach-media.ts";
 import type { ImageSource, ImagesByField } from "../../../images/read-images.ts";
 import { parseArguments } from "../parse-arguments.ts";
+import { isUserMessage, type RepeatedContent } from "./history-images.ts";
 import { type HistoryEntry, readHistoryItem } from "./history-items.ts";
-import {
-  contentImageSources,
-  readContent,
-  readText,
-  readToolOutput,
-  type WireContent,
-} from "./read-content.ts";
+import { contentImageSources, readContent, readRepeatedContent, readText } from "./read-content.ts";
 import type { InputItem, OfferedTool } from "./schema.ts";
 import { modelToolName, readTools } from "./tool-names.ts";
 
@@ -35,16 +30,16 @@ type AssistantMessage = Extract<Message, { role: "assistant" }>;
  * Translates items to messages. One turn of a model is several items (reasoning, text, calls), but templates expect one
  * message per turn, so consecutive assistant items are merged.
  */
-export function readItems({ previous, own }: Items, { images, openReasoning }: ReadItemsOptions): ReadItems {
+export function readItems({ previous, own }: Items, options: ReadItemsOptions): ReadItems {
   const items = [...previous, ...own];
   const start = startOfTurns(items);
+  const newest = newestMessage({ previous, own });
   const callNames = new Map<string, string>();
-  const read: ReadMessage[] = [];
   const skippedItems: string[] = [];
+  const read: ReadMessage[] = [];
   for (const [index, item] of items.entries()) {
-    const field = fieldOf(index, previous);
-    const isInitial = index < start;
-    const messages = readItem(item, { field, isInitial, callNames, images, openReasoning, skippedItems });
+    const place = { field: fieldOf(index, previous), isInitial: index < start, isNewest: index === newest };
+    const messages = readItem(item, { ...options, ...place, callNames, skippedItems });
     if (messages === undefined) skippedItems.push(item.type ?? "message");
     for (const next of messages ?? []) {
       const last = read.at(-1)?.message;
@@ -56,22 +51,33 @@ export function readItems({ previous, own }: Items, { images, openReasoning }: R
   return { messages: attachMedia(read).map(withText), skippedItems };
 }
 
-/** Every image in the user messages. */
-export function imageSources({ previous, own }: Items): readonly ImageSource[] {
-  return [...previous, ...own].flatMap(({ role, content }, index) =>
-    role === "user" ? contentImageSources(content, `${fieldOf(index, previous)}.content`) : [],
-  );
+/** The index of the user's newest message, if this request brings it; the others were in earlier requests. */
+function newestMessage({ previous, own }: Items): number | undefined {
+  const index = own.findLastIndex(isUserMessage);
+  return index === -1 ? undefined : previous.length + index;
 }
 
-export type ToolOutput = { readonly content: WireContent; readonly field: string };
+/** Every image in the user's newest message. */
+export function newestImageSources({ previous, own }: Items): readonly ImageSource[] {
+  const newest = newestMessage({ previous, own });
+  if (newest === undefined) return [];
+  const content = own[newest - previous.length]?.content;
+  return contentImageSources(content, `${fieldOf(newest, previous)}.content`);
+}
 
-/** The output of every tool, which may contain images. */
-export function toolOutputs({ previous, own }: Items): readonly ToolOutput[] {
-  return [...previous, ...own].flatMap((item, index) => {
-    const field = `${fieldOf(index, previous)}.output`;
-    if (isResult(item)) return [{ content: item.output, field }];
+/** What a client sends again with every request, and what may contain images: output of tools, and earlier messages. */
+export function repeatedContents({ previous, own }: Items): readonly RepeatedContent[] {
+  const newest = newestMessage({ previous, own });
+  return [...previous, ...own].flatMap((item, index): readonly RepeatedContent[] => {
+    const field = fieldOf(index, previous);
+    const output = { field: `${field}.output`, allowsUrls: false };
+    if (index !== newest && isUserMessage(item))
+      return [{ content: item.content, field: `${field}.content`, allowsUrls: true }];
+    if (isResult(item)) return [{ content: item.output, ...output }];
     const entries = readHistoryItem(item) ?? [];
-    return entries.flatMap((entry) => (entry.type === "result" ? [{ content: entry.output, field }] : []));
+    return entries.flatMap((entry) =>
+      entry.type === "result" ? [{ content: entry.output, ...output }] : [],
+    );
   });
 }
 
@@ -116,6 +122,8 @@ type ItemContext = ReadItemsOptions & {
   readonly field: string;
   /** Before the first turn. */
   readonly isInitial: boolean;
+  /** The user's newest message. */
+  readonly isNewest: boolean;
   /** The names of the calls so far, by their ids; some templates need the name at the result. */
   readonly callNames: Map<string, string>;
   /** Gets the types of content that a sentence replaces. */
@@ -124,10 +132,9 @@ type ItemContext = ReadItemsOptions & {
 
 /** Undefined for an item that has no meaning to a model. */
 function readItem(item: InputItem, context: ItemContext): readonly ReadMessage[] | undefined {
-  const { field } = context;
   switch (item.type ?? "message") {
     case "message":
-      return [{ message: readMessage(item, field, context.images) }];
+      return [{ message: readMessage(item, context) }];
     case "reasoning":
       return [{ message: { role: "assistant", content: null, reasoning: readReasoning(item, context) } }];
     case "function_call":
@@ -146,11 +153,15 @@ function readItem(item: InputItem, context: ItemContext): readonly ReadMessage[]
   }
 }
 
-function readMessage({ role, content }: InputItem, field: string, allImages: ImagesByField): Message {
+function readMessage({ role, content }: InputItem, context: ItemContext): Message {
+  const { field, isNewest } = context;
   const inside = `${field}.content`;
   switch (role ?? "") {
     case "user": {
-      const { text, images } = readContent(content, inside, allImages);
+      // A person reads the error about a new message; an agent sends the earlier ones again whatever the error is.
+      const { text, images } = isNewest
+        ? readContent(content, inside, context.images)
+        : readRepeatedContent(content, inside, context);
       return { role: "user", content: text, ...(images.length === 0 ? {} : { images }) };
     }
     case "assistant":
@@ -225,7 +236,7 @@ function readEntry(entry: HistoryEntry, context: ItemContext): ReadMessage {
     case "result": {
       const { callId: toolCallId, output } = entry;
       const toolName = callNames.get(toolCallId);
-      const { text, images } = readToolOutput(output, `${field}.output`, context);
+      const { text, images } = readRepeatedContent(output, `${field}.output`, context);
       const named = toolName === undefined ? {} : { toolName };
       return { message: { role: "tool", content: text, toolCallId, ...named }, images };
     }
