@@ -129,9 +129,14 @@ async function cannotViewImage(): Promise<void> {
     scriptOf(printCall("view_image", { path: "chart.png" }), "I cannot see it"),
   );
   await workspace.write("chart.png", Buffer.from(pixel, "base64"));
-  const items = itemsOf(await runCodex(workspace, ["Look at chart.png"]));
-  expect(items.at(-1)).toMatchObject(said("I cannot see it"));
-  expect(toolResultsOf(workspace.server.requests.at(-1))).toEqual([
+  // Codex knows from the catalog that the model sees no images; otherwise it sends them, and Hearth replaces them.
+  for (const args of [[], await withCatalog(workspace, textModel)]) {
+    const items = itemsOf(await runCodex(workspace, [...args, "Look at chart.png"]));
+    expect(items.at(-1)).toMatchObject(said("I cannot see it"));
+  }
+  const results = workspace.server.requests.map((request) => toolResultsOf(request)).flat();
+  expect(results).toEqual([
+    expect.stringContaining("you do not support image inputs"),
     expect.stringContaining("this model cannot see it"),
   ]);
 }
@@ -170,10 +175,10 @@ const patch = [
 ].join("\n");
 
 /** What Codex requires of a model with its own patch tool, which has a grammar instead of a schema. */
-const catalog = {
+const catalogOf = (slug: string) => ({
   models: [
     {
-      slug: textModel,
+      slug,
       display_name: "Local",
       supported_reasoning_levels: [],
       shell_type: "default",
@@ -188,16 +193,21 @@ const catalog = {
       experimental_supported_tools: [],
     },
   ],
-};
+});
+
+/** Arguments for a catalog of our own instead of that of `hearth launch`. */
+async function withCatalog(workspace: Workspace, slug: string): Promise<readonly string[]> {
+  const path = await workspace.write("catalog.json", JSON.stringify(catalogOf(slug)));
+  return ["-c", `model_catalog_json=${JSON.stringify(path)}`];
+}
 
 async function appliesPatch(): Promise<void> {
   await using workspace = await openWorkspace(
     scriptOf(printCall("apply_patch", { input: patch }), repeatResult),
   );
   await workspace.write("notes.txt", "old\n");
-  const path = await workspace.write("catalog.json", JSON.stringify(catalog));
-  const args = ["-c", `model_catalog_json=${JSON.stringify(path)}`, "Change the notes"];
-  const items = itemsOf(await runCodex(workspace, args));
+  const args = await withCatalog(workspace, textModel);
+  const items = itemsOf(await runCodex(workspace, [...args, "Change the notes"]));
   expect(items).toContainEqual(expect.objectContaining({ type: "file_change", status: "completed" }));
   expect(items.at(-1)).toMatchObject(said(expect.stringContaining("M notes.txt")));
   expect(await workspace.read("notes.txt")).toBe("new\n");
@@ -226,7 +236,7 @@ async function keepsToSchema(): Promise<void> {
   const path = await workspace.write("schema.json", JSON.stringify(schema));
   const items = itemsOf(await runCodex(workspace, ["--output-schema", path, "How many files?"]));
   expect(items.at(-1)).toMatchObject(said('{"files":2}'));
-  expect(workspace.server.requests[0]?.constraint).toMatchObject({ type: "json-schema" });
+  expect(workspace.server.requests.at(-1)?.constraint).toMatchObject({ type: "json-schema" });
 }
 
 async function continuesAfterCrash(): Promise<void> {
@@ -277,6 +287,35 @@ async function forksSession(): Promise<void> {
   expect(items.at(-1)).toMatchObject(said("Second"));
 }
 
+const warning = "Model metadata for";
+
+async function knowsModel(): Promise<void> {
+  await using workspace = await openWorkspace(scriptOf("Hello"));
+  const known = await runCodex(workspace, ["Say hello"]);
+  expect(itemsOf(known).at(-1)).toMatchObject(said("Hello"));
+  expect(known.output + known.errors).not.toContain(warning);
+  const [request] = workspace.server.requests;
+  expect(request === undefined ? "" : messagesOf(request)[0]?.content).toContain("AGENTS.md");
+  // Without metadata of this model it does warn.
+  const other = await runCodex(workspace, [...(await withCatalog(workspace, "another")), "Say hello"]);
+  expect(other.output + other.errors).toContain(warning);
+}
+
+/** Codex believes that the model sees images, as it does of every model without a catalog. */
+async function goesOnAfterImage(): Promise<void> {
+  await using workspace = await openWorkspace(scriptOf("I cannot see it"));
+  const image = await workspace.write("chart.png", Buffer.from(pixel, "base64"));
+  const args = await withCatalog(workspace, textModel);
+  const { code, output } = await runCodex(workspace, [...args, "What is this?", "-i", image]);
+  expect([code, output]).toEqual([1, expect.stringContaining("does not support vision")]);
+  const resumed = ["exec", "resume", "--last", ...fixedArgs, ...args, "Go on without it"];
+  const items = itemsOf(await launchAgent(workspace, resumed, { name: "codex", folder }));
+  expect(items.at(-1)).toMatchObject(said("I cannot see it"));
+  const [request] = workspace.server.requests;
+  const contents = request === undefined ? [] : messagesOf(request).map(({ content }) => content);
+  expect(contents.join("\n")).toContain("this model cannot see it");
+}
+
 const flows = countFlows(`Codex CLI ${version}`);
 
 test("Codex: a command writes a file, and its output comes back", { timeout: flowTimeout }, async () => {
@@ -291,6 +330,8 @@ flows.testMore([
   { name: "Codex: the model sees an image of the prompt", run: seesAttachedImage },
   { name: "Codex: the model sees an image that it opened", run: viewsImage },
   { name: "Codex: a model without vision learns that it cannot see an image", run: cannotViewImage },
+  { name: "Codex: the model is known, so that nothing is warned about", run: knowsModel },
+  { name: "Codex: after an image that the model cannot see, the session goes on", run: goesOnAfterImage },
   { name: "Codex: a tool that does not exist is reported, and the turn goes on", run: survivesUnknownTool },
   { name: "Codex: a tool of an MCP server is called", run: callsMcpTool },
   { name: "Codex: the patch tool, which has a grammar, changes a file", run: appliesPatch },

@@ -156,6 +156,8 @@ test("printing shows settings and the command without the key, and writes nothin
   const codex = await home.launch("codex", "--print");
   expect(codex.output).toContain("# ~/.codex/hearth.config.toml\n");
   expect(codex.output).toContain('model = "local-model:latest"\n');
+  expect(codex.output).toContain('# ~/.codex/hearth.models.json\n{\n  "models": [');
+  expect(codex.output).toContain('"slug": "local-model:latest"');
   expect(codex.output).toMatch(/^codex --profile hearth$/mu);
   expect(claude.output + codex.output).not.toContain(key);
   expect(await readTree(home.path)).toEqual({});

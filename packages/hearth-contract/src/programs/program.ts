@@ -34,7 +34,7 @@ export type SettingsFile = {
   readonly folderVariable?: string;
   readonly name: string;
 } & (
-  | { readonly kind: "text"; readonly text: string; readonly language: "toml" | "yaml" }
+  | { readonly kind: "text"; readonly text: string; readonly language: "json" | "toml" | "yaml" }
   /** Entries in a file that also has other settings. */
   | { readonly kind: "json"; readonly entries: readonly JsonEntry[] }
 );

@@ -36,6 +36,23 @@ test.each(programs)("the settings of $title need neither a key nor a known conte
   expect(JSON.stringify(settings)).not.toMatch(/undefined|NaN|HEARTH_API_KEY\}/u);
 });
 
+test("the catalog of Codex has the model's context, and images only for a model with vision", () => {
+  const codex = programs.find(({ name }) => name === "codex");
+  const entryOf = (changes: Partial<ProgramContext>): unknown => {
+    const [catalog] = codex?.configure({ ...context, ...changes }).files ?? [];
+    return JSON.parse(catalog?.kind === "text" ? catalog.text : "{}").models[0];
+  };
+  expect(entryOf({})).toMatchObject({
+    slug: "team/qwen3:8b",
+    context_window: 65_536,
+    input_modalities: ["text", "image"],
+  });
+  expect(entryOf({ hasVision: false, contextTokens: undefined })).toMatchObject({
+    context_window: 32_768,
+    input_modalities: ["text"],
+  });
+});
+
 test("a variable of the user's shell stands for the key in the middle of a quoted text", () => {
   const opencode = programs.find(({ name }) => name === "opencode");
   const blocks = opencode && renderSettings(opencode, opencode.configure(context));
