@@ -39,6 +39,8 @@ const lines: readonly Line[] = [
       `${responses}/custom-tools.integration.test.ts`,
       `${responses}/agents.integration.test.ts`,
       `${responses}/pdf-files.integration.test.ts`,
+      `${responses}/compact.integration.test.ts`,
+      `${responses}/compact.model.test.ts`,
       "conformance/agents/failed-streams.model.test.ts",
       "apps/hearth/src/images/tool-images.integration.test.ts",
       "apps/hearth/src/images/webp-images.integration.test.ts",

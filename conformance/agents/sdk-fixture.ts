@@ -62,6 +62,9 @@ export function flowsFor<Api extends string>(
 
 export const model = "local-model";
 
+/** The same model; some clients compact conversations only with a model of OpenAI's. */
+export const gptModel = "gpt-local";
+
 /** Clients demand a key; a server with default settings on this machine asks for none. */
 export const apiKey = "none";
 
@@ -151,7 +154,7 @@ async function startScriptedServer(): Promise<ScriptedServer> {
   const prompter = createPrompter();
   const server = stack.use(
     await startTestServer({
-      models: { [model]: tinyVision },
+      models: { [model]: tinyVision, [gptModel]: tinyVision },
       script: (request) => playTurn(prompter.nextTurn(request)),
       description: { chatTemplate: "<think></think><tool_call>", canSeeImages: true },
       limits: { contextTokens: undefined },

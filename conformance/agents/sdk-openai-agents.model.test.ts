@@ -6,6 +6,7 @@ import {
   MemorySession,
   OpenAIConversationsSession,
   OpenAIProvider,
+  OpenAIResponsesCompactionSession,
   Runner,
   tool,
 } from "@openai/agents";
@@ -18,6 +19,7 @@ import {
   type Flow,
   type FlowServer,
   flowsFor,
+  gptModel,
   model,
   reportPdf,
   reportSentence,
@@ -275,6 +277,40 @@ const stateFlows: readonly Flow[] = [
   },
 ];
 
+type CompactionMode = "previous_response_id" | "input";
+
+async function continueFromSummary(server: FlowServer, compactionMode: CompactionMode): Promise<void> {
+  const session = new OpenAIResponsesCompactionSession({
+    client: clientOf(server),
+    model: gptModel,
+    compactionMode,
+    shouldTriggerCompaction: ({ compactionCandidateItems }) => compactionCandidateItems.length >= 5,
+  });
+  const runner = runnerOf(server);
+  const first = await runner.run(assistant, question, { session });
+  expect(first.finalOutput).toBe(answer);
+  expect(server.prompts()[2]?.at(-2)).toMatchObject({ role: "assistant", content: answer });
+  const items = await session.getItems();
+  expect(items.map(({ type }) => type)).toEqual(["message", "compaction"]);
+  const second = await runner.run(assistant, "Which cities?", { session });
+  expect(second.finalOutput).toBe("Rome and Oslo");
+  expect(server.prompts()[3]).toMatchObject([
+    { role: "system", content: instructions },
+    // The client sends nothing that was before the summary.
+    { role: "user" },
+    { role: "assistant", content: expect.stringMatching(/^Summary .*\nIt is sunny there$/u) },
+    { role: "user", content: "Which cities?" },
+  ]);
+}
+
+const compactionFlows = (["previous_response_id", "input"] as const).map(
+  (mode): Flow => ({
+    name: `responses: a session is compacted by ${mode}, and the next run goes on from the summary`,
+    turns: [twoCalls, { text: answer }, { text: "It is sunny there" }, { text: "Rome and Oslo" }],
+    run: (server) => continueFromSummary(server, mode),
+  }),
+);
+
 const camera = tool({
   name: "camera",
   description: "Takes a photo",
@@ -385,5 +421,10 @@ const toolFlows: readonly Flow[] = [
 
 testFlows(
   ["@openai/agents"],
-  [...flowsFor(["responses", "chat completions"], sharedFlows), ...stateFlows, ...toolFlows],
+  [
+    ...flowsFor(["responses", "chat completions"], sharedFlows),
+    ...stateFlows,
+    ...compactionFlows,
+    ...toolFlows,
+  ],
 );

@@ -1,7 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { adapter, adapterDigest, type StoredIds } from "./request-patches.ts";
 
-export const nothingStored: StoredIds = { response: "resp_1", conversation: "conv_1", item: "msg_1" };
+export const nothingStored: StoredIds = {
+  response: "resp_1",
+  conversation: "conv_1",
+  item: "msg_1",
+  summary: "sealed",
+};
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -26,7 +31,7 @@ export async function createStored(url: string, endpoint: string): Promise<Store
     : `/v1/conversations/${conversation}/items`;
   // The format of every list of items.
   const items = (await (await fetch(url + listed)).json()) as { data: { id: string }[] };
-  return { response, conversation, item: items.data[0]?.id ?? "" };
+  return { ...nothingStored, response, conversation, item: items.data[0]?.id ?? "" };
 }
 
 /** Enough requests that a batch has not ended when it is canceled; otherwise one. */
@@ -80,4 +85,13 @@ async function createFileAndBatch(url: string, endpoint: string): Promise<Stored
 async function readJson(response: Response): Promise<Fields> {
   const text = await response.text();
   return JSON.parse(text);
+}
+
+/** Of a conversation of one message. */
+export async function createSummary(url: string): Promise<string> {
+  const body = JSON.stringify({ model: "tiny", input: "Hi" });
+  const response = await fetch(`${url}/v1/responses/compact`, { method: "POST", body });
+  // The summary is the last item.
+  const { output } = (await response.json()) as { output: { encrypted_content?: string }[] };
+  return output.at(-1)?.encrypted_content ?? "";
 }

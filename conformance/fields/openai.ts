@@ -47,6 +47,8 @@ const items: Omit<ServedEndpoint, "variants"> = {
   supported: [
     "message",
     "reasoning",
+    "compaction",
+    "compaction_trigger",
     "function_call",
     "function_call_output",
     "custom_tool_call",
@@ -74,8 +76,6 @@ const items: Omit<ServedEndpoint, "variants"> = {
     multi_agent_call: noMeaning,
     multi_agent_call_output: noMeaning,
     configuration_update: noMeaning,
-    compaction: "encrypted by the vendor",
-    compaction_trigger: noMeaning,
     mcp_list_tools: noMeaning,
     mcp_approval_request: noMeaning,
     mcp_approval_response: noMeaning,
@@ -305,7 +305,8 @@ export const openaiFields: FieldTable = {
       ignored: {
         ...ignoredPromptFields,
         access_programs: onlyLabel,
-        context_management: "clients shorten their own history",
+        context_management:
+          'clients decide when to compact, with "compaction_trigger" or "/v1/responses/compact"',
         image: "images are sent to the model as they are",
         max_tool_calls: "counts the vendor's own tools, and none of them runs here",
         moderation: notModerated,
@@ -329,6 +330,17 @@ export const openaiFields: FieldTable = {
       ignored: { ...ignoredPromptFields, personality: "models here have no such setting" },
       refused: refusedPromptFields,
       variants: { input: items, tools },
+    },
+    "POST /v1/responses/compact": {
+      supported: ["input", "instructions", "model", "previous_response_id", "betas"],
+      ignored: {
+        image: "images are sent to the model as they are",
+        prompt_cache_key: cacheIsAutomatic,
+        prompt_cache_options: cacheIsAutomatic,
+        prompt_cache_retention: cacheIsAutomatic,
+        service_tier: oneTier,
+      },
+      variants: { input: items },
     },
     "GET /v1/responses/:id": {
       supported: ["betas"],
@@ -368,7 +380,6 @@ export const openaiFields: FieldTable = {
     "POST /v1/chat/completions/": "only responses are stored",
     "DELETE /v1/chat/completions/": "only responses are stored",
     "POST /v1/responses/:id/cancel": "there are no background responses",
-    "POST /v1/responses/compact": "clients shorten their own history",
     "DELETE /v1/models/": "models are deleted with the Ollama API",
     "POST /v1/moderations": notModerated,
     "POST /v1/content_provenance_checks": notModerated,

@@ -14,6 +14,8 @@ export type StoredIds = {
   readonly item: string;
   readonly file?: string;
   readonly batch?: string;
+  /** A sealed summary, which clients keep. */
+  readonly summary: string;
 };
 
 /** A blob that requests for `/api/create` can name. */
@@ -54,7 +56,7 @@ const responseChoices: Readonly<Record<string, object>> = {
 };
 
 const chat = "POST /v1/chat/completions";
-const responses = ["POST /v1/responses", "POST /v1/responses/input_tokens"];
+const responses = ["POST /v1/responses", "POST /v1/responses/input_tokens", "POST /v1/responses/compact"];
 const messages = ["POST /v1/messages", "POST /v1/messages/count_tokens"];
 
 type NamedField = Pick<FieldRow, "endpoint" | "name">;
@@ -226,10 +228,16 @@ function chatVariant(path: string, sample: Variant): Patch {
   return { [path]: path === "tools" ? [sample] : sample };
 }
 
-function responseVariant(path: string, sample: Variant, { item }: StoredIds): Patch {
+function responseVariant(path: string, sample: Variant, { item, summary }: StoredIds): Patch {
   switch (path) {
     case "input": {
-      const filled = { item_reference: { id: item }, function_call_output: { call_id: "call_1" } };
+      // The last item, or it has no effect.
+      if (sample.type === "compaction_trigger") return { input: [user, sample] };
+      const filled = {
+        item_reference: { id: item },
+        function_call_output: { call_id: "call_1" },
+        compaction: { encrypted_content: summary },
+      };
       return { input: [{ ...sample, ...Object(filled)[sample.type] }, user] };
     }
     case "input.content": {

@@ -1,6 +1,6 @@
 import { validBodyOf } from "../robustness/valid-bodies.ts";
 import type { FieldRow } from "./account-for-fields.ts";
-import { createStored, nothingStored } from "./create-stored.ts";
+import { createStored, createSummary, nothingStored } from "./create-stored.ts";
 import { type Patch, patchFor, patchForVariant, type StoredIds, speech } from "./request-patches.ts";
 
 export type FieldResponse = {
@@ -50,13 +50,18 @@ export function createFieldSender(url: string, headers: Readonly<Record<string, 
       ignored: parseIgnored(response.headers.get("hearth-ignored") ?? ""),
     };
   };
-  const sendServed = async (endpoint: string, additionFor: (ids: StoredIds) => Addition) => {
-    const ids = await createStored(url, endpoint);
+  const sendServed = async (
+    { endpoint, name }: Pick<FieldRow, "endpoint" | "name">,
+    additionFor: (ids: StoredIds) => Addition,
+  ) => {
+    const stored = await createStored(url, endpoint);
+    const ids = name === "input:compaction" ? { ...stored, summary: await createSummary(url) } : stored;
     return send(endpoint, pathOf(endpoint, ids), additionFor(ids));
   };
   return {
-    sendField: (row) => sendServed(row.endpoint, (ids) => additionOf(row, ids)),
-    sendValid: (endpoint) => sendServed(endpoint, (ids) => ({ patch: requiredIds(endpoint, ids) })),
+    sendField: (row) => sendServed(row, (ids) => additionOf(row, ids)),
+    sendValid: (endpoint) =>
+      sendServed({ endpoint, name: "" }, (ids) => ({ patch: requiredIds(endpoint, ids) })),
     sendUnserved: (endpoint) => send(endpoint, pathOf(endpoint, nothingStored), {}),
   };
 }

@@ -25,6 +25,7 @@ const bodies: readonly (readonly [ending: string, body: object])[] = [
   ["/embeddings", { model, input: "Say hello" }],
   ["/rerank", { model: "nothing", query: "hello", documents: ["Say hello"] }],
   ["/responses", { model, input: "Say hello" }],
+  ["/responses/compact", { model, input: "Say hello" }],
   ["/responses/input_tokens", { model, input: "Say hello" }],
   ["/conversations", { items: messages }],
   ["/conversations/:id", { metadata: { topic: "greetings" } }],

@@ -71,6 +71,7 @@ import {
 } from "./dialects/openai/files/files.ts";
 import { handleOpenAIModel, handleOpenAIModelList } from "./dialects/openai/models.ts";
 import { handleRerank } from "./dialects/openai/rerank.ts";
+import { handleCompact } from "./dialects/openai/responses/compact.ts";
 import {
   handleCreateConversation,
   handleCreateConversationItems,
@@ -93,6 +94,7 @@ import {
   responseQuery,
 } from "./dialects/openai/responses/retrieve-response.ts";
 import {
+  compactRequest,
   createConversationRequest,
   createItemsRequest,
   inputTokensRequest,
@@ -165,6 +167,7 @@ export const routes: readonly HearthRoute[] = [
   { method: "POST",   path: "/v1/rerank",                    protocol: openai,    ...accepts({ body: rerankRequest }, handleRerank) },
   { method: "POST",   path: "/v1/responses",                 protocol: responses, ...accepts({ body: responsesRequest, maxBodyBytes: maxBodyBytesWithImages }, handleResponses) },
   { method: "POST",   path: "/v1/responses/input_tokens",    protocol: openai,    ...accepts({ body: inputTokensRequest, maxBodyBytes: maxBodyBytesWithImages }, handleInputTokens) },
+  { method: "POST",   path: "/v1/responses/compact",         protocol: responses, ...accepts({ body: compactRequest, maxBodyBytes: maxBodyBytesWithImages }, handleCompact) },
   { method: "GET",    path: "/v1/responses/:id",             protocol: openai,    ...accepts({ query: responseQuery }, handleGetResponse) },
   { method: "DELETE", path: "/v1/responses/:id",             protocol: openai,    handle: handleDeleteResponse },
   { method: "POST",   path: "/v1/responses/:id/cancel",      protocol: openai,    handle: handleCancelResponse },

@@ -71,7 +71,7 @@ export type ServerDependencies = Omit<HearthDependencies, keyof OwnDependencies>
 
 /** Hearth as an HTTP server: the route table with authentication, error mapping, logs and metrics. */
 export function createModelServer({ transport, ...options }: ServerDependencies): HttpService {
-  const { logger, access, metrics } = options;
+  const { logger, access, metrics, responses } = options;
   const rows = routes.map(reportIgnoredFields);
   const onError = (error: unknown, head: RequestHead): void => {
     if (isClientDisconnect(error) || toRequestFailure(error).kind !== "internal-error") return;
@@ -86,7 +86,7 @@ export function createModelServer({ transport, ...options }: ServerDependencies)
   const dependencies: HearthDependencies = {
     ...options,
     documents: createDocuments(),
-    reasoningSeal: createReasoningSeal(),
+    reasoningSeal: createReasoningSeal(responses?.sealKey),
     batches,
     messageBatches: batches.createStore({ maxItems: maxBatches, plural: "batches" }),
     openaiBatches: batches.createStore({ maxItems: maxBatches, plural: "batches" }),

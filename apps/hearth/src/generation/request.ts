@@ -12,8 +12,8 @@ import type { ResolvedSampling, SamplingOptions } from "./sampling.ts";
 export type GenerationRequest = LoadInput &
   Omit<ResolvedRequest, keyof ResolvedSampling> & {
     readonly sampling: SamplingOptions;
-    /** How to handle a conversation that exceeds the context. */
-    readonly overflow: "reject" | "drop-oldest";
+    /** How to handle a conversation that exceeds the context; `leave-room` drops until a quarter is left for output. */
+    readonly overflow: "reject" | "drop-oldest" | "leave-room";
   };
 
 /** An engine request plus everything that Hearth does itself: stop sequences and the tool choice. */

@@ -168,7 +168,7 @@ async function fitInput(
 ): Promise<FittedInput> {
   if (input.type !== "conversation" || overflow === "reject") return { input, droppedMessages: 0 };
   const { conversation, droppedMessages } = await fitConversation(
-    { engine, contextTokens: window.tokens },
+    { engine, contextTokens: Math.floor(window.tokens * (overflow === "leave-room" ? 0.75 : 1)) },
     input.conversation,
     signal,
   );

@@ -10,6 +10,8 @@ export type LoadedItems = Items & {
   /** The input as the client sent it, which is what is stored. */
   readonly sent: readonly InputItem[];
   readonly conversationId?: string;
+  /** The input ends with `compaction_trigger`: the response is a summary. */
+  readonly isCompaction: boolean;
 };
 
 /** The items that the model sees: those that the request continues, then the input. */
@@ -21,18 +23,31 @@ export function loadItems(
   const sent = readInput(body);
   const conversation = openConversation(body, records);
   const previousId = body.previous_response_id ?? undefined;
-  const own = sent.map((item) => reader.resolve(item));
+  const isCompaction = isTrigger(sent.at(-1));
+  const own = (isCompaction ? sent.slice(0, -1) : sent).map((item) => reader.resolve(item));
   if (conversation !== undefined) {
     if (previousId !== undefined)
       throw invalidField("previous_response_id", 'cannot be combined with "conversation"');
     requireRoom(conversation, sent.length, "conversation");
-    const previous = conversation.input.map((item) => reader.read(item));
-    return { previous, sent, own, conversationId: conversation.id };
+    const previous = withoutTriggers(conversation.input.map((item) => reader.read(item)));
+    return { previous, sent, own, conversationId: conversation.id, isCompaction };
   }
-  return { previous: previousId === undefined ? [] : readHistory(records, previousId, reader), sent, own };
+  const history = previousId === undefined ? [] : readHistory(records, previousId, reader);
+  return { previous: withoutTriggers(history), sent, own, isCompaction };
 }
 
-function readInput({ input }: Pick<ResponsesRequest, "input">): readonly InputItem[] {
+/** The item that asks for a summary of everything before it. */
+export function isTrigger(item: InputItem | undefined): boolean {
+  return item?.type === "compaction_trigger";
+}
+
+/** A stored trigger has had its effect. */
+function withoutTriggers(items: readonly InputItem[]): readonly InputItem[] {
+  return items.filter((item) => !isTrigger(item));
+}
+
+/** The input of a request as items. */
+export function readInput({ input }: Pick<ResponsesRequest, "input">): readonly InputItem[] {
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }
 

@@ -1,5 +1,5 @@
 import { openMachineKey } from "./machine-key.ts";
-import { createRecordSeal } from "./record-seal.ts";
+import { createRecordSeal, deriveKey } from "./record-seal.ts";
 import { ResponseFiles } from "./response-files.ts";
 import { ResponseStore, type StoreLimits } from "./response-store.ts";
 
@@ -19,8 +19,12 @@ export async function openResponseStore(
   limits: StoreLimits,
   { folder, keyFile, onSkip }: ResponseFolder,
 ): Promise<ResponseStore> {
-  const files = new ResponseFiles(folder, createRecordSeal(await openMachineKey(keyFile)));
-  const store = new ResponseStore(limits, { files });
+  const machineKey = await openMachineKey(keyFile);
+  const files = new ResponseFiles(folder, createRecordSeal(machineKey));
+  const store = new ResponseStore(limits, {
+    files,
+    sealKey: deriveKey(machineKey, "reasoning and summaries that clients keep"),
+  });
   const maxBytes = Math.min(limits.maxBytes, limits.maxTotalBytes) + sealOverheadBytes;
   const loaded = files.load({ maxBytes, idleSeconds: limits.idleSeconds, onSkip });
   for await (const record of loaded) store.restore(record);

@@ -12,7 +12,16 @@ import type { CalledTool, ToolName } from "./tool-names.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-export type OutputItem = {
+export type OutputItem = GeneratedItem | CompactionItem;
+
+/** A summary of the conversation that only this server can read; it has no status. */
+type CompactionItem = {
+  readonly id: string;
+  readonly type: "compaction";
+  readonly encrypted_content: string;
+};
+
+type GeneratedItem = {
   readonly id: string;
   readonly status: ItemStatus;
 } & (
@@ -56,7 +65,9 @@ export type OpenItem = {
   readonly end: () => readonly UnnumberedEvent[];
 };
 
-export function createId(prefix: "resp" | "conv" | "msg" | "rs" | "fc" | "ctc" | "tsc" | "item"): string {
+export function createId(
+  prefix: "resp" | "conv" | "msg" | "rs" | "fc" | "ctc" | "tsc" | "cmp" | "item",
+): string {
   return `${prefix}_${randomBytes(24).toString("hex")}`;
 }
 
@@ -108,6 +119,25 @@ export function openReasoning(outputIndex: number, seal?: (text: string) => stri
       { type: "response.reasoning_summary_text.done", ...position, text },
       { type: "response.reasoning_summary_part.done", ...position, part: part() },
     ],
+  };
+}
+
+/** Events show that the summary grows, and not its text. */
+export function openCompaction(outputIndex: number, seal: (summary: string) => string): OpenItem {
+  const id = createId("cmp");
+  let text = "";
+  return {
+    type: "compaction",
+    snapshot: (status) => {
+      const sealed = status === "in_progress" ? "" : seal(text);
+      return { id, type: "compaction", encrypted_content: sealed };
+    },
+    begin: () => [],
+    write: (delta) => {
+      text += delta;
+      return [{ type: "response.compaction.compacting", item_id: id, output_index: outputIndex }];
+    },
+    end: () => [],
   };
 }
 

@@ -3,11 +3,12 @@ import type { GenerationRequest } from "../../../generation/request.ts";
 import { reportIgnored } from "../../../ignored-header.ts";
 import { readImages } from "../../../images/read-images.ts";
 import { requireCapability, resolveModel } from "../resolve-model.ts";
+import { appendSummaryRequest, summarySealOf, toSummaryBody } from "./compaction.ts";
 import { historyImageSources } from "./history-images.ts";
 import { type LoadedItems, loadItems } from "./load-items.ts";
 import { introducedTools, newestImageSources, readItems, repeatedContents } from "./read-items.ts";
 import { readPdfFiles } from "./read-pdf-files.ts";
-import { readRequest } from "./read-request.ts";
+import { type ReadRequestOptions, readRequest } from "./read-request.ts";
 import type { ResponseStore } from "./response-store.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import type { KeyRecords } from "./stored-record.ts";
@@ -54,8 +55,17 @@ export async function prepareResponse(
   const { messages, skippedItems } = readItems(await readPdfFiles(items, { readPdf, signal }), {
     images,
     openReasoning: (sealed) => reasoningSeal.open(actor.keyName, sealed),
+    openSummary: summarySealOf(reasoningSeal, actor.keyName).open,
   });
   reportIgnored(request, { tools: toolSet.droppedTools, blocks: skippedItems });
-  const generation = readRequest(body, { model, messages, toolSet, actor });
+  const options = { model, messages, toolSet, actor };
+  const generation = items.isCompaction ? readSummaryRequest(body, options) : readRequest(body, options);
   return { generation, items, toolSet, records };
+}
+
+/** Of a conversation that exceeds the context, the oldest messages are not summarized. */
+function readSummaryRequest(body: ResponsesRequest, options: ReadRequestOptions): GenerationRequest {
+  const messages = appendSummaryRequest(options.messages);
+  const request = readRequest(toSummaryBody(body), { ...options, messages, toolSet: readTools([]) });
+  return { ...request, overflow: "leave-room" };
 }

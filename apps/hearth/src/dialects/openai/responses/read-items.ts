@@ -3,6 +3,7 @@ import { invalidField } from "../../../failures.ts";
 import { attachMedia, type ReadMessage } from "../../../images/attach-media.ts";
 import type { ImageSource, ImagesByField } from "../../../images/read-images.ts";
 import { parseArguments } from "../parse-arguments.ts";
+import { replaceBySummary } from "./compaction.ts";
 import { isUserMessage, type RepeatedContent } from "./history-images.ts";
 import { type HistoryEntry, readHistoryItem } from "./history-items.ts";
 import { contentImageSources, readContent, readRepeatedContent, readText } from "./read-content.ts";
@@ -22,6 +23,8 @@ export type ReadItemsOptions = {
   readonly images: ImagesByField;
   /** Opens reasoning that this server sealed for the same key. */
   readonly openReasoning: (sealed: string) => string | undefined;
+  /** Opens a summary that this server sealed for the same key. */
+  readonly openSummary: (sealed: string) => string | undefined;
 };
 
 type AssistantMessage = Extract<Message, { role: "assistant" }>;
@@ -36,8 +39,13 @@ export function readItems({ previous, own }: Items, options: ReadItemsOptions): 
   const newest = newestMessage({ previous, own });
   const callNames = new Map<string, string>();
   const skippedItems: string[] = [];
-  const read: ReadMessage[] = [];
+  let read: ReadMessage[] = [];
   for (const [index, item] of items.entries()) {
+    const summary = openCompaction(item, options);
+    if (summary !== undefined) {
+      read = [...replaceBySummary(read, summary)];
+      continue;
+    }
     const place = { field: fieldOf(index, previous), isInitial: index < start, isNewest: index === newest };
     const messages = readItem(item, { ...options, ...place, callNames, skippedItems });
     if (messages === undefined) skippedItems.push(item.type ?? "message");
@@ -49,6 +57,12 @@ export function readItems({ previous, own }: Items, options: ReadItemsOptions): 
     }
   }
   return { messages: attachMedia(read).map(withText), skippedItems };
+}
+
+/** The type of items of other servers is not checked, and neither are their fields. */
+function openCompaction(item: InputItem, { openSummary }: ReadItemsOptions): string | undefined {
+  const { type, encrypted_content: sealed } = item;
+  return type === "compaction" && typeof sealed === "string" ? openSummary(sealed) : undefined;
 }
 
 /** The index of the user's newest message, if this request brings it; the others were in earlier requests. */

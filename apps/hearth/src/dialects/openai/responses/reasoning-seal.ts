@@ -3,8 +3,9 @@ import { decrypt, encrypt, keyBytes } from "./authenticated-encryption.ts";
 
 /**
  * Seals the model's reasoning for clients that keep the conversation themselves: they send it back unread in
- * `encrypted_content`. Encrypted with a key that lives as long as the process; the API key's name is the associated data,
- * so that reasoning of one API key cannot be opened with another.
+ * `encrypted_content`. Encrypted with a key that lives as long as the process, or with one of this machine if responses
+ * are stored on disk; the API key's name is the associated data, so that reasoning of one API key cannot be opened with
+ * another.
  */
 export type ReasoningSeal = {
   readonly seal: (keyName: string, text: string) => string;

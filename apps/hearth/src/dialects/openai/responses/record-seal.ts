@@ -40,7 +40,8 @@ export function createRecordSeal(machineKey: Uint8Array): RecordSeal {
   };
 }
 
-function deriveKey(machineKey: Uint8Array, purpose: string): Uint8Array {
+/** A key for one purpose; nothing about it reveals the others. */
+export function deriveKey(machineKey: Uint8Array, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", machineKey, "", purpose, keyBytes));
 }
 

@@ -35,6 +35,8 @@ export type StoreOptions = {
   /** In milliseconds, from any origin. */
   readonly now?: () => number;
   readonly files?: ResponseFiles;
+  /** Seals what clients keep themselves, so that it is understood after a restart too. */
+  readonly sealKey?: Uint8Array;
 };
 
 /** Entries are in the order of their last use. */
@@ -55,13 +57,15 @@ export class ResponseStore {
   readonly #limits: StoreLimits;
   readonly #now: () => number;
   readonly #files: ResponseFiles | undefined;
+  readonly sealKey: Uint8Array | undefined;
   readonly #partitions = new Map<string, Partition>();
   #bytes = 0;
 
-  constructor(limits: StoreLimits, { now = () => performance.now(), files }: StoreOptions = {}) {
+  constructor(limits: StoreLimits, { now = () => performance.now(), files, sealKey }: StoreOptions = {}) {
     this.#limits = limits;
     this.#now = now;
     this.#files = files;
+    this.sealKey = sealKey;
   }
 
   /** Memory in use, of all keys. */

@@ -3,9 +3,16 @@ import type { HearthRequest } from "../../../dependencies.ts";
 import type { GenerationEvent } from "../../../generation/events.ts";
 import { runGeneration } from "../../../generation/run-generation.ts";
 import { resolveSampling } from "../../../generation/sampling.ts";
+import { summarySealOf } from "./compaction.ts";
+import type { LoadedItems } from "./load-items.ts";
 import { isContextFull, mapStreamError } from "./map-error.ts";
 import { createId } from "./output-item.ts";
-import { type PreparedResponse, prepareResponse, type ResponsesDependencies } from "./prepare-response.ts";
+import {
+  type PreparedResponse,
+  prepareResponse,
+  type ResponsesDependencies,
+  type ResponsesHttpRequest,
+} from "./prepare-response.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import { appendTurn } from "./stored-conversations.ts";
 import { toStoredItem } from "./stored-record.ts";
@@ -23,17 +30,21 @@ export async function handleResponses(
   return jsonResponse(writer.response);
 }
 
-type StartedResponse = { readonly writer: ResponseWriter; readonly events: AsyncIterable<ResponseEvent> };
+type StartedResponse = {
+  readonly writer: ResponseWriter;
+  readonly events: AsyncIterable<ResponseEvent>;
+  readonly items: LoadedItems;
+};
 
 /** Validates the whole request before it is queued. */
-async function startResponse(
-  request: HearthRequest<ResponsesRequest>,
+export async function startResponse(
+  request: ResponsesHttpRequest,
   dependencies: ResponsesDependencies,
 ): Promise<StartedResponse> {
   const { body, actor } = request;
   const { reasoningSeal } = dependencies;
   const prepared = await prepareResponse(request, dependencies);
-  const { generation, toolSet, records } = prepared;
+  const { generation, toolSet, records, items } = prepared;
   const { sampling } = resolveSampling(generation.sampling, generation.model.parameters.values);
   const isSealed = body.include?.includes("reasoning.encrypted_content") === true;
   const isStored = body.store !== false && records !== undefined;
@@ -48,12 +59,13 @@ async function startResponse(
     },
     toolOf: toolSet.toolOf,
     ...(isSealed ? { sealReasoning: (text) => reasoningSeal.seal(actor.keyName, text) } : {}),
+    ...(items.isCompaction ? { sealSummary: summarySealOf(reasoningSeal, actor.keyName).seal } : {}),
   });
   const generated = runGeneration(generation, dependencies, request);
   const save = async (): Promise<void> => {
     if (isStored) await store(writer.response, prepared);
   };
-  return { writer, events: streamEvents(generated, writer, save) };
+  return { writer, events: streamEvents(generated, writer, save), items };
 }
 
 async function store(response: ResponseObject, { records, items }: PreparedResponse): Promise<void> {
@@ -107,7 +119,7 @@ async function* endWithFailure(
 }
 
 /** The writer accumulates the response. */
-async function drain(events: AsyncIterable<ResponseEvent>): Promise<void> {
+export async function drain(events: AsyncIterable<ResponseEvent>): Promise<void> {
   const iterator = events[Symbol.asyncIterator]();
   while ((await iterator.next()).done !== true);
 }

@@ -175,6 +175,13 @@ export const inputTokensRequest = Type.Object({
   input: orNull(responsesRequest.properties.input),
 });
 
+/** The body of `POST /v1/responses/compact`. */
+export const compactRequest = Type.Object({
+  ...Type.Pick(responsesRequest, ["model", "instructions", "previous_response_id", "options", "keep_alive"])
+    .properties,
+  input: orNull(responsesRequest.properties.input),
+});
+
 /** The body of `POST /v1/conversations`, which may be empty. */
 export const createConversationRequest = Type.Optional(
   Type.Object({ items: orNull(items), metadata: orNull(metadata) }),
@@ -188,6 +195,7 @@ export const createItemsRequest = Type.Object({ items });
 
 export type ResponsesRequest = Static<typeof responsesRequest>;
 export type InputTokensRequest = Static<typeof inputTokensRequest>;
+export type CompactRequest = Static<typeof compactRequest>;
 export type CreateConversation = Static<typeof createConversationRequest>;
 export type UpdateConversation = Static<typeof updateConversationRequest>;
 export type CreateItems = Static<typeof createItemsRequest>;

@@ -6,6 +6,7 @@ import {
   type OpenItem,
   type OutputItem,
   openCall,
+  openCompaction,
   openMessage,
   openReasoning,
   type UnnumberedEvent,
@@ -23,6 +24,8 @@ export type ResponseWriterOptions = {
   readonly toolOf: (modelName: string) => CalledTool;
   /** Adds the sealed reasoning to its items, if requested. */
   readonly sealReasoning?: ((text: string) => string) | undefined;
+  /** Makes the text of the model a summary that only this server can read. */
+  readonly sealSummary?: ((text: string) => string) | undefined;
 };
 
 export type ResponseEvent = UnnumberedEvent & { readonly sequence_number: number };
@@ -94,7 +97,7 @@ export class ResponseWriter {
       case "text-delta":
         return event.text === "" ? [] : this.#write("message", event.text, event.tokens);
       case "reasoning-delta":
-        return event.text === "" ? [] : this.#write("reasoning", event.text);
+        return event.text === "" || this.#isSummary ? [] : this.#write("reasoning", event.text);
       case "generation-end":
         return this.#end(event);
       case "tool-call-start":
@@ -132,7 +135,7 @@ export class ResponseWriter {
 
   #openCall(): OpenItem | undefined {
     const type = this.#open?.type ?? "message";
-    return type === "message" || type === "reasoning" ? undefined : this.#open;
+    return type === "message" || type === "reasoning" || type === "compaction" ? undefined : this.#open;
   }
 
   #write(
@@ -141,14 +144,23 @@ export class ResponseWriter {
     tokens?: readonly TokenProbability[],
   ): readonly UnnumberedEvent[] {
     const events: UnnumberedEvent[] = [];
-    if (this.#open?.type !== type) {
+    if (this.#open?.type !== (this.#isSummary ? "compaction" : type)) {
       events.push(...this.#close("completed"));
       const index = this.#written.length;
       const { sealReasoning } = this.#options;
-      const item = type === "message" ? openMessage(index) : openReasoning(index, sealReasoning);
+      const item = type === "message" ? this.#openText(index) : openReasoning(index, sealReasoning);
       events.push(...this.#start(item));
     }
     return [...events, ...(this.#open?.write(text, tokens) ?? [])];
+  }
+
+  get #isSummary(): boolean {
+    return this.#options.sealSummary !== undefined;
+  }
+
+  #openText(index: number): OpenItem {
+    const { sealSummary } = this.#options;
+    return sealSummary === undefined ? openMessage(index) : openCompaction(index, sealSummary);
   }
 
   #start(item: OpenItem): readonly UnnumberedEvent[] {
@@ -173,7 +185,7 @@ export class ResponseWriter {
     const status = reason === "length" ? "incomplete" : "completed";
     // Clients expect a message even if the model generates nothing.
     const isEmpty = this.#open === undefined && this.#written.length === 0;
-    const empty = isEmpty ? this.#start(openMessage(0)) : [];
+    const empty = isEmpty ? this.#start(this.#openText(0)) : [];
     return [...empty, ...this.#close(status), this.#finish({ status, usage })];
   }
 
