@@ -1,5 +1,5 @@
 import type { Message } from "@hearth-and-keep/engine";
-import type { ReadMessage } from "../../../images/attach-images.ts";
+import type { ReadMessage } from "../../../images/attach-media.ts";
 import { isUserMessage } from "./history-images.ts";
 import { createId } from "./output-item.ts";
 import type { ReasoningSeal } from "./reasoning-seal.ts";
