@@ -25,7 +25,7 @@ export function readUpload({ fields, files }: MultipartForm): {
   const valueOf = (wanted: string): string | undefined => fields.find(({ name }) => name === wanted)?.value;
   const purpose = valueOf("purpose");
   if (purpose !== "batch" && purpose !== "user_data") {
-    throw invalidField("purpose", 'must be "batch" or "user_data"; other files have no use here');
+    throw invalidField("purpose", 'must be "batch" or "user_data"; other purposes are not supported');
   }
   const [file, another] = files.filter(({ name }) => name === "file");
   if (file === undefined || another !== undefined) throw invalidField("file", "must be one file");
