@@ -241,8 +241,9 @@ test("images in earlier messages are shown if they can be read, and never fail a
   ]);
 });
 
+const many = (length: number) => shown(...Array.from({ length }, () => png));
+
 test("images of earlier turns give way to those of the newest message", async () => {
-  const many = (length: number) => shown(...Array.from({ length }, () => png));
   const { messages } = await sendItems([many(20), reply, many(16)], { hasVision: true });
   expect(messages[0]?.content).toBe(["Look", ...Array.from({ length: 20 }, () => omitted)].join("\n"));
   expect(messages[2]).toMatchObject({ images: { length: 16 } });
