@@ -71,6 +71,7 @@ export function patchFor({ endpoint, name }: NamedField, ids: StoredIds): Patch 
     ...(endpoint.includes("/api/") ? ollamaPatches : {}),
     ...(endpoint.endsWith("/batches") ? batchPatches(ids) : {}),
     ...(endpoint.includes("/audio/") ? audioPatches : {}),
+    ...(endpoint.endsWith("/files") ? filePatches : {}),
   };
   return Object.hasOwn(patches, name) ? patches[name] : undefined;
 }
@@ -103,6 +104,9 @@ const audioPatches: Readonly<Record<string, Patch>> = {
   file: {},
   response_format: { response_format: "text" },
 };
+
+/** In the valid form. */
+const filePatches: Readonly<Record<string, Patch>> = { file: {}, purpose: {} };
 
 const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
 
