@@ -24,7 +24,8 @@ export function createEventBatcher(send: (events: readonly EngineEvent[]) => voi
     if (pending.length === 0) return;
     const events = pending;
     pending = [];
-    lastSentAt = performance.now();
+    // The first token follows the progress of a short prompt within milliseconds, and must not wait because of it.
+    if (events.some(({ type }) => type !== "prompt-progress")) lastSentAt = performance.now();
     send(events);
   };
   return {
