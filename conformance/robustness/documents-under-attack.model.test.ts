@@ -11,8 +11,8 @@ import type { ObservedServer } from "./start-observed-server.ts";
 import { rowsWithBody } from "./valid-bodies.ts";
 
 const program = fileURLToPath(new URL("fixtures/fuzz-documents.py", import.meta.url));
-const examples = chooseSize({ ci: 5, show: 30, nightly: 1000 });
-const needed = chooseSize({ ci: 100, show: 600, nightly: 20_000 });
+const examples = chooseSize({ ci: 2, show: 30, nightly: 1000 });
+const needed = chooseSize({ ci: 60, show: 600, nightly: 20_000 });
 
 type Attack = {
   readonly answers: Readonly<Record<string, number>>;
