@@ -31,7 +31,7 @@ test("items are deleted and their memory is freed when their time is over, also 
   expect([released, store.find("second", "b")?.id]).toEqual([["a"], "b"]);
 });
 
-test("a full key is told so, and has room again when an item is deleted or has expired", () => {
+test("a key without room is rejected, and has room again when an item is deleted or has expired", () => {
   const { store, add, advance } = createStore();
   add("first", "a");
   add("first", "b", 100);

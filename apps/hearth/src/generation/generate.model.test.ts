@@ -1,13 +1,12 @@
 import type { Engine, Tool } from "@hearth-and-keep/engine";
 import { createFakeEngine, type FakeEngine } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { preparedWorker, testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OutputEvent } from "./events.ts";
 import { generate } from "./generate.ts";
 import type { ResolvedRequest } from "./request.ts";
 import { resolveSampling } from "./sampling.ts";
+import { loadSmol } from "./test/load-smol.ts";
 
 const never = new AbortController().signal;
 const weather: Tool = {
@@ -210,10 +209,7 @@ test("a stop sequence ends the output, counts its tokens and stops the engine", 
 
 let smol: Engine;
 beforeAll(async () => {
-  const modelPath = await testModel("smollm2-135m-instruct-q4_1.gguf");
-  const plan = { modelPath, contextTokens: 1024, sequences: 1, threads: 1, gpuLayers: 0 } as const;
-  const options = { signal: never, onProgress: () => undefined };
-  smol = await createLlamaDriver(await preparedWorker()).load({ ...plan, purpose: "generate" }, options);
+  smol = await loadSmol();
 }, 300_000);
 afterAll(() => smol.unload());
 

@@ -1,20 +1,16 @@
 import type { Engine, EngineEvent, EngineRequest } from "@hearth-and-keep/engine";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
-import { preparedWorker, testModel } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OutputEvent } from "./events.ts";
 import { generate } from "./generate.ts";
 import type { ResolvedRequest } from "./request.ts";
 import { resolveSampling } from "./sampling.ts";
+import { loadSmol } from "./test/load-smol.ts";
 
 const never = new AbortController().signal;
 let smol: Engine;
 beforeAll(async () => {
-  const modelPath = await testModel("smollm2-135m-instruct-q4_1.gguf");
-  const plan = { modelPath, contextTokens: 1024, sequences: 1, threads: 1, gpuLayers: 0 } as const;
-  const options = { signal: never, onProgress: () => undefined };
-  smol = await createLlamaDriver(await preparedWorker()).load({ ...plan, purpose: "generate" }, options);
+  smol = await loadSmol();
 }, 300_000);
 afterAll(() => smol.unload());
 

@@ -1,44 +1,12 @@
 import Anthropic, { BadRequestError, NotFoundError, RateLimitError } from "@anthropic-ai/sdk";
-import type { EngineRequest } from "@hearth-and-keep/engine";
 import type { FakeEngineScript } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
-import { accessKey } from "../../../access/keys.ts";
-import {
-  startTestServer,
-  type TestServer,
-  type TestServerOptions,
-  tiny,
-} from "../../../test/start-test-server.ts";
+import { echo, startEchoingServer, textOf } from "../../../batches/test/echoing-server.ts";
+import type { TestServer } from "../../../test/start-test-server.ts";
 
 type NewRequest = Anthropic.Messages.BatchCreateParams.Request;
 type Result = Anthropic.Messages.MessageBatchIndividualResponse;
-
-const keys = ["first", "second"];
-
-/** Repeats the last message, after `milliseconds`. */
-function echo(milliseconds = 0): FakeEngineScript {
-  return (request) => [
-    ...(milliseconds === 0 ? [] : [{ do: "wait" as const, milliseconds }]),
-    { do: "write", text: `You said: ${lastMessageOf(request)}` },
-    { do: "end", reason: "stop" },
-  ];
-}
-
-function lastMessageOf({ input }: EngineRequest): string {
-  const last = input.type === "conversation" ? input.conversation.messages.at(-1) : undefined;
-  return String(last?.content);
-}
-
-function startServer(options: Partial<TestServerOptions> = {}): Promise<TestServer> {
-  return startTestServer({
-    models: { tiny },
-    script: echo(),
-    description: { splitsEvents: true },
-    access: { keys: keys.map((key) => accessKey(key, key, "inference")) },
-    ...options,
-  });
-}
 
 function connect({ url }: TestServer, key = "first"): Anthropic {
   return new Anthropic({ baseURL: `${url}/alt`, apiKey: key, maxRetries: 0 });
@@ -66,7 +34,7 @@ function withoutId(message: object): object {
 }
 
 test("a batch runs from creation to results, which equal the answers of the same requests sent directly", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const texts = ["One", "Two", "Three", "Four"];
   const created = await client.messages.batches.create({ requests: requestsFor(texts) });
@@ -89,7 +57,7 @@ test("a batch runs from creation to results, which equal the answers of the same
 });
 
 test("an invalid request is one result with the error that its endpoint answers, and the others run", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const damaged = [
     { ...paramsFor("Hi"), model: "missing" },
@@ -116,7 +84,7 @@ test("an invalid request is one result with the error that its endpoint answers,
 });
 
 test("a field without effect is named in the line of its request", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const params = { ...paramsFor("Hi"), metadata: { user_id: "me" } };
   const { id } = await client.messages.batches.create({ requests: [{ custom_id: "a", params }] });
@@ -126,7 +94,7 @@ test("a field without effect is named in the line of its request", async () => {
 });
 
 test("no other key can see, read, cancel or delete a batch, and its own key can", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const [own, other] = [connect(server), connect(server, "second")];
   const { id } = await own.messages.batches.create({ requests: requestsFor(["Mine"]) });
   await waitForEnd(own, id);
@@ -152,7 +120,7 @@ test("no other key can see, read, cancel or delete a batch, and its own key can"
 });
 
 test("a canceled batch stops the running requests and starts no others; it can be deleted then", async () => {
-  await using server = await startServer({ script: echo(60_000) });
+  await using server = await startEchoingServer({ script: echo(60_000) });
   const client = connect(server);
   const { id } = await client.messages.batches.create({ requests: requestsFor(["One", "Two", "Three"]) });
   await expect.poll(() => server.requests.length).toBe(1);
@@ -174,13 +142,13 @@ test("a canceled batch stops the running requests and starts no others; it can b
 test("a client's request beside a batch of 100 is served before the rest of the batch", async () => {
   // All of them wait for the model, far more than by default.
   const batchLimits = { maxRunning: 100 };
-  await using server = await startServer({ script: echo(20), limits: { sequences: 1 }, batchLimits });
+  await using server = await startEchoingServer({ script: echo(20), limits: { sequences: 1 }, batchLimits });
   const client = connect(server);
   const texts = Array.from({ length: 100 }, (_, index) => `Batch ${index}`);
   const { id } = await client.messages.batches.create({ requests: requestsFor(texts) });
   await expect.poll(() => server.requests.length).toBeGreaterThan(2);
   await client.messages.create(paramsFor("Client"));
-  const before = server.requests.findIndex((request) => lastMessageOf(request) === "Client");
+  const before = server.requests.findIndex((request) => textOf(request) === "Client");
   await client.messages.batches.cancel(id);
   expect(before).toBeGreaterThan(0);
   expect(before).toBeLessThan(50);
@@ -192,18 +160,18 @@ test("a client's request beside a batch of 100 is served before the rest of the 
 });
 
 test("two keys take turns, whatever the size of their batches", async () => {
-  await using server = await startServer({ script: echo(5), batchLimits: { maxRunning: 1 } });
+  await using server = await startEchoingServer({ script: echo(5), batchLimits: { maxRunning: 1 } });
   const [first, second] = [connect(server), connect(server, "second")];
   const large = Array.from({ length: 30 }, () => "First");
   await first.messages.batches.create({ requests: requestsFor(large) });
   const { id } = await second.messages.batches.create({ requests: requestsFor(["Second", "Second"]) });
   await waitForEnd(second, id);
-  const last = server.requests.findLastIndex((request) => lastMessageOf(request) === "Second");
+  const last = server.requests.findLastIndex((request) => textOf(request) === "Second");
   expect(last).toBeLessThan(20);
 });
 
 test("the number and the bytes of a key's batches are bounded, with the reason, and do not limit other keys", async () => {
-  await using server = await startServer({ batchLimits: { maxBatches: 2, maxBytes: 20_000 } });
+  await using server = await startEchoingServer({ batchLimits: { maxBatches: 2, maxBytes: 20_000 } });
   const [first, second] = [connect(server), connect(server, "second")];
   const requests = requestsFor(["Hi"]);
   for (const client of [first, first, second]) {
@@ -222,12 +190,12 @@ test("the number and the bytes of a key's batches are bounded, with the reason, 
 
 /** A long answer on demand. */
 const longOnDemand: FakeEngineScript = (request) => [
-  { do: "write", text: lastMessageOf(request) === "Long" ? "x".repeat(50_000) : "short" },
+  { do: "write", text: textOf(request) === "Long" ? "x".repeat(50_000) : "short" },
   { do: "end", reason: "stop" },
 ];
 
 test("a result that exceeds the memory of its key is an error, and the others are kept", async () => {
-  await using server = await startServer({ script: longOnDemand, batchLimits: { maxBytes: 20_000 } });
+  await using server = await startEchoingServer({ script: longOnDemand, batchLimits: { maxBytes: 20_000 } });
   const client = connect(server);
   const { id } = await client.messages.batches.create({ requests: requestsFor(["Hi", "Long", "Hi"]) });
   await waitForEnd(client, id);
@@ -243,14 +211,14 @@ test.for([
   ["an id that is too long", [{ custom_id: "x".repeat(65), params: paramsFor("Hi") }]],
   ["an id with other characters", [{ custom_id: "a b", params: paramsFor("Hi") }]],
 ] as const)("a batch with %s is rejected as a whole", async ([, requests]) => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const creating = connect(server).messages.batches.create({ requests: [...requests] });
   await expect(creating).rejects.toThrow(BadRequestError);
 });
 
 test("a batch whose time is over ends: its waiting requests have expired, and later it is deleted", async () => {
   const batchLimits = { processingSeconds: 0.2, retentionSeconds: 1 };
-  await using server = await startServer({ script: echo(60_000), batchLimits });
+  await using server = await startEchoingServer({ script: echo(60_000), batchLimits });
   const client = connect(server);
   const { id } = await client.messages.batches.create({ requests: requestsFor(["One", "Two"]) });
   const ended = await waitForEnd(client, id);
@@ -259,7 +227,7 @@ test("a batch whose time is over ends: its waiting requests have expired, and la
 });
 
 test("batches are listed by page, the newest first", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const ids: string[] = [];
   for (const text of ["One", "Two", "Three"]) {
@@ -270,7 +238,7 @@ test("batches are listed by page, the newest first", async () => {
 });
 
 test("every request of a batch has a log record of its own, without its text", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const { id } = await client.messages.batches.create({ requests: requestsFor(["canary-71", "canary-72"]) });
   await waitForEnd(client, id);

@@ -1,15 +1,8 @@
-import type { EngineRequest } from "@hearth-and-keep/engine";
-import type { FakeEngineScript } from "@hearth-and-keep/engine/testing";
 import { recordFigure } from "@hearth-and-keep/figures";
 import OpenAI, { BadRequestError, NotFoundError, toFile } from "openai";
 import { expect, test } from "vitest";
-import { accessKey } from "../../../access/keys.ts";
-import {
-  startTestServer,
-  type TestServer,
-  type TestServerOptions,
-  tiny,
-} from "../../../test/start-test-server.ts";
+import { echo, startEchoingServer, textOf } from "../../../batches/test/echoing-server.ts";
+import type { TestServer } from "../../../test/start-test-server.ts";
 
 type Endpoint = OpenAI.BatchCreateParams["endpoint"];
 type Line = {
@@ -20,35 +13,6 @@ type Line = {
   } | null;
   readonly error: object | null;
 };
-
-const keys = ["first", "second"];
-
-/** Repeats the last message or the prompt, after `milliseconds`. */
-function echo(milliseconds = 0): FakeEngineScript {
-  return (request) => [
-    ...(milliseconds === 0 ? [] : [{ do: "wait" as const, milliseconds }]),
-    { do: "write", text: `You said: ${textOf(request)}` },
-    { do: "end", reason: "stop" },
-  ];
-}
-
-function textOf({ input }: EngineRequest): string {
-  return input.type === "conversation"
-    ? String(input.conversation.messages.at(-1)?.content)
-    : "prompt" in input
-      ? input.prompt
-      : "";
-}
-
-function startServer(options: Partial<TestServerOptions> = {}): Promise<TestServer> {
-  return startTestServer({
-    models: { tiny },
-    script: echo(),
-    description: { splitsEvents: true },
-    access: { keys: keys.map((key) => accessKey(key, key, "inference")) },
-    ...options,
-  });
-}
 
 function connect({ url }: TestServer, key = "first"): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
@@ -92,7 +56,7 @@ function comparable(body: object): object {
 }
 
 test("a batch of chat completions runs from upload to results, which equal the answers sent directly", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const texts = ["One", "Two", "Three", "Four"];
   const created = await createBatch(client, texts.map(lineFor));
@@ -130,7 +94,7 @@ test.for([
   ["/v1/embeddings", { input: "Hi" }],
   ["/v1/responses", { input: "Hi" }],
 ] as const)("a batch for %s has the answers of that endpoint", async ([endpoint, request]) => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const body = { model: "tiny", ...request };
   const line = JSON.stringify({ custom_id: "only", method: "POST", url: endpoint, body });
@@ -142,7 +106,7 @@ test.for([
 });
 
 test("a damaged line is one failed request, and the others run", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const good = JSON.parse(lineFor("Hi", 0));
   const lines = [
@@ -188,7 +152,7 @@ test.for([
   ],
   ["ambiguous", `${lineFor("Hi", 0)}\n${lineFor("Hi", 0)}`, "duplicate_custom_id", 2],
 ] as const)("a file that is %s fails as a whole, with the reason", async ([, text, code, line]) => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const { id } = await createBatch(client, [text]);
   const failed = await waitFor(client, id, "failed");
@@ -198,7 +162,7 @@ test.for([
 });
 
 test("no other key can see or use a file or a batch, and its own key can", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const [own, other] = [connect(server), connect(server, "second")];
   const { id, input_file_id } = await createBatch(own, [lineFor("Mine", 0)]);
   const { output_file_id } = await waitFor(own, id, "completed");
@@ -229,7 +193,7 @@ test("no other key can see or use a file or a batch, and its own key can", async
 });
 
 test("a cancelled batch stops the running requests; the others are in the error file", async () => {
-  await using server = await startServer({ script: echo(60_000) });
+  await using server = await startEchoingServer({ script: echo(60_000) });
   const client = connect(server);
   const { id } = await createBatch(client, ["One", "Two", "Three"].map(lineFor));
   await expect.poll(() => server.requests.length).toBe(1);
@@ -246,7 +210,7 @@ test("a cancelled batch stops the running requests; the others are in the error 
 });
 
 test("a client's request beside a batch of 100 is served before the rest of the batch", async () => {
-  await using server = await startServer({ script: echo(20), limits: { sequences: 1 } });
+  await using server = await startEchoingServer({ script: echo(20), limits: { sequences: 1 } });
   const client = connect(server);
   const texts = Array.from({ length: 100 }, (_, index) => `Batch ${index}`);
   const { id } = await createBatch(client, texts.map(lineFor));
@@ -259,7 +223,7 @@ test("a client's request beside a batch of 100 is served before the rest of the 
 });
 
 test("batches end at the limits of their key, with the reason, and old ones make room for new ones", async () => {
-  await using server = await startServer({ script: echo(60_000), batchLimits: { maxBatches: 2 } });
+  await using server = await startEchoingServer({ script: echo(60_000), batchLimits: { maxBatches: 2 } });
   const client = connect(server);
   const ids: string[] = [];
   for (const text of ["One", "Two"]) ids.push((await createBatch(client, [lineFor(text, 0)])).id);
@@ -271,7 +235,7 @@ test("batches end at the limits of their key, with the reason, and old ones make
 });
 
 test("a batch whose requests do not fit into the memory of its key fails with the reason", async () => {
-  await using server = await startServer({ batchLimits: { maxBytes: 30_000 } });
+  await using server = await startEchoingServer({ batchLimits: { maxBytes: 30_000 } });
   const client = connect(server);
   const large = await createBatch(client, [lineFor("x".repeat(20_000), 0)]);
   const failed = await waitFor(client, large.id, "failed");
@@ -286,7 +250,7 @@ test.for([
   ["another time", { completion_window: "1h" }],
   ["a file for another purpose", { purpose: "user_data" }],
 ] as const)("a batch with %s is rejected, and the same without it is accepted", async ([, changed]) => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const { purpose = "batch", ...fields } = { purpose: undefined, ...changed };
   const upload = async (as: "batch" | "user_data") => {
@@ -301,7 +265,7 @@ test.for([
 });
 
 test("metadata and the lifetime of the output file are kept", async () => {
-  await using server = await startServer();
+  await using server = await startEchoingServer();
   const client = connect(server);
   const file = await toFile(Buffer.from(lineFor("Hi", 0)), "requests.jsonl");
   const { id: input_file_id } = await client.files.create({ file, purpose: "batch" });
